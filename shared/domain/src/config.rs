@@ -1,0 +1,432 @@
+//! What is configured: tenants, agents, instances. Written by `recado apply`, read by every function.
+
+use crate::event::Provider;
+use crate::hours::OpeningHours;
+use crate::ids::{AgentId, ExternalId, InstanceId, TenantId};
+use crate::rate::Rate;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A configuration document: what `recado.toml` holds and `PUT /v1/config` takes. Applying it creates and changes what
+/// it names and leaves the rest alone.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Document {
+    /// Tenants.
+    #[serde(default)]
+    pub tenants: Vec<Tenant>,
+    /// Agents.
+    #[serde(default)]
+    pub agents: Vec<Agent>,
+    /// Instances.
+    #[serde(default)]
+    pub instances: Vec<Instance>,
+}
+
+/// A customer of the installation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tenant {
+    /// Its id.
+    pub id: TenantId,
+    /// A name for people.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// IANA time zone, such as `America/Sao_Paulo`; opening hours are read in it.
+    #[serde(default = "utc")]
+    pub time_zone: String,
+}
+
+/// An assistant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Agent {
+    /// Its id.
+    pub id: AgentId,
+    /// Whose it is.
+    pub tenant: TenantId,
+    /// The model, such as `claude-sonnet-4-5`.
+    pub model: String,
+    /// What it is told to be.
+    pub system_prompt: String,
+    /// What the contact is told when the model fails.
+    #[serde(default = "sorry")]
+    pub error_message: String,
+    /// The longest reply, in tokens.
+    #[serde(default = "max_tokens")]
+    pub max_tokens: u32,
+}
+
+/// A WhatsApp number, connected through a provider.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Instance {
+    /// Its id.
+    pub id: InstanceId,
+    /// Whose it is.
+    pub tenant: TenantId,
+    /// Through whom it is connected.
+    pub provider: Provider,
+    /// The provider's name for it where that differs from `id`: Evolution's instance name, Meta's `phone_number_id`.
+    #[serde(default)]
+    pub external_id: Option<ExternalId>,
+    /// Who answers.
+    pub agent: AgentId,
+    /// Whether new conversations are answered by the agent (else by people, until they hand over).
+    #[serde(default = "yes")]
+    pub starts_with_ai: bool,
+    /// Whether a message typed on the phone takes the conversation over.
+    #[serde(default = "yes")]
+    pub phone_takes_over: bool,
+    /// When the agent answers; always, if absent.
+    #[serde(default)]
+    pub opening_hours: Option<OpeningHours>,
+    /// How long to wait for more of a burst, in seconds (0: answer each message at once); the installation's setting if
+    /// absent.
+    #[serde(default)]
+    pub debounce_seconds: Option<f64>,
+    /// How fast it may send; by provider if absent.
+    #[serde(default)]
+    pub rate: Option<Rate>,
+    /// The provider's base URL, if not the installation's.
+    #[serde(default)]
+    pub base_url: Option<String>,
+    /// Evolution API's major version, 1 or 2: their send bodies differ.
+    #[serde(default = "two")]
+    pub api_version: u8,
+    /// The key or token to send with, by reference; the installation's (`env:EVOLUTION_API_KEY`,
+    /// `env:META_ACCESS_TOKEN`) if absent.
+    #[serde(default)]
+    pub credential: Option<CredentialRef>,
+}
+
+/// Where a secret is kept. Configuration never holds the secret itself.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum CredentialRef {
+    /// `env:NAME`: an environment variable.
+    Env(String),
+    /// `ssm:/path/name`: a parameter of AWS Systems Manager.
+    Ssm(String),
+}
+
+impl TryFrom<String> for CredentialRef {
+    type Error = ConfigError;
+
+    fn try_from(text: String) -> Result<Self, ConfigError> {
+        match text.split_once(':') {
+            Some(("env", name)) if !name.is_empty() => Ok(Self::Env(name.to_owned())),
+            Some(("ssm", name)) if !name.is_empty() => Ok(Self::Ssm(name.to_owned())),
+            // The text may be a secret pasted by mistake: it is not repeated.
+            _ => Err(ConfigError::Credential),
+        }
+    }
+}
+
+impl From<CredentialRef> for String {
+    fn from(reference: CredentialRef) -> Self {
+        match reference {
+            CredentialRef::Env(name) => format!("env:{name}"),
+            CredentialRef::Ssm(name) => format!("ssm:{name}"),
+        }
+    }
+}
+
+/// Why a configuration is not valid.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// Not a reference to a secret.
+    #[error("a credential must be a reference, `env:NAME` or `ssm:/path/name`, never the secret itself")]
+    Credential,
+    /// Not a time zone.
+    #[error("tenant `{tenant}`: `{zone}` is not an IANA time zone, such as America/Sao_Paulo")]
+    Zone {
+        /// Whose.
+        tenant: TenantId,
+        /// What it says.
+        zone: String,
+    },
+    /// Two of one id.
+    #[error("{kind} `{id}` is declared twice")]
+    Twice {
+        /// Tenant, agent or instance.
+        kind: &'static str,
+        /// Its id.
+        id: String,
+    },
+    /// A reference to something that is neither declared nor known.
+    #[error("{from}: there is no {kind} `{id}`")]
+    Missing {
+        /// Who refers.
+        from: String,
+        /// To what kind.
+        kind: &'static str,
+        /// To which.
+        id: String,
+    },
+    /// An instance that uses another tenant's agent.
+    #[error("instance `{instance}` belongs to tenant `{tenant}`, its agent `{agent}` to another")]
+    ForeignAgent {
+        /// The instance.
+        instance: InstanceId,
+        /// Its tenant.
+        tenant: TenantId,
+        /// The agent.
+        agent: AgentId,
+    },
+    /// Two instances with one provider and provider's name.
+    #[error("instances `{first}` and `{second}` are the same {provider} instance")]
+    SameExternal {
+        /// One.
+        first: InstanceId,
+        /// The other.
+        second: InstanceId,
+        /// Their provider.
+        provider: Provider,
+    },
+    /// A number outside its range.
+    #[error("{of}: {what}")]
+    Range {
+        /// Of what.
+        of: String,
+        /// What is wrong.
+        what: &'static str,
+    },
+}
+
+fn utc() -> String {
+    "UTC".to_owned()
+}
+
+fn sorry() -> String {
+    "Sorry, something went wrong on our side. Please try again in a moment.".to_owned()
+}
+
+fn max_tokens() -> u32 {
+    1024
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn two() -> u8 {
+    2
+}
+
+impl Tenant {
+    /// Its time zone; UTC if the name is not known (a valid document has none such).
+    pub fn zone(&self) -> TimeZone {
+        TimeZone::get(&self.time_zone).unwrap_or(TimeZone::UTC)
+    }
+}
+
+impl Instance {
+    /// The provider's name for it.
+    pub fn external(&self) -> Option<ExternalId> {
+        match &self.external_id {
+            Some(external) => Some(external.clone()),
+            None => ExternalId::parse(self.id.as_str()).ok(),
+        }
+    }
+
+    /// How fast it may send.
+    pub fn rate(&self) -> Rate {
+        self.rate.unwrap_or(match self.provider {
+            Provider::Evolution => Rate::EVOLUTION,
+            Provider::Meta => Rate::META,
+        })
+    }
+
+    /// Where its key or token is.
+    pub fn credential(&self) -> CredentialRef {
+        self.credential.clone().unwrap_or_else(|| {
+            CredentialRef::Env(
+                match self.provider {
+                    Provider::Evolution => "EVOLUTION_API_KEY",
+                    Provider::Meta => "META_ACCESS_TOKEN",
+                }
+                .to_owned(),
+            )
+        })
+    }
+}
+
+/// An instance with its tenant and agent: what a function needs to handle a message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bound {
+    /// The instance.
+    pub instance: Instance,
+    /// Whose it is.
+    pub tenant: Tenant,
+    /// Who answers.
+    pub agent: Agent,
+}
+
+impl Document {
+    /// Checks the document together with what is already configured: references, duplicates, ranges. `known` is
+    /// everything configured so far.
+    pub fn check(&self, known: &Document) -> Result<(), ConfigError> {
+        once("tenant", self.tenants.iter().map(|t| t.id.as_str()))?;
+        once("agent", self.agents.iter().map(|a| a.id.as_str()))?;
+        once("instance", self.instances.iter().map(|i| i.id.as_str()))?;
+        let merged = known.merged(self);
+        let tenants: BTreeSet<&TenantId> = merged.tenants.iter().map(|t| &t.id).collect();
+        let agents: BTreeMap<&AgentId, &Agent> = merged.agents.iter().map(|a| (&a.id, a)).collect();
+        for tenant in &merged.tenants {
+            if TimeZone::get(&tenant.time_zone).is_err() {
+                return Err(ConfigError::Zone { tenant: tenant.id.clone(), zone: tenant.time_zone.clone() });
+            }
+        }
+        for agent in &merged.agents {
+            agent.check(&tenants)?;
+        }
+        let mut externals = BTreeMap::new();
+        for instance in &merged.instances {
+            instance.check(&tenants, &agents)?;
+            let key = (instance.provider, instance.external());
+            if let Some(first) = externals.insert(key, instance) {
+                return Err(ConfigError::SameExternal {
+                    first: first.id.clone(),
+                    second: instance.id.clone(),
+                    provider: instance.provider,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// This document with `change` applied to it.
+    #[must_use]
+    pub fn merged(&self, change: &Document) -> Document {
+        let mut merged = self.clone();
+        put_all(&mut merged.tenants, &change.tenants, |t| t.id.as_str());
+        put_all(&mut merged.agents, &change.agents, |a| a.id.as_str());
+        put_all(&mut merged.instances, &change.instances, |i| i.id.as_str());
+        merged
+    }
+}
+
+impl Agent {
+    fn check(&self, tenants: &BTreeSet<&TenantId>) -> Result<(), ConfigError> {
+        let of = format!("agent `{}`", self.id);
+        known_tenant(&of, &self.tenant, tenants)?;
+        if self.model.trim().is_empty() {
+            return Err(ConfigError::Range { of, what: "model must not be empty" });
+        }
+        if self.max_tokens == 0 || self.max_tokens > 64_000 {
+            return Err(ConfigError::Range { of, what: "max_tokens must be between 1 and 64000" });
+        }
+        Ok(())
+    }
+}
+
+impl Instance {
+    fn check(
+        &self,
+        tenants: &BTreeSet<&TenantId>,
+        agents: &BTreeMap<&AgentId, &Agent>,
+    ) -> Result<(), ConfigError> {
+        let of = format!("instance `{}`", self.id);
+        known_tenant(&of, &self.tenant, tenants)?;
+        let missing = || ConfigError::Missing { from: of.clone(), kind: "agent", id: self.agent.to_string() };
+        let agent = agents.get(&self.agent).ok_or_else(missing)?;
+        if agent.tenant != self.tenant {
+            return Err(ConfigError::ForeignAgent {
+                instance: self.id.clone(),
+                tenant: self.tenant.clone(),
+                agent: self.agent.clone(),
+            });
+        }
+        let debounce_fine = self.debounce_seconds.is_none_or(|seconds| (0.0..=300.0).contains(&seconds));
+        let rate_fine = self.rate.is_none_or(|rate| rate.per_second > 0.0 && rate.per_second <= 1000.0 && rate.burst >= 1);
+        match (debounce_fine, rate_fine, self.api_version) {
+            (false, ..) => Err(ConfigError::Range { of, what: "debounce_seconds must be between 0 and 300" }),
+            (_, false, _) => Err(ConfigError::Range {
+                of,
+                what: "rate needs per_second above 0 (at most 1000) and burst of at least 1",
+            }),
+            (_, _, 1 | 2) => Ok(()),
+            _ => Err(ConfigError::Range { of, what: "api_version must be 1 or 2" }),
+        }
+    }
+}
+
+fn known_tenant(from: &str, id: &TenantId, tenants: &BTreeSet<&TenantId>) -> Result<(), ConfigError> {
+    if tenants.contains(id) {
+        return Ok(());
+    }
+    Err(ConfigError::Missing { from: from.to_owned(), kind: "tenant", id: id.to_string() })
+}
+
+fn once<'a>(kind: &'static str, ids: impl Iterator<Item = &'a str>) -> Result<(), ConfigError> {
+    let mut seen = BTreeSet::new();
+    for id in ids {
+        if !seen.insert(id) {
+            return Err(ConfigError::Twice { kind, id: id.to_owned() });
+        }
+    }
+    Ok(())
+}
+
+fn put_all<T: Clone>(into: &mut Vec<T>, from: &[T], id: impl Fn(&T) -> &str) {
+    for item in from {
+        match into.iter_mut().find(|known| id(known) == id(item)) {
+            Some(known) => *known = item.clone(),
+            None => into.push(item.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn document(instance: serde_json::Value) -> Document {
+        serde_json::from_value(json!({
+            "tenants": [{"id": "clinic", "time_zone": "America/Sao_Paulo"}, {"id": "shop"}],
+            "agents": [
+                {"id": "ana", "tenant": "clinic", "model": "m", "system_prompt": "p"},
+                {"id": "bob", "tenant": "shop", "model": "m", "system_prompt": "p"},
+            ],
+            "instances": [instance],
+        }))
+        .unwrap()
+    }
+
+    fn refused(instance: serde_json::Value) -> String {
+        document(instance).check(&Document::default()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_sound_document_passes_and_applying_it_twice_changes_nothing() {
+        let document = document(json!({"id": "a", "tenant": "clinic", "agent": "ana", "provider": "evolution"}));
+        document.check(&Document::default()).unwrap();
+        document.check(&document).unwrap();
+        assert_eq!(document.merged(&document), document);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let base = json!({"id": "a", "tenant": "clinic", "agent": "ana", "provider": "evolution"});
+        let with = |key: &str, value: serde_json::Value| {
+            let mut changed = base.clone();
+            changed[key] = value;
+            changed
+        };
+        assert!(refused(with("agent", json!("eve"))).contains("no agent `eve`"));
+        assert!(refused(with("agent", json!("bob"))).contains("to another"));
+        assert!(refused(with("tenant", json!("x"))).contains("no tenant `x`"));
+        assert!(refused(with("debounce_seconds", json!(-1))).contains("debounce_seconds"));
+        assert!(refused(with("rate", json!({"per_second": 0.0, "burst": 5}))).contains("per_second"));
+        assert!(refused(with("api_version", json!(3))).contains("api_version"));
+    }
+
+    #[test]
+    fn a_pasted_secret_is_refused_and_not_repeated() {
+        let error = serde_json::from_value::<CredentialRef>(json!("sk-ant-123")).unwrap_err().to_string();
+        assert!(error.contains("env:NAME") && !error.contains("sk-ant"));
+    }
+}

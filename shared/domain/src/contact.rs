@@ -1,0 +1,110 @@
+//! Who writes to us: the address as the provider gives it, and the phone number behind it where there is one.
+//!
+//! An address may be a phone number (`5511999998888@s.whatsapp.net`, `5511999998888`), a linked identity without any
+//! number (`123456789@lid`) or a business-scoped user id of Meta (`US.13491208655302741918`). All are contacts.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// An address, as received apart from a device part (`:75`) and surrounding space. `Debug` does not show it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ContactAddress(String);
+
+/// What kind of chat an address belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChatKind {
+    /// One person.
+    Direct,
+    /// A group (`@g.us`).
+    Group,
+    /// `status@broadcast` or a broadcast list.
+    Broadcast,
+    /// A newsletter (channel).
+    Newsletter,
+}
+
+impl ContactAddress {
+    /// Takes an address as a provider wrote it. `None` when nothing is left of it.
+    pub fn parse(raw: &str) -> Option<Self> {
+        let raw = raw.trim();
+        let (user, server) = raw.split_once('@').unwrap_or((raw, ""));
+        let user = user.split_once(':').map_or(user, |(user, _device)| user);
+        if user.is_empty() {
+            return None;
+        }
+        // Older libraries write `@c.us` for what is `@s.whatsapp.net` today; both are the same person.
+        let server = if server == "c.us" { "s.whatsapp.net" } else { server };
+        Some(Self(if server.is_empty() { user.to_owned() } else { format!("{user}@{server}") }))
+    }
+
+    /// The address as text. Personal data: never log it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What kind of chat it belongs to.
+    pub fn chat(&self) -> ChatKind {
+        match self.0.rsplit_once('@').map(|(_, server)| server) {
+            Some("g.us") => ChatKind::Group,
+            Some("broadcast") => ChatKind::Broadcast,
+            Some("newsletter") => ChatKind::Newsletter,
+            _ => ChatKind::Direct,
+        }
+    }
+
+    /// The phone number as `+` and digits, where the address is one.
+    pub fn phone(&self) -> Option<String> {
+        let digits = match self.0.split_once('@') {
+            Some((user, "s.whatsapp.net")) => user,
+            Some(_) => return None,
+            None => self.0.strip_prefix('+').unwrap_or(&self.0),
+        };
+        let fine = (6..=17).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+        fine.then(|| format!("+{digits}"))
+    }
+}
+
+impl fmt::Debug for ContactAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ContactAddress(***)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(raw: &str) -> ContactAddress {
+        ContactAddress::parse(raw).unwrap()
+    }
+
+    #[test]
+    fn device_parts_and_old_servers_do_not_make_another_contact() {
+        assert_eq!(address("5511999998888:75@s.whatsapp.net"), address("5511999998888@s.whatsapp.net"));
+        assert_eq!(address("5511999998888@c.us"), address("5511999998888@s.whatsapp.net"));
+    }
+
+    #[test]
+    fn only_phone_addresses_have_a_phone() {
+        assert_eq!(address("5511999998888@s.whatsapp.net").phone().as_deref(), Some("+5511999998888"));
+        assert_eq!(address("16505551234").phone().as_deref(), Some("+16505551234"));
+        assert_eq!(address("123456789012345@lid").phone(), None);
+        assert_eq!(address("US.13491208655302741918").phone(), None);
+    }
+
+    #[test]
+    fn groups_and_broadcasts_are_told_apart() {
+        assert_eq!(address("120363041@g.us").chat(), ChatKind::Group);
+        assert_eq!(address("status@broadcast").chat(), ChatKind::Broadcast);
+        assert_eq!(address("1203@newsletter").chat(), ChatKind::Newsletter);
+        assert_eq!(address("123@lid").chat(), ChatKind::Direct);
+    }
+
+    #[test]
+    fn nothing_is_not_an_address_and_debug_hides_the_number() {
+        assert_eq!(ContactAddress::parse("@s.whatsapp.net"), None);
+        assert_eq!(ContactAddress::parse("  "), None);
+        assert!(!format!("{:?}", address("5511999998888")).contains("5511"));
+    }
+}

@@ -1,0 +1,381 @@
+//! A conversation and its turn-taking.
+//!
+//! Every obligation is an ordinal given on arrival: `turn_upto` is the newest message that wants an answer, `answered`
+//! how far answers reach, `human` how far a person's do. The provider's clock orders nothing here: webhooks come late
+//! and out of order. `epoch` grows at every takeover, give-back and resolve: what was drafted before can no longer be
+//! committed, and what was committed before can no longer be claimed.
+
+use crate::config::Bound;
+use crate::contact::ContactAddress;
+use crate::ids::{ConversationId, InstanceId, Nonce, Ordinal, TenantId};
+use crate::millis::{self, shift};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Who answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// The agent.
+    Ai,
+    /// People.
+    Manual,
+}
+
+/// Whether it goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// New messages belong to it.
+    Active,
+    /// Over: the next message begins a new one.
+    Resolved,
+}
+
+/// A conversation's record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Conversation {
+    /// Its id.
+    pub id: ConversationId,
+    /// Whose.
+    pub tenant: TenantId,
+    /// On which instance.
+    pub instance: InstanceId,
+    /// With whom.
+    pub address: ContactAddress,
+    /// The contact's phone number, where one is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phone: Option<String>,
+    /// The contact's name for itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Who answers.
+    pub mode: Mode,
+    /// Whether it goes on.
+    pub status: Status,
+    /// Grows at every takeover, give-back and resolve.
+    pub epoch: u64,
+    /// The newest ordinal given.
+    pub last: Ordinal,
+    /// The newest inbound ordinal.
+    #[serde(default)]
+    pub last_inbound: Ordinal,
+    /// The newest ordinal that wants an answer.
+    pub turn_upto: Ordinal,
+    /// Up to which ordinal it is answered.
+    pub answered: Ordinal,
+    /// Up to which ordinal a person answered.
+    pub human: Ordinal,
+    /// When the oldest message arrived that is not answered.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub waiting_since: Option<Timestamp>,
+    /// Where the turn waits for opening.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub scheduled_for: Option<Timestamp>,
+    /// The turn that is being thought about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Lease>,
+    /// How often a model call was begun, and for which `turn_upto`.
+    #[serde(default)]
+    pub attempts: TurnAttempts,
+    /// When it began.
+    #[serde(with = "millis")]
+    pub created_at: Timestamp,
+    /// When its newest message was stored.
+    #[serde(with = "millis")]
+    pub last_message_at: Timestamp,
+    /// When `reconcile` last asked for the answer that is owed.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub nudged_at: Option<Timestamp>,
+    /// Grows at every write: the condition of the next.
+    pub rev: u64,
+}
+
+/// The right to draft the next reply. It saves model calls; it is not what keeps replies single.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    /// Whose.
+    pub nonce: Nonce,
+    /// Since when.
+    #[serde(with = "millis")]
+    pub since: Timestamp,
+    /// Until when others wait.
+    #[serde(with = "millis")]
+    pub until: Timestamp,
+}
+
+/// Model calls begun for one `turn_upto`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnAttempts {
+    /// For which.
+    pub upto: Ordinal,
+    /// How many.
+    pub count: u32,
+}
+
+/// What a timer finds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnStep {
+    /// Newer messages came, which have timers of their own.
+    StandDown,
+    /// Nothing is owed, or it is people's to answer.
+    NothingOwed,
+    /// Another worker drafts; come back then.
+    Held(Timestamp),
+    /// It is ours to answer.
+    Ours,
+}
+
+/// What a reply may be committed on: the state that its draft was made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// The lease.
+    pub nonce: Nonce,
+    /// When it was taken.
+    pub since: Timestamp,
+    /// What the reply answers.
+    pub covers: Ordinal,
+    /// The epoch it was read in.
+    pub epoch: u64,
+    /// How far it was answered then.
+    pub answered: Ordinal,
+    /// Which attempt at this turn it is, from 1.
+    pub attempt: u32,
+}
+
+/// Why a change of a conversation is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ConversationError {
+    /// It is resolved; a new message begins a new one.
+    #[error("the conversation is resolved")]
+    Resolved,
+    /// People answer now.
+    #[error("the conversation was taken over")]
+    TakenOver,
+    /// It was answered, taken over or resolved since the draft was made.
+    #[error("the conversation was answered meanwhile")]
+    Answered,
+    /// A newer message came than its author had seen.
+    #[error("a newer message has come in")]
+    NewerMessage,
+}
+
+impl Conversation {
+    /// The conversation that a first message begins.
+    pub fn begin(
+        id: ConversationId,
+        bound: &Bound,
+        address: ContactAddress,
+        phone: Option<String>,
+        at: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            tenant: bound.tenant.id.clone(),
+            instance: bound.instance.id.clone(),
+            address,
+            phone,
+            name: None,
+            mode: if bound.instance.starts_with_ai { Mode::Ai } else { Mode::Manual },
+            status: Status::Active,
+            epoch: 0,
+            last: Ordinal(0),
+            last_inbound: Ordinal(0),
+            turn_upto: Ordinal(0),
+            answered: Ordinal(0),
+            human: Ordinal(0),
+            waiting_since: None,
+            scheduled_for: None,
+            lease: None,
+            attempts: TurnAttempts::default(),
+            created_at: at,
+            last_message_at: at,
+            nudged_at: None,
+            rev: 0,
+        }
+    }
+
+    /// Gives the next ordinal to a message stored at `at`.
+    fn number(&mut self, at: Timestamp) -> Ordinal {
+        self.last = self.last.next();
+        self.last_message_at = self.last_message_at.max(at);
+        self.last
+    }
+
+    /// Takes in a message of the contact that arrived at `at`.
+    pub fn receive(&mut self, wants_answer: bool, at: Timestamp) -> Result<Ordinal, ConversationError> {
+        if self.status == Status::Resolved {
+            return Err(ConversationError::Resolved);
+        }
+        let ordinal = self.number(at);
+        self.last_inbound = ordinal;
+        if wants_answer {
+            self.turn_upto = ordinal;
+            self.waiting_since.get_or_insert(at);
+        }
+        Ok(ordinal)
+    }
+
+    /// Whether an answer is owed, by whomever.
+    pub fn owes(&self) -> bool {
+        self.turn_upto > self.answered
+    }
+
+    /// What a timer for `named` is to do at `now`; a burst is waited for at most `max_wait_ms`.
+    pub fn turn(&self, named: Ordinal, now: Timestamp, max_wait_ms: i64) -> TurnStep {
+        let young = self.waiting_since.is_some_and(|since| now < shift(since, max_wait_ms));
+        if self.turn_upto > named && young {
+            return TurnStep::StandDown;
+        }
+        if self.mode != Mode::Ai || !self.owes() {
+            return TurnStep::NothingOwed;
+        }
+        match &self.lease {
+            Some(lease) if lease.until > now => TurnStep::Held(lease.until),
+            _ => TurnStep::Ours,
+        }
+    }
+
+    /// When an answer is overdue: 5 minutes after it was owed or asked for again, 2 after it was scheduled for. People's
+    /// conversations are never overdue here.
+    pub fn due(&self) -> Option<Timestamp> {
+        if self.mode != Mode::Ai || !self.owes() {
+            return None;
+        }
+        let since = self.waiting_since.unwrap_or(self.last_message_at);
+        let nudged = self.nudged_at.map_or(since, |nudged| nudged.max(since));
+        let usual = shift(nudged, 5 * 60_000);
+        Some(self.scheduled_for.map_or(usual, |at| shift(at, 2 * 60_000).max(shift(nudged, 60_000))))
+    }
+
+    /// Takes the lease of the turn.
+    pub fn lease(&mut self, nonce: Nonce, now: Timestamp, until: Timestamp) -> Draft {
+        if self.attempts.upto != self.turn_upto {
+            self.attempts = TurnAttempts { upto: self.turn_upto, count: 0 };
+        }
+        self.attempts.count += 1;
+        self.lease = Some(Lease { nonce: nonce.clone(), since: now, until });
+        self.scheduled_for = None;
+        Draft {
+            nonce,
+            since: now,
+            covers: self.turn_upto,
+            epoch: self.epoch,
+            answered: self.answered,
+            attempt: self.attempts.count,
+        }
+    }
+
+    /// Gives the lease back, if it is still `nonce`'s. `counted`: the attempt at the turn stays counted.
+    pub fn release(&mut self, nonce: &Nonce, counted: bool) -> bool {
+        let ours = self.lease.as_ref().is_some_and(|lease| lease.nonce == *nonce);
+        if ours {
+            self.lease = None;
+            if !counted {
+                self.attempts.count = self.attempts.count.saturating_sub(1);
+            }
+        }
+        ours
+    }
+
+    /// Notes that the turn waits until `at`.
+    pub fn schedule(&mut self, at: Timestamp) {
+        self.scheduled_for = Some(at);
+    }
+
+    /// Commits the reply drafted from `draft`, stored at `at`. Returns its ordinal.
+    pub fn commit(&mut self, draft: &Draft, at: Timestamp) -> Result<Ordinal, ConversationError> {
+        if self.mode != Mode::Ai {
+            return Err(ConversationError::TakenOver);
+        }
+        if self.epoch != draft.epoch || self.answered != draft.answered {
+            return Err(ConversationError::Answered);
+        }
+        let ordinal = self.number(at);
+        self.answered = self.answered.max(draft.covers);
+        // What is left arrived after the lease was taken.
+        self.waiting_since = self.owes().then_some(draft.since);
+        self.scheduled_for = None;
+        self.release(&draft.nonce, true);
+        Ok(ordinal)
+    }
+
+    /// A person takes over: from now on nothing of the agent's is claimed.
+    pub fn take_over(&mut self) -> bool {
+        if self.mode == Mode::Manual {
+            return false;
+        }
+        self.mode = Mode::Manual;
+        self.epoch += 1;
+        true
+    }
+
+    /// A person answers, having seen everything up to `seen`; takes over if the agent had it. Returns the ordinal.
+    pub fn answer(&mut self, seen: Ordinal, takes_over: bool, at: Timestamp) -> Ordinal {
+        if takes_over {
+            self.take_over();
+        }
+        let seen = seen.min(self.last);
+        self.answered = self.answered.max(seen);
+        self.human = self.human.max(seen);
+        if !self.owes() {
+            self.waiting_since = None;
+        }
+        self.number(at)
+    }
+
+    /// A person gives the conversation back to the agent. `left` is how far replies reach that left or may have left:
+    /// what was cancelled at the takeover and nobody answered is owed again.
+    pub fn give_back(&mut self, left: Ordinal, now: Timestamp) -> bool {
+        if self.mode == Mode::Ai {
+            return false;
+        }
+        self.mode = Mode::Ai;
+        self.epoch += 1;
+        self.answered = self.human.max(left).min(self.last);
+        self.waiting_since = self.owes().then(|| self.waiting_since.unwrap_or(now));
+        true
+    }
+
+    /// A reply was cancelled that certainly never left: what it covered and `left` does not is owed again.
+    pub fn uncover(&mut self, left: Ordinal, now: Timestamp) -> bool {
+        let answered = self.human.max(left).min(self.answered);
+        if self.mode != Mode::Ai || answered == self.answered {
+            return false;
+        }
+        self.answered = answered;
+        if self.owes() {
+            self.waiting_since.get_or_insert(now);
+        }
+        true
+    }
+
+    /// Ends the conversation, if nothing came in that its author had not seen.
+    pub fn resolve(&mut self, seen: Ordinal) -> Result<bool, ConversationError> {
+        if self.last_inbound > seen {
+            return Err(ConversationError::NewerMessage);
+        }
+        if self.status == Status::Resolved {
+            return Ok(false);
+        }
+        self.status = Status::Resolved;
+        self.epoch += 1;
+        self.answered = self.answered.max(self.turn_upto);
+        self.waiting_since = None;
+        self.scheduled_for = None;
+        Ok(true)
+    }
+
+    /// Learns the contact's name and number.
+    pub fn learn(&mut self, name: Option<&str>, phone: Option<&str>) {
+        if let Some(name) = name.map(str::trim).filter(|name| !name.is_empty()) {
+            self.name = Some(name.chars().take(200).collect());
+        }
+        if self.phone.is_none() {
+            self.phone = phone.map(str::to_owned);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+use super::*;
+use crate::ids::ThreadId;
+use crate::millis::instant;
+use proptest::prelude::*;
+use serde_json::json;
+
+fn bound() -> Bound {
+    serde_json::from_value(json!({
+        "instance": {"id": "i", "tenant": "t", "agent": "a", "provider": "evolution"},
+        "tenant": {"id": "t"},
+        "agent": {"id": "a", "tenant": "t", "model": "m", "system_prompt": "p"},
+    }))
+    .unwrap()
+}
+
+fn conversation() -> Conversation {
+    let address = ContactAddress::parse("5511999998888@s.whatsapp.net").unwrap();
+    let bound = bound();
+    let id = ConversationId::new(ThreadId::of(&bound.instance.id, address.as_str()), 1);
+    Conversation::begin(id, &bound, address, None, instant(0))
+}
+
+fn nonce(text: &str) -> Nonce {
+    Nonce::parse(text).unwrap()
+}
+
+#[test]
+fn only_the_newest_timer_of_a_burst_answers_it_until_the_longest_wait() {
+    let mut c = conversation();
+    c.receive(true, instant(0)).unwrap();
+    c.receive(true, instant(1_000)).unwrap();
+    assert_eq!(c.turn(Ordinal(1), instant(4_000), 20_000), TurnStep::StandDown);
+    assert_eq!(c.turn(Ordinal(2), instant(5_000), 20_000), TurnStep::Ours);
+    assert_eq!(c.turn(Ordinal(1), instant(20_000), 20_000), TurnStep::Ours, "the longest wait is over");
+}
+
+#[test]
+fn one_worker_drafts_at_a_time_and_a_lease_that_ended_is_free() {
+    let mut c = conversation();
+    c.receive(true, instant(0)).unwrap();
+    c.lease(nonce("a"), instant(0), instant(95_000));
+    assert_eq!(c.turn(Ordinal(1), instant(1), 0), TurnStep::Held(instant(95_000)));
+    assert_eq!(c.turn(Ordinal(1), instant(95_000), 0), TurnStep::Ours);
+    assert_eq!(c.lease(nonce("b"), instant(95_000), instant(190_000)).attempt, 2);
+}
+
+#[test]
+fn what_comes_in_while_the_model_thinks_is_owed_after_the_commit() {
+    let mut c = conversation();
+    c.receive(true, instant(0)).unwrap();
+    let draft = c.lease(nonce("a"), instant(4_000), instant(99_000));
+    c.receive(true, instant(5_000)).unwrap();
+    assert_eq!(c.commit(&draft, instant(9_000)).unwrap(), Ordinal(3));
+    assert!(c.owes());
+    assert_eq!(c.waiting_since, Some(instant(4_000)));
+    assert_eq!(c.lease, None);
+}
+
+#[test]
+fn a_takeover_an_answer_or_another_reply_stops_a_draft() {
+    let owed = || {
+        let mut c = conversation();
+        c.receive(true, instant(0)).unwrap();
+        let draft = c.lease(nonce("a"), instant(0), instant(95_000));
+        (c, draft)
+    };
+    let (mut c, draft) = owed();
+    c.take_over();
+    assert_eq!(c.commit(&draft, instant(1)), Err(ConversationError::TakenOver));
+    c.give_back(Ordinal(0), instant(2));
+    assert_eq!(c.commit(&draft, instant(3)), Err(ConversationError::Answered), "another epoch");
+    let (mut c, draft) = owed();
+    c.commit(&draft, instant(1)).unwrap();
+    assert_eq!(c.commit(&draft, instant(2)), Err(ConversationError::Answered));
+}
+
+#[test]
+fn an_answer_covers_only_what_its_author_had_seen() {
+    let mut c = conversation();
+    c.receive(true, instant(0)).unwrap();
+    c.receive(true, instant(1)).unwrap();
+    c.answer(Ordinal(1), true, instant(2));
+    assert_eq!((c.mode, c.answered, c.human), (Mode::Manual, Ordinal(1), Ordinal(1)));
+    assert!(c.owes());
+    c.answer(Ordinal(99), true, instant(3));
+    assert!(!c.owes());
+}
+
+#[test]
+fn what_was_cancelled_at_a_takeover_is_owed_again_after_the_give_back() {
+    let mut c = conversation();
+    c.receive(true, instant(0)).unwrap();
+    let draft = c.lease(nonce("a"), instant(0), instant(95_000));
+    c.commit(&draft, instant(1)).unwrap();
+    c.take_over();
+    assert!(c.give_back(Ordinal(0), instant(5)));
+    assert!(c.owes());
+    assert_eq!(c.waiting_since, Some(instant(5)));
+    let mut sent = c.clone();
+    sent.take_over();
+    sent.give_back(Ordinal(1), instant(9));
+    assert!(!sent.owes(), "a reply that left is not owed again");
+}
+
+#[test]
+fn a_resolve_that_did_not_see_the_last_message_is_refused_and_the_next_message_begins_anew() {
+    let mut c = conversation();
+    c.receive(true, instant(0)).unwrap();
+    assert_eq!(c.resolve(Ordinal(0)), Err(ConversationError::NewerMessage));
+    assert_eq!(c.resolve(Ordinal(1)), Ok(true));
+    assert_eq!(c.receive(true, instant(1)), Err(ConversationError::Resolved));
+}
+
+proptest! {
+    #[test]
+    fn ordinals_rise_and_answers_never_outrun_messages(steps in proptest::collection::vec((0u8..8, 0u64..12), 0..60)) {
+        let mut c = conversation();
+        let mut draft: Option<Draft> = None;
+        for (i, (step, seen)) in steps.into_iter().enumerate() {
+            let at = instant(i as i64);
+            let before = c.clone();
+            match step {
+                0 | 1 => { let _ = c.receive(step == 0, at); }
+                2 => draft = Some(c.lease(nonce("a"), at, instant(1_000))),
+                3 => if let Some(draft) = &draft { let _ = c.commit(draft, at); },
+                4 => { c.take_over(); }
+                5 => { c.answer(Ordinal(seen), true, at); }
+                6 => { c.give_back(Ordinal(seen), at); }
+                _ => { let _ = c.resolve(Ordinal(seen)); }
+            }
+            prop_assert!(c.last >= before.last && c.last.0 <= before.last.0 + 1);
+            prop_assert!(c.answered <= c.last && c.human <= c.last && c.turn_upto <= c.last);
+            prop_assert!(c.epoch >= before.epoch && c.human >= before.human);
+            prop_assert!(!c.owes() || c.waiting_since.is_some(), "what is owed is waited for");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What became of a message after the provider accepted it. Statuses repeat, skip and come out of order, even before
+//! the answer to our own request is stored: so they are ranked, and a record only ever grows.
+
+use crate::ids::ExternalId;
+use crate::millis;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// A delivery status, from least to most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeliveryStatus {
+    /// With the provider.
+    Sent,
+    /// On the phone.
+    Delivered,
+    /// Seen.
+    Read,
+    /// Heard (voice notes).
+    Played,
+    /// Refused after it was accepted.
+    Failed,
+}
+
+impl DeliveryStatus {
+    /// Its rank: a record never goes to a lower one. `Failed` yields to `Delivered` and more: a message that reached
+    /// one device and failed on another reached the person.
+    pub fn rank(self) -> u8 {
+        match self {
+            Self::Sent => 1,
+            Self::Failed => 2,
+            Self::Delivered => 3,
+            Self::Read => 4,
+            Self::Played => 5,
+        }
+    }
+
+    /// The word for it in the API: `played` is shown as `read`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Delivered => "delivered",
+            Self::Read | Self::Played => "read",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// Under what a delivery is recorded: our own id where the provider echoes it, else the provider's message id.
+/// 32 hexadecimal digits of a hash (a `wamid` contains a phone number).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DeliveryKey(String);
+
+impl DeliveryKey {
+    /// The key of a message that we know by our own id.
+    pub fn own(message: &crate::ids::MessageId) -> Self {
+        Self(crate::ids::hash_of(&["delivery", "own", message.as_str()], 16))
+    }
+
+    /// The key of a message that we know by the provider's id.
+    pub fn provider(instance: &ExternalId, provider_message_id: &str) -> Self {
+        Self(crate::ids::hash_of(&["delivery", instance.as_str(), provider_message_id], 16))
+    }
+
+    /// The key as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// One status from a webhook.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusUpdate {
+    /// Which delivery.
+    pub key: DeliveryKey,
+    /// What became of it.
+    pub status: DeliveryStatus,
+    /// When, as the provider says; where it does not, when the webhook arrived.
+    #[serde(with = "millis")]
+    pub at: Timestamp,
+    /// The provider's own id, kept where the key is ours: the evidence for a send whose answer was lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_message_id: Option<String>,
+}
+
+/// A delivery's record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// The best status so far; `None` when only the link to our message is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<DeliveryStatus>,
+    /// When it was reached.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// Which of our messages it is, once the provider's answer was stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<crate::ids::MessageId>,
+    /// The provider's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_message_id: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DeliveryStatus::{Delivered, Failed, Played, Read, Sent};
+
+    #[test]
+    fn ranks_rise_from_sent_to_played_and_failed_only_beats_sent() {
+        assert!(Sent.rank() < Failed.rank());
+        assert!(Failed.rank() < Delivered.rank());
+        assert!(Delivered.rank() < Read.rank() && Read.rank() < Played.rank());
+        assert_eq!(Played.as_str(), "read");
+    }
+}

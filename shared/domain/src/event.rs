@@ -1,0 +1,222 @@
+//! What a webhook brings, and by what it is known again.
+//!
+//! Providers repeat webhooks: Evolution for twenty minutes, Meta for seven days, to several subscribers at once. An
+//! event's id is made only of what stays the same in every repetition.
+
+use crate::ids::{CorrelationId, EventId, ExternalId, Ordinal, hash_of};
+use crate::millis;
+use crate::reason::Reason;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt;
+
+/// Where a webhook comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Provider {
+    /// Evolution API (Baileys), versions 1 and 2.
+    Evolution,
+    /// Meta's WhatsApp Cloud API.
+    Meta,
+}
+
+impl Provider {
+    /// Its name in routes, records and secrets.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Evolution => "evolution",
+            Self::Meta => "meta",
+        }
+    }
+}
+
+impl fmt::Display for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What an event is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventKind {
+    /// A message, from the contact or typed by the business on its phone.
+    Message,
+    /// A delivery failed after it was accepted. (Every other status is recorded without an event.)
+    Failed,
+    /// The instance's connection changed.
+    Connection,
+}
+
+impl EventKind {
+    /// Its name in records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::Failed => "failed",
+            Self::Connection => "connection",
+        }
+    }
+}
+
+/// The id of an event that the provider gives an id: SHA-256 of provider, instance, kind and that id. (A `wamid` is too
+/// long for a queue's ids and contains a phone number, hence the hash.)
+pub fn event_id(provider: Provider, instance: &ExternalId, kind: EventKind, provider_id: &str) -> EventId {
+    EventId::from_digest(hash_of(&[provider.as_str(), instance.as_str(), kind.as_str(), provider_id], 32))
+}
+
+/// The id of an event without one: the same over its RFC 8785 canonical JSON, without server addresses and keys (which
+/// differ between two deliveries of one event) but with the envelope's time (the same state comes again, later).
+pub fn event_id_of_body(provider: Provider, instance: &ExternalId, kind: EventKind, body: &Value) -> EventId {
+    let mut body = body.clone();
+    if let Value::Object(fields) = &mut body {
+        for volatile in ["server_url", "destination", "apikey", "api_key", "webhookUrl"] {
+            fields.remove(volatile);
+        }
+    }
+    // A value that came from JSON can always be written as canonical JSON; should it not, its plain form is as stable.
+    let canonical = serde_json_canonicalizer::to_string(&body).unwrap_or_else(|_| body.to_string());
+    EventId::from_digest(hash_of(&[provider.as_str(), instance.as_str(), kind.as_str(), "body", &canonical], 32))
+}
+
+/// How far an event has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventState {
+    /// Recorded, and owed: a repeated webhook is enqueued again.
+    Pending,
+    /// Done: a repeated webhook is only acknowledged.
+    Applied,
+    /// Given up, with a reason; redrive makes it pending again.
+    Dead,
+}
+
+/// An event's body, or where it lies.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Payload {
+    /// The provider's JSON of this one event.
+    Inline(Value),
+    /// The name under which [too large a body](PAYLOAD_INLINE_BYTES_MAX) lies in the bucket or data folder.
+    Stored(String),
+}
+
+/// Larger bodies travel as a pointer: a queue message holds 1 MiB, a DynamoDB item 400 KB.
+pub const PAYLOAD_INLINE_BYTES_MAX: usize = 100 * 1024;
+
+/// The queue message `inbound` carries, and what the event's record keeps until it is applied.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InboundJob {
+    /// The event's id.
+    pub event: EventId,
+    /// Where it comes from.
+    pub provider: Provider,
+    /// The provider's name of the instance.
+    pub external: ExternalId,
+    /// What it is about.
+    pub kind: EventKind,
+    /// FIFO group: a hash of instance and contact address (or of the instance alone).
+    pub group: String,
+    /// Follows it everywhere.
+    pub correlation: CorrelationId,
+    /// When the webhook arrived.
+    #[serde(with = "millis")]
+    pub received_at: Timestamp,
+    /// Its body.
+    pub payload: Payload,
+    /// Set by a redrive, from wherever: a dead event becomes pending again before it is processed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redrive: bool,
+}
+
+/// An event's record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EventRecord {
+    /// What was received.
+    pub job: InboundJob,
+    /// How far it has come.
+    pub state: EventState,
+    /// Where its message was stored, once it was: the conversation's id and the ordinal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored: Option<StoredAs>,
+    /// How often its processing began, counted from the second time the queue delivered it.
+    #[serde(default)]
+    pub attempts: u32,
+    /// How often it was enqueued again because it stayed pending.
+    #[serde(default)]
+    pub again: u32,
+    /// When it was enqueued again last.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub again_at: Option<Timestamp>,
+    /// Why it was given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// When it was applied or given up.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub settled_at: Option<Timestamp>,
+}
+
+impl EventRecord {
+    /// A record just made.
+    pub fn pending(job: InboundJob) -> Self {
+        let state = EventState::Pending;
+        Self { job, state, stored: None, attempts: 0, again: 0, again_at: None, reason: None, settled_at: None }
+    }
+
+    /// When it is overdue: 2 minutes after it came, 10 after it was enqueued again, then every hour.
+    pub fn due(&self) -> Option<Timestamp> {
+        let minutes = match self.again {
+            0 => 2,
+            1 => 10,
+            _ => 60,
+        };
+        let since = self.again_at.unwrap_or(self.job.received_at);
+        (self.state == EventState::Pending).then(|| millis::shift(since, minutes * 60_000))
+    }
+}
+
+/// Where an event's message lies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredAs {
+    /// The conversation.
+    pub conversation: crate::ids::ConversationId,
+    /// Its place there.
+    pub ordinal: Ordinal,
+}
+
+/// The FIFO group of events of `address` on this instance (or of the instance itself): no phone number in a queue.
+pub fn group_of(provider: Provider, instance: &ExternalId, address: Option<&str>) -> String {
+    hash_of(&["group", provider.as_str(), instance.as_str(), address.unwrap_or("")], 16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn external() -> ExternalId {
+        ExternalId::parse("suporte-01").unwrap()
+    }
+
+    #[test]
+    fn the_same_id_is_another_event_on_another_instance_kind_or_provider() {
+        let other = ExternalId::parse("suporte-02").unwrap();
+        let id = event_id(Provider::Evolution, &external(), EventKind::Message, "ABC123");
+        assert_eq!(id, event_id(Provider::Evolution, &external(), EventKind::Message, "ABC123"));
+        assert_ne!(id, event_id(Provider::Evolution, &other, EventKind::Message, "ABC123"));
+        assert_ne!(id, event_id(Provider::Meta, &external(), EventKind::Message, "ABC123"));
+        assert_ne!(id, event_id(Provider::Evolution, &external(), EventKind::Failed, "ABC123"));
+        assert_eq!(id.as_str().len(), 64);
+    }
+
+    #[test]
+    fn a_body_is_known_again_whatever_its_key_order_and_server() {
+        let id = |body| event_id_of_body(Provider::Evolution, &external(), EventKind::Connection, &body);
+        let first = id(json!({"event":"connection.update","data":{"state":"open"},"date_time":"t1","server_url":"a","apikey":"k"}));
+        let again = id(json!({"apikey":"j","server_url":"b","date_time":"t1","data":{"state":"open"},"event":"connection.update"}));
+        let later = id(json!({"event":"connection.update","data":{"state":"open"},"date_time":"t2"}));
+        assert_eq!(first, again);
+        assert_ne!(first, later);
+    }
+}

@@ -1,0 +1,225 @@
+//! Opening hours: spans per weekday in the tenant's time zone.
+
+use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Opening hours by weekday, as configured: `{ mon = ["09:00-12:00", "13:00-18:00"], sat = ["22:00-02:00"] }`. A span
+/// that ends at or before its start runs past midnight; `24:00` ends a day. A weekday not named is closed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "BTreeMap<String, Vec<String>>", into = "BTreeMap<String, Vec<String>>")]
+pub struct OpeningHours {
+    spans: BTreeMap<u8, Vec<Span>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Span {
+    from: Minute,
+    to: Minute,
+}
+
+/// Minutes since midnight, 0 to 1440.
+type Minute = u16;
+
+const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+const DAY_MINUTES: Minute = 24 * 60;
+
+/// Why opening hours are not valid.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HoursError {
+    /// Not a weekday.
+    #[error("`{0}` is not a weekday: use mon, tue, wed, thu, fri, sat, sun")]
+    Weekday(String),
+    /// Not a span.
+    #[error("`{0}` is not a span of opening hours: write it as 09:00-18:00")]
+    Span(String),
+}
+
+fn minute(text: &str) -> Option<Minute> {
+    let (hour, minute) = text.trim().split_once(':')?;
+    if hour.is_empty() || hour.len() > 2 || minute.len() != 2 {
+        return None;
+    }
+    let (hour, minute) = (hour.parse::<Minute>().ok()?, minute.parse::<Minute>().ok()?);
+    let at = hour * 60 + minute;
+    (hour <= 24 && minute < 60 && at <= DAY_MINUTES).then_some(at)
+}
+
+fn clock(at: Minute) -> String {
+    format!("{:02}:{:02}", at / 60, at % 60)
+}
+
+impl TryFrom<BTreeMap<String, Vec<String>>> for OpeningHours {
+    type Error = HoursError;
+
+    fn try_from(days: BTreeMap<String, Vec<String>>) -> Result<Self, HoursError> {
+        let mut spans = BTreeMap::new();
+        for (day, texts) in days {
+            let name = day.to_lowercase();
+            let index = DAYS.iter().position(|d| *d == name).ok_or(HoursError::Weekday(day))?;
+            let mut list = Vec::new();
+            for text in texts {
+                let span = text.split_once('-').and_then(|(from, to)| {
+                    let span = Span { from: minute(from)?, to: minute(to)? };
+                    (span.from < DAY_MINUTES && span.from != span.to).then_some(span)
+                });
+                list.push(span.ok_or(HoursError::Span(text))?);
+            }
+            spans.insert(u8::try_from(index).unwrap_or_default(), list);
+        }
+        Ok(Self { spans })
+    }
+}
+
+impl From<OpeningHours> for BTreeMap<String, Vec<String>> {
+    fn from(hours: OpeningHours) -> Self {
+        let text = |span: &Span| format!("{}-{}", clock(span.from), clock(span.to));
+        let day = |(index, spans): (u8, Vec<Span>)| {
+            (DAYS[usize::from(index) % 7].to_owned(), spans.iter().map(text).collect())
+        };
+        hours.spans.into_iter().map(day).collect()
+    }
+}
+
+/// Whether it is open, and if not, when it opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening {
+    /// Open now.
+    Open,
+    /// Closed until then.
+    At(Timestamp),
+    /// Never open: no span at all.
+    Never,
+}
+
+impl OpeningHours {
+    /// Whether it is open at `now` in `zone`, else the next opening. A wall-clock time that a change of clocks skips
+    /// counts as the instant after the gap, one that comes twice as its first.
+    pub fn at(&self, now: Timestamp, zone: &TimeZone) -> Opening {
+        let today = now.to_zoned(zone.clone()).date();
+        let mut next: Option<Timestamp> = None;
+        // Yesterday's spans may run past midnight; a week and a day ahead finds every weekday again.
+        for offset in -1..=8i64 {
+            let Ok(date) = today.checked_add(offset.days()) else { continue };
+            for span in self.spans.get(&weekday(date)).into_iter().flatten() {
+                let (from, to) = (instant(date, span.from, zone), instant(date, span.end(), zone));
+                if from <= now && now < to {
+                    return Opening::Open;
+                }
+                if from > now && next.is_none_or(|next| from < next) {
+                    next = Some(from);
+                }
+            }
+        }
+        next.map_or(Opening::Never, Opening::At)
+    }
+}
+
+impl Span {
+    /// The end in minutes after the midnight that begins its day: beyond 24 h if it runs past the next.
+    fn end(self) -> Minute {
+        if self.to <= self.from { self.to + DAY_MINUTES } else { self.to }
+    }
+}
+
+fn weekday(date: Date) -> u8 {
+    u8::try_from(date.weekday().to_monday_zero_offset()).unwrap_or_default() % 7
+}
+
+fn instant(date: Date, minute: Minute, zone: &TimeZone) -> Timestamp {
+    let (days, minute) = (i64::from(minute / DAY_MINUTES), minute % DAY_MINUTES);
+    let time = Time::new(
+        i8::try_from(minute / 60).unwrap_or_default(),
+        i8::try_from(minute % 60).unwrap_or_default(),
+        0,
+        0,
+    );
+    let date = date.checked_add(days.days()).unwrap_or(date);
+    let wall = DateTime::from_parts(date, time.unwrap_or(Time::midnight()));
+    zone.to_timestamp(wall).unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn hours(days: &[(&str, &[&str])]) -> OpeningHours {
+        let map: BTreeMap<String, Vec<String>> =
+            days.iter().map(|(d, s)| ((*d).to_owned(), s.iter().map(|s| (*s).to_owned()).collect())).collect();
+        OpeningHours::try_from(map).unwrap()
+    }
+
+    fn check(hours: &OpeningHours, zone: &str, now: &str, expected: &str) {
+        let zone = TimeZone::get(zone).unwrap();
+        let got = match hours.at(now.parse().unwrap(), &zone) {
+            Opening::Open => "open".to_owned(),
+            Opening::Never => "never".to_owned(),
+            Opening::At(at) => at.to_string(),
+        };
+        assert_eq!(got, expected, "at {now}");
+    }
+
+    #[test]
+    fn a_weekday_span_is_read_in_the_tenants_zone() {
+        let office = hours(&[("mon", &["09:00-12:00", "13:00-18:00"]), ("fri", &["09:00-18:00"])]);
+        let zone = "America/Sao_Paulo"; // UTC-3
+        check(&office, zone, "2026-11-23T11:59:59Z", "2026-11-23T12:00:00Z");
+        check(&office, zone, "2026-11-23T12:00:00Z", "open");
+        check(&office, zone, "2026-11-23T15:30:00Z", "2026-11-23T16:00:00Z");
+        check(&office, zone, "2026-11-23T21:00:00Z", "2026-11-27T12:00:00Z");
+        check(&office, zone, "2026-11-27T21:00:00Z", "2026-11-30T12:00:00Z");
+    }
+
+    #[test]
+    fn a_span_past_midnight_belongs_to_the_day_it_begins() {
+        let bar = hours(&[("sat", &["22:00-02:00"])]);
+        check(&bar, "UTC", "2026-11-21T23:00:00Z", "open");
+        check(&bar, "UTC", "2026-11-22T01:59:00Z", "open");
+        check(&bar, "UTC", "2026-11-22T02:00:00Z", "2026-11-28T22:00:00Z");
+    }
+
+    #[test]
+    fn a_skipped_opening_time_opens_after_the_gap() {
+        // Clocks go from 02:00 to 03:00 on 2026-03-29 in Berlin.
+        let early = hours(&[("sun", &["02:30-10:00"])]);
+        check(&early, "Europe/Berlin", "2026-03-29T00:30:00Z", "2026-03-29T01:30:00Z");
+        check(&early, "Europe/Berlin", "2026-03-29T07:59:00Z", "open");
+    }
+
+    #[test]
+    fn no_span_is_never_open_and_a_full_day_always() {
+        check(&hours(&[]), "UTC", "2026-11-21T00:00:00Z", "never");
+        check(&hours(&[("sat", &["00:00-24:00"])]), "UTC", "2026-11-21T23:59:59Z", "open");
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for bad in ["9-18", "09:00", "09:60-10:00", "25:00-26:00", "09:00-09:00", "24:00-25:00", "-", "a:b-c:d"] {
+            let map = BTreeMap::from([("mon".to_owned(), vec![bad.to_owned()])]);
+            assert!(OpeningHours::try_from(map).is_err(), "{bad}");
+        }
+        assert!(OpeningHours::try_from(BTreeMap::from([("lunes".to_owned(), vec![])])).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn the_next_opening_is_open_and_nothing_before_it_is(
+            from in 0u16..1440, length in 1u16..1440, day in 0usize..7, now in 1_700_000_000i64..1_900_000_000,
+        ) {
+            let span = format!("{}-{}", clock(from), clock((from + length) % 1440));
+            prop_assume!(from != (from + length) % 1440);
+            let hours = hours(&[(DAYS[day], &[&span])]);
+            let zone = TimeZone::get("America/New_York").unwrap();
+            let now = Timestamp::from_second(now).unwrap();
+            if let Opening::At(at) = hours.at(now, &zone) {
+                prop_assert!(at > now);
+                prop_assert_eq!(hours.at(at, &zone), Opening::Open);
+                let half = Timestamp::from_second(i64::midpoint(now.as_second(), at.as_second() - 1)).unwrap();
+                prop_assert_ne!(hours.at(half, &zone), Opening::Open);
+            }
+        }
+    }
+}

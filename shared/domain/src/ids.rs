@@ -1,0 +1,300 @@
+//! Identifiers. Each is a type of its own with one checked constructor, so that none can stand in for another and
+//! neither JSON nor storage can bring in one that the constructor would refuse.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt;
+
+/// Why a text is not an identifier.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    /// Empty.
+    #[error("{kind} must not be empty")]
+    Empty {
+        /// Which identifier.
+        kind: &'static str,
+    },
+    /// Longer than the store's keys allow.
+    #[error("{kind} must not be longer than {max} characters")]
+    TooLong {
+        /// Which identifier.
+        kind: &'static str,
+        /// The limit, in characters.
+        max: usize,
+    },
+    /// A character outside the allowed set.
+    #[error("{kind} may only hold letters, digits and . _ - @ : + = /")]
+    Character {
+        /// Which identifier.
+        kind: &'static str,
+    },
+    /// Not of the form that this identifier has.
+    #[error("{kind} is malformed")]
+    Malformed {
+        /// Which identifier.
+        kind: &'static str,
+    },
+}
+
+const LENGTH_MAX: usize = 200;
+
+fn checked(kind: &'static str, text: &str) -> Result<(), IdError> {
+    if text.is_empty() {
+        return Err(IdError::Empty { kind });
+    }
+    if text.chars().count() > LENGTH_MAX {
+        return Err(IdError::TooLong { kind, max: LENGTH_MAX });
+    }
+    let fine = |c: char| c.is_alphanumeric() || " ._-@:+=/".contains(c);
+    if text.chars().all(fine) { Ok(()) } else { Err(IdError::Character { kind }) }
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $kind:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// Checks `text`: 1 to 200 letters, digits, spaces and `. _ - @ : + = /`.
+            pub fn parse(text: &str) -> Result<Self, IdError> {
+                checked($kind, text)?;
+                Ok(Self(text.to_owned()))
+            }
+
+            /// The identifier as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = IdError;
+
+            fn try_from(text: String) -> Result<Self, IdError> {
+                checked($kind, &text)?;
+                Ok(Self(text))
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+id!(
+    /// A customer of the installation: a clinic, a shop.
+    TenantId,
+    "tenant id"
+);
+id!(
+    /// A WhatsApp number connected through a provider, by the name that the configuration gives it.
+    InstanceId,
+    "instance id"
+);
+id!(
+    /// The name by which a provider calls an instance: Evolution's instance name, Meta's `phone_number_id`.
+    ExternalId,
+    "provider's instance id"
+);
+id!(
+    /// A configured assistant: model and prompts.
+    AgentId,
+    "agent id"
+);
+id!(
+    /// Follows one webhook through every queue, log line and record.
+    CorrelationId,
+    "correlation id"
+);
+id!(
+    /// An event's identity: 64 hexadecimal digits, see [`crate::event`].
+    EventId,
+    "event id"
+);
+id!(
+    /// One of our messages, in or out: the conversation and its ordinal, `c_…-1.42`.
+    MessageId,
+    "message id"
+);
+id!(
+    /// A random name of one attempt or one lease: whoever holds it may finish what it began.
+    Nonce,
+    "nonce"
+);
+id!(
+    /// A client's own key for a request that it may repeat.
+    IdempotencyKey,
+    "idempotency key"
+);
+
+/// A message's place in its conversation, counted from 1 in the order of arrival. 0 stands for "none".
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ordinal(pub u64);
+
+impl Ordinal {
+    /// The ordinal after this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
+impl fmt::Display for Ordinal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// All conversations with one contact on one instance, the active one and the resolved ones: 32 hexadecimal digits of a
+/// hash, so that no phone number stands in a key, a queue's group or a log.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThreadId(String);
+
+impl ThreadId {
+    /// The thread of the contact `address` on `instance`.
+    pub fn of(instance: &InstanceId, address: &str) -> Self {
+        Self(hash_of(&["thread", instance.as_str(), address], 16))
+    }
+
+    /// The identifier as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// One conversation: its thread and its number there, `c_{thread}-{number}`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ConversationId {
+    thread: ThreadId,
+    number: u32,
+}
+
+impl ConversationId {
+    /// The conversation `number` (from 1) of `thread`.
+    pub fn new(thread: ThreadId, number: u32) -> Self {
+        Self { thread, number }
+    }
+
+    /// The thread it belongs to.
+    pub fn thread(&self) -> &ThreadId {
+        &self.thread
+    }
+
+    /// Its number in the thread, from 1.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Reads `c_{32 hex}-{number}`.
+    pub fn parse(text: &str) -> Result<Self, IdError> {
+        let malformed = IdError::Malformed { kind: "conversation id" };
+        let (thread, number) =
+            text.strip_prefix("c_").and_then(|rest| rest.split_once('-')).ok_or(malformed.clone())?;
+        let hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+        if thread.len() != 32 || !thread.chars().all(hex) {
+            return Err(malformed);
+        }
+        match number.parse::<u32>() {
+            Ok(number) if number > 0 => Ok(Self { thread: ThreadId(thread.to_owned()), number }),
+            _ => Err(malformed),
+        }
+    }
+
+    /// The id of the message with this ordinal.
+    pub fn message(&self, ordinal: Ordinal) -> MessageId {
+        MessageId(format!("{self}.{ordinal}"))
+    }
+}
+
+impl MessageId {
+    /// The conversation and the ordinal that the id is made of.
+    pub fn parts(&self) -> Result<(ConversationId, Ordinal), IdError> {
+        let malformed = IdError::Malformed { kind: "message id" };
+        let (conversation, ordinal) = self.0.rsplit_once('.').ok_or(malformed.clone())?;
+        let ordinal = ordinal.parse::<u64>().map_err(|_| malformed)?;
+        Ok((ConversationId::parse(conversation)?, Ordinal(ordinal)))
+    }
+}
+
+impl fmt::Display for ConversationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "c_{}-{}", self.thread.0, self.number)
+    }
+}
+
+impl TryFrom<String> for ConversationId {
+    type Error = IdError;
+
+    fn try_from(text: String) -> Result<Self, IdError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<ConversationId> for String {
+    fn from(id: ConversationId) -> Self {
+        id.to_string()
+    }
+}
+
+/// The first `bytes` bytes of the SHA-256 of `parts`, as lower-case hexadecimal digits. Each part is preceded by its
+/// length, so that no two lists of parts give the same input.
+pub fn hash_of(parts: &[&str], bytes: usize) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    let digest = hash.finalize();
+    hex::encode(&digest[..bytes.min(digest.len())])
+}
+
+impl EventId {
+    /// Takes the 64 digits that [`crate::event`] computes.
+    pub(crate) fn from_digest(hex: String) -> Self {
+        Self(hex)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversation_id_survives_being_written_and_read() {
+        let instance = InstanceId::parse("suporte-01").unwrap();
+        let id = ConversationId::new(ThreadId::of(&instance, "5511999998888@s.whatsapp.net"), 3);
+        assert_eq!(ConversationId::parse(&id.to_string()).unwrap(), id);
+        let message = id.message(Ordinal(42));
+        assert_eq!(message.parts().unwrap(), (id, Ordinal(42)));
+    }
+
+    #[test]
+    fn malformed_ids_are_refused() {
+        for bad in ["", "c_", "c_12-1", "x_0123456789abcdef0123456789abcdef-1", "c_0123456789ABCDEF0123456789abcdef-1"] {
+            assert!(ConversationId::parse(bad).is_err(), "{bad}");
+        }
+        assert!(ConversationId::parse("c_0123456789abcdef0123456789abcdef-0").is_err());
+        assert!(InstanceId::parse("").is_err());
+        assert!(InstanceId::parse("a\nb").is_err());
+        assert!(InstanceId::parse(&"x".repeat(201)).is_err());
+        assert!(serde_json::from_str::<TenantId>("\"a\\u0000\"").is_err());
+    }
+
+    #[test]
+    fn parts_cannot_be_shifted_into_one_another() {
+        assert_ne!(hash_of(&["ab", "c"], 32), hash_of(&["a", "bc"], 32));
+    }
+}

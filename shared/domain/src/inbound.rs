@@ -1,0 +1,84 @@
+//! What a provider's webhook was found to hold, in one form for all providers.
+
+use crate::contact::ContactAddress;
+use crate::content::Content;
+use crate::delivery::StatusUpdate;
+use crate::event::{EventKind, Provider};
+use crate::ids::{EventId, ExternalId};
+use jiff::Timestamp;
+use serde_json::Value;
+
+/// One part of a webhook: each has its own fate.
+#[derive(Debug, Clone)]
+pub enum WebhookItem {
+    /// Recorded, enqueued and processed.
+    Event(WebhookEvent),
+    /// Recorded by one conditional write, without a queue.
+    Status(StatusUpdate),
+    /// Authentic, but not understood or of no use: counted, logged and acknowledged.
+    Ignored {
+        /// What it was, in a word or two (never with personal data).
+        what: String,
+    },
+}
+
+/// An event as the webhook function sees it: enough to record and route it. The body is read by the processor.
+#[derive(Debug, Clone)]
+pub struct WebhookEvent {
+    /// Its id.
+    pub id: EventId,
+    /// Where it comes from.
+    pub provider: Provider,
+    /// The provider's name of the instance.
+    pub external: ExternalId,
+    /// What it is about.
+    pub kind: EventKind,
+    /// The contact it concerns, where it concerns one.
+    pub address: Option<ContactAddress>,
+    /// What the processor reads: the provider's JSON of this one event.
+    pub payload: Value,
+}
+
+/// What an event's body says, once read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Inbound {
+    /// A message.
+    Message(Box<InboundMessage>),
+    /// An accepted message failed after all.
+    Failed(FailedDelivery),
+    /// The instance's connection changed, to what must be asked: events carry no order.
+    ConnectionChanged,
+    /// Nothing for us: groups, broadcasts, newsletters and the like.
+    Ignored {
+        /// What it was.
+        what: String,
+    },
+}
+
+/// A message that came in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InboundMessage {
+    /// With whom the conversation is.
+    pub address: ContactAddress,
+    /// The phone number behind the address, where one is known.
+    pub phone: Option<String>,
+    /// The contact's name for itself.
+    pub name: Option<String>,
+    /// The provider's id.
+    pub provider_message_id: Option<String>,
+    /// Typed by the business on its own phone (or an echo of what we sent), not by the contact.
+    pub from_me: bool,
+    /// When it was written, as the provider says.
+    pub sent_at: Option<Timestamp>,
+    /// What it says.
+    pub content: Content,
+}
+
+/// An accepted message that failed after all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailedDelivery {
+    /// Which delivery, and when.
+    pub update: StatusUpdate,
+    /// The provider's reason, as a code and a title; no personal data.
+    pub error: String,
+}

@@ -1,0 +1,104 @@
+//! What is known of an instance at run time: its connection and its rate.
+
+use crate::ids::{ConversationId, InstanceId, MessageId, Nonce};
+use crate::millis;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Whether messages can be sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Connection {
+    /// As far as known.
+    #[default]
+    Open,
+    /// The provider lost its connection to WhatsApp.
+    Closed,
+    /// The key or token is missing or was refused.
+    NeedsCredentials,
+}
+
+impl Connection {
+    /// The word for it in records and the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Closed => "closed",
+            Self::NeedsCredentials => "needs_credentials",
+        }
+    }
+}
+
+/// An instance's run-time record. One that does not exist yet is open and has sent nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstanceState {
+    /// Its connection.
+    #[serde(default)]
+    pub connection: Connection,
+    /// Since when.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// When to ask again, while it is not open.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub probe_at: Option<Timestamp>,
+    /// How often it was asked in vain; spaces the probes.
+    #[serde(default)]
+    pub probes: u32,
+    /// The rate's theoretical arrival time.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub arrival: Option<Timestamp>,
+    /// Time-outs in a row; two park the instance.
+    #[serde(default)]
+    pub timeouts: u32,
+    /// The model's key is missing or was refused: turns wait.
+    #[serde(default)]
+    pub llm_needs_credentials: bool,
+}
+
+impl InstanceState {
+    /// When it is to be asked again.
+    pub fn due(&self) -> Option<Timestamp> {
+        if self.connection == Connection::Open { None } else { self.probe_at.or(self.since) }
+    }
+}
+
+impl Parked {
+    /// When it is to be looked at even if the instance has not opened: at its time, or after `72 h` at the latest.
+    pub fn due(&self) -> Timestamp {
+        self.not_before.unwrap_or_else(|| millis::shift(self.since, 72 * 3_600_000))
+    }
+}
+
+/// A conversation whose messages wait for the instance (or for a time).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parked {
+    /// The instance.
+    pub instance: InstanceId,
+    /// Whose messages wait.
+    pub conversation: ConversationId,
+    /// Changes at every parking: who releases removes only what it saw.
+    pub version: Nonce,
+    /// When it was parked first.
+    #[serde(with = "millis")]
+    pub since: Timestamp,
+    /// Not to be released before.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
+}
+
+/// A send that has begun and whose outcome is not stored yet: a `fromMe` webhook that arrives now may be its echo.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InFlight {
+    /// The message.
+    pub message: MessageId,
+    /// The attempt.
+    pub nonce: Nonce,
+    /// When it was claimed.
+    #[serde(with = "millis")]
+    pub claimed_at: Timestamp,
+    /// When the attempt's lease ends.
+    #[serde(with = "millis")]
+    pub until: Timestamp,
+    /// A hash of the text, to know an unresolved attempt's echo by.
+    pub text_hash: String,
+}

@@ -1,0 +1,27 @@
+//! Recado's types and rules.
+//!
+//! Nothing in this crate performs I/O, awaits, reads a clock or draws a random number: time and random bits come in
+//! as arguments. So every rule can be tested by calling it, and both stores (DynamoDB, `SQLite`) share one copy.
+//!
+//! Instants are [`jiff::Timestamp`] cut to milliseconds, the precision that both stores keep.
+
+pub mod backoff;
+pub mod config;
+pub mod contact;
+pub mod content;
+pub mod conversation;
+pub mod dead_letter;
+pub mod delivery;
+pub mod event;
+pub mod hours;
+pub mod ids;
+pub mod inbound;
+pub mod instance;
+pub mod message;
+pub mod millis;
+pub mod outbox;
+pub mod rate;
+pub mod reason;
+pub mod secret;
+
+pub use jiff::Timestamp;

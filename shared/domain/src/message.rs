@@ -1,0 +1,148 @@
+//! A stored message, in or out.
+
+use crate::contact::ContactAddress;
+use crate::content::Content;
+use crate::delivery::{Delivery, DeliveryStatus};
+use crate::ids::{ConversationId, CorrelationId, EventId, IdempotencyKey, InstanceId, MessageId, Ordinal, TenantId};
+use crate::millis;
+use crate::outbox::{Outbox, OutboxState};
+use crate::reason::Reason;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Whose words they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The contact.
+    User,
+    /// The agent.
+    Assistant,
+    /// A person of the business: in the console, by the API, or on the phone.
+    Operator,
+}
+
+/// Tokens that a model call used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Read from the prompt, without what came from the cache.
+    pub input_tokens: u64,
+    /// Written.
+    pub output_tokens: u64,
+    /// Read from the prompt cache.
+    #[serde(default)]
+    pub cache_read_tokens: u64,
+    /// Written to the prompt cache.
+    #[serde(default)]
+    pub cache_write_tokens: u64,
+}
+
+/// A message's record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Its place there.
+    pub ordinal: Ordinal,
+    /// Whose.
+    pub tenant: TenantId,
+    /// On which instance.
+    pub instance: InstanceId,
+    /// Whose words.
+    pub role: Role,
+    /// What it says.
+    pub content: Content,
+    /// The provider's id, once known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_message_id: Option<String>,
+    /// When it was written: as the provider says for what came in, else when it was stored. Orders what people and the
+    /// model read, and nothing else.
+    #[serde(with = "millis")]
+    pub written_at: Timestamp,
+    /// When it was stored.
+    #[serde(with = "millis")]
+    pub stored_at: Timestamp,
+    /// Follows it everywhere.
+    pub correlation: CorrelationId,
+    /// The event that brought it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<EventId>,
+    /// The client's key that it was sent under.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<IdempotencyKey>,
+    /// Why no answer is owed to it, where that is not evident.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unanswered: Option<Reason>,
+    /// The model that wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What that cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Its way out; absent for what came in or was typed on the phone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub out: Option<Outbox>,
+}
+
+/// A message's status in the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageStatus {
+    /// Not yet with the provider.
+    Pending,
+    /// With the provider.
+    Sent,
+    /// On the phone.
+    Delivered,
+    /// Seen.
+    Read,
+    /// Given up.
+    Failed,
+    /// Not sent, on purpose.
+    Cancelled,
+}
+
+impl Message {
+    /// Its id.
+    pub fn id(&self) -> MessageId {
+        self.conversation.message(self.ordinal)
+    }
+
+    /// Its status for the API, with what is known of its delivery. What came in was delivered to us.
+    pub fn status(&self, delivery: Option<&Delivery>) -> MessageStatus {
+        let delivered = delivery.and_then(|delivery| delivery.status).map(|status| match status {
+            DeliveryStatus::Sent => MessageStatus::Sent,
+            DeliveryStatus::Delivered => MessageStatus::Delivered,
+            DeliveryStatus::Read | DeliveryStatus::Played => MessageStatus::Read,
+            DeliveryStatus::Failed => MessageStatus::Failed,
+        });
+        match self.out.as_ref().map(|out| &out.state) {
+            None if self.role == Role::User => MessageStatus::Delivered,
+            None => delivered.unwrap_or(MessageStatus::Sent),
+            Some(OutboxState::Queued | OutboxState::Sending { .. } | OutboxState::Unknown { .. }) => {
+                MessageStatus::Pending
+            }
+            Some(OutboxState::Sent { .. }) => delivered.unwrap_or(MessageStatus::Sent),
+            Some(OutboxState::Dead { .. }) => MessageStatus::Failed,
+            Some(OutboxState::Cancelled { .. }) => MessageStatus::Cancelled,
+        }
+    }
+
+    /// Whether it is on its way out.
+    pub fn is_open(&self) -> bool {
+        self.out.as_ref().is_some_and(|out| out.state.is_open())
+    }
+
+    /// When it is overdue, if it is open: 5 minutes after it was stored or after its slot.
+    pub fn due(&self) -> Option<Timestamp> {
+        let out = self.out.as_ref()?;
+        let waits = out.state.is_open() || (matches!(out.state, OutboxState::Dead { .. }) && !out.copied);
+        let since = out.slot.map_or(self.stored_at, |slot| slot.max(self.stored_at));
+        waits.then(|| millis::shift(since, 5 * 60_000))
+    }
+
+    /// To whom it goes, if it goes out.
+    pub fn to(&self) -> Option<&ContactAddress> {
+        self.out.as_ref().map(|out| &out.to)
+    }
+}

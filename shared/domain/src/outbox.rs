@@ -1,0 +1,426 @@
+//! The way out: `queued → sending → sent | unknown | dead | cancelled`, with `unknown → sent | queued | dead`.
+//!
+//! Every transition is a method that refuses what is not allowed. The store writes the result on condition that the
+//! record is still the one the transition began from ([`Outbox::rev`]): whoever lost that race writes nothing more.
+
+use crate::contact::ContactAddress;
+use crate::ids::{MessageId, Nonce, Ordinal};
+use crate::millis::{self, shift};
+use crate::rate;
+use crate::reason::Reason;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Author {
+    /// The agent: a takeover stops it.
+    Ai,
+    /// A person (or their system, by the API).
+    Person,
+}
+
+/// How far an outgoing message has come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum OutboxState {
+    /// To be sent.
+    Queued,
+    /// An attempt is running, or crashed.
+    Sending {
+        /// Whose attempt.
+        nonce: Nonce,
+        /// Since when.
+        #[serde(with = "millis")]
+        claimed_at: Timestamp,
+        /// Until when nobody else may conclude anything.
+        #[serde(with = "millis")]
+        lease_until: Timestamp,
+    },
+    /// The request left and its outcome was not learnt.
+    Unknown {
+        /// Whose attempt it was.
+        nonce: Nonce,
+        /// When the request left, at the earliest.
+        #[serde(with = "millis")]
+        claimed_at: Timestamp,
+    },
+    /// Accepted by the provider.
+    Sent {
+        /// When.
+        #[serde(with = "millis")]
+        at: Timestamp,
+    },
+    /// Given up.
+    Dead {
+        /// When.
+        #[serde(with = "millis")]
+        at: Timestamp,
+        /// Why.
+        reason: Reason,
+    },
+    /// Not sent, on purpose.
+    Cancelled {
+        /// When.
+        #[serde(with = "millis")]
+        at: Timestamp,
+        /// Why.
+        reason: Reason,
+    },
+}
+
+impl OutboxState {
+    /// Whether something remains to be done.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Self::Queued | Self::Sending { .. } | Self::Unknown { .. })
+    }
+
+    /// Its name in errors and logs.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Sending { .. } => "sending",
+            Self::Unknown { .. } => "unknown",
+            Self::Sent { .. } => "sent",
+            Self::Dead { .. } => "dead",
+            Self::Cancelled { .. } => "cancelled",
+        }
+    }
+}
+
+/// A line of a message's history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// When.
+    #[serde(with = "millis")]
+    pub at: Timestamp,
+    /// What happened, in a word: the new state.
+    pub what: String,
+    /// Details: an error's code and title, a reason; no personal data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// How many lines of history are kept: the first and the latest.
+const HISTORY_MAX: usize = 40;
+
+/// The outgoing side of a message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outbox {
+    /// To whom.
+    pub to: ContactAddress,
+    /// Who speaks.
+    pub author: Author,
+    /// How far it has come.
+    #[serde(flatten)]
+    pub state: OutboxState,
+    /// Grows at every write: the condition of the next.
+    #[serde(default)]
+    pub rev: u64,
+    /// Attempts so far, counted before each.
+    #[serde(default)]
+    pub attempts: u32,
+    /// The conversation's epoch at the commit: another one there stops an AI message.
+    #[serde(default)]
+    pub epoch: u64,
+    /// Up to which ordinal it answers.
+    #[serde(default)]
+    pub covers: Ordinal,
+    /// The rate's slot it holds.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub slot: Option<Timestamp>,
+    /// An attempt's outcome was never learnt, and it was queued again: the contact may have it already.
+    #[serde(default)]
+    pub maybe_sent: bool,
+    /// It went to the simulated provider.
+    #[serde(default)]
+    pub simulated: bool,
+    /// Whether its dead letter exists.
+    #[serde(default)]
+    pub copied: bool,
+    /// What happened to it.
+    #[serde(default)]
+    pub history: Vec<Step>,
+}
+
+/// A transition that is not allowed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a {from} message cannot become {to}")]
+pub struct Refused {
+    /// The state it is in.
+    pub from: &'static str,
+    /// The state asked for.
+    pub to: &'static str,
+}
+
+impl Outbox {
+    /// A message just committed.
+    pub fn queued(to: ContactAddress, author: Author, epoch: u64, covers: Ordinal, at: Timestamp) -> Self {
+        Self {
+            to,
+            author,
+            state: OutboxState::Queued,
+            rev: 1,
+            attempts: 0,
+            epoch,
+            covers,
+            slot: None,
+            maybe_sent: false,
+            simulated: false,
+            copied: false,
+            history: vec![Step { at, what: "queued".to_owned(), why: None }],
+        }
+    }
+
+    fn become_(&mut self, state: OutboxState, at: Timestamp, why: Option<String>) {
+        let step = Step { at, what: state.as_str().to_owned(), why };
+        if self.history.len() >= HISTORY_MAX {
+            self.history.remove(1);
+        }
+        self.history.push(step);
+        self.state = state;
+        self.rev += 1;
+    }
+
+    fn refused<T>(&self, to: &'static str) -> Result<T, Refused> {
+        Err(Refused { from: self.state.as_str(), to })
+    }
+
+    /// Whether it certainly never left: no attempt of unknown outcome.
+    pub fn never_left(&self) -> bool {
+        !self.maybe_sent && matches!(self.state, OutboxState::Queued | OutboxState::Cancelled { .. })
+    }
+
+    /// `queued → sending`: one attempt more, held by `nonce` until `lease_until`.
+    pub fn claim(&mut self, nonce: Nonce, now: Timestamp, lease_until: Timestamp) -> Result<(), Refused> {
+        if self.state != OutboxState::Queued {
+            return self.refused("sending");
+        }
+        self.attempts += 1;
+        self.become_(OutboxState::Sending { nonce, claimed_at: now, lease_until }, now, None);
+        Ok(())
+    }
+
+    /// Whether `nonce` holds the running attempt.
+    pub fn held_by(&self, nonce: &Nonce) -> bool {
+        matches!(&self.state, OutboxState::Sending { nonce: holder, .. } if holder == nonce)
+    }
+
+    /// `sending → queued`: the attempt did not reach the provider (`counted`: it did, and failed in a way that may
+    /// pass). The slot is given up with a counted attempt.
+    pub fn put_back(&mut self, now: Timestamp, counted: bool, why: &str) -> Result<(), Refused> {
+        if !matches!(self.state, OutboxState::Sending { .. }) {
+            return self.refused("queued");
+        }
+        if !counted {
+            self.attempts = self.attempts.saturating_sub(1);
+        }
+        self.slot = None;
+        self.become_(OutboxState::Queued, now, Some(why.to_owned()));
+        Ok(())
+    }
+
+    /// `sending → unknown`: the outcome was not learnt.
+    pub fn lose_track(&mut self, now: Timestamp, why: &str) -> Result<(), Refused> {
+        let OutboxState::Sending { nonce, claimed_at, .. } = self.state.clone() else {
+            return self.refused("unknown");
+        };
+        self.slot = None;
+        self.become_(OutboxState::Unknown { nonce, claimed_at }, now, Some(why.to_owned()));
+        Ok(())
+    }
+
+    /// `unknown → queued`: there is no evidence and the wait for it is over. Marked as maybe sent before.
+    pub fn repeat(&mut self, now: Timestamp) -> Result<(), Refused> {
+        if !matches!(self.state, OutboxState::Unknown { .. }) {
+            return self.refused("queued");
+        }
+        self.maybe_sent = true;
+        self.become_(OutboxState::Queued, now, Some("no evidence that it was sent".to_owned()));
+        Ok(())
+    }
+
+    /// `sending | unknown → sent`.
+    pub fn accept(&mut self, now: Timestamp, why: Option<String>) -> Result<(), Refused> {
+        if !matches!(self.state, OutboxState::Sending { .. } | OutboxState::Unknown { .. }) {
+            return self.refused("sent");
+        }
+        self.become_(OutboxState::Sent { at: now }, now, why);
+        Ok(())
+    }
+
+    /// Any open state, or `sent` (the provider said so later), `→ dead`.
+    pub fn give_up(&mut self, now: Timestamp, reason: Reason, why: Option<String>) -> Result<(), Refused> {
+        if matches!(self.state, OutboxState::Dead { .. } | OutboxState::Cancelled { .. }) {
+            return self.refused("dead");
+        }
+        let why = why.map_or_else(|| reason.to_string(), |why| format!("{reason}: {why}"));
+        self.become_(OutboxState::Dead { at: now, reason }, now, Some(why));
+        Ok(())
+    }
+
+    /// `queued → cancelled`.
+    pub fn cancel(&mut self, now: Timestamp, reason: Reason) -> Result<(), Refused> {
+        if self.state != OutboxState::Queued {
+            return self.refused("cancelled");
+        }
+        self.become_(OutboxState::Cancelled { at: now, reason }, now, Some(reason.to_string()));
+        Ok(())
+    }
+
+    /// `dead → queued`, by a redrive: with all its attempts again.
+    pub fn revive(&mut self, now: Timestamp) -> Result<(), Refused> {
+        if !matches!(self.state, OutboxState::Dead { .. }) {
+            return self.refused("queued");
+        }
+        self.attempts = 0;
+        self.slot = None;
+        self.copied = false;
+        self.become_(OutboxState::Queued, now, Some("redriven".to_owned()));
+        Ok(())
+    }
+
+    /// The slot it may still use at `now`.
+    pub fn slot_at(&self, now: Timestamp) -> Option<Timestamp> {
+        self.slot.filter(|slot| !rate::missed(*slot, now))
+    }
+
+    /// Notes the slot that was reserved for it.
+    pub fn hold_slot(&mut self, slot: Timestamp) {
+        self.slot = Some(slot);
+        self.rev += 1;
+    }
+
+    /// Notes that its dead letter exists.
+    pub fn mark_copied(&mut self) {
+        self.copied = true;
+        self.rev += 1;
+    }
+}
+
+/// The id of a reply: what it answers decides it, so that two workers that answer the same make the same.
+pub fn reply_id(conversation: &crate::ids::ConversationId, covers: Ordinal, epoch: u64) -> String {
+    crate::ids::hash_of(&["reply", &conversation.to_string(), &covers.to_string(), &epoch.to_string()], 16)
+}
+
+/// A hash of a text, to compare without keeping it.
+pub fn text_hash(text: &str) -> String {
+    crate::ids::hash_of(&["text", text.trim()], 16)
+}
+
+/// What a kick on `outbound` carries: send everything open in this conversation up to this ordinal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SendKick {
+    /// The conversation.
+    pub conversation: crate::ids::ConversationId,
+    /// Up to which ordinal.
+    pub upto: Ordinal,
+    /// Follows it everywhere.
+    pub correlation: crate::ids::CorrelationId,
+    /// A dead letter's message to be revived first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redrive: Option<MessageId>,
+}
+
+/// What a timer on `turns` carries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnKick {
+    /// The conversation.
+    pub conversation: crate::ids::ConversationId,
+    /// The message whose timer it is.
+    pub ordinal: Ordinal,
+    /// Follows it everywhere.
+    pub correlation: crate::ids::CorrelationId,
+    /// For a schedule: the minute it was due, so that a late one can be told from a new one.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub due: Option<Timestamp>,
+}
+
+/// When the lease of an attempt ends that is claimed now.
+pub fn lease_end(now: Timestamp, lease_seconds: i64) -> Timestamp {
+    shift(now, lease_seconds.saturating_mul(1000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::millis::instant;
+    use proptest::prelude::*;
+
+    fn message() -> Outbox {
+        let to = ContactAddress::parse("5511999998888").unwrap();
+        Outbox::queued(to, Author::Ai, 0, Ordinal(1), instant(0))
+    }
+
+    fn nonce(text: &str) -> Nonce {
+        Nonce::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_message_goes_out_once() {
+        let mut message = message();
+        message.claim(nonce("a"), instant(1), instant(36_000)).unwrap();
+        assert!(message.claim(nonce("b"), instant(2), instant(36_000)).is_err());
+        assert!(message.held_by(&nonce("a")) && !message.held_by(&nonce("b")));
+        message.accept(instant(3), None).unwrap();
+        assert!(message.accept(instant(4), None).is_err());
+        assert!(message.put_back(instant(4), true, "x").is_err());
+        assert_eq!(message.attempts, 1);
+    }
+
+    #[test]
+    fn an_attempt_that_never_reached_the_provider_is_not_counted() {
+        let mut message = message();
+        message.claim(nonce("a"), instant(1), instant(2)).unwrap();
+        message.put_back(instant(3), false, "connection closed").unwrap();
+        assert_eq!(message.attempts, 0);
+        assert!(message.never_left());
+    }
+
+    #[test]
+    fn a_repeat_after_an_unknown_outcome_is_marked() {
+        let mut message = message();
+        message.claim(nonce("a"), instant(1), instant(2)).unwrap();
+        message.lose_track(instant(3), "timeout").unwrap();
+        assert!(message.cancel(instant(3), Reason::TakenOver).is_err());
+        message.repeat(instant(4)).unwrap();
+        assert!(message.maybe_sent && !message.never_left());
+        message.cancel(instant(5), Reason::TakenOver).unwrap();
+        assert!(!message.never_left(), "it says so even when cancelled");
+    }
+
+    #[test]
+    fn a_record_survives_being_written_and_read() {
+        let mut message = message();
+        message.claim(nonce("a"), instant(1), instant(2)).unwrap();
+        let json = serde_json::to_value(&message).unwrap();
+        assert_eq!(json["state"], "sending");
+        assert_eq!(serde_json::from_value::<Outbox>(json).unwrap(), message);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_tried_a_closed_message_is_claimed_only_after_a_redrive(steps in proptest::collection::vec(0u8..8, 0..60)) {
+            let mut message = message();
+            let mut closed = false;
+            for step in steps {
+                let rev = message.rev;
+                let done = match step {
+                    0 => message.claim(nonce("a"), instant(1), instant(2)),
+                    1 => message.put_back(instant(1), true, "x"),
+                    2 => message.lose_track(instant(1), "x"),
+                    3 => message.repeat(instant(1)),
+                    4 => message.accept(instant(1), None),
+                    5 => message.give_up(instant(1), Reason::Poison, None),
+                    6 => message.cancel(instant(1), Reason::TakenOver),
+                    _ => message.revive(instant(1)),
+                };
+                prop_assert_eq!(done.is_ok(), message.rev > rev);
+                if step == 0 && done.is_ok() { prop_assert!(!closed); }
+                if done.is_ok() { closed = !message.state.is_open(); }
+                prop_assert!(message.history.len() <= HISTORY_MAX);
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The rate limit of an instance, as arithmetic on one number: the theoretical arrival time (GCRA).
+//!
+//! A message reserves its slot once, also when that lies in the future, and then waits for it. So a thousand waiting
+//! messages do not fight for tokens, and nothing but one number per instance is stored.
+
+use crate::millis::shift;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// How long after its time a slot may still be used.
+pub const SLOT_SLACK_MS: i64 = 1_000;
+
+/// How fast an instance may send.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rate {
+    /// Messages per second in the long run.
+    pub per_second: f64,
+    /// How many may leave at once after a pause.
+    pub burst: u32,
+}
+
+impl Rate {
+    /// What keeps an unofficial connection from being banned.
+    pub const EVOLUTION: Self = Self { per_second: 1.0, burst: 5 };
+    /// Meta's default throughput of a number.
+    pub const META: Self = Self { per_second: 80.0, burst: 160 };
+
+    /// Milliseconds between two messages in the long run, at least 1.
+    #[expect(clippy::cast_possible_truncation, reason = "a rate below one message a day is clamped")]
+    pub fn interval_ms(&self) -> i64 {
+        let per_second = if self.per_second.is_finite() { self.per_second.max(1.0 / 86_400.0) } else { 1.0 };
+        ((1000.0 / per_second).ceil() as i64).max(1)
+    }
+
+    /// How far ahead of the long-run rate messages may run. The burst is smaller by what late use of slots
+    /// ([`SLOT_SLACK_MS`]) lets through, so that the promised rate holds in every window.
+    fn tolerance_ms(&self) -> i64 {
+        let interval = self.interval_ms();
+        (i64::from(self.burst.max(1)) - 1).saturating_mul(interval).saturating_sub(SLOT_SLACK_MS).max(0)
+    }
+
+    /// Reserves a slot at `now`, given the stored arrival time. Returns the slot and the arrival time to store.
+    pub fn reserve(&self, stored: Option<Timestamp>, now: Timestamp) -> Slot {
+        let arrival = stored.map_or(now, |stored| stored.max(now));
+        Slot {
+            at: now.max(shift(arrival, -self.tolerance_ms())),
+            arrival: shift(arrival, self.interval_ms()),
+        }
+    }
+}
+
+/// A reserved slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot {
+    /// When the message may leave.
+    pub at: Timestamp,
+    /// The theoretical arrival time after it.
+    pub arrival: Timestamp,
+}
+
+/// Whether a slot can no longer be used at `now`.
+pub fn missed(slot: Timestamp, now: Timestamp) -> bool {
+    now > shift(slot, SLOT_SLACK_MS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::millis::instant;
+    use proptest::prelude::*;
+
+    fn slots(rate: Rate, asks: &[i64]) -> Vec<i64> {
+        let mut stored = None;
+        asks.iter()
+            .map(|at| {
+                let slot = rate.reserve(stored, instant(*at));
+                stored = Some(slot.arrival);
+                slot.at.as_millisecond()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_burst_leaves_at_once_and_the_rest_a_second_apart() {
+        // Burst 5, less one for slots used up to a second late: four at once.
+        assert_eq!(slots(Rate::EVOLUTION, &[0; 7]), [0, 0, 0, 0, 1000, 2000, 3000]);
+    }
+
+    #[test]
+    fn a_pause_brings_the_burst_back() {
+        assert_eq!(slots(Rate::EVOLUTION, &[0, 0, 0, 0, 60_000, 60_000]), [0, 0, 0, 0, 60_000, 60_000]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_window_holds_more_than_burst_and_rate_allow(
+            gaps in proptest::collection::vec(0i64..3000, 1..80),
+            late in proptest::collection::vec(0i64..=SLOT_SLACK_MS, 80),
+        ) {
+            let mut at = 0;
+            let asks: Vec<i64> = gaps.iter().map(|gap| { at += gap; at }).collect();
+            let mut sent: Vec<i64> = slots(Rate::EVOLUTION, &asks).iter().zip(late).map(|(slot, late)| slot + late).collect();
+            sent.sort_unstable();
+            for (i, first) in sent.iter().enumerate() {
+                for (j, last) in sent.iter().enumerate().skip(i) {
+                    let window = (last - first) / 1000;
+                    let count = i64::try_from(j - i + 1).unwrap();
+                    prop_assert!(count <= 5 + window + 1, "{} in {} ms", count, last - first);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Recado's use cases: what happens to a message, step by step.
+//!
+//! Each use case is one async function over a [`World`]: it reads records, lets the domain decide, writes on condition,
+//! and leaves the next obligation in a queue before it reports success. None of them reads a clock, a socket or an
+//! environment of its own.
+
+pub mod ports;
+pub mod settings;
+pub mod world;
+
+pub use settings::Settings;
+pub use world::{Parts, World};

@@ -1,0 +1,122 @@
+use super::{PortResult, Written};
+use jiff::Timestamp;
+use recado_domain::conversation::{Conversation, Mode, Status};
+use recado_domain::ids::{ConversationId, IdempotencyKey, InstanceId, MessageId, ThreadId};
+use recado_domain::message::Message;
+use std::future::Future;
+
+/// Which part of a list is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageRequest {
+    /// At most so many.
+    pub limit: usize,
+    /// Where the page before ended, as it said.
+    pub cursor: Option<String>,
+}
+
+/// A part of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<T> {
+    /// What is on it.
+    pub items: Vec<T>,
+    /// Where the next one begins; absent on the last.
+    pub next_cursor: Option<String>,
+}
+
+/// Which conversations are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ConversationFilter {
+    /// Of this instance only.
+    pub instance: Option<InstanceId>,
+    /// In this mode only.
+    pub mode: Option<Mode>,
+    /// In this status only.
+    pub status: Option<Status>,
+}
+
+/// A client's key for a request that it may repeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyClaim {
+    /// Where the key counts: an instance or a conversation.
+    pub scope: String,
+    /// The key.
+    pub key: IdempotencyKey,
+    /// A hash of the request.
+    pub request_hash: String,
+    /// Until when it is kept.
+    pub expires: Timestamp,
+}
+
+/// What a key was used for before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRecord {
+    /// A hash of the request then.
+    pub request_hash: String,
+    /// The message it made.
+    pub message: MessageId,
+}
+
+/// What committing a message found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Committed {
+    /// It is stored.
+    Yes,
+    /// The conversation was changed meanwhile.
+    Conflict,
+    /// The client's key was used before.
+    KeyTaken(KeyRecord),
+}
+
+/// Conversations and their messages.
+pub trait Conversations: Send + Sync {
+    /// The newest conversation of a thread, active or resolved, read strongly.
+    fn latest(&self, thread: &ThreadId) -> impl Future<Output = PortResult<Option<Conversation>>> + Send;
+
+    /// The conversation, read strongly.
+    fn conversation(&self, id: &ConversationId)
+    -> impl Future<Output = PortResult<Option<Conversation>>> + Send;
+
+    /// The conversation and its newest `limit` messages, by ordinal, in one strong read.
+    fn with_history(
+        &self,
+        id: &ConversationId,
+        limit: usize,
+    ) -> impl Future<Output = PortResult<Option<(Conversation, Vec<Message>)>>> + Send;
+
+    /// Writes a conversation whose `rev` is one more than the stored one's.
+    fn update(&self, conversation: &Conversation) -> impl Future<Output = PortResult<Written>> + Send;
+
+    /// In one transaction: the conversation as in [`Self::update`] (a `rev` of 1: it must not exist yet), its new
+    /// message (which is open if it is queued), and the client's key, if there is one, on condition that it is new or
+    /// expired.
+    fn commit(
+        &self,
+        conversation: &Conversation,
+        message: &Message,
+        key: Option<&KeyClaim>,
+    ) -> impl Future<Output = PortResult<Committed>> + Send;
+
+    /// What a client's key was used for.
+    fn key(
+        &self,
+        scope: &str,
+        key: &IdempotencyKey,
+    ) -> impl Future<Output = PortResult<Option<KeyRecord>>> + Send;
+
+    /// Conversations, the most recently active first.
+    fn list(
+        &self,
+        filter: &ConversationFilter,
+        page: &PageRequest,
+    ) -> impl Future<Output = PortResult<Page<Conversation>>> + Send;
+
+    /// A conversation's messages, the newest first; open ones as they are now.
+    fn messages(
+        &self,
+        id: &ConversationId,
+        page: &PageRequest,
+    ) -> impl Future<Output = PortResult<Page<Message>>> + Send;
+
+    /// One message, as it is now.
+    fn message(&self, id: &MessageId) -> impl Future<Output = PortResult<Option<Message>>> + Send;
+}

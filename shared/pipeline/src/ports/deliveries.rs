@@ -1,0 +1,21 @@
+use super::PortResult;
+use jiff::Timestamp;
+use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
+use std::future::Future;
+
+/// What became of accepted messages.
+pub trait Deliveries: Send + Sync {
+    /// One conditional upsert: the status, if its rank is higher than the recorded one's. A lower one is no error. The
+    /// record expires at `expires`.
+    fn record_status(
+        &self,
+        update: &StatusUpdate,
+        expires: Timestamp,
+    ) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// A delivery's record, read strongly.
+    fn delivery(&self, key: &DeliveryKey) -> impl Future<Output = PortResult<Option<Delivery>>> + Send;
+
+    /// Many records at once, in the order of `keys`.
+    fn deliveries(&self, keys: &[DeliveryKey]) -> impl Future<Output = PortResult<Vec<Option<Delivery>>>> + Send;
+}

@@ -1,0 +1,73 @@
+use super::PortResult;
+use jiff::Timestamp;
+use recado_domain::conversation::Conversation;
+use recado_domain::event::{EventRecord, InboundJob, StoredAs};
+use recado_domain::ids::EventId;
+use recado_domain::message::Message;
+use recado_domain::reason::Reason;
+use std::future::Future;
+
+/// What recording an event found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recorded {
+    /// It is new: it is recorded as pending now.
+    New,
+    /// It was recorded before and is still owed: enqueue it again.
+    Pending,
+    /// It was applied or given up before: nothing to do.
+    Settled,
+}
+
+/// A message of the contact (or one typed on the phone), with its conversation as it is with it.
+#[derive(Debug)]
+pub struct InboundWrite<'a> {
+    /// The event that brought it.
+    pub event: &'a EventId,
+    /// The conversation with the message numbered; its `rev` is one more than was read, or 1 for a new one.
+    pub conversation: &'a Conversation,
+    /// The message.
+    pub message: &'a Message,
+}
+
+/// What storing an inbound message found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InboundStored {
+    /// It is stored.
+    Yes,
+    /// The event's message was stored before, there.
+    Already(StoredAs),
+    /// The conversation was changed meanwhile (or the event is no longer pending): read again.
+    Conflict,
+}
+
+/// Events and what they bring in.
+pub trait Inbox: Send + Sync {
+    /// Records `job` as a pending event, on condition that its id is new. An expired record counts as absent.
+    fn record_event(&self, job: &InboundJob) -> impl Future<Output = PortResult<Recorded>> + Send;
+
+    /// The event's record, read strongly.
+    fn event(&self, id: &EventId) -> impl Future<Output = PortResult<Option<EventRecord>>> + Send;
+
+    /// In one transaction: the event is pending and has no message yet, and gets this one (`stored`); the conversation
+    /// is as read, and becomes `write.conversation`; the message is put.
+    fn store_inbound(&self, write: InboundWrite<'_>) -> impl Future<Output = PortResult<InboundStored>> + Send;
+
+    /// Makes a pending event applied (`reason` absent; its payload is dropped) or dead (the payload is kept for
+    /// redrive). The record expires at `expires` if it is applied. A settled event stays as it is.
+    fn settle_event(
+        &self,
+        id: &EventId,
+        reason: Option<Reason>,
+        at: Timestamp,
+        expires: Timestamp,
+    ) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Counts an attempt at a pending event and returns how many there were with it; 0 if there is no such event.
+    fn count_attempt(&self, id: &EventId) -> impl Future<Output = PortResult<u32>> + Send;
+
+    /// `dead → pending`, with its attempts back at 0. `false` if it was not dead.
+    fn revive_event(&self, id: &EventId) -> impl Future<Output = PortResult<bool>> + Send;
+
+    /// Notes that a pending event was enqueued again at `at`; returns how often that was, 0 if it is not pending.
+    fn note_again(&self, id: &EventId, at: Timestamp) -> impl Future<Output = PortResult<u32>> + Send;
+}

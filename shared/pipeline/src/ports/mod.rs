@@ -1,0 +1,103 @@
+//! What the use cases need from outside, in the language of the domain.
+//!
+//! Every operation of a store is atomic: one SQL transaction on one machine, one conditional write or one
+//! `TransactWriteItems` on DynamoDB. Optimistic concurrency runs through all of them: a record carries `rev`, a caller
+//! reads it, applies a transition of the domain (which makes `rev` one more), and writes the result, which the store
+//! takes only if the stored `rev` is still the one before. [`Written::Conflict`] means: somebody else was faster, read
+//! again or come back.
+
+mod ambient;
+mod conversations;
+mod dead_letters;
+mod deliveries;
+mod directory;
+mod inbox;
+mod instances;
+mod llm;
+mod outbox;
+mod providers;
+mod queues;
+mod secrets;
+mod work;
+
+pub use ambient::Ambient;
+pub use conversations::{Committed, ConversationFilter, Conversations, KeyClaim, KeyRecord, Page, PageRequest};
+pub use dead_letters::{DeadLetterFilter, DeadLetters};
+pub use deliveries::Deliveries;
+pub use directory::Directory;
+pub use inbox::{InboundStored, InboundWrite, Inbox, Recorded};
+pub use instances::{Instances, Reservation};
+pub use llm::{ChatTurn, Llm, LlmError, LlmReply, LlmRequest, Speaker};
+pub use outbox::{Claimed, DeliveryLink, Guard, OutboxStore};
+pub use providers::{ConnectionAnswer, Evidence, OutgoingMessage, Providers, SendOutcome};
+pub use queues::{Enqueue, Queues};
+pub use secrets::Secrets;
+pub use work::{Overdue, OverdueWork};
+
+/// A store or queue that did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum PortError {
+    /// It could not be reached, was throttled or timed out: trying again later may help. Whether the operation took
+    /// effect is not known.
+    #[error("{what} is unavailable")]
+    Unavailable {
+        /// Which operation.
+        what: &'static str,
+        /// The cause.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// What it holds or was given cannot be read or written: trying again will not help.
+    #[error("{what} holds or was given something unreadable")]
+    Invalid {
+        /// Which operation.
+        what: &'static str,
+        /// The cause.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl PortError {
+    /// Wraps the cause of an [`PortError::Unavailable`].
+    pub fn unavailable(
+        what: &'static str,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self::Unavailable { what, source: source.into() }
+    }
+
+    /// Wraps the cause of an [`PortError::Invalid`].
+    pub fn invalid(what: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Invalid { what, source: source.into() }
+    }
+
+    /// Whether trying again may help.
+    pub fn retryable(&self) -> bool {
+        matches!(self, Self::Unavailable { .. })
+    }
+}
+
+/// What ports return.
+pub type PortResult<T> = Result<T, PortError>;
+
+/// Whether a conditional write took effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a write that lost must not be taken for one that won"]
+pub enum Written {
+    /// It did.
+    Yes,
+    /// Somebody else had written meanwhile.
+    Conflict,
+}
+
+/// Everything that keeps records.
+pub trait Store:
+    Inbox + Conversations + OutboxStore + Deliveries + Instances + DeadLetters + Directory + Overdue
+{
+}
+
+impl<T> Store for T where
+    T: Inbox + Conversations + OutboxStore + Deliveries + Instances + DeadLetters + Directory + Overdue
+{
+}

@@ -1,0 +1,81 @@
+use super::{PortResult, Written};
+use recado_domain::conversation::Conversation;
+use recado_domain::delivery::DeliveryKey;
+use recado_domain::ids::{ConversationId, InstanceId};
+use recado_domain::instance::InFlight;
+use recado_domain::message::Message;
+use std::future::Future;
+
+/// What the conversation must be for an agent's message to be claimed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guard {
+    /// Which conversation; its mode must be AI …
+    pub conversation: ConversationId,
+    /// … and its epoch this one.
+    pub epoch: u64,
+}
+
+/// What claiming found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claimed {
+    /// It is ours.
+    Yes,
+    /// The message was changed meanwhile.
+    Conflict,
+    /// The conversation is no longer the agent's, or in another epoch.
+    Stopped,
+}
+
+/// Ties the provider's id to our message, so that its statuses and echoes are known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliveryLink {
+    /// Under what the delivery is recorded.
+    pub key: DeliveryKey,
+    /// The provider's id.
+    pub provider_message_id: Option<String>,
+}
+
+/// Messages on their way out. Open ones lie apart, so that one strong read finds all of a conversation's; `dead` counts
+/// as open until its dead letter exists.
+pub trait OutboxStore: Send + Sync {
+    /// A conversation's open messages, by ordinal, read strongly.
+    fn open(&self, conversation: &ConversationId) -> impl Future<Output = PortResult<Vec<Message>>> + Send;
+
+    /// Writes an open message whose `out.rev` is one more than the stored one's; with `landed`, the in-flight note of
+    /// its attempt is removed in the same transaction.
+    fn save_open(
+        &self,
+        message: &Message,
+        landed: Option<&InFlight>,
+    ) -> impl Future<Output = PortResult<Written>> + Send;
+
+    /// In one transaction: the message as in [`Self::save_open`] (it is `sending` now), the guard, and the in-flight
+    /// note. A claim of the very same nonce that is found stored is ours: the client library repeated it.
+    fn claim(
+        &self,
+        message: &Message,
+        guard: Option<&Guard>,
+        flight: &InFlight,
+    ) -> impl Future<Output = PortResult<Claimed>> + Send;
+
+    /// In one transaction: a message that is no longer open (its `out.rev` one more than the open one's) leaves the open
+    /// list and its record becomes final; the in-flight note goes; the delivery is linked (a status that came first is
+    /// kept); the conversation, if one is given, is written as in [`super::Conversations::update`].
+    fn settle(
+        &self,
+        message: &Message,
+        landed: Option<&InFlight>,
+        link: Option<&DeliveryLink>,
+        conversation: Option<&Conversation>,
+    ) -> impl Future<Output = PortResult<Written>> + Send;
+
+    /// Changes a message that is not open, `out.rev` one more than the stored one's; one that became `queued` or `dead`
+    /// again is open again.
+    fn amend(&self, message: &Message) -> impl Future<Output = PortResult<Written>> + Send;
+
+    /// The sends of an instance that have begun and whose outcome is not stored, read strongly.
+    fn in_flight(&self, instance: &InstanceId) -> impl Future<Output = PortResult<Vec<InFlight>>> + Send;
+
+    /// Removes an in-flight note whose attempt was resolved otherwise.
+    fn land(&self, instance: &InstanceId, flight: &InFlight) -> impl Future<Output = PortResult<()>> + Send;
+}

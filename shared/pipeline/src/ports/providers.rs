@@ -1,0 +1,112 @@
+use jiff::Timestamp;
+use recado_domain::config::Bound;
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::event::InboundJob;
+use recado_domain::ids::MessageId;
+use recado_domain::inbound::Inbound;
+use recado_domain::reason::Reason;
+use serde_json::Value;
+use std::future::Future;
+use std::time::Duration;
+
+/// A message to be sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutgoingMessage {
+    /// Our id, which the provider echoes where it can.
+    pub id: MessageId,
+    /// To whom.
+    pub to: ContactAddress,
+    /// What.
+    pub content: Content,
+}
+
+/// What became of a send. The `why`s hold codes and titles, never personal data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SendOutcome {
+    /// The provider has it.
+    Accepted {
+        /// Its id there.
+        provider_message_id: Option<String>,
+        /// The simulated provider took it.
+        simulated: bool,
+    },
+    /// The instance has lost WhatsApp; nothing left.
+    Disconnected {
+        /// What it said.
+        why: String,
+    },
+    /// It failed in a way that may pass; nothing left.
+    Retryable {
+        /// What it said.
+        why: String,
+        /// How long it asks to wait.
+        after: Option<Duration>,
+    },
+    /// The request left, and what became of it is not known.
+    Unknown {
+        /// What happened.
+        why: String,
+        /// Whether it was a time-out.
+        timed_out: bool,
+    },
+    /// It will never be accepted.
+    Permanent {
+        /// Why, in our words.
+        reason: Reason,
+        /// What it said.
+        why: String,
+    },
+    /// The key or token is missing or was refused.
+    Credentials {
+        /// What it said.
+        why: String,
+    },
+}
+
+/// What the provider says of its connection to WhatsApp.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConnectionAnswer {
+    /// It is there (or the provider has no such notion).
+    Open,
+    /// It is not.
+    Closed,
+    /// The key or token is missing or was refused.
+    NeedsCredentials,
+    /// It could not be asked, or is in between (`connecting`): no change.
+    Unclear,
+}
+
+/// What is known of a send whose outcome was lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Evidence {
+    /// It was sent.
+    Sent {
+        /// Its id at the provider.
+        provider_message_id: Option<String>,
+    },
+    /// Nothing found.
+    None,
+    /// The provider could not be asked.
+    Unclear,
+}
+
+/// The providers' edge, as the pipelines see it.
+pub trait Providers: Send + Sync {
+    /// Reads an event's body. Never fails: what it cannot read is `Ignored` or `Unsupported`.
+    fn interpret(&self, job: &InboundJob, payload: &Value) -> Inbound;
+
+    /// Sends, in at most the provider's time-out.
+    fn send(&self, bound: &Bound, message: &OutgoingMessage) -> impl Future<Output = SendOutcome> + Send;
+
+    /// Asks for the connection's state.
+    fn connection(&self, bound: &Bound) -> impl Future<Output = ConnectionAnswer> + Send;
+
+    /// Looks for a send of `message` that was claimed at `claimed_at`.
+    fn evidence(
+        &self,
+        bound: &Bound,
+        message: &OutgoingMessage,
+        claimed_at: Timestamp,
+    ) -> impl Future<Output = Evidence> + Send;
+}

@@ -1,0 +1,41 @@
+use super::PortResult;
+use jiff::Timestamp;
+use recado_domain::event::InboundJob;
+use recado_domain::outbox::{SendKick, TurnKick};
+use serde_json::Value;
+use std::future::Future;
+use std::time::Duration;
+
+/// An event to be enqueued.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Enqueue {
+    /// What.
+    pub job: InboundJob,
+    /// The queue drops a second one with the same id and group for five minutes.
+    pub deduplication: String,
+}
+
+/// The queues, the schedule and the place for large bodies. Queue messages are kicks: they may come twice, late, or
+/// after somebody else did the work.
+pub trait Queues: Send + Sync {
+    /// Enqueues events on `inbound` (FIFO, group = [`InboundJob::group`]), keeping their order. An error means that not
+    /// all of them are enqueued.
+    fn send_inbound(&self, events: &[Enqueue]) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Sets a timer of at most 15 minutes on `turns`.
+    fn send_turn(&self, kick: &TurnKick, delay: Duration) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Sets a durable timer: the kick comes on `turns` at `at` (EventBridge Scheduler is precise to a minute). One per
+    /// conversation and minute; one that exists is left alone.
+    fn schedule_turn(&self, kick: &TurnKick, at: Timestamp) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Kicks the sender on `outbound` (FIFO, group = conversation). `deduplication` must be new for every kick but those
+    /// that shall be dropped.
+    fn send_kick(&self, kick: &SendKick, deduplication: &str) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Keeps a body that is too large for a queue message; the same key again replaces it.
+    fn put_payload(&self, key: &str, payload: &Value) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// A body kept by [`Self::put_payload`].
+    fn payload(&self, key: &str) -> impl Future<Output = PortResult<Option<Value>>> + Send;
+}

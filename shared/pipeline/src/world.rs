@@ -1,0 +1,80 @@
+//! Everything a use case may reach.
+
+use crate::ports::{Ambient, Llm, Providers, Queues, Store};
+use crate::settings::Settings;
+
+/// What the functions compose once at start and the use cases borrow.
+pub trait World: Send + Sync {
+    /// Records.
+    type Store: Store;
+    /// Queues, schedule, large bodies.
+    type Queues: Queues;
+    /// The providers' edge.
+    type Providers: Providers;
+    /// The model.
+    type Llm: Llm;
+    /// Time and chance.
+    type Ambient: Ambient;
+
+    /// Records.
+    fn store(&self) -> &Self::Store;
+    /// Queues, schedule, large bodies.
+    fn queues(&self) -> &Self::Queues;
+    /// The providers' edge.
+    fn providers(&self) -> &Self::Providers;
+    /// The model.
+    fn llm(&self) -> &Self::Llm;
+    /// Time and chance.
+    fn ambient(&self) -> &Self::Ambient;
+    /// Times and limits.
+    fn settings(&self) -> &Settings;
+}
+
+/// A [`World`] made of its parts.
+#[derive(Debug, Clone)]
+pub struct Parts<S, Q, P, L, A> {
+    /// Records.
+    pub store: S,
+    /// Queues, schedule, large bodies.
+    pub queues: Q,
+    /// The providers' edge.
+    pub providers: P,
+    /// The model.
+    pub llm: L,
+    /// Time and chance.
+    pub ambient: A,
+    /// Times and limits.
+    pub settings: Settings,
+}
+
+impl<S: Store, Q: Queues, P: Providers, L: Llm, A: Ambient> World for Parts<S, Q, P, L, A> {
+    type Store = S;
+    type Queues = Q;
+    type Providers = P;
+    type Llm = L;
+    type Ambient = A;
+
+    fn store(&self) -> &S {
+        &self.store
+    }
+
+    fn queues(&self) -> &Q {
+        &self.queues
+    }
+
+    fn providers(&self) -> &P {
+        &self.providers
+    }
+
+    fn llm(&self) -> &L {
+        &self.llm
+    }
+
+    fn ambient(&self) -> &A {
+        &self.ambient
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.settings
+    }
+}
