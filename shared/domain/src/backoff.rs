@@ -28,7 +28,11 @@ pub enum Backoff {
 
 impl Default for Backoff {
     fn default() -> Self {
-        Self::Exponential { base: 2.0, cap: 60.0, jitter: 0.5 }
+        Self::Exponential {
+            base: 2.0,
+            cap: 60.0,
+            jitter: 0.5,
+        }
     }
 }
 
@@ -47,7 +51,11 @@ impl Backoff {
                 plain * (1.0 - jitter + 2.0 * jitter * unit(random))
             }
         };
-        let seconds = if seconds.is_finite() { seconds.max(0.0) } else { WAIT_MAX.as_secs_f64() };
+        let seconds = if seconds.is_finite() {
+            seconds.max(0.0)
+        } else {
+            WAIT_MAX.as_secs_f64()
+        };
         Duration::from_secs_f64(seconds.min(WAIT_MAX.as_secs_f64()))
     }
 }
@@ -65,17 +73,22 @@ mod tests {
 
     #[test]
     fn a_sequence_is_followed_and_its_last_wait_repeats() {
-        let policy = Backoff::Sequence { seconds: vec![1.0, 5.0, 20.0, 60.0] };
+        let policy = Backoff::Sequence {
+            seconds: vec![1.0, 5.0, 20.0, 60.0],
+        };
         let waits: Vec<u64> = (1..=6).map(|attempt| policy.wait(attempt, 7).as_secs()).collect();
         assert_eq!(waits, [1, 5, 20, 60, 60, 60]);
-        assert_eq!(Backoff::Sequence { seconds: vec![] }.wait(3, 0), Duration::from_secs(1));
+        assert_eq!(
+            Backoff::Sequence { seconds: vec![] }.wait(3, 0),
+            Duration::from_secs(1)
+        );
     }
 
     proptest! {
         #[test]
         fn an_exponential_wait_stays_within_its_jitter_and_cap(attempt in 0u32..2000, random: u64) {
             let wait = Backoff::default().wait(attempt, random).as_secs_f64();
-            let plain = (2.0 * 2f64.powi(attempt.max(1).min(60) as i32 - 1)).min(60.0);
+            let plain = (2.0 * 2f64.powi(i32::try_from(attempt.clamp(1, 60)).unwrap() - 1)).min(60.0);
             prop_assert!(wait >= plain * 0.5 - 1e-9 && wait <= plain * 1.5 + 1e-9);
         }
 

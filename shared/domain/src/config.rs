@@ -276,7 +276,10 @@ impl Document {
         let agents: BTreeMap<&AgentId, &Agent> = merged.agents.iter().map(|a| (&a.id, a)).collect();
         for tenant in &merged.tenants {
             if TimeZone::get(&tenant.time_zone).is_err() {
-                return Err(ConfigError::Zone { tenant: tenant.id.clone(), zone: tenant.time_zone.clone() });
+                return Err(ConfigError::Zone {
+                    tenant: tenant.id.clone(),
+                    zone: tenant.time_zone.clone(),
+                });
             }
         }
         for agent in &merged.agents {
@@ -313,10 +316,16 @@ impl Agent {
         let of = format!("agent `{}`", self.id);
         known_tenant(&of, &self.tenant, tenants)?;
         if self.model.trim().is_empty() {
-            return Err(ConfigError::Range { of, what: "model must not be empty" });
+            return Err(ConfigError::Range {
+                of,
+                what: "model must not be empty",
+            });
         }
         if self.max_tokens == 0 || self.max_tokens > 64_000 {
-            return Err(ConfigError::Range { of, what: "max_tokens must be between 1 and 64000" });
+            return Err(ConfigError::Range {
+                of,
+                what: "max_tokens must be between 1 and 64000",
+            });
         }
         Ok(())
     }
@@ -330,7 +339,11 @@ impl Instance {
     ) -> Result<(), ConfigError> {
         let of = format!("instance `{}`", self.id);
         known_tenant(&of, &self.tenant, tenants)?;
-        let missing = || ConfigError::Missing { from: of.clone(), kind: "agent", id: self.agent.to_string() };
+        let missing = || ConfigError::Missing {
+            from: of.clone(),
+            kind: "agent",
+            id: self.agent.to_string(),
+        };
         let agent = agents.get(&self.agent).ok_or_else(missing)?;
         if agent.tenant != self.tenant {
             return Err(ConfigError::ForeignAgent {
@@ -339,16 +352,26 @@ impl Instance {
                 agent: self.agent.clone(),
             });
         }
-        let debounce_fine = self.debounce_seconds.is_none_or(|seconds| (0.0..=300.0).contains(&seconds));
-        let rate_fine = self.rate.is_none_or(|rate| rate.per_second > 0.0 && rate.per_second <= 1000.0 && rate.burst >= 1);
+        let debounce_fine = self
+            .debounce_seconds
+            .is_none_or(|seconds| (0.0..=300.0).contains(&seconds));
+        let rate_fine = self
+            .rate
+            .is_none_or(|rate| rate.per_second > 0.0 && rate.per_second <= 1000.0 && rate.burst >= 1);
         match (debounce_fine, rate_fine, self.api_version) {
-            (false, ..) => Err(ConfigError::Range { of, what: "debounce_seconds must be between 0 and 300" }),
+            (false, ..) => Err(ConfigError::Range {
+                of,
+                what: "debounce_seconds must be between 0 and 300",
+            }),
             (_, false, _) => Err(ConfigError::Range {
                 of,
                 what: "rate needs per_second above 0 (at most 1000) and burst of at least 1",
             }),
             (_, _, 1 | 2) => Ok(()),
-            _ => Err(ConfigError::Range { of, what: "api_version must be 1 or 2" }),
+            _ => Err(ConfigError::Range {
+                of,
+                what: "api_version must be 1 or 2",
+            }),
         }
     }
 }
@@ -357,14 +380,21 @@ fn known_tenant(from: &str, id: &TenantId, tenants: &BTreeSet<&TenantId>) -> Res
     if tenants.contains(id) {
         return Ok(());
     }
-    Err(ConfigError::Missing { from: from.to_owned(), kind: "tenant", id: id.to_string() })
+    Err(ConfigError::Missing {
+        from: from.to_owned(),
+        kind: "tenant",
+        id: id.to_string(),
+    })
 }
 
 fn once<'a>(kind: &'static str, ids: impl Iterator<Item = &'a str>) -> Result<(), ConfigError> {
     let mut seen = BTreeSet::new();
     for id in ids {
         if !seen.insert(id) {
-            return Err(ConfigError::Twice { kind, id: id.to_owned() });
+            return Err(ConfigError::Twice {
+                kind,
+                id: id.to_owned(),
+            });
         }
     }
     Ok(())
@@ -397,12 +427,16 @@ mod tests {
     }
 
     fn refused(instance: serde_json::Value) -> String {
-        document(instance).check(&Document::default()).unwrap_err().to_string()
+        document(instance)
+            .check(&Document::default())
+            .unwrap_err()
+            .to_string()
     }
 
     #[test]
     fn a_sound_document_passes_and_applying_it_twice_changes_nothing() {
-        let document = document(json!({"id": "a", "tenant": "clinic", "agent": "ana", "provider": "evolution"}));
+        let document =
+            document(json!({"id": "a", "tenant": "clinic", "agent": "ana", "provider": "evolution"}));
         document.check(&Document::default()).unwrap();
         document.check(&document).unwrap();
         assert_eq!(document.merged(&document), document);
@@ -426,7 +460,9 @@ mod tests {
 
     #[test]
     fn a_pasted_secret_is_refused_and_not_repeated() {
-        let error = serde_json::from_value::<CredentialRef>(json!("sk-ant-123")).unwrap_err().to_string();
+        let error = serde_json::from_value::<CredentialRef>(json!("sk-ant-123"))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("env:NAME") && !error.contains("sk-ant"));
     }
 }

@@ -34,8 +34,16 @@ impl ContactAddress {
             return None;
         }
         // Older libraries write `@c.us` for what is `@s.whatsapp.net` today; both are the same person.
-        let server = if server == "c.us" { "s.whatsapp.net" } else { server };
-        Some(Self(if server.is_empty() { user.to_owned() } else { format!("{user}@{server}") }))
+        let server = if server == "c.us" {
+            "s.whatsapp.net"
+        } else {
+            server
+        };
+        Some(Self(if server.is_empty() {
+            user.to_owned()
+        } else {
+            format!("{user}@{server}")
+        }))
     }
 
     /// The address as text. Personal data: never log it.
@@ -81,13 +89,22 @@ mod tests {
 
     #[test]
     fn device_parts_and_old_servers_do_not_make_another_contact() {
-        assert_eq!(address("5511999998888:75@s.whatsapp.net"), address("5511999998888@s.whatsapp.net"));
-        assert_eq!(address("5511999998888@c.us"), address("5511999998888@s.whatsapp.net"));
+        assert_eq!(
+            address("5511999998888:75@s.whatsapp.net"),
+            address("5511999998888@s.whatsapp.net")
+        );
+        assert_eq!(
+            address("5511999998888@c.us"),
+            address("5511999998888@s.whatsapp.net")
+        );
     }
 
     #[test]
     fn only_phone_addresses_have_a_phone() {
-        assert_eq!(address("5511999998888@s.whatsapp.net").phone().as_deref(), Some("+5511999998888"));
+        assert_eq!(
+            address("5511999998888@s.whatsapp.net").phone().as_deref(),
+            Some("+5511999998888")
+        );
         assert_eq!(address("16505551234").phone().as_deref(), Some("+16505551234"));
         assert_eq!(address("123456789012345@lid").phone(), None);
         assert_eq!(address("US.13491208655302741918").phone(), None);

@@ -149,22 +149,43 @@ impl Content {
     pub fn as_text(&self) -> String {
         match self {
             Self::Text { text } => text.clone(),
-            Self::Media { media, caption, file_name, .. } => {
+            Self::Media {
+                media,
+                caption,
+                file_name,
+                ..
+            } => {
                 let name = file_name.as_deref().map(|n| format!(" {n}")).unwrap_or_default();
                 let label = format!("[{}{name}]", media.as_str());
-                caption.as_deref().map_or(label.clone(), |caption| format!("{label} {caption}"))
+                caption
+                    .as_deref()
+                    .map_or(label.clone(), |caption| format!("{label} {caption}"))
             }
-            Self::Location { latitude, longitude, name, address } => {
-                let what: Vec<&str> = [name.as_deref(), address.as_deref()].into_iter().flatten().collect();
-                format!("[location {latitude},{longitude}] {}", what.join(", ")).trim_end().to_owned()
+            Self::Location {
+                latitude,
+                longitude,
+                name,
+                address,
+            } => {
+                let what: Vec<&str> = [name.as_deref(), address.as_deref()]
+                    .into_iter()
+                    .flatten()
+                    .collect();
+                format!("[location {latitude},{longitude}] {}", what.join(", "))
+                    .trim_end()
+                    .to_owned()
             }
             Self::Contacts { names } => format!("[contacts] {}", names.join(", ")),
             Self::Choice { title, .. } => title.clone(),
-            Self::Reaction { emoji: Some(emoji), .. } => format!("[reaction] {emoji}"),
+            Self::Reaction {
+                emoji: Some(emoji), ..
+            } => format!("[reaction] {emoji}"),
             Self::Reaction { emoji: None, .. } => "[reaction removed]".to_owned(),
             Self::Poll { question, options } => format!("[poll] {question}: {}", options.join(" / ")),
             Self::Order { items, text } => {
-                format!("[order of {items}] {}", text.as_deref().unwrap_or_default()).trim_end().to_owned()
+                format!("[order of {items}] {}", text.as_deref().unwrap_or_default())
+                    .trim_end()
+                    .to_owned()
             }
             Self::Unsupported { kind, .. } => format!("[{kind}]"),
         }

@@ -176,7 +176,11 @@ impl Conversation {
             address,
             phone,
             name: None,
-            mode: if bound.instance.starts_with_ai { Mode::Ai } else { Mode::Manual },
+            mode: if bound.instance.starts_with_ai {
+                Mode::Ai
+            } else {
+                Mode::Manual
+            },
             status: Status::Active,
             epoch: 0,
             last: Ordinal(0),
@@ -223,7 +227,9 @@ impl Conversation {
 
     /// What a timer for `named` is to do at `now`; a burst is waited for at most `max_wait_ms`.
     pub fn turn(&self, named: Ordinal, now: Timestamp, max_wait_ms: i64) -> TurnStep {
-        let young = self.waiting_since.is_some_and(|since| now < shift(since, max_wait_ms));
+        let young = self
+            .waiting_since
+            .is_some_and(|since| now < shift(since, max_wait_ms));
         if self.turn_upto > named && young {
             return TurnStep::StandDown;
         }
@@ -245,16 +251,26 @@ impl Conversation {
         let since = self.waiting_since.unwrap_or(self.last_message_at);
         let nudged = self.nudged_at.map_or(since, |nudged| nudged.max(since));
         let usual = shift(nudged, 5 * 60_000);
-        Some(self.scheduled_for.map_or(usual, |at| shift(at, 2 * 60_000).max(shift(nudged, 60_000))))
+        Some(
+            self.scheduled_for
+                .map_or(usual, |at| shift(at, 2 * 60_000).max(shift(nudged, 60_000))),
+        )
     }
 
     /// Takes the lease of the turn.
     pub fn lease(&mut self, nonce: Nonce, now: Timestamp, until: Timestamp) -> Draft {
         if self.attempts.upto != self.turn_upto {
-            self.attempts = TurnAttempts { upto: self.turn_upto, count: 0 };
+            self.attempts = TurnAttempts {
+                upto: self.turn_upto,
+                count: 0,
+            };
         }
         self.attempts.count += 1;
-        self.lease = Some(Lease { nonce: nonce.clone(), since: now, until });
+        self.lease = Some(Lease {
+            nonce: nonce.clone(),
+            since: now,
+            until,
+        });
         self.scheduled_for = None;
         Draft {
             nonce,

@@ -60,7 +60,10 @@ impl DeliveryKey {
 
     /// The key of a message that we know by the provider's id.
     pub fn provider(instance: &ExternalId, provider_message_id: &str) -> Self {
-        Self(crate::ids::hash_of(&["delivery", instance.as_str(), provider_message_id], 16))
+        Self(crate::ids::hash_of(
+            &["delivery", instance.as_str(), provider_message_id],
+            16,
+        ))
     }
 
     /// The key as text.

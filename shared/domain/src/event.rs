@@ -63,7 +63,10 @@ impl EventKind {
 /// The id of an event that the provider gives an id: SHA-256 of provider, instance, kind and that id. (A `wamid` is too
 /// long for a queue's ids and contains a phone number, hence the hash.)
 pub fn event_id(provider: Provider, instance: &ExternalId, kind: EventKind, provider_id: &str) -> EventId {
-    EventId::from_digest(hash_of(&[provider.as_str(), instance.as_str(), kind.as_str(), provider_id], 32))
+    EventId::from_digest(hash_of(
+        &[provider.as_str(), instance.as_str(), kind.as_str(), provider_id],
+        32,
+    ))
 }
 
 /// The id of an event without one: the same over its RFC 8785 canonical JSON, without server addresses and keys (which
@@ -77,7 +80,16 @@ pub fn event_id_of_body(provider: Provider, instance: &ExternalId, kind: EventKi
     }
     // A value that came from JSON can always be written as canonical JSON; should it not, its plain form is as stable.
     let canonical = serde_json_canonicalizer::to_string(&body).unwrap_or_else(|_| body.to_string());
-    EventId::from_digest(hash_of(&[provider.as_str(), instance.as_str(), kind.as_str(), "body", &canonical], 32))
+    EventId::from_digest(hash_of(
+        &[
+            provider.as_str(),
+            instance.as_str(),
+            kind.as_str(),
+            "body",
+            &canonical,
+        ],
+        32,
+    ))
 }
 
 /// How far an event has come.
@@ -161,7 +173,16 @@ impl EventRecord {
     /// A record just made.
     pub fn pending(job: InboundJob) -> Self {
         let state = EventState::Pending;
-        Self { job, state, stored: None, attempts: 0, again: 0, again_at: None, reason: None, settled_at: None }
+        Self {
+            job,
+            state,
+            stored: None,
+            attempts: 0,
+            again: 0,
+            again_at: None,
+            reason: None,
+            settled_at: None,
+        }
     }
 
     /// When it is overdue: 2 minutes after it came, 10 after it was enqueued again, then every hour.
@@ -187,7 +208,15 @@ pub struct StoredAs {
 
 /// The FIFO group of events of `address` on this instance (or of the instance itself): no phone number in a queue.
 pub fn group_of(provider: Provider, instance: &ExternalId, address: Option<&str>) -> String {
-    hash_of(&["group", provider.as_str(), instance.as_str(), address.unwrap_or("")], 16)
+    hash_of(
+        &[
+            "group",
+            provider.as_str(),
+            instance.as_str(),
+            address.unwrap_or(""),
+        ],
+        16,
+    )
 }
 
 #[cfg(test)]
@@ -203,18 +232,34 @@ mod tests {
     fn the_same_id_is_another_event_on_another_instance_kind_or_provider() {
         let other = ExternalId::parse("suporte-02").unwrap();
         let id = event_id(Provider::Evolution, &external(), EventKind::Message, "ABC123");
-        assert_eq!(id, event_id(Provider::Evolution, &external(), EventKind::Message, "ABC123"));
-        assert_ne!(id, event_id(Provider::Evolution, &other, EventKind::Message, "ABC123"));
-        assert_ne!(id, event_id(Provider::Meta, &external(), EventKind::Message, "ABC123"));
-        assert_ne!(id, event_id(Provider::Evolution, &external(), EventKind::Failed, "ABC123"));
+        assert_eq!(
+            id,
+            event_id(Provider::Evolution, &external(), EventKind::Message, "ABC123")
+        );
+        assert_ne!(
+            id,
+            event_id(Provider::Evolution, &other, EventKind::Message, "ABC123")
+        );
+        assert_ne!(
+            id,
+            event_id(Provider::Meta, &external(), EventKind::Message, "ABC123")
+        );
+        assert_ne!(
+            id,
+            event_id(Provider::Evolution, &external(), EventKind::Failed, "ABC123")
+        );
         assert_eq!(id.as_str().len(), 64);
     }
 
     #[test]
     fn a_body_is_known_again_whatever_its_key_order_and_server() {
         let id = |body| event_id_of_body(Provider::Evolution, &external(), EventKind::Connection, &body);
-        let first = id(json!({"event":"connection.update","data":{"state":"open"},"date_time":"t1","server_url":"a","apikey":"k"}));
-        let again = id(json!({"apikey":"j","server_url":"b","date_time":"t1","data":{"state":"open"},"event":"connection.update"}));
+        let first = id(
+            json!({"event":"connection.update","data":{"state":"open"},"date_time":"t1","server_url":"a","apikey":"k"}),
+        );
+        let again = id(
+            json!({"apikey":"j","server_url":"b","date_time":"t1","data":{"state":"open"},"event":"connection.update"}),
+        );
         let later = id(json!({"event":"connection.update","data":{"state":"open"},"date_time":"t2"}));
         assert_eq!(first, again);
         assert_ne!(first, later);

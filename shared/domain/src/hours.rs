@@ -9,7 +9,10 @@ use std::collections::BTreeMap;
 /// Opening hours by weekday, as configured: `{ mon = ["09:00-12:00", "13:00-18:00"], sat = ["22:00-02:00"] }`. A span
 /// that ends at or before its start runs past midnight; `24:00` ends a day. A weekday not named is closed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "BTreeMap<String, Vec<String>>", into = "BTreeMap<String, Vec<String>>")]
+#[serde(
+    try_from = "BTreeMap<String, Vec<String>>",
+    into = "BTreeMap<String, Vec<String>>"
+)]
 pub struct OpeningHours {
     spans: BTreeMap<u8, Vec<Span>>,
 }
@@ -58,11 +61,17 @@ impl TryFrom<BTreeMap<String, Vec<String>>> for OpeningHours {
         let mut spans = BTreeMap::new();
         for (day, texts) in days {
             let name = day.to_lowercase();
-            let index = DAYS.iter().position(|d| *d == name).ok_or(HoursError::Weekday(day))?;
+            let index = DAYS
+                .iter()
+                .position(|d| *d == name)
+                .ok_or(HoursError::Weekday(day))?;
             let mut list = Vec::new();
             for text in texts {
                 let span = text.split_once('-').and_then(|(from, to)| {
-                    let span = Span { from: minute(from)?, to: minute(to)? };
+                    let span = Span {
+                        from: minute(from)?,
+                        to: minute(to)?,
+                    };
                     (span.from < DAY_MINUTES && span.from != span.to).then_some(span)
                 });
                 list.push(span.ok_or(HoursError::Span(text))?);
@@ -77,7 +86,10 @@ impl From<OpeningHours> for BTreeMap<String, Vec<String>> {
     fn from(hours: OpeningHours) -> Self {
         let text = |span: &Span| format!("{}-{}", clock(span.from), clock(span.to));
         let day = |(index, spans): (u8, Vec<Span>)| {
-            (DAYS[usize::from(index) % 7].to_owned(), spans.iter().map(text).collect())
+            (
+                DAYS[usize::from(index) % 7].to_owned(),
+                spans.iter().map(text).collect(),
+            )
         };
         hours.spans.into_iter().map(day).collect()
     }
@@ -102,7 +114,9 @@ impl OpeningHours {
         let mut next: Option<Timestamp> = None;
         // Yesterday's spans may run past midnight; a week and a day ahead finds every weekday again.
         for offset in -1..=8i64 {
-            let Ok(date) = today.checked_add(offset.days()) else { continue };
+            let Ok(date) = today.checked_add(offset.days()) else {
+                continue;
+            };
             for span in self.spans.get(&weekday(date)).into_iter().flatten() {
                 let (from, to) = (instant(date, span.from, zone), instant(date, span.end(), zone));
                 if from <= now && now < to {
@@ -120,7 +134,11 @@ impl OpeningHours {
 impl Span {
     /// The end in minutes after the midnight that begins its day: beyond 24 h if it runs past the next.
     fn end(self) -> Minute {
-        if self.to <= self.from { self.to + DAY_MINUTES } else { self.to }
+        if self.to <= self.from {
+            self.to + DAY_MINUTES
+        } else {
+            self.to
+        }
     }
 }
 
@@ -147,8 +165,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn hours(days: &[(&str, &[&str])]) -> OpeningHours {
-        let map: BTreeMap<String, Vec<String>> =
-            days.iter().map(|(d, s)| ((*d).to_owned(), s.iter().map(|s| (*s).to_owned()).collect())).collect();
+        let map: BTreeMap<String, Vec<String>> = days
+            .iter()
+            .map(|(d, s)| ((*d).to_owned(), s.iter().map(|s| (*s).to_owned()).collect()))
+            .collect();
         OpeningHours::try_from(map).unwrap()
     }
 
@@ -164,7 +184,10 @@ mod tests {
 
     #[test]
     fn a_weekday_span_is_read_in_the_tenants_zone() {
-        let office = hours(&[("mon", &["09:00-12:00", "13:00-18:00"]), ("fri", &["09:00-18:00"])]);
+        let office = hours(&[
+            ("mon", &["09:00-12:00", "13:00-18:00"]),
+            ("fri", &["09:00-18:00"]),
+        ]);
         let zone = "America/Sao_Paulo"; // UTC-3
         check(&office, zone, "2026-11-23T11:59:59Z", "2026-11-23T12:00:00Z");
         check(&office, zone, "2026-11-23T12:00:00Z", "open");
@@ -185,19 +208,38 @@ mod tests {
     fn a_skipped_opening_time_opens_after_the_gap() {
         // Clocks go from 02:00 to 03:00 on 2026-03-29 in Berlin.
         let early = hours(&[("sun", &["02:30-10:00"])]);
-        check(&early, "Europe/Berlin", "2026-03-29T00:30:00Z", "2026-03-29T01:30:00Z");
+        check(
+            &early,
+            "Europe/Berlin",
+            "2026-03-29T00:30:00Z",
+            "2026-03-29T01:30:00Z",
+        );
         check(&early, "Europe/Berlin", "2026-03-29T07:59:00Z", "open");
     }
 
     #[test]
     fn no_span_is_never_open_and_a_full_day_always() {
         check(&hours(&[]), "UTC", "2026-11-21T00:00:00Z", "never");
-        check(&hours(&[("sat", &["00:00-24:00"])]), "UTC", "2026-11-21T23:59:59Z", "open");
+        check(
+            &hours(&[("sat", &["00:00-24:00"])]),
+            "UTC",
+            "2026-11-21T23:59:59Z",
+            "open",
+        );
     }
 
     #[test]
     fn nonsense_is_refused() {
-        for bad in ["9-18", "09:00", "09:60-10:00", "25:00-26:00", "09:00-09:00", "24:00-25:00", "-", "a:b-c:d"] {
+        for bad in [
+            "9-18",
+            "09:00",
+            "09:60-10:00",
+            "25:00-26:00",
+            "09:00-09:00",
+            "24:00-25:00",
+            "-",
+            "a:b-c:d",
+        ] {
             let map = BTreeMap::from([("mon".to_owned(), vec![bad.to_owned()])]);
             assert!(OpeningHours::try_from(map).is_err(), "{bad}");
         }

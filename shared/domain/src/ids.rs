@@ -43,10 +43,17 @@ fn checked(kind: &'static str, text: &str) -> Result<(), IdError> {
         return Err(IdError::Empty { kind });
     }
     if text.chars().count() > LENGTH_MAX {
-        return Err(IdError::TooLong { kind, max: LENGTH_MAX });
+        return Err(IdError::TooLong {
+            kind,
+            max: LENGTH_MAX,
+        });
     }
     let fine = |c: char| c.is_alphanumeric() || " ._-@:+=/".contains(c);
-    if text.chars().all(fine) { Ok(()) } else { Err(IdError::Character { kind }) }
+    if text.chars().all(fine) {
+        Ok(())
+    } else {
+        Err(IdError::Character { kind })
+    }
 }
 
 macro_rules! id {
@@ -200,15 +207,22 @@ impl ConversationId {
 
     /// Reads `c_{32 hex}-{number}`.
     pub fn parse(text: &str) -> Result<Self, IdError> {
-        let malformed = IdError::Malformed { kind: "conversation id" };
-        let (thread, number) =
-            text.strip_prefix("c_").and_then(|rest| rest.split_once('-')).ok_or(malformed.clone())?;
+        let malformed = IdError::Malformed {
+            kind: "conversation id",
+        };
+        let (thread, number) = text
+            .strip_prefix("c_")
+            .and_then(|rest| rest.split_once('-'))
+            .ok_or(malformed.clone())?;
         let hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
         if thread.len() != 32 || !thread.chars().all(hex) {
             return Err(malformed);
         }
         match number.parse::<u32>() {
-            Ok(number) if number > 0 => Ok(Self { thread: ThreadId(thread.to_owned()), number }),
+            Ok(number) if number > 0 => Ok(Self {
+                thread: ThreadId(thread.to_owned()),
+                number,
+            }),
             _ => Err(malformed),
         }
     }
@@ -283,7 +297,13 @@ mod tests {
 
     #[test]
     fn malformed_ids_are_refused() {
-        for bad in ["", "c_", "c_12-1", "x_0123456789abcdef0123456789abcdef-1", "c_0123456789ABCDEF0123456789abcdef-1"] {
+        for bad in [
+            "",
+            "c_",
+            "c_12-1",
+            "x_0123456789abcdef0123456789abcdef-1",
+            "c_0123456789ABCDEF0123456789abcdef-1",
+        ] {
             assert!(ConversationId::parse(bad).is_err(), "{bad}");
         }
         assert!(ConversationId::parse("c_0123456789abcdef0123456789abcdef-0").is_err());

@@ -58,14 +58,19 @@ pub struct InstanceState {
 impl InstanceState {
     /// When it is to be asked again.
     pub fn due(&self) -> Option<Timestamp> {
-        if self.connection == Connection::Open { None } else { self.probe_at.or(self.since) }
+        if self.connection == Connection::Open {
+            None
+        } else {
+            self.probe_at.or(self.since)
+        }
     }
 }
 
 impl Parked {
     /// When it is to be looked at even if the instance has not opened: at its time, or after `72 h` at the latest.
     pub fn due(&self) -> Timestamp {
-        self.not_before.unwrap_or_else(|| millis::shift(self.since, 72 * 3_600_000))
+        self.not_before
+            .unwrap_or_else(|| millis::shift(self.since, 72 * 3_600_000))
     }
 }
 

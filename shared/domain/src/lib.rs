@@ -1,7 +1,7 @@
 //! Recado's types and rules.
 //!
 //! Nothing in this crate performs I/O, awaits, reads a clock or draws a random number: time and random bits come in
-//! as arguments. So every rule can be tested by calling it, and both stores (DynamoDB, `SQLite`) share one copy.
+//! as arguments. So every rule can be tested by calling it, and both stores (DynamoDB, SQLite) share one copy.
 //!
 //! Instants are [`jiff::Timestamp`] cut to milliseconds, the precision that both stores keep.
 

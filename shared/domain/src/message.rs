@@ -3,7 +3,9 @@
 use crate::contact::ContactAddress;
 use crate::content::Content;
 use crate::delivery::{Delivery, DeliveryStatus};
-use crate::ids::{ConversationId, CorrelationId, EventId, IdempotencyKey, InstanceId, MessageId, Ordinal, TenantId};
+use crate::ids::{
+    ConversationId, CorrelationId, EventId, IdempotencyKey, InstanceId, MessageId, Ordinal, TenantId,
+};
 use crate::millis;
 use crate::outbox::{Outbox, OutboxState};
 use crate::reason::Reason;
@@ -110,12 +112,14 @@ impl Message {
 
     /// Its status for the API, with what is known of its delivery. What came in was delivered to us.
     pub fn status(&self, delivery: Option<&Delivery>) -> MessageStatus {
-        let delivered = delivery.and_then(|delivery| delivery.status).map(|status| match status {
-            DeliveryStatus::Sent => MessageStatus::Sent,
-            DeliveryStatus::Delivered => MessageStatus::Delivered,
-            DeliveryStatus::Read | DeliveryStatus::Played => MessageStatus::Read,
-            DeliveryStatus::Failed => MessageStatus::Failed,
-        });
+        let delivered = delivery
+            .and_then(|delivery| delivery.status)
+            .map(|status| match status {
+                DeliveryStatus::Sent => MessageStatus::Sent,
+                DeliveryStatus::Delivered => MessageStatus::Delivered,
+                DeliveryStatus::Read | DeliveryStatus::Played => MessageStatus::Read,
+                DeliveryStatus::Failed => MessageStatus::Failed,
+            });
         match self.out.as_ref().map(|out| &out.state) {
             None if self.role == Role::User => MessageStatus::Delivered,
             None => delivered.unwrap_or(MessageStatus::Sent),

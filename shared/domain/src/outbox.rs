@@ -169,12 +169,20 @@ impl Outbox {
             maybe_sent: false,
             simulated: false,
             copied: false,
-            history: vec![Step { at, what: "queued".to_owned(), why: None }],
+            history: vec![Step {
+                at,
+                what: "queued".to_owned(),
+                why: None,
+            }],
         }
     }
 
     fn become_(&mut self, state: OutboxState, at: Timestamp, why: Option<String>) {
-        let step = Step { at, what: state.as_str().to_owned(), why };
+        let step = Step {
+            at,
+            what: state.as_str().to_owned(),
+            why,
+        };
         if self.history.len() >= HISTORY_MAX {
             self.history.remove(1);
         }
@@ -184,7 +192,10 @@ impl Outbox {
     }
 
     fn refused<T>(&self, to: &'static str) -> Result<T, Refused> {
-        Err(Refused { from: self.state.as_str(), to })
+        Err(Refused {
+            from: self.state.as_str(),
+            to,
+        })
     }
 
     /// Whether it certainly never left: no attempt of unknown outcome.
@@ -198,7 +209,15 @@ impl Outbox {
             return self.refused("sending");
         }
         self.attempts += 1;
-        self.become_(OutboxState::Sending { nonce, claimed_at: now, lease_until }, now, None);
+        self.become_(
+            OutboxState::Sending {
+                nonce,
+                claimed_at: now,
+                lease_until,
+            },
+            now,
+            None,
+        );
         Ok(())
     }
 
@@ -223,11 +242,18 @@ impl Outbox {
 
     /// `sending → unknown`: the outcome was not learnt.
     pub fn lose_track(&mut self, now: Timestamp, why: &str) -> Result<(), Refused> {
-        let OutboxState::Sending { nonce, claimed_at, .. } = self.state.clone() else {
+        let OutboxState::Sending {
+            nonce, claimed_at, ..
+        } = self.state.clone()
+        else {
             return self.refused("unknown");
         };
         self.slot = None;
-        self.become_(OutboxState::Unknown { nonce, claimed_at }, now, Some(why.to_owned()));
+        self.become_(
+            OutboxState::Unknown { nonce, claimed_at },
+            now,
+            Some(why.to_owned()),
+        );
         Ok(())
     }
 
@@ -237,13 +263,20 @@ impl Outbox {
             return self.refused("queued");
         }
         self.maybe_sent = true;
-        self.become_(OutboxState::Queued, now, Some("no evidence that it was sent".to_owned()));
+        self.become_(
+            OutboxState::Queued,
+            now,
+            Some("no evidence that it was sent".to_owned()),
+        );
         Ok(())
     }
 
     /// `sending | unknown → sent`.
     pub fn accept(&mut self, now: Timestamp, why: Option<String>) -> Result<(), Refused> {
-        if !matches!(self.state, OutboxState::Sending { .. } | OutboxState::Unknown { .. }) {
+        if !matches!(
+            self.state,
+            OutboxState::Sending { .. } | OutboxState::Unknown { .. }
+        ) {
             return self.refused("sent");
         }
         self.become_(OutboxState::Sent { at: now }, now, why);
@@ -252,7 +285,10 @@ impl Outbox {
 
     /// Any open state, or `sent` (the provider said so later), `→ dead`.
     pub fn give_up(&mut self, now: Timestamp, reason: Reason, why: Option<String>) -> Result<(), Refused> {
-        if matches!(self.state, OutboxState::Dead { .. } | OutboxState::Cancelled { .. }) {
+        if matches!(
+            self.state,
+            OutboxState::Dead { .. } | OutboxState::Cancelled { .. }
+        ) {
             return self.refused("dead");
         }
         let why = why.map_or_else(|| reason.to_string(), |why| format!("{reason}: {why}"));
@@ -265,7 +301,11 @@ impl Outbox {
         if self.state != OutboxState::Queued {
             return self.refused("cancelled");
         }
-        self.become_(OutboxState::Cancelled { at: now, reason }, now, Some(reason.to_string()));
+        self.become_(
+            OutboxState::Cancelled { at: now, reason },
+            now,
+            Some(reason.to_string()),
+        );
         Ok(())
     }
 
@@ -301,7 +341,15 @@ impl Outbox {
 
 /// The id of a reply: what it answers decides it, so that two workers that answer the same make the same.
 pub fn reply_id(conversation: &crate::ids::ConversationId, covers: Ordinal, epoch: u64) -> String {
-    crate::ids::hash_of(&["reply", &conversation.to_string(), &covers.to_string(), &epoch.to_string()], 16)
+    crate::ids::hash_of(
+        &[
+            "reply",
+            &conversation.to_string(),
+            &covers.to_string(),
+            &epoch.to_string(),
+        ],
+        16,
+    )
 }
 
 /// A hash of a text, to compare without keeping it.

@@ -22,14 +22,27 @@ pub struct Rate {
 
 impl Rate {
     /// What keeps an unofficial connection from being banned.
-    pub const EVOLUTION: Self = Self { per_second: 1.0, burst: 5 };
+    pub const EVOLUTION: Self = Self {
+        per_second: 1.0,
+        burst: 5,
+    };
     /// Meta's default throughput of a number.
-    pub const META: Self = Self { per_second: 80.0, burst: 160 };
+    pub const META: Self = Self {
+        per_second: 80.0,
+        burst: 160,
+    };
 
     /// Milliseconds between two messages in the long run, at least 1.
-    #[expect(clippy::cast_possible_truncation, reason = "a rate below one message a day is clamped")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a rate below one message a day is clamped"
+    )]
     pub fn interval_ms(&self) -> i64 {
-        let per_second = if self.per_second.is_finite() { self.per_second.max(1.0 / 86_400.0) } else { 1.0 };
+        let per_second = if self.per_second.is_finite() {
+            self.per_second.max(1.0 / 86_400.0)
+        } else {
+            1.0
+        };
         ((1000.0 / per_second).ceil() as i64).max(1)
     }
 
@@ -37,7 +50,10 @@ impl Rate {
     /// ([`SLOT_SLACK_MS`]) lets through, so that the promised rate holds in every window.
     fn tolerance_ms(&self) -> i64 {
         let interval = self.interval_ms();
-        (i64::from(self.burst.max(1)) - 1).saturating_mul(interval).saturating_sub(SLOT_SLACK_MS).max(0)
+        (i64::from(self.burst.max(1)) - 1)
+            .saturating_mul(interval)
+            .saturating_sub(SLOT_SLACK_MS)
+            .max(0)
     }
 
     /// Reserves a slot at `now`, given the stored arrival time. Returns the slot and the arrival time to store.
@@ -89,7 +105,10 @@ mod tests {
 
     #[test]
     fn a_pause_brings_the_burst_back() {
-        assert_eq!(slots(Rate::EVOLUTION, &[0, 0, 0, 0, 60_000, 60_000]), [0, 0, 0, 0, 60_000, 60_000]);
+        assert_eq!(
+            slots(Rate::EVOLUTION, &[0, 0, 0, 0, 60_000, 60_000]),
+            [0, 0, 0, 0, 60_000, 60_000]
+        );
     }
 
     proptest! {

@@ -36,7 +36,10 @@ impl fmt::Debug for Secret {
 }
 
 /// HMAC-SHA256 of `message` under `key`.
-#[expect(clippy::expect_used, reason = "HMAC is defined for keys of every length, the error is for other algorithms")]
+#[expect(
+    clippy::expect_used,
+    reason = "HMAC is defined for keys of every length, the error is for other algorithms"
+)]
 pub fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("a key of any length");
     mac.update(message);
@@ -48,7 +51,10 @@ pub fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {
 /// another's.
 pub fn webhook_secret(master: &Secret, provider: Provider, instance: &ExternalId) -> Secret {
     let message = format!("recado:webhook:v1:{provider}:{instance}");
-    Secret(hex::encode(hmac_sha256(master.expose().as_bytes(), message.as_bytes())))
+    Secret(hex::encode(hmac_sha256(
+        master.expose().as_bytes(),
+        message.as_bytes(),
+    )))
 }
 
 #[cfg(test)]
@@ -66,7 +72,10 @@ mod tests {
     #[test]
     fn hmac_agrees_with_rfc_4231_case_2() {
         let mac = hmac_sha256(b"Jefe", b"what do ya want for nothing?");
-        assert_eq!(hex::encode(mac), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+        assert_eq!(
+            hex::encode(mac),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+        );
     }
 
     #[test]

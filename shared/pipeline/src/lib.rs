@@ -4,9 +4,23 @@
 //! and leaves the next obligation in a queue before it reports success. None of them reads a clock, a socket or an
 //! environment of its own.
 
+pub mod chance;
+pub mod configure;
+mod connection;
+mod dead;
+pub mod ingest;
+mod kick;
+pub mod operate;
 pub mod ports;
+pub mod process;
+pub mod reconcile;
+mod replies;
+pub mod reply;
+pub mod send;
 pub mod settings;
+pub mod verdict;
 pub mod world;
 
 pub use settings::Settings;
+pub use verdict::Verdict;
 pub use world::{Parts, World};

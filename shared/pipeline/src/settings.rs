@@ -68,7 +68,11 @@ impl Default for Settings {
             turn_lease: seconds(95),
             provider_timeout: seconds(20),
             send_lease: seconds(35),
-            attempts: Attempts { inbound: 3, turn: 3, outbound: 5 },
+            attempts: Attempts {
+                inbound: 3,
+                turn: 3,
+                outbound: 5,
+            },
             inbound_backoff: Backoff::default(),
             outbound_backoff: Backoff::default(),
             unknown_wait: seconds(300),
@@ -101,7 +105,9 @@ mod tests {
     fn the_times_are_in_their_order() {
         let s = Settings::default();
         let (turn_function, send_function) = (Duration::from_secs(90), Duration::from_secs(30));
-        assert!(s.llm_timeout < turn_function && turn_function < s.turn_lease && s.turn_lease < Visibility::TURNS);
+        assert!(
+            s.llm_timeout < turn_function && turn_function < s.turn_lease && s.turn_lease < Visibility::TURNS
+        );
         assert!(s.provider_timeout + Duration::from_secs(5) < send_function);
         assert!(send_function < s.send_lease && s.send_lease < Visibility::OUTBOUND);
         assert!(s.debounce < s.debounce_max && s.debounce_max < Duration::from_secs(900));

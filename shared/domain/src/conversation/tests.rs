@@ -31,7 +31,11 @@ fn only_the_newest_timer_of_a_burst_answers_it_until_the_longest_wait() {
     c.receive(true, instant(1_000)).unwrap();
     assert_eq!(c.turn(Ordinal(1), instant(4_000), 20_000), TurnStep::StandDown);
     assert_eq!(c.turn(Ordinal(2), instant(5_000), 20_000), TurnStep::Ours);
-    assert_eq!(c.turn(Ordinal(1), instant(20_000), 20_000), TurnStep::Ours, "the longest wait is over");
+    assert_eq!(
+        c.turn(Ordinal(1), instant(20_000), 20_000),
+        TurnStep::Ours,
+        "the longest wait is over"
+    );
 }
 
 #[test]
@@ -68,7 +72,11 @@ fn a_takeover_an_answer_or_another_reply_stops_a_draft() {
     c.take_over();
     assert_eq!(c.commit(&draft, instant(1)), Err(ConversationError::TakenOver));
     c.give_back(Ordinal(0), instant(2));
-    assert_eq!(c.commit(&draft, instant(3)), Err(ConversationError::Answered), "another epoch");
+    assert_eq!(
+        c.commit(&draft, instant(3)),
+        Err(ConversationError::Answered),
+        "another epoch"
+    );
     let (mut c, draft) = owed();
     c.commit(&draft, instant(1)).unwrap();
     assert_eq!(c.commit(&draft, instant(2)), Err(ConversationError::Answered));
@@ -80,7 +88,10 @@ fn an_answer_covers_only_what_its_author_had_seen() {
     c.receive(true, instant(0)).unwrap();
     c.receive(true, instant(1)).unwrap();
     c.answer(Ordinal(1), true, instant(2));
-    assert_eq!((c.mode, c.answered, c.human), (Mode::Manual, Ordinal(1), Ordinal(1)));
+    assert_eq!(
+        (c.mode, c.answered, c.human),
+        (Mode::Manual, Ordinal(1), Ordinal(1))
+    );
     assert!(c.owes());
     c.answer(Ordinal(99), true, instant(3));
     assert!(!c.owes());

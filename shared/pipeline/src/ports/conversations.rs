@@ -73,8 +73,10 @@ pub trait Conversations: Send + Sync {
     fn latest(&self, thread: &ThreadId) -> impl Future<Output = PortResult<Option<Conversation>>> + Send;
 
     /// The conversation, read strongly.
-    fn conversation(&self, id: &ConversationId)
-    -> impl Future<Output = PortResult<Option<Conversation>>> + Send;
+    fn conversation(
+        &self,
+        id: &ConversationId,
+    ) -> impl Future<Output = PortResult<Option<Conversation>>> + Send;
 
     /// The conversation and its newest `limit` messages, by ordinal, in one strong read.
     fn with_history(

@@ -17,5 +17,8 @@ pub trait Deliveries: Send + Sync {
     fn delivery(&self, key: &DeliveryKey) -> impl Future<Output = PortResult<Option<Delivery>>> + Send;
 
     /// Many records at once, in the order of `keys`.
-    fn deliveries(&self, keys: &[DeliveryKey]) -> impl Future<Output = PortResult<Vec<Option<Delivery>>>> + Send;
+    fn deliveries(
+        &self,
+        keys: &[DeliveryKey],
+    ) -> impl Future<Output = PortResult<Vec<Option<Delivery>>>> + Send;
 }

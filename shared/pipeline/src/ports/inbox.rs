@@ -50,7 +50,10 @@ pub trait Inbox: Send + Sync {
 
     /// In one transaction: the event is pending and has no message yet, and gets this one (`stored`); the conversation
     /// is as read, and becomes `write.conversation`; the message is put.
-    fn store_inbound(&self, write: InboundWrite<'_>) -> impl Future<Output = PortResult<InboundStored>> + Send;
+    fn store_inbound(
+        &self,
+        write: InboundWrite<'_>,
+    ) -> impl Future<Output = PortResult<InboundStored>> + Send;
 
     /// Makes a pending event applied (`reason` absent; its payload is dropped) or dead (the payload is kept for
     /// redrive). The record expires at `expires` if it is applied. A settled event stays as it is.

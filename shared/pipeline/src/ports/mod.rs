@@ -21,7 +21,9 @@ mod secrets;
 mod work;
 
 pub use ambient::Ambient;
-pub use conversations::{Committed, ConversationFilter, Conversations, KeyClaim, KeyRecord, Page, PageRequest};
+pub use conversations::{
+    Committed, ConversationFilter, Conversations, KeyClaim, KeyRecord, Page, PageRequest,
+};
 pub use dead_letters::{DeadLetterFilter, DeadLetters};
 pub use deliveries::Deliveries;
 pub use directory::Directory;
@@ -64,12 +66,18 @@ impl PortError {
         what: &'static str,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
-        Self::Unavailable { what, source: source.into() }
+        Self::Unavailable {
+            what,
+            source: source.into(),
+        }
     }
 
     /// Wraps the cause of an [`PortError::Invalid`].
     pub fn invalid(what: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self::Invalid { what, source: source.into() }
+        Self::Invalid {
+            what,
+            source: source.into(),
+        }
     }
 
     /// Whether trying again may help.

@@ -1,5 +1,6 @@
 use super::PortResult;
 use jiff::Timestamp;
+use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::InboundJob;
 use recado_domain::outbox::{SendKick, TurnKick};
 use serde_json::Value;
@@ -32,6 +33,10 @@ pub trait Queues: Send + Sync {
     /// Kicks the sender on `outbound` (FIFO, group = conversation). `deduplication` must be new for every kick but those
     /// that shall be dropped.
     fn send_kick(&self, kick: &SendKick, deduplication: &str) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Puts the copy of a dead letter into its queue's dead-letter queue, for eyes and for a redrive from a console: its
+    /// body is what the queue itself would carry, marked `redrive`, with the letter's fields beside it.
+    fn send_dead(&self, letter: &DeadLetter) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Keeps a body that is too large for a queue message; the same key again replaces it.
     fn put_payload(&self, key: &str, payload: &Value) -> impl Future<Output = PortResult<()>> + Send;

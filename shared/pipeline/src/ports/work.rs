@@ -30,5 +30,9 @@ pub enum OverdueWork {
 /// in an index together with the record. The index may be some seconds old.
 pub trait Overdue: Send + Sync {
     /// At most `limit` of what was due at `now` or before, the longest overdue first.
-    fn overdue(&self, now: Timestamp, limit: usize) -> impl Future<Output = PortResult<Vec<OverdueWork>>> + Send;
+    fn overdue(
+        &self,
+        now: Timestamp,
+        limit: usize,
+    ) -> impl Future<Output = PortResult<Vec<OverdueWork>>> + Send;
 }

@@ -1,0 +1,128 @@
+//! Giving up: the record says `dead` first, then its copies are made, for eyes and for redrive. A crash in between leaves
+//! a dead record without a copy, which the queue's redelivery finds and completes; the other way round it would leave a
+//! dead letter of something that is still to be done.
+
+use crate::World;
+use crate::ports::{Ambient, DeadLetters, Inbox, OutboxStore, PortResult, Queues, Written};
+use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
+use recado_domain::event::InboundJob;
+use recado_domain::ids::{InstanceId, hash_of};
+use recado_domain::instance::InFlight;
+use recado_domain::message::Message;
+use recado_domain::outbox::OutboxState;
+use recado_domain::reason::Reason;
+
+/// Gives up an event.
+pub async fn give_up_event<W: World>(
+    world: &W,
+    job: &InboundJob,
+    instance: Option<InstanceId>,
+    reason: Reason,
+    attempts: u32,
+    last_error: Option<String>,
+) -> PortResult<()> {
+    let now = world.ambient().now();
+    world
+        .store()
+        .settle_event(&job.event, Some(reason), now, now)
+        .await?;
+    let letter = DeadLetter {
+        id: job.event.to_string(),
+        queue: QueueName::Inbound,
+        reason,
+        at: now,
+        attempts,
+        last_error,
+        correlation: job.correlation.clone(),
+        instance,
+        what: DeadWhat::Event(Box::new(InboundJob {
+            redrive: true,
+            ..job.clone()
+        })),
+    };
+    copy(world, &letter).await
+}
+
+/// Keeps a queue message that cannot be read: it will never be, so it must not come back.
+pub async fn keep_unreadable<W: World>(
+    world: &W,
+    queue: QueueName,
+    body: &str,
+    error: &str,
+) -> PortResult<()> {
+    tracing::error!(queue = queue.as_str(), error, "queue message cannot be read");
+    let letter = DeadLetter {
+        id: hash_of(&["unreadable", queue.as_str(), body], 32),
+        queue,
+        reason: Reason::Poison,
+        at: world.ambient().now(),
+        attempts: 1,
+        last_error: Some(error.to_owned()),
+        correlation: crate::chance::correlation(world.ambient()),
+        instance: None,
+        what: DeadWhat::Unreadable {
+            body: body.to_owned(),
+        },
+    };
+    copy(world, &letter).await
+}
+
+/// Makes the copies of a message that is dead, and takes it off the open list. `false`: somebody else was faster.
+pub async fn bury<W: World>(world: &W, mut message: Message) -> PortResult<bool> {
+    let (id, correlation) = (message.id(), message.correlation.clone());
+    let Some(out) = message.out.as_mut() else {
+        return Ok(true);
+    };
+    let OutboxState::Dead { at, reason } = out.state else {
+        return Ok(true);
+    };
+    let letter = DeadLetter {
+        id: id.to_string(),
+        queue: QueueName::Outbound,
+        reason,
+        at,
+        attempts: out.attempts,
+        last_error: out.history.last().and_then(|step| step.why.clone()),
+        correlation,
+        instance: Some(message.instance.clone()),
+        what: DeadWhat::Message { message: id },
+    };
+    copy(world, &letter).await?;
+    out.mark_copied();
+    Ok(world.store().settle(&message, None, None, None).await? == Written::Yes)
+}
+
+/// Gives up an open message for `reason`: dead in its record, then its copies.
+pub async fn give_up_message<W: World>(
+    world: &W,
+    mut message: Message,
+    landed: Option<&InFlight>,
+    reason: Reason,
+    why: Option<String>,
+) -> PortResult<bool> {
+    let now = world.ambient().now();
+    let Some(out) = message.out.as_mut() else {
+        return Ok(true);
+    };
+    if out.give_up(now, reason, why).is_err() {
+        return Ok(false);
+    }
+    tracing::warn!(
+        reason = reason.as_str(),
+        attempts = out.attempts,
+        "message given up"
+    );
+    if world.store().save_open(&message, landed).await? == Written::Conflict {
+        return Ok(false);
+    }
+    bury(world, message).await
+}
+
+async fn copy<W: World>(world: &W, letter: &DeadLetter) -> PortResult<()> {
+    tracing::warn!(
+        dead_letter = %letter.id, queue = letter.queue.as_str(), reason = letter.reason.as_str(),
+        correlation_id = %letter.correlation, "dead letter"
+    );
+    world.store().put_dead_letter(letter).await?;
+    world.queues().send_dead(letter).await
+}

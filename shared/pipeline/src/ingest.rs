@@ -1,0 +1,129 @@
+//! webhook: record what came, enqueue it, and only then say yes.
+//!
+//! One message costs one conditional write and one queue request, a delivery status one conditional write. Nothing else
+//! is called here: no provider, no model, no look-up of the instance.
+
+use crate::ports::{Deliveries, Enqueue, Inbox, PortResult, Queues, Recorded};
+use crate::{World, ports::Ambient};
+use futures::stream::{self, StreamExt, TryStreamExt};
+use recado_domain::delivery::StatusUpdate;
+use recado_domain::event::{InboundJob, PAYLOAD_INLINE_BYTES_MAX, Payload, group_of};
+use recado_domain::ids::CorrelationId;
+use recado_domain::inbound::{WebhookEvent, WebhookItem};
+use recado_domain::millis::shift;
+use std::collections::BTreeSet;
+
+/// How many writes of one webhook run side by side.
+const WRITES_AT_ONCE: usize = 16;
+
+/// What a webhook held.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ingested {
+    /// Events that are enqueued now.
+    pub events: usize,
+    /// Events that were applied (or given up) before.
+    pub duplicates: usize,
+    /// Delivery statuses recorded.
+    pub statuses: usize,
+    /// What was acknowledged and left alone.
+    pub ignored: usize,
+}
+
+/// Makes every part of a webhook safe, or fails: then the provider must repeat it, and nothing is harmed by that.
+pub async fn ingest<W: World>(
+    world: &W,
+    items: Vec<WebhookItem>,
+    correlation: &CorrelationId,
+) -> PortResult<Ingested> {
+    let mut done = Ingested::default();
+    let (mut events, mut statuses) = (Vec::new(), Vec::new());
+    let mut seen = BTreeSet::new();
+    for item in items {
+        match item {
+            WebhookItem::Event(event) if !seen.insert(event.id.clone()) => done.duplicates += 1,
+            WebhookItem::Event(event) => events.push(event),
+            WebhookItem::Status(status) => statuses.push(status),
+            WebhookItem::Ignored { what } => {
+                tracing::info!(what, "webhook part acknowledged and left alone");
+                done.ignored += 1;
+            }
+        }
+    }
+    done.statuses = statuses.len();
+    record_statuses(world, statuses).await?;
+    let owed = record_events(world, events, correlation, &mut done.duplicates).await?;
+    done.events = owed.len();
+    if !owed.is_empty() {
+        world.queues().send_inbound(&owed).await?;
+    }
+    Ok(done)
+}
+
+async fn record_statuses<W: World>(world: &W, statuses: Vec<StatusUpdate>) -> PortResult<()> {
+    let ttl = i64::try_from(world.settings().delivery_ttl.as_millis()).unwrap_or(i64::MAX);
+    let expires = shift(world.ambient().now(), ttl);
+    stream::iter(statuses)
+        .map(|status| async move { world.store().record_status(&status, expires).await })
+        .buffer_unordered(WRITES_AT_ONCE)
+        .try_collect()
+        .await
+}
+
+/// Records each event as pending and returns, in their order, those that are owed.
+async fn record_events<W: World>(
+    world: &W,
+    events: Vec<WebhookEvent>,
+    correlation: &CorrelationId,
+    duplicates: &mut usize,
+) -> PortResult<Vec<Enqueue>> {
+    let recorded: Vec<(InboundJob, Recorded)> = stream::iter(events)
+        .map(|event| record(world, event, correlation.clone()))
+        .buffered(WRITES_AT_ONCE)
+        .try_collect()
+        .await?;
+    let mut owed = Vec::with_capacity(recorded.len());
+    for (job, recorded) in recorded {
+        if recorded == Recorded::Settled {
+            *duplicates += 1;
+        } else {
+            owed.push(Enqueue {
+                deduplication: job.event.to_string(),
+                job,
+            });
+        }
+    }
+    Ok(owed)
+}
+
+async fn record<W: World>(
+    world: &W,
+    event: WebhookEvent,
+    correlation: CorrelationId,
+) -> PortResult<(InboundJob, Recorded)> {
+    let address = event
+        .address
+        .as_ref()
+        .map(recado_domain::contact::ContactAddress::as_str);
+    let group = group_of(event.provider, &event.external, address);
+    let inline = event.payload.to_string().len() <= PAYLOAD_INLINE_BYTES_MAX;
+    let payload = if inline {
+        Payload::Inline(event.payload)
+    } else {
+        let key = event.id.to_string();
+        world.queues().put_payload(&key, &event.payload).await?;
+        Payload::Stored(key)
+    };
+    let job = InboundJob {
+        event: event.id,
+        provider: event.provider,
+        external: event.external,
+        kind: event.kind,
+        group,
+        correlation,
+        received_at: world.ambient().now(),
+        payload,
+        redrive: false,
+    };
+    let recorded = world.store().record_event(&job).await?;
+    Ok((job, recorded))
+}

@@ -1,0 +1,110 @@
+use super::{MessageView, OperateError, TRIES, conversation, message};
+use crate::World;
+use crate::kick;
+use crate::ports::{Ambient, Committed, Conversations, KeyClaim};
+use recado_domain::content::Content;
+use recado_domain::conversation::{Conversation, Status};
+use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, Ordinal, hash_of};
+use recado_domain::message::{Message, Role};
+use recado_domain::millis::shift;
+use recado_domain::outbox::{Author, Outbox};
+
+/// A person's answer.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// What they say.
+    pub text: String,
+    /// The newest ordinal that they had on screen; absent: all there is.
+    pub seen: Option<Ordinal>,
+    /// The client's key: the same answer with the same key is one message.
+    pub key: Option<IdempotencyKey>,
+    /// Follows it everywhere.
+    pub correlation: CorrelationId,
+}
+
+/// Answers as a person: the message, what it covers, and the takeover if the agent had the conversation, in one
+/// transaction; then the kick.
+pub async fn answer<W: World>(
+    world: &W,
+    id: &ConversationId,
+    answer: Answer,
+) -> Result<MessageView, OperateError> {
+    let claim = answer.key.clone().map(|key| claim(world, id, &answer, key));
+    for _ in 0..TRIES {
+        let mut conversation = conversation(world, id).await?;
+        if let Some(claim) = &claim
+            && let Some(record) = world.store().key(&claim.scope, &claim.key).await?
+        {
+            return repeated(world, id, claim, record, &answer.correlation).await;
+        }
+        if conversation.status == Status::Resolved {
+            return Err(recado_domain::conversation::ConversationError::Resolved.into());
+        }
+        let made = make(world, &mut conversation, &answer);
+        match world.store().commit(&conversation, &made, claim.as_ref()).await? {
+            Committed::Yes => {
+                tracing::info!(conversation_id = %id, ordinal = made.ordinal.0, "answered by a person");
+                kick::send(world, id, made.ordinal, &answer.correlation).await?;
+                let status = made.status(None);
+                return Ok(MessageView {
+                    message: made,
+                    status,
+                    delivery: None,
+                });
+            }
+            Committed::Conflict | Committed::KeyTaken(_) => {}
+        }
+    }
+    Err(OperateError::Busy)
+}
+
+fn claim<W: World>(world: &W, id: &ConversationId, answer: &Answer, key: IdempotencyKey) -> KeyClaim {
+    let ttl = i64::try_from(world.settings().key_ttl.as_millis()).unwrap_or(i64::MAX);
+    KeyClaim {
+        scope: id.to_string(),
+        key,
+        request_hash: hash_of(&["answer", &answer.text], 32),
+        expires: shift(world.ambient().now(), ttl),
+    }
+}
+
+/// The same request again: the same message, and its kick, which a crash may have prevented.
+async fn repeated<W: World>(
+    world: &W,
+    id: &ConversationId,
+    claim: &KeyClaim,
+    record: crate::ports::KeyRecord,
+    correlation: &CorrelationId,
+) -> Result<MessageView, OperateError> {
+    if record.request_hash != claim.request_hash {
+        return Err(OperateError::KeyReused);
+    }
+    kick::flush(world, id, correlation).await?;
+    message(world, &record.message).await
+}
+
+fn make<W: World>(world: &W, conversation: &mut Conversation, answer: &Answer) -> Message {
+    let now = world.ambient().now();
+    let seen = answer.seen.unwrap_or(conversation.last);
+    let ordinal = conversation.answer(seen, true, now);
+    conversation.rev += 1;
+    let to = conversation.address.clone();
+    Message {
+        conversation: conversation.id.clone(),
+        ordinal,
+        tenant: conversation.tenant.clone(),
+        instance: conversation.instance.clone(),
+        role: Role::Operator,
+        content: Content::text(answer.text.clone()),
+        provider_message_id: None,
+        written_at: now,
+        stored_at: now,
+        correlation: answer.correlation.clone(),
+        event: None,
+        idempotency_key: answer.key.clone(),
+        unanswered: None,
+        model: None,
+        usage: None,
+        out: Some(Outbox::queued(to, Author::Person, conversation.epoch, seen, now)),
+    }
+}

@@ -1,0 +1,186 @@
+//! What operators read and do: conversations, messages, takeover, answer, give-back, resolve.
+
+mod answer;
+
+use crate::World;
+use crate::kick;
+use crate::ports::{
+    Ambient, ConversationFilter, Conversations, Deliveries, Directory, Page, PageRequest, PortError,
+    PortResult, Written,
+};
+use crate::replies::left;
+pub use answer::{Answer, answer};
+use recado_domain::config::Bound;
+use recado_domain::conversation::{Conversation, ConversationError, Mode};
+use recado_domain::delivery::{Delivery, DeliveryKey};
+use recado_domain::event::Provider;
+use recado_domain::ids::{ConversationId, CorrelationId, MessageId, Ordinal};
+use recado_domain::message::{Message, MessageStatus};
+
+/// How often a change is tried against others.
+const TRIES: usize = 6;
+
+/// A message with what is known of its delivery.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MessageView {
+    /// The message.
+    pub message: Message,
+    /// Its status.
+    pub status: MessageStatus,
+    /// Its delivery's record.
+    pub delivery: Option<Delivery>,
+}
+
+/// Why an operator's request was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum OperateError {
+    /// There is no such thing.
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
+    /// The idempotency key was used for another request.
+    #[error("the idempotency key was used for another request")]
+    KeyReused,
+    /// The conversation's state does not allow it.
+    #[error(transparent)]
+    Refused(#[from] ConversationError),
+    /// Others kept changing it; trying again helps.
+    #[error("the conversation is being changed by others, try again")]
+    Busy,
+    /// A store or queue failed.
+    #[error(transparent)]
+    Port(#[from] PortError),
+}
+
+/// Conversations, the most recently active first.
+pub async fn conversations<W: World>(
+    world: &W,
+    filter: &ConversationFilter,
+    page: &PageRequest,
+) -> Result<Page<Conversation>, OperateError> {
+    Ok(world.store().list(filter, page).await?)
+}
+
+/// One conversation.
+pub async fn conversation<W: World>(world: &W, id: &ConversationId) -> Result<Conversation, OperateError> {
+    world
+        .store()
+        .conversation(id)
+        .await?
+        .ok_or(OperateError::NotFound("conversation"))
+}
+
+/// A conversation's messages, the newest first.
+pub async fn messages<W: World>(
+    world: &W,
+    id: &ConversationId,
+    page: &PageRequest,
+) -> Result<Page<MessageView>, OperateError> {
+    let conversation = conversation(world, id).await?;
+    let found = world.store().messages(id, page).await?;
+    let bound = world.store().bound_by_id(&conversation.instance).await?;
+    let items = views(world, bound.as_ref(), found.items).await?;
+    Ok(Page {
+        items,
+        next_cursor: found.next_cursor,
+    })
+}
+
+/// One message.
+pub async fn message<W: World>(world: &W, id: &MessageId) -> Result<MessageView, OperateError> {
+    let message = world
+        .store()
+        .message(id)
+        .await?
+        .ok_or(OperateError::NotFound("message"))?;
+    let bound = world.store().bound_by_id(&message.instance).await?;
+    let views = views(world, bound.as_ref(), vec![message]).await?;
+    views.into_iter().next().ok_or(OperateError::NotFound("message"))
+}
+
+/// Joins messages with their deliveries.
+async fn views<W: World>(
+    world: &W,
+    bound: Option<&Bound>,
+    messages: Vec<Message>,
+) -> PortResult<Vec<MessageView>> {
+    let keys: Vec<Option<DeliveryKey>> = messages
+        .iter()
+        .map(|message| delivery_key(bound, message))
+        .collect();
+    let asked: Vec<DeliveryKey> = keys.iter().flatten().cloned().collect();
+    let mut found = world.store().deliveries(&asked).await?.into_iter();
+    let view = |(message, key): (Message, Option<DeliveryKey>)| {
+        let delivery = key.and_then(|_| found.next().flatten());
+        MessageView {
+            status: message.status(delivery.as_ref()),
+            message,
+            delivery,
+        }
+    };
+    Ok(messages.into_iter().zip(keys).map(view).collect())
+}
+
+/// Under what a message's delivery is recorded; `None` for what came in.
+fn delivery_key(bound: Option<&Bound>, message: &Message) -> Option<DeliveryKey> {
+    message.out.as_ref()?;
+    let bound = bound?;
+    match bound.instance.provider {
+        Provider::Meta => Some(DeliveryKey::own(&message.id())),
+        Provider::Evolution => Some(DeliveryKey::provider(
+            &bound.instance.external()?,
+            message.provider_message_id.as_ref()?,
+        )),
+    }
+}
+
+/// Takes a conversation over (`manual`) or gives it back (`ai`): then what nobody answered is owed again.
+pub async fn set_mode<W: World>(
+    world: &W,
+    id: &ConversationId,
+    mode: Mode,
+    correlation: &CorrelationId,
+) -> Result<Conversation, OperateError> {
+    let now = world.ambient().now();
+    for _ in 0..TRIES {
+        let mut conversation = conversation(world, id).await?;
+        let changed = match mode {
+            Mode::Manual => conversation.take_over(),
+            Mode::Ai => {
+                let left = left(world, &conversation, None).await?;
+                conversation.give_back(left, now)
+            }
+        };
+        if changed {
+            conversation.rev += 1;
+            if world.store().update(&conversation).await? == Written::Conflict {
+                continue;
+            }
+            tracing::info!(conversation_id = %id, ?mode, "mode changed by a person");
+        }
+        // Also when nothing changed: the request may be a repeat of one that crashed before its kick.
+        if mode == Mode::Ai && conversation.owes() {
+            kick::turn(world, &conversation, correlation).await?;
+        }
+        return Ok(conversation);
+    }
+    Err(OperateError::Busy)
+}
+
+/// Ends a conversation of which its author has seen everything up to `seen` (absent: all there is).
+pub async fn resolve<W: World>(
+    world: &W,
+    id: &ConversationId,
+    seen: Option<Ordinal>,
+) -> Result<Conversation, OperateError> {
+    for _ in 0..TRIES {
+        let mut conversation = conversation(world, id).await?;
+        if !conversation.resolve(seen.unwrap_or(conversation.last_inbound))? {
+            return Ok(conversation);
+        }
+        conversation.rev += 1;
+        if world.store().update(&conversation).await? == Written::Yes {
+            return Ok(conversation);
+        }
+    }
+    Err(OperateError::Busy)
+}

@@ -1,0 +1,157 @@
+//! processor: persist what came in and decide what follows from it.
+
+mod failed;
+mod message;
+mod phone;
+
+use crate::World;
+use crate::dead::{give_up_event, keep_unreadable};
+use crate::ports::{Ambient, DeadLetters, Directory, Inbox, PortError, PortResult, Providers, Queues};
+use crate::verdict::Verdict;
+use recado_domain::config::Bound;
+use recado_domain::dead_letter::QueueName;
+use recado_domain::event::{EventState, InboundJob, Payload};
+use recado_domain::inbound::Inbound;
+use recado_domain::millis::shift;
+use recado_domain::reason::Reason;
+use serde_json::Value;
+use tracing::Instrument;
+
+/// Handles one message of `inbound`, received for the `receives`th time.
+pub async fn process<W: World>(world: &W, body: &str, receives: u32) -> Verdict {
+    let job: InboundJob = match serde_json::from_str(body) {
+        Ok(job) => job,
+        Err(error) => {
+            let kept = keep_unreadable(world, QueueName::Inbound, body, &error.to_string()).await;
+            return kept.map_or(Verdict::SOON, |()| Verdict::Done);
+        }
+    };
+    let span = tracing::info_span!(
+        "process", event_id = %job.event, correlation_id = %job.correlation, instance = %job.external, receives
+    );
+    async {
+        match apply(world, &job, receives).await {
+            Ok(verdict) => verdict,
+            Err(error) => {
+                let after = world
+                    .settings()
+                    .inbound_backoff
+                    .wait(receives, world.ambient().random());
+                tracing::warn!(error = %chain(&error), ?after, "event not applied yet");
+                Verdict::ComeBack { after }
+            }
+        }
+    }
+    .instrument(span)
+    .await
+}
+
+/// An error with its causes, in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+async fn apply<W: World>(world: &W, job: &InboundJob, receives: u32) -> PortResult<Verdict> {
+    if job.redrive {
+        if !world.store().revive_event(&job.event).await? && settled(world, job).await? {
+            return Ok(Verdict::Done);
+        }
+        world.store().remove_dead_letter(job.event.as_str()).await?;
+    } else if receives > 1 && settled(world, job).await? {
+        return Ok(Verdict::Done);
+    }
+    let Some(bound) = world.store().bound(job.provider, &job.external).await? else {
+        tracing::warn!("event of an instance that is not configured");
+        give_up_event(world, job, None, Reason::UnknownInstance, 1, None).await?;
+        return Ok(Verdict::Done);
+    };
+    let payload = body_of(world, job).await?;
+    let inbound = world.providers().interpret(job, &payload);
+    if let Some(verdict) = must_wait(world, job, &bound, &inbound).await? {
+        return Ok(verdict);
+    }
+    if receives > 1 && used_up(world, job, &bound).await? {
+        return Ok(Verdict::Done);
+    }
+    match inbound {
+        Inbound::Message(inbound) if inbound.from_me => phone::typed(world, job, &bound, &inbound).await?,
+        Inbound::Message(inbound) => message::received(world, job, &bound, &inbound).await?,
+        Inbound::Failed(failed) => failed::failed(world, &failed).await?,
+        Inbound::ConnectionChanged => crate::connection::ask(world, &bound).await?,
+        Inbound::Ignored { what } => tracing::info!(what, "event left alone"),
+    }
+    let now = world.ambient().now();
+    let ttl = i64::try_from(world.settings().event_ttl.as_millis()).unwrap_or(i64::MAX);
+    world
+        .store()
+        .settle_event(&job.event, None, now, shift(now, ttl))
+        .await?;
+    Ok(Verdict::Done)
+}
+
+/// Whether the event is no longer pending; a dead one gets its copy, should a crash have prevented that.
+async fn settled<W: World>(world: &W, job: &InboundJob) -> PortResult<bool> {
+    let Some(record) = world.store().event(&job.event).await? else {
+        return Ok(true);
+    };
+    if record.state == EventState::Dead && world.store().dead_letter(job.event.as_str()).await?.is_none() {
+        let reason = record.reason.unwrap_or(Reason::Poison);
+        give_up_event(world, job, None, reason, record.attempts, None).await?;
+    }
+    Ok(record.state != EventState::Pending)
+}
+
+/// Waiting is no attempt, so it is looked at before attempts are counted.
+async fn must_wait<W: World>(
+    world: &W,
+    job: &InboundJob,
+    bound: &Bound,
+    inbound: &Inbound,
+) -> PortResult<Option<Verdict>> {
+    let waits = match inbound {
+        Inbound::Message(message) => message.from_me,
+        Inbound::Failed(_) => true,
+        Inbound::ConnectionChanged | Inbound::Ignored { .. } => false,
+    };
+    if !waits {
+        return Ok(None);
+    }
+    phone::unresolved_before(world, job, bound).await
+}
+
+/// Counts the attempt; gives the event up if there were too many.
+async fn used_up<W: World>(world: &W, job: &InboundJob, bound: &Bound) -> PortResult<bool> {
+    // The first receive is not counted: most events need no second one.
+    let before = world.store().count_attempt(&job.event).await?;
+    if before < world.settings().attempts.inbound {
+        return Ok(false);
+    }
+    message::send_timer_if_stored(world, job, bound).await?;
+    give_up_event(
+        world,
+        job,
+        Some(bound.instance.id.clone()),
+        Reason::Poison,
+        before,
+        None,
+    )
+    .await?;
+    Ok(true)
+}
+
+async fn body_of<W: World>(world: &W, job: &InboundJob) -> PortResult<Value> {
+    match &job.payload {
+        Payload::Inline(value) => Ok(value.clone()),
+        Payload::Stored(key) => world
+            .queues()
+            .payload(key)
+            .await?
+            .ok_or_else(|| PortError::invalid("payload", format!("no payload under {key}"))),
+    }
+}

@@ -1,0 +1,165 @@
+//! reconcile, every minute: what has been open too long is kicked. Nothing depends on it in the ordinary course; it
+//! heals what a crash, a lost kick or an outage left behind.
+
+use crate::World;
+use crate::chance::correlation;
+use crate::connection::{ask, release_one};
+use crate::dead::give_up_message;
+use crate::kick;
+use crate::ports::{
+    Ambient, Conversations, Directory, Enqueue, Inbox, Instances, OutboxStore, Overdue, OverdueWork,
+    PortResult, Queues, Written,
+};
+use recado_domain::conversation::Mode;
+use recado_domain::event::EventRecord;
+use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
+use recado_domain::instance::{Connection, Parked};
+use recado_domain::millis::shift;
+use recado_domain::outbox::SendKick;
+use recado_domain::reason::Reason;
+use std::collections::BTreeSet;
+
+/// How much one pass looks at.
+const AT_ONCE: usize = 1000;
+
+/// What a pass did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reconciled {
+    /// Events enqueued again.
+    pub events: usize,
+    /// Conversations whose messages were kicked.
+    pub kicked: usize,
+    /// Turns asked for.
+    pub turns: usize,
+    /// Instances asked for their state.
+    pub probes: usize,
+    /// Parked conversations released or given up.
+    pub parked: usize,
+    /// What could not be done now.
+    pub failed: usize,
+}
+
+/// One pass. A failure at one thing does not keep the others waiting.
+pub async fn reconcile<W: World>(world: &W) -> PortResult<Reconciled> {
+    let now = world.ambient().now();
+    let work = world.store().overdue(now, AT_ONCE).await?;
+    let mut done = Reconciled::default();
+    let mut kicked = BTreeSet::new();
+    for item in work {
+        let outcome = match item {
+            OverdueWork::Event(record) => again(world, &record).await.map(|()| done.events += 1),
+            OverdueWork::Outgoing { conversation, .. } if !kicked.insert(conversation.clone()) => Ok(()),
+            OverdueWork::Outgoing {
+                conversation,
+                ordinal,
+            } => sweep(world, &conversation, ordinal)
+                .await
+                .map(|did| done.kicked += usize::from(did)),
+            OverdueWork::Owed(conversation) => nudge(world, &conversation)
+                .await
+                .map(|did| done.turns += usize::from(did)),
+            OverdueWork::Probe(instance) => probe(world, &instance).await.map(|()| done.probes += 1),
+            OverdueWork::Parked(parked) => overdue_parked(world, &parked).await.map(|()| done.parked += 1),
+        };
+        if let Err(error) = outcome {
+            tracing::warn!(error = %crate::process::chain(&error), "reconcile could not do one thing");
+            done.failed += 1;
+        }
+    }
+    Ok(done)
+}
+
+/// Enqueues a pending event again, under another deduplication id.
+async fn again<W: World>(world: &W, record: &EventRecord) -> PortResult<()> {
+    let count = world
+        .store()
+        .note_again(&record.job.event, world.ambient().now())
+        .await?;
+    if count == 0 {
+        return Ok(());
+    }
+    if count >= 3 {
+        tracing::error!(event_id = %record.job.event, correlation_id = %record.job.correlation, count, "event stays pending");
+    }
+    let deduplication = format!("{}-{count}", record.job.event);
+    world
+        .queues()
+        .send_inbound(&[Enqueue {
+            job: record.job.clone(),
+            deduplication,
+        }])
+        .await
+}
+
+/// Kicks a conversation's open messages, once in five minutes, unless its instance cannot send.
+async fn sweep<W: World>(world: &W, conversation: &ConversationId, newest: Ordinal) -> PortResult<bool> {
+    let now = world.ambient().now();
+    let open = world.store().open(conversation).await?;
+    let Some(last) = open.last() else { return Ok(false) };
+    if world.store().instance_state(&last.instance).await?.connection != Connection::Open {
+        return Ok(false);
+    }
+    let kick = SendKick {
+        conversation: conversation.clone(),
+        upto: last.ordinal.max(newest),
+        correlation: last.correlation.clone(),
+        redrive: None,
+    };
+    let window = now.as_second() / 300;
+    world
+        .queues()
+        .send_kick(&kick, &format!("sweep-{conversation}-{window}"))
+        .await?;
+    Ok(true)
+}
+
+/// Asks for an answer that is owed.
+async fn nudge<W: World>(world: &W, id: &ConversationId) -> PortResult<bool> {
+    let Some(mut conversation) = world.store().conversation(id).await? else {
+        return Ok(false);
+    };
+    if conversation.mode != Mode::Ai || !conversation.owes() {
+        return Ok(false);
+    }
+    conversation.nudged_at = Some(world.ambient().now());
+    conversation.rev += 1;
+    if world.store().update(&conversation).await? == Written::Conflict {
+        return Ok(false);
+    }
+    let state = world.store().instance_state(&conversation.instance).await?;
+    if state.llm_needs_credentials {
+        // The turn finds out whether the key is there by now, and says so again if it is not.
+        world
+            .store()
+            .set_llm_needs_credentials(&conversation.instance, false)
+            .await?;
+    }
+    kick::turn(world, &conversation, &correlation(world.ambient())).await?;
+    Ok(true)
+}
+
+async fn probe<W: World>(world: &W, instance: &InstanceId) -> PortResult<()> {
+    match world.store().bound_by_id(instance).await? {
+        Some(bound) => ask(world, &bound).await,
+        None => Ok(()),
+    }
+}
+
+/// A parked conversation whose time has come: released if its instance is open, given up if it waited too long.
+async fn overdue_parked<W: World>(world: &W, parked: &Parked) -> PortResult<()> {
+    let now = world.ambient().now();
+    let state = world.store().instance_state(&parked.instance).await?;
+    if state.connection == Connection::Open {
+        return release_one(world, parked).await;
+    }
+    let limit = i64::try_from(world.settings().parked_max.as_millis()).unwrap_or(i64::MAX);
+    if shift(parked.since, limit) > now {
+        return Ok(());
+    }
+    for message in world.store().open(&parked.conversation).await? {
+        if !give_up_message(world, message, None, Reason::InstanceDisconnected, None).await? {
+            return Ok(());
+        }
+    }
+    world.store().unpark(parked).await.map(|_| ())
+}

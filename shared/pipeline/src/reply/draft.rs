@@ -1,0 +1,104 @@
+//! What the model is asked, and the message that its answer becomes.
+
+use super::transcript::transcript;
+use crate::World;
+use crate::connection::model_needs_credentials;
+use crate::ports::{Ambient, Llm, LlmError, LlmRequest, PortResult};
+use recado_domain::config::Bound;
+use recado_domain::content::Content;
+use recado_domain::conversation::{Conversation, Draft};
+use recado_domain::ids::{CorrelationId, Ordinal};
+use recado_domain::message::{Message, Role, Usage};
+use recado_domain::outbox::{Author, Outbox, TurnKick};
+use recado_domain::reason::Reason;
+
+/// A reply before it is committed.
+#[derive(Debug)]
+pub(super) struct Answered {
+    text: String,
+    model: Option<String>,
+    usage: Option<Usage>,
+    /// Why the contact is told the agent's error message.
+    instead: Option<Reason>,
+}
+
+impl Answered {
+    /// The agent's error message.
+    pub(super) fn apology(bound: &Bound) -> Self {
+        let instead = Some(Reason::ModelFailed);
+        Self {
+            text: bound.agent.error_message.clone(),
+            model: None,
+            usage: None,
+            instead,
+        }
+    }
+
+    /// The message that goes out.
+    pub(super) fn message<W: World>(
+        &self,
+        world: &W,
+        conversation: &Conversation,
+        draft: &Draft,
+        ordinal: Ordinal,
+        correlation: &CorrelationId,
+    ) -> Message {
+        let now = world.ambient().now();
+        let to = conversation.address.clone();
+        Message {
+            conversation: conversation.id.clone(),
+            ordinal,
+            tenant: conversation.tenant.clone(),
+            instance: conversation.instance.clone(),
+            role: Role::Assistant,
+            content: Content::text(self.text.clone()),
+            provider_message_id: None,
+            written_at: now,
+            stored_at: now,
+            correlation: correlation.clone(),
+            event: None,
+            idempotency_key: None,
+            unanswered: self.instead,
+            model: self.model.clone(),
+            usage: self.usage,
+            out: Some(Outbox::queued(to, Author::Ai, draft.epoch, draft.covers, now)),
+        }
+    }
+}
+
+/// Asks the model. `None`: its key is missing, the turn must wait.
+pub(super) async fn write<W: World>(
+    world: &W,
+    kick: &TurnKick,
+    bound: &Bound,
+    draft: &Draft,
+    messages: &[Message],
+) -> PortResult<Option<Answered>> {
+    let request = LlmRequest {
+        model: bound.agent.model.clone(),
+        system: bound.agent.system_prompt.clone(),
+        turns: transcript(messages, draft.answered, draft.covers),
+        max_tokens: bound.agent.max_tokens,
+        within: world.settings().llm_timeout,
+    };
+    match world.llm().complete(&request).await {
+        Ok(reply) if !reply.text.trim().is_empty() => Ok(Some(Answered {
+            text: reply.text.trim().to_owned(),
+            model: Some(reply.model),
+            usage: Some(reply.usage),
+            instead: None,
+        })),
+        Ok(_) => {
+            tracing::error!("the model answered with nothing");
+            Ok(Some(Answered::apology(bound)))
+        }
+        Err(LlmError::Credentials(_)) => {
+            model_needs_credentials(world, &bound.instance.id, &kick.correlation).await?;
+            Ok(None)
+        }
+        Err(error @ (LlmError::Unavailable(_) | LlmError::Refused(_))) => {
+            tracing::error!(%error, "the model failed: the agent's error message is the reply");
+            Ok(Some(Answered::apology(bound)))
+        }
+    }
+}

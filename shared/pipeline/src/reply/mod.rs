@@ -1,0 +1,248 @@
+//! deferred-reply: the turn. One timer per message names the conversation and an ordinal; what to do follows from the
+//! record.
+
+mod draft;
+mod transcript;
+
+use crate::World;
+use crate::chance::nonce;
+use crate::dead::keep_unreadable;
+use crate::kick;
+use crate::ports::{Ambient, Conversations, Directory, PortResult, Queues, Written};
+use crate::process::chain;
+use crate::verdict::Verdict;
+use draft::Answered;
+use jiff::Timestamp;
+use recado_domain::config::Bound;
+use recado_domain::conversation::{Conversation, Draft, TurnStep};
+use recado_domain::dead_letter::QueueName;
+use recado_domain::hours::Opening;
+use recado_domain::message::Message;
+use recado_domain::millis::shift;
+use recado_domain::outbox::TurnKick;
+use tracing::Instrument;
+
+/// Handles one message of `turns`, received for the `receives`th time.
+pub async fn reply<W: World>(world: &W, body: &str, receives: u32) -> Verdict {
+    let kick: TurnKick = match serde_json::from_str(body) {
+        Ok(kick) => kick,
+        Err(error) => {
+            let kept = keep_unreadable(world, QueueName::Turns, body, &error.to_string()).await;
+            return kept.map_or(Verdict::SOON, |()| Verdict::Done);
+        }
+    };
+    let span = tracing::info_span!(
+        "reply", conversation_id = %kick.conversation, correlation_id = %kick.correlation, receives
+    );
+    async {
+        match turn(world, &kick).await {
+            Ok(verdict) => verdict,
+            Err(error) => {
+                let after = world
+                    .settings()
+                    .inbound_backoff
+                    .wait(receives, world.ambient().random());
+                tracing::warn!(error = %chain(&error), ?after, "turn not finished yet");
+                Verdict::ComeBack { after }
+            }
+        }
+    }
+    .instrument(span)
+    .await
+}
+
+/// The turn, step by step: stand down, see whether anything is owed, wait for opening, take the lease, draft, commit,
+/// kick.
+async fn turn<W: World>(world: &W, kick: &TurnKick) -> PortResult<Verdict> {
+    let history = world.settings().history;
+    let Some((conversation, messages)) = world.store().with_history(&kick.conversation, history).await?
+    else {
+        tracing::warn!("turn of a conversation that does not exist");
+        return Ok(Verdict::Done);
+    };
+    let now = world.ambient().now();
+    let wait_max = i64::try_from(world.settings().debounce_max.as_millis()).unwrap_or(i64::MAX);
+    match conversation.turn(kick.ordinal, now, wait_max) {
+        TurnStep::StandDown => return Ok(Verdict::Done),
+        TurnStep::NothingOwed => return done(world, kick).await,
+        TurnStep::Held(until) => return Ok(Verdict::at(until, now)),
+        TurnStep::Ours => {}
+    }
+    let Some(bound) = world.store().bound_by_id(&conversation.instance).await? else {
+        tracing::error!("turn of an instance that is no longer configured");
+        return done(world, kick).await;
+    };
+    match opening(&bound, now) {
+        Opening::Open => answer(world, kick, &bound, conversation, &messages).await,
+        Opening::At(at) => wait_for_opening(world, kick, conversation, at).await,
+        Opening::Never => {
+            tracing::info!("the instance is never open: the turn waits for people");
+            done(world, kick).await
+        }
+    }
+}
+
+fn opening(bound: &Bound, now: Timestamp) -> Opening {
+    bound
+        .instance
+        .opening_hours
+        .as_ref()
+        .map_or(Opening::Open, |hours| hours.at(now, &bound.tenant.zone()))
+}
+
+/// Every way out leads here: a reply that a crash left behind gets its kick.
+async fn done<W: World>(world: &W, kick: &TurnKick) -> PortResult<Verdict> {
+    kick::flush(world, &kick.conversation, &kick.correlation).await?;
+    Ok(Verdict::Done)
+}
+
+async fn wait_for_opening<W: World>(
+    world: &W,
+    kick: &TurnKick,
+    mut conversation: Conversation,
+    at: Timestamp,
+) -> PortResult<Verdict> {
+    // A schedule is precise to a minute and must not fire before the opening.
+    let at = round_up_to_minute(at);
+    let scheduled = TurnKick {
+        ordinal: conversation.turn_upto,
+        due: Some(at),
+        ..kick.clone()
+    };
+    world.queues().schedule_turn(&scheduled, at).await?;
+    if conversation.scheduled_for != Some(at) {
+        conversation.schedule(at);
+        conversation.rev += 1;
+        if world.store().update(&conversation).await? == Written::Conflict {
+            return Ok(Verdict::SOON);
+        }
+        tracing::info!(%at, "turn waits for opening");
+    }
+    done(world, kick).await
+}
+
+fn round_up_to_minute(at: Timestamp) -> Timestamp {
+    let past = at.as_millisecond().rem_euclid(60_000);
+    if past == 0 { at } else { shift(at, 60_000 - past) }
+}
+
+async fn answer<W: World>(
+    world: &W,
+    kick: &TurnKick,
+    bound: &Bound,
+    mut conversation: Conversation,
+    messages: &[Message],
+) -> PortResult<Verdict> {
+    let now = world.ambient().now();
+    let lease = i64::try_from(world.settings().turn_lease.as_millis()).unwrap_or(i64::MAX);
+    let draft = conversation.lease(nonce(world.ambient()), now, shift(now, lease));
+    conversation.rev += 1;
+    if world.store().update(&conversation).await? == Written::Conflict {
+        return Ok(Verdict::SOON);
+    }
+    let answered = if draft.attempt > world.settings().attempts.turn {
+        // Three workers died or gave up over it: the contact is told, without a fourth call.
+        tracing::error!(
+            attempt = draft.attempt,
+            "the model was asked too often for one turn"
+        );
+        Answered::apology(bound)
+    } else {
+        match draft::write(world, kick, bound, &draft, messages).await? {
+            Some(answered) => answered,
+            None => return lay_down(world, kick, conversation, &draft).await,
+        }
+    };
+    commit(world, kick, conversation, &draft, answered).await
+}
+
+/// The model's key is missing: the turn waits in the record, and `reconcile` asks for it again.
+async fn lay_down<W: World>(
+    world: &W,
+    kick: &TurnKick,
+    conversation: Conversation,
+    draft: &Draft,
+) -> PortResult<Verdict> {
+    release_lease(world, conversation, draft, false).await?;
+    done(world, kick).await
+}
+
+async fn release_lease<W: World>(
+    world: &W,
+    mut conversation: Conversation,
+    draft: &Draft,
+    counted: bool,
+) -> PortResult<()> {
+    for _ in 0..COMMIT_TRIES {
+        if !conversation.release(&draft.nonce, counted) {
+            return Ok(());
+        }
+        conversation.rev += 1;
+        if world.store().update(&conversation).await? == Written::Yes {
+            return Ok(());
+        }
+        let Some(read_again) = world.store().conversation(&conversation.id).await? else {
+            return Ok(());
+        };
+        conversation = read_again;
+    }
+    Ok(())
+}
+
+/// How often a commit is tried against messages that keep coming in. They change the record but not what the draft
+/// stands on, so each try but the last loses to a new arrival only.
+const COMMIT_TRIES: usize = 8;
+
+async fn commit<W: World>(
+    world: &W,
+    kick: &TurnKick,
+    mut conversation: Conversation,
+    draft: &Draft,
+    answered: Answered,
+) -> PortResult<Verdict> {
+    for _ in 0..COMMIT_TRIES {
+        let before = conversation.clone();
+        let ordinal = match conversation.commit(draft, world.ambient().now()) {
+            Ok(ordinal) => ordinal,
+            Err(refused) => {
+                tracing::info!(reason = %refused, "draft discarded");
+                release_lease(world, before, draft, true).await?;
+                return Ok(Verdict::SOON);
+            }
+        };
+        conversation.rev += 1;
+        let message = answered.message(world, &conversation, draft, ordinal, &kick.correlation);
+        match world.store().commit(&conversation, &message, None).await? {
+            crate::ports::Committed::Yes => {
+                tracing::info!(
+                    ordinal = ordinal.0,
+                    covers = draft.covers.0,
+                    model = message.model.as_deref().unwrap_or("none"),
+                    input_tokens = message.usage.map(|usage| usage.input_tokens),
+                    output_tokens = message.usage.map(|usage| usage.output_tokens),
+                    "reply committed"
+                );
+                kick::send(world, &conversation.id, ordinal, &kick.correlation).await?;
+                return Ok(Verdict::Done);
+            }
+            crate::ports::Committed::Conflict | crate::ports::Committed::KeyTaken(_) => {}
+        }
+        let Some(read_again) = world.store().conversation(&before.id).await? else {
+            return Ok(Verdict::Done);
+        };
+        conversation = read_again;
+    }
+    Ok(Verdict::SOON)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recado_domain::millis::instant;
+
+    #[test]
+    fn an_opening_inside_a_minute_is_scheduled_for_the_next() {
+        assert_eq!(round_up_to_minute(instant(60_000)), instant(60_000));
+        assert_eq!(round_up_to_minute(instant(60_001)), instant(120_000));
+    }
+}

@@ -1,0 +1,55 @@
+//! The conversation as the model reads it.
+
+use crate::ports::{ChatTurn, Speaker};
+use recado_domain::ids::Ordinal;
+use recado_domain::message::{Message, Role};
+use recado_domain::outbox::OutboxState;
+
+/// Orders `messages` as they were written by the provider's clock, with what is to be answered (`answered` to `covers`)
+/// last, and joins what one side said in a row: models want speakers to alternate, the contact first and last. What the
+/// contact never got is left out.
+pub(super) fn transcript(messages: &[Message], answered: Ordinal, covers: Ordinal) -> Vec<ChatTurn> {
+    let owed = |m: &&Message| m.role == Role::User && m.ordinal > answered && m.ordinal <= covers;
+    let before = |m: &&Message| !(m.role == Role::User && m.ordinal > answered);
+    let mut past: Vec<&Message> = messages
+        .iter()
+        .filter(before)
+        .filter(|m| reached_contact(m))
+        .collect();
+    let mut present: Vec<&Message> = messages.iter().filter(owed).collect();
+    for part in [&mut past, &mut present] {
+        part.sort_by_key(|message| (message.written_at, message.ordinal));
+    }
+    let mut turns: Vec<ChatTurn> = Vec::new();
+    for message in past.into_iter().chain(present) {
+        let speaker = if message.role == Role::User {
+            Speaker::User
+        } else {
+            Speaker::Assistant
+        };
+        let text = message.content.as_text();
+        match turns.last_mut() {
+            _ if text.trim().is_empty() => {}
+            Some(last) if last.speaker == speaker => {
+                last.text.push('\n');
+                last.text.push_str(&text);
+            }
+            None if speaker == Speaker::Assistant => {}
+            _ => turns.push(ChatTurn { speaker, text }),
+        }
+    }
+    turns
+}
+
+fn reached_contact(message: &Message) -> bool {
+    message.out.as_ref().is_none_or(|out| {
+        out.maybe_sent
+            || !matches!(
+                out.state,
+                OutboxState::Dead { .. } | OutboxState::Cancelled { .. }
+            )
+    })
+}
+
+#[cfg(test)]
+mod tests;

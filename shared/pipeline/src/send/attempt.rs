@@ -1,0 +1,142 @@
+//! One attempt: a slot, a claim, a request, an outcome.
+
+use super::{Context, LOST, Step, cancel, parking, settle};
+use crate::World;
+use crate::chance::nonce;
+use crate::ports::{
+    Ambient, Claimed, Guard, Instances, OutboxStore, OutgoingMessage, PortResult, Providers, Reservation,
+    Written,
+};
+use crate::verdict::Verdict;
+use jiff::Timestamp;
+use recado_domain::instance::InFlight;
+use recado_domain::message::Message;
+use recado_domain::millis::shift;
+use recado_domain::outbox::{Author, Outbox, text_hash};
+use recado_domain::rate::missed;
+use std::time::Duration;
+
+/// A slot this near is waited for in the function; queues keep whole seconds, so a kick comes back one early.
+const WAIT_HERE_MS: i64 = 1_500;
+
+/// Queues hide a message for long, but a function's concurrency must not fill with distant slots.
+pub(super) const PARK_BEYOND_MS: i64 = 15 * 60_000;
+
+pub(super) async fn attempt<W: World>(
+    world: &W,
+    context: Context<'_>,
+    mut message: Message,
+) -> PortResult<Step> {
+    let slot = match slot(world, context, &mut message).await? {
+        Ok(slot) => slot,
+        Err(step) => return Ok(step),
+    };
+    let now = world.ambient().now();
+    let need = i64::try_from(world.settings().provider_timeout.as_millis()).unwrap_or(i64::MAX);
+    if context
+        .deadline
+        .is_some_and(|deadline| shift(now, need.saturating_add(5_000)) > deadline)
+    {
+        return Ok(LOST);
+    }
+    let unclaimed = message.clone();
+    let Some((flight, guard)) = claim(world, &mut message, now) else {
+        return Ok(LOST);
+    };
+    match world.store().claim(&message, guard.as_ref(), &flight).await? {
+        Claimed::Conflict => return Ok(LOST),
+        Claimed::Stopped => return cancel::cancel(world, unclaimed).await,
+        Claimed::Yes => {}
+    }
+    // The clock again: a stall here must neither break the rate nor outlive the lease.
+    let now = world.ambient().now();
+    if missed(slot, now) {
+        return settle::put_back(world, message, &flight, "its slot went by").await;
+    }
+    if shift(now, need) > flight.until {
+        return Ok(LOST);
+    }
+    let Some(outgoing) = outgoing(&message) else {
+        return Ok(Step::Next);
+    };
+    let outcome = world.providers().send(context.bound, &outgoing).await;
+    settle::outcome(world, context, message, &flight, outcome).await
+}
+
+/// What the provider is given; `None` for a message that does not go out.
+pub(super) fn outgoing(message: &Message) -> Option<OutgoingMessage> {
+    let to = message.to()?.clone();
+    Some(OutgoingMessage {
+        id: message.id(),
+        to,
+        content: message.content.clone(),
+    })
+}
+
+/// The slot in which the message may leave, reserved and waited for; or what to do instead.
+async fn slot<W: World>(
+    world: &W,
+    context: Context<'_>,
+    message: &mut Message,
+) -> PortResult<Result<Timestamp, Step>> {
+    let now = world.ambient().now();
+    let held = message.out.as_ref().and_then(|out| out.slot_at(now));
+    let slot = if let Some(slot) = held {
+        slot
+    } else {
+        let instance = &context.bound.instance;
+        match world.store().reserve(&instance.id, instance.rate(), now).await? {
+            Reservation::NotOpen => return parking::park(world, message, None).await.map(Err),
+            Reservation::Slot(slot) => slot,
+        }
+    };
+    let wait = slot.as_millisecond() - now.as_millisecond();
+    if wait <= WAIT_HERE_MS {
+        if wait > 0 {
+            world
+                .ambient()
+                .sleep(Duration::from_millis(wait.unsigned_abs()))
+                .await;
+        }
+        if let Some(out) = message.out.as_mut() {
+            out.slot = Some(slot);
+        }
+        return Ok(Ok(slot));
+    }
+    if held.is_none() {
+        let Some(out) = message.out.as_mut() else {
+            return Ok(Err(Step::Next));
+        };
+        out.hold_slot(slot);
+        if world.store().save_open(message, None).await? == Written::Conflict {
+            return Ok(Err(LOST));
+        }
+    }
+    if wait > PARK_BEYOND_MS {
+        return parking::park(world, message, Some(shift(slot, -120_000)))
+            .await
+            .map(Err);
+    }
+    Ok(Err(Step::Stop(Verdict::at(shift(slot, -1_000), now))))
+}
+
+/// Makes the message `sending` in memory, with what its claim needs.
+fn claim<W: World>(world: &W, message: &mut Message, now: Timestamp) -> Option<(InFlight, Option<Guard>)> {
+    let lease = i64::try_from(world.settings().send_lease.as_millis()).unwrap_or(i64::MAX);
+    let (nonce, until) = (nonce(world.ambient()), shift(now, lease));
+    let flight = InFlight {
+        message: message.id(),
+        nonce: nonce.clone(),
+        claimed_at: now,
+        until,
+        text_hash: text_hash(&message.content.as_text()),
+    };
+    let conversation = message.conversation.clone();
+    let out: &mut Outbox = message.out.as_mut()?;
+    let guard = (out.author == Author::Ai).then_some(Guard {
+        conversation,
+        epoch: out.epoch,
+    });
+    out.claim(nonce, now, until).ok()?;
+    Some((flight, guard))
+}

@@ -1,0 +1,144 @@
+//! sender: the only code that sends. A kick names a conversation and an ordinal; every open message up to it is taken in
+//! order, and the first that cannot be finished now stops the kick.
+
+mod attempt;
+mod cancel;
+mod parking;
+mod settle;
+mod unknown;
+
+use crate::World;
+use crate::dead::{bury, keep_unreadable};
+use crate::ports::{Ambient, Conversations, DeadLetters, Directory, OutboxStore, PortResult, Written};
+use crate::process::chain;
+use crate::verdict::Verdict;
+use jiff::Timestamp;
+use recado_domain::config::Bound;
+use recado_domain::dead_letter::QueueName;
+use recado_domain::ids::MessageId;
+use recado_domain::message::Message;
+use recado_domain::outbox::{OutboxState, SendKick};
+use tracing::Instrument;
+
+/// What became of one message.
+#[derive(Debug)]
+enum Step {
+    /// It is finished: the next one.
+    Next,
+    /// It is not: the kick ends so.
+    Stop(Verdict),
+}
+
+/// A failed condition means stop and come back: whoever goes on sends reply 2 before reply 1.
+const LOST: Step = Step::Stop(Verdict::SOON);
+
+/// What a kick is handled with.
+#[derive(Debug, Clone, Copy)]
+struct Context<'a> {
+    bound: &'a Bound,
+    /// When the function's time runs out.
+    deadline: Option<Timestamp>,
+}
+
+/// Handles one message of `outbound`, received for the `receives`th time. No attempt is begun that may not end before
+/// `deadline`.
+pub async fn send<W: World>(world: &W, body: &str, receives: u32, deadline: Option<Timestamp>) -> Verdict {
+    let kick: SendKick = match serde_json::from_str(body) {
+        Ok(kick) => kick,
+        Err(error) => {
+            let kept = keep_unreadable(world, QueueName::Outbound, body, &error.to_string()).await;
+            return kept.map_or(Verdict::SOON, |()| Verdict::Done);
+        }
+    };
+    let span = tracing::info_span!(
+        "send", conversation_id = %kick.conversation, correlation_id = %kick.correlation, receives
+    );
+    async {
+        match all(world, &kick, deadline).await {
+            Ok(verdict) => verdict,
+            Err(error) => {
+                let after = world
+                    .settings()
+                    .outbound_backoff
+                    .wait(receives, world.ambient().random());
+                tracing::warn!(error = %chain(&error), ?after, "kick not finished yet");
+                Verdict::ComeBack { after }
+            }
+        }
+    }
+    .instrument(span)
+    .await
+}
+
+async fn all<W: World>(world: &W, kick: &SendKick, deadline: Option<Timestamp>) -> PortResult<Verdict> {
+    if let Some(message) = &kick.redrive {
+        revive(world, message).await?;
+    }
+    let open = world.store().open(&kick.conversation).await?;
+    let Some(instance) = open.first().map(|message| message.instance.clone()) else {
+        return Ok(Verdict::Done);
+    };
+    let Some(bound) = world.store().bound_by_id(&instance).await? else {
+        tracing::error!(instance_id = %instance, "message of an instance that is no longer configured");
+        return Ok(Verdict::ComeBack {
+            after: recado_domain::backoff::WAIT_MAX,
+        });
+    };
+    let context = Context {
+        bound: &bound,
+        deadline,
+    };
+    for message in open.into_iter().filter(|message| message.ordinal <= kick.upto) {
+        if let Step::Stop(verdict) = one(world, context, message).await? {
+            return Ok(verdict);
+        }
+    }
+    Ok(Verdict::Done)
+}
+
+async fn one<W: World>(world: &W, context: Context<'_>, mut message: Message) -> PortResult<Step> {
+    let now = world.ambient().now();
+    let Some(out) = message.out.as_mut() else {
+        return Ok(Step::Next);
+    };
+    match out.state.clone() {
+        OutboxState::Queued => attempt::attempt(world, context, message).await,
+        OutboxState::Sending { lease_until, .. } if lease_until > now => {
+            Ok(Step::Stop(Verdict::at(lease_until, now)))
+        }
+        OutboxState::Sending { .. } => {
+            if out
+                .lose_track(now, "the attempt's lease ended without an outcome")
+                .is_err()
+                || world.store().save_open(&message, None).await? == Written::Conflict
+            {
+                return Ok(LOST);
+            }
+            unknown::reconcile(world, context, message).await
+        }
+        OutboxState::Unknown { .. } => unknown::reconcile(world, context, message).await,
+        // Dead without its copy: a crash came between.
+        OutboxState::Dead { .. } => Ok(if bury(world, message).await? {
+            Step::Next
+        } else {
+            LOST
+        }),
+        OutboxState::Sent { .. } | OutboxState::Cancelled { .. } => Ok(Step::Next),
+    }
+}
+
+/// `dead → queued`, once: a second redrive finds it no longer dead.
+async fn revive<W: World>(world: &W, id: &MessageId) -> PortResult<()> {
+    let Some(mut message) = world.store().message(id).await? else {
+        return Ok(());
+    };
+    let revived = message
+        .out
+        .as_mut()
+        .is_some_and(|out| out.revive(world.ambient().now()).is_ok());
+    if revived && world.store().amend(&message).await? == Written::Yes {
+        tracing::info!(message_id = %id, "redriven");
+        world.store().remove_dead_letter(id.as_str()).await?;
+    }
+    Ok(())
+}

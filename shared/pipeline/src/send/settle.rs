@@ -1,0 +1,191 @@
+//! An attempt's outcome, stored on condition that it is still this attempt's message.
+
+use super::attempt::PARK_BEYOND_MS;
+use super::{Context, LOST, Step, parking};
+use crate::World;
+use crate::connection::closed;
+use crate::dead::give_up_message;
+use crate::ports::{Ambient, DeliveryLink, Instances, OutboxStore, PortResult, SendOutcome, Written};
+use crate::verdict::Verdict;
+use recado_domain::config::Bound;
+use recado_domain::delivery::DeliveryKey;
+use recado_domain::event::Provider;
+use recado_domain::instance::{Connection, InFlight};
+use recado_domain::message::Message;
+use recado_domain::millis::shift;
+use recado_domain::reason::Reason;
+use std::time::Duration;
+
+/// How soon an unknown outcome is looked at first: most statuses are there by then.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// So many time-outs in a row park an instance: one hung provider must not fill the sender.
+const TIMEOUTS_MAX: u32 = 2;
+
+pub(super) async fn outcome<W: World>(
+    world: &W,
+    context: Context<'_>,
+    message: Message,
+    flight: &InFlight,
+    outcome: SendOutcome,
+) -> PortResult<Step> {
+    let instance = &context.bound.instance.id;
+    match outcome {
+        SendOutcome::Accepted {
+            provider_message_id,
+            simulated,
+        } => {
+            accepted(
+                world,
+                context.bound,
+                message,
+                flight,
+                provider_message_id,
+                simulated,
+            )
+            .await
+        }
+        SendOutcome::Disconnected { why } => {
+            let step = put_back(world, message, flight, &why).await?;
+            closed(world, instance, Connection::Closed).await?;
+            Ok(step)
+        }
+        SendOutcome::Credentials { why } => {
+            let step = put_back(world, message, flight, &why).await?;
+            closed(world, instance, Connection::NeedsCredentials).await?;
+            Ok(step)
+        }
+        SendOutcome::Retryable { why, after } => retry(world, message, flight, why, after).await,
+        SendOutcome::Unknown { why, timed_out } => {
+            let step = lost_track(world, message, &why).await?;
+            if timed_out && world.store().note_timeout(instance, true).await? >= TIMEOUTS_MAX {
+                closed(world, instance, Connection::Closed).await?;
+            }
+            Ok(step)
+        }
+        SendOutcome::Permanent { reason, why } => {
+            let buried = give_up_message(world, message, Some(flight), reason, Some(why)).await?;
+            Ok(if buried { Step::Next } else { LOST })
+        }
+    }
+}
+
+/// Under what a message's statuses will come: our own id where the provider echoes it, else the provider's.
+pub(super) fn link(
+    bound: &Bound,
+    message: &Message,
+    provider_message_id: Option<&String>,
+) -> Option<DeliveryLink> {
+    let key = match bound.instance.provider {
+        Provider::Meta => DeliveryKey::own(&message.id()),
+        Provider::Evolution => DeliveryKey::provider(&bound.instance.external()?, provider_message_id?),
+    };
+    Some(DeliveryLink {
+        key,
+        provider_message_id: provider_message_id.cloned(),
+    })
+}
+
+async fn accepted<W: World>(
+    world: &W,
+    bound: &Bound,
+    mut message: Message,
+    flight: &InFlight,
+    provider_message_id: Option<String>,
+    simulated: bool,
+) -> PortResult<Step> {
+    let link = link(bound, &message, provider_message_id.as_ref());
+    message.provider_message_id = provider_message_id;
+    let Some(out) = message.out.as_mut() else {
+        return Ok(Step::Next);
+    };
+    out.simulated = simulated;
+    let attempt = out.attempts;
+    if out.accept(world.ambient().now(), None).is_err()
+        || world
+            .store()
+            .settle(&message, Some(flight), link.as_ref(), None)
+            .await?
+            == Written::Conflict
+    {
+        return Ok(LOST);
+    }
+    if attempt > 1 {
+        world.store().note_timeout(&bound.instance.id, false).await?;
+    }
+    tracing::info!(ordinal = message.ordinal.0, attempt, simulated, "sent");
+    Ok(Step::Next)
+}
+
+/// The attempt never reached the provider: not counted, and tried again as soon as that makes sense.
+pub(super) async fn put_back<W: World>(
+    world: &W,
+    mut message: Message,
+    flight: &InFlight,
+    why: &str,
+) -> PortResult<Step> {
+    let Some(out) = message.out.as_mut() else {
+        return Ok(Step::Next);
+    };
+    if out.put_back(world.ambient().now(), false, why).is_ok() {
+        // Won or lost, the kick comes back and looks at what is stored.
+        let _ = world.store().save_open(&message, Some(flight)).await?;
+    }
+    Ok(LOST)
+}
+
+async fn retry<W: World>(
+    world: &W,
+    mut message: Message,
+    flight: &InFlight,
+    why: String,
+    after: Option<Duration>,
+) -> PortResult<Step> {
+    let settings = world.settings();
+    let now = world.ambient().now();
+    let Some(out) = message.out.as_mut() else {
+        return Ok(Step::Next);
+    };
+    let attempts = out.attempts;
+    if attempts >= settings.attempts.outbound {
+        let reason = Reason::MaxRetriesExceeded;
+        let buried = give_up_message(world, message, Some(flight), reason, Some(why)).await?;
+        return Ok(if buried { Step::Next } else { LOST });
+    }
+    if out.put_back(now, true, &why).is_err()
+        || world.store().save_open(&message, Some(flight)).await? == Written::Conflict
+    {
+        return Ok(LOST);
+    }
+    let backoff = settings.outbound_backoff.wait(attempts, world.ambient().random());
+    let after = after.map_or(backoff, |asked| asked.max(backoff));
+    tracing::warn!(
+        ordinal = message.ordinal.0,
+        attempt = attempts,
+        error = why,
+        ?after,
+        "attempt failed"
+    );
+    let milliseconds = i64::try_from(after.as_millis()).unwrap_or(i64::MAX);
+    if milliseconds > PARK_BEYOND_MS {
+        return parking::park(world, &message, Some(shift(now, milliseconds))).await;
+    }
+    Ok(Step::Stop(Verdict::ComeBack { after }))
+}
+
+async fn lost_track<W: World>(world: &W, mut message: Message, why: &str) -> PortResult<Step> {
+    let Some(out) = message.out.as_mut() else {
+        return Ok(Step::Next);
+    };
+    if out.lose_track(world.ambient().now(), why).is_err()
+        || world.store().save_open(&message, None).await? == Written::Conflict
+    {
+        return Ok(LOST);
+    }
+    tracing::warn!(
+        ordinal = message.ordinal.0,
+        error = why,
+        "outcome unknown: looking for evidence before a repeat"
+    );
+    Ok(Step::Stop(Verdict::ComeBack { after: LOOK_AGAIN }))
+}

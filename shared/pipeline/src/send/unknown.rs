@@ -1,0 +1,109 @@
+//! An unknown outcome is reconciled with the provider's evidence before anything is repeated.
+
+use super::attempt::outgoing;
+use super::settle::link;
+use super::{Context, LOST, Step};
+use crate::World;
+use crate::dead::give_up_message;
+use crate::ports::{Ambient, Deliveries, Evidence, OutboxStore, PortResult, Providers, Written};
+use crate::verdict::Verdict;
+use recado_domain::delivery::{DeliveryKey, DeliveryStatus};
+use recado_domain::ids::Nonce;
+use recado_domain::instance::InFlight;
+use recado_domain::message::Message;
+use recado_domain::millis::shift;
+use recado_domain::outbox::OutboxState;
+use recado_domain::reason::Reason;
+use std::time::Duration;
+
+/// How long to wait between two looks.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(30);
+
+pub(super) async fn reconcile<W: World>(
+    world: &W,
+    context: Context<'_>,
+    mut message: Message,
+) -> PortResult<Step> {
+    let now = world.ambient().now();
+    let Some(OutboxState::Unknown { nonce, claimed_at }) = message.out.as_ref().map(|out| out.state.clone())
+    else {
+        return Ok(LOST);
+    };
+    let flight = flight(&message, nonce, claimed_at);
+    if let Some(delivery) = world.store().delivery(&DeliveryKey::own(&message.id())).await?
+        && let Some(status) = delivery.status
+    {
+        if status == DeliveryStatus::Failed {
+            let reason = Reason::WhatsappPermanentError;
+            let buried = give_up_message(world, message, Some(&flight), reason, None).await?;
+            return Ok(if buried { Step::Next } else { LOST });
+        }
+        return sent(world, context, message, &flight, delivery.provider_message_id).await;
+    }
+    let Some(asked) = outgoing(&message) else {
+        return Ok(Step::Next);
+    };
+    if let Evidence::Sent { provider_message_id } = world
+        .providers()
+        .evidence(context.bound, &asked, claimed_at)
+        .await
+    {
+        return sent(world, context, message, &flight, provider_message_id).await;
+    }
+    let wait = i64::try_from(world.settings().unknown_wait.as_millis()).unwrap_or(i64::MAX);
+    let over = shift(claimed_at, wait);
+    if now < over {
+        let left = Duration::from_millis((over.as_millisecond() - now.as_millisecond()).unsigned_abs());
+        return Ok(Step::Stop(Verdict::ComeBack {
+            after: left.min(BETWEEN_LOOKS),
+        }));
+    }
+    let Some(out) = message.out.as_mut() else {
+        return Ok(Step::Next);
+    };
+    if out.repeat(now).is_ok() {
+        // Won or lost, the kick comes back and looks at what is stored.
+        let _ = world.store().save_open(&message, Some(&flight)).await?;
+        tracing::warn!(
+            ordinal = message.ordinal.0,
+            "no evidence that it was sent: it is sent again, and marked"
+        );
+    }
+    Ok(LOST)
+}
+
+fn flight(message: &Message, nonce: Nonce, claimed_at: jiff::Timestamp) -> InFlight {
+    InFlight {
+        message: message.id(),
+        nonce,
+        claimed_at,
+        until: claimed_at,
+        text_hash: String::new(),
+    }
+}
+
+async fn sent<W: World>(
+    world: &W,
+    context: Context<'_>,
+    mut message: Message,
+    flight: &InFlight,
+    provider_message_id: Option<String>,
+) -> PortResult<Step> {
+    let link = link(context.bound, &message, provider_message_id.as_ref());
+    message.provider_message_id = provider_message_id;
+    let Some(out) = message.out.as_mut() else {
+        return Ok(Step::Next);
+    };
+    let why = Some("found at the provider".to_owned());
+    if out.accept(world.ambient().now(), why).is_err()
+        || world
+            .store()
+            .settle(&message, Some(flight), link.as_ref(), None)
+            .await?
+            == Written::Conflict
+    {
+        return Ok(LOST);
+    }
+    tracing::info!(ordinal = message.ordinal.0, "it had been sent");
+    Ok(Step::Next)
+}
