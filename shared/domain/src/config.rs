@@ -414,7 +414,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn document(instance: serde_json::Value) -> Document {
+    fn document(instance: &serde_json::Value) -> Document {
         serde_json::from_value(json!({
             "tenants": [{"id": "clinic", "time_zone": "America/Sao_Paulo"}, {"id": "shop"}],
             "agents": [
@@ -426,7 +426,7 @@ mod tests {
         .unwrap()
     }
 
-    fn refused(instance: serde_json::Value) -> String {
+    fn refused(instance: &serde_json::Value) -> String {
         document(instance)
             .check(&Document::default())
             .unwrap_err()
@@ -436,7 +436,7 @@ mod tests {
     #[test]
     fn a_sound_document_passes_and_applying_it_twice_changes_nothing() {
         let document =
-            document(json!({"id": "a", "tenant": "clinic", "agent": "ana", "provider": "evolution"}));
+            document(&json!({"id": "a", "tenant": "clinic", "agent": "ana", "provider": "evolution"}));
         document.check(&Document::default()).unwrap();
         document.check(&document).unwrap();
         assert_eq!(document.merged(&document), document);
@@ -450,12 +450,12 @@ mod tests {
             changed[key] = value;
             changed
         };
-        assert!(refused(with("agent", json!("eve"))).contains("no agent `eve`"));
-        assert!(refused(with("agent", json!("bob"))).contains("to another"));
-        assert!(refused(with("tenant", json!("x"))).contains("no tenant `x`"));
-        assert!(refused(with("debounce_seconds", json!(-1))).contains("debounce_seconds"));
-        assert!(refused(with("rate", json!({"per_second": 0.0, "burst": 5}))).contains("per_second"));
-        assert!(refused(with("api_version", json!(3))).contains("api_version"));
+        assert!(refused(&with("agent", json!("eve"))).contains("no agent `eve`"));
+        assert!(refused(&with("agent", json!("bob"))).contains("to another"));
+        assert!(refused(&with("tenant", json!("x"))).contains("no tenant `x`"));
+        assert!(refused(&with("debounce_seconds", json!(-1))).contains("debounce_seconds"));
+        assert!(refused(&with("rate", json!({"per_second": 0.0, "burst": 5}))).contains("per_second"));
+        assert!(refused(&with("api_version", json!(3))).contains("api_version"));
     }
 
     #[test]

@@ -122,11 +122,10 @@ impl Message {
             });
         match self.out.as_ref().map(|out| &out.state) {
             None if self.role == Role::User => MessageStatus::Delivered,
-            None => delivered.unwrap_or(MessageStatus::Sent),
+            None | Some(OutboxState::Sent { .. }) => delivered.unwrap_or(MessageStatus::Sent),
             Some(OutboxState::Queued | OutboxState::Sending { .. } | OutboxState::Unknown { .. }) => {
                 MessageStatus::Pending
             }
-            Some(OutboxState::Sent { .. }) => delivered.unwrap_or(MessageStatus::Sent),
             Some(OutboxState::Dead { .. }) => MessageStatus::Failed,
             Some(OutboxState::Cancelled { .. }) => MessageStatus::Cancelled,
         }

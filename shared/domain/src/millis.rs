@@ -32,7 +32,6 @@ pub mod optional {
     use super::{Deserialize, Deserializer, Serializer, Timestamp, instant};
 
     /// See [`super::serialize`].
-    #[expect(clippy::ref_option, reason = "the signature that serde's `with` calls")]
     pub fn serialize<S: Serializer>(at: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
         match at {
             Some(at) => serializer.serialize_some(&at.as_millisecond()),

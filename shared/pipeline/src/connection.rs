@@ -17,7 +17,7 @@ const RELEASE_AT_ONCE: usize = 500;
 const PROBE_FIRST: Duration = Duration::from_secs(30);
 
 /// Asks the provider and takes its answer. Events only make us ask: they carry no order.
-pub async fn ask<W: World>(world: &W, bound: &Bound) -> PortResult<()> {
+pub(crate) async fn ask<W: World>(world: &W, bound: &Bound) -> PortResult<()> {
     match world.providers().connection(bound).await {
         ConnectionAnswer::Open => opened(world, &bound.instance.id).await,
         ConnectionAnswer::Closed => closed(world, &bound.instance.id, Connection::Closed).await,
@@ -42,7 +42,7 @@ async fn opened<W: World>(world: &W, instance: &InstanceId) -> PortResult<()> {
 }
 
 /// The instance cannot send, and is probed with a growing interval.
-pub async fn closed<W: World>(world: &W, instance: &InstanceId, connection: Connection) -> PortResult<()> {
+pub(crate) async fn closed<W: World>(world: &W, instance: &InstanceId, connection: Connection) -> PortResult<()> {
     let now = world.ambient().now();
     let probes = world.store().instance_state(instance).await?.probes;
     let changed = world
@@ -80,7 +80,7 @@ fn next_probe(now: jiff::Timestamp, probes: u32) -> jiff::Timestamp {
 }
 
 /// Kicks each parked conversation of an open instance, and removes its entry if it was not parked again meanwhile.
-pub async fn release<W: World>(world: &W, instance: &InstanceId) -> PortResult<()> {
+pub(crate) async fn release<W: World>(world: &W, instance: &InstanceId) -> PortResult<()> {
     let now = world.ambient().now();
     for parked in world.store().parked(instance, RELEASE_AT_ONCE).await? {
         if parked.not_before.is_none_or(|not_before| not_before <= now) {
@@ -91,7 +91,7 @@ pub async fn release<W: World>(world: &W, instance: &InstanceId) -> PortResult<(
 }
 
 /// Kicks one parked conversation and removes its entry.
-pub async fn release_one<W: World>(world: &W, parked: &Parked) -> PortResult<()> {
+pub(crate) async fn release_one<W: World>(world: &W, parked: &Parked) -> PortResult<()> {
     let kick = SendKick {
         conversation: parked.conversation.clone(),
         upto: Ordinal(u64::MAX),
@@ -107,7 +107,7 @@ pub async fn release_one<W: World>(world: &W, parked: &Parked) -> PortResult<()>
 }
 
 /// Notes that the model's key is missing or was refused.
-pub async fn model_needs_credentials<W: World>(
+pub(crate) async fn model_needs_credentials<W: World>(
     world: &W,
     instance: &InstanceId,
     correlation: &CorrelationId,

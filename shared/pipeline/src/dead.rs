@@ -13,7 +13,7 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 
 /// Gives up an event.
-pub async fn give_up_event<W: World>(
+pub(crate) async fn give_up_event<W: World>(
     world: &W,
     job: &InboundJob,
     instance: Option<InstanceId>,
@@ -44,7 +44,7 @@ pub async fn give_up_event<W: World>(
 }
 
 /// Keeps a queue message that cannot be read: it will never be, so it must not come back.
-pub async fn keep_unreadable<W: World>(
+pub(crate) async fn keep_unreadable<W: World>(
     world: &W,
     queue: QueueName,
     body: &str,
@@ -68,7 +68,7 @@ pub async fn keep_unreadable<W: World>(
 }
 
 /// Makes the copies of a message that is dead, and takes it off the open list. `false`: somebody else was faster.
-pub async fn bury<W: World>(world: &W, mut message: Message) -> PortResult<bool> {
+pub(crate) async fn bury<W: World>(world: &W, mut message: Message) -> PortResult<bool> {
     let (id, correlation) = (message.id(), message.correlation.clone());
     let Some(out) = message.out.as_mut() else {
         return Ok(true);
@@ -93,7 +93,7 @@ pub async fn bury<W: World>(world: &W, mut message: Message) -> PortResult<bool>
 }
 
 /// Gives up an open message for `reason`: dead in its record, then its copies.
-pub async fn give_up_message<W: World>(
+pub(crate) async fn give_up_message<W: World>(
     world: &W,
     mut message: Message,
     landed: Option<&InFlight>,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// Kicks the sender for everything open up to `upto`. Each kick has a deduplication id of its own: with the message's,
 /// the kick of a release inside the queue's five minutes would be swallowed.
-pub async fn send<W: World>(
+pub(crate) async fn send<W: World>(
     world: &W,
     conversation: &ConversationId,
     upto: Ordinal,
@@ -30,7 +30,7 @@ pub async fn send<W: World>(
 
 /// Kicks the sender if anything is open. A crash after a commit leaves a message that only this finds, so it stands on
 /// every way out of a turn.
-pub async fn flush<W: World>(
+pub(crate) async fn flush<W: World>(
     world: &W,
     conversation: &ConversationId,
     correlation: &CorrelationId,
@@ -42,7 +42,7 @@ pub async fn flush<W: World>(
 }
 
 /// Asks for the turn of a conversation, at once.
-pub async fn turn<W: World>(
+pub(crate) async fn turn<W: World>(
     world: &W,
     conversation: &Conversation,
     correlation: &CorrelationId,

@@ -128,7 +128,7 @@ proptest! {
         let mut c = conversation();
         let mut draft: Option<Draft> = None;
         for (i, (step, seen)) in steps.into_iter().enumerate() {
-            let at = instant(i as i64);
+            let at = instant(i64::try_from(i).unwrap());
             let before = c.clone();
             match step {
                 0 | 1 => { let _ = c.receive(step == 0, at); }
