@@ -82,6 +82,44 @@ impl Default for Settings {
     }
 }
 
+/// A setting that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name}: {what}")]
+pub struct Problem {
+    /// The environment variable.
+    pub name: String,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+impl Settings {
+    /// The defaults, changed by what `variable` finds in the environment (an empty one counts as absent). What cannot be
+    /// used is added to `problems`, all of it, so that it can be mended in one go.
+    pub fn read(variable: impl Fn(&str) -> Option<String>, problems: &mut Vec<Problem>) -> Self {
+        const DAY: f64 = 86_400.0;
+        let mut settings = Self::default();
+        let mut seconds = |name: &str, unit: f64, most: f64, into: &mut Duration| {
+            let Some(text) = variable(name).filter(|text| !text.trim().is_empty()) else { return };
+            match text.trim().parse::<f64>() {
+                Ok(number) if number >= 0.0 && number * unit <= most => {
+                    *into = Duration::from_secs_f64(number * unit);
+                }
+                _ => problems.push(Problem {
+                    name: name.to_owned(),
+                    what: format!("must be a number from 0 to {}", most / unit),
+                }),
+            }
+        };
+        seconds("RECADO_DEBOUNCE_SECONDS", 1.0, 300.0, &mut settings.debounce);
+        seconds("RECADO_DEBOUNCE_MAX_SECONDS", 1.0, 890.0, &mut settings.debounce_max);
+        seconds("RECADO_STALE_SECONDS", 1.0, 365.0 * DAY, &mut settings.stale_after);
+        seconds("RECADO_EVENT_TTL_DAYS", DAY, 365.0 * DAY, &mut settings.event_ttl);
+        seconds("RECADO_UNKNOWN_WAIT_SECONDS", 1.0, DAY, &mut settings.unknown_wait);
+        seconds("RECADO_PARKED_MAX_HOURS", 3600.0, 365.0 * DAY, &mut settings.parked_max);
+        settings
+    }
+}
+
 /// Visibility time-outs of the queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Visibility;
@@ -100,6 +138,23 @@ impl Visibility {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_setting_that_cannot_be_used_is_named_at_once() {
+        let mut problems = Vec::new();
+        let variable = |name: &str| match name {
+            "RECADO_DEBOUNCE_SECONDS" => Some("four".to_owned()),
+            "RECADO_STALE_SECONDS" => Some("-1".to_owned()),
+            "RECADO_DEBOUNCE_MAX_SECONDS" => Some("2.5".to_owned()),
+            "RECADO_EVENT_TTL_DAYS" => Some(" ".to_owned()),
+            _ => None,
+        };
+        let settings = Settings::read(variable, &mut problems);
+        let names: Vec<&str> = problems.iter().map(|problem| problem.name.as_str()).collect();
+        assert_eq!(names, ["RECADO_DEBOUNCE_SECONDS", "RECADO_STALE_SECONDS"]);
+        assert_eq!(settings.debounce_max, Duration::from_millis(2500));
+        assert_eq!(settings.event_ttl, Settings::default().event_ttl);
+    }
 
     #[test]
     fn the_times_are_in_their_order() {
