@@ -1,1 +1,54 @@
-//! Being written.
+//! The providers' edge: what webhooks hold, whether they are authentic, how messages are sent, what errors mean.
+//!
+//! One folder per provider ([`evolution`], [`meta`]) with four rooms: `parse`, `verify`, `send`, `errors`. Everything is
+//! tolerant of what providers add and leave out: an unknown field is ignored, an unknown kind of message is kept as
+//! `Unsupported`, an unknown event is acknowledged as `Ignored`. Nothing here logs, and no error text holds what a
+//! person wrote, their name or their number.
+
+mod config;
+mod error_title;
+pub mod evolution;
+mod exchange;
+mod interpret;
+mod json;
+pub mod meta;
+mod providers;
+mod simulation;
+#[cfg(test)]
+mod stand_in;
+
+pub use config::{ProviderConfig, Simulation};
+pub use exchange::client;
+pub use interpret::interpret;
+pub use providers::WhatsApp;
+pub use recado_domain::event::Provider;
+pub use simulation::{SimulatedMessage, SimulatedOutbox};
+
+use jiff::Timestamp;
+use recado_domain::inbound::WebhookItem;
+
+/// Why a webhook's body is no webhook: HTTP 400. The texts never repeat the body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ParseError {
+    /// Not JSON, or nested deeper than 128 levels.
+    #[error("the body is not JSON")]
+    NotJson,
+    /// JSON, but not what this provider sends.
+    #[error("the body is not a webhook of this provider: {what}")]
+    NotEnvelope {
+        /// What is missing or wrong.
+        what: &'static str,
+    },
+}
+
+/// Splits a webhook body into items, in order. `received_at` is the time of a status that carries none.
+pub fn split(
+    provider: Provider,
+    body: &[u8],
+    received_at: Timestamp,
+) -> Result<Vec<WebhookItem>, ParseError> {
+    match provider {
+        Provider::Evolution => evolution::split(body, received_at),
+        Provider::Meta => meta::split(body, received_at),
+    }
+}

@@ -1,1 +1,13 @@
-//! Being written.
+//! What Recado is tested with.
+//!
+//! [`contract`] holds what every backend must do, written once against the ports; [`builders`] makes the records that
+//! tests begin from.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "this crate is test code: whatever is not as it should be ends the test"
+)]
+
+pub mod builders;
+pub mod contract;

@@ -72,6 +72,20 @@ pub(super) async fn reconcile<W: World>(
     Ok(LOST)
 }
 
+/// Whether what was found at the provider is known to be another message of equal text.
+async fn is_of_another<W: World>(
+    world: &W,
+    context: Context<'_>,
+    message: &Message,
+    found: Option<&String>,
+) -> PortResult<bool> {
+    let Some(key) = found.and_then(|id| Some(DeliveryKey::provider(&context.bound.instance.external()?, id))) else {
+        return Ok(false);
+    };
+    let known = world.store().delivery(&key).await?.and_then(|delivery| delivery.message);
+    Ok(known.is_some_and(|known| known != message.id()))
+}
+
 fn flight(message: &Message, nonce: Nonce, claimed_at: jiff::Timestamp) -> InFlight {
     InFlight {
         message: message.id(),

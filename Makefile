@@ -1,0 +1,61 @@
+# The targets are what the README names; `make test` is what CI runs.
+
+ARCHITECTURE ?= x86_64
+VENV := .tools/venv
+FUNCTIONS := webhook processor deferred-reply sender api reconcile
+EMULATOR := tests/emulator/emulator.py
+PORT ?= 4566
+
+export PATH := $(CURDIR)/$(VENV)/bin:$(CURDIR)/.tools/bin:$(PATH)
+export AWS_DEFAULT_REGION ?= us-east-1
+export AWS_EC2_METADATA_DISABLED := true
+export SAM_CLI_TELEMETRY := 0
+export INSTA_UPDATE := no
+
+.PHONY: test tools lint policy lambdas suite deploy figures clean
+
+# Everything: lints, the template, unit, property and contract tests, end to end on this machine and on the emulator.
+test: tools lint lambdas suite
+
+# Pinned tools, into this folder's own .tools. (Without ensurepip, which Debian ships apart.)
+tools: $(VENV)/.installed
+
+$(VENV)/.installed: tests/requirements.txt
+	python3 -m venv --without-pip $(VENV)
+	python3 -m pip --python $(VENV)/bin/python install --quiet --disable-pip-version-check -r tests/requirements.txt
+	touch $@
+
+lint: tools
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --features recado-tests/emulator -- -D warnings
+	sam validate --lint
+	tests/tidy.sh
+
+# The functions as they are deployed, but with a profile that is quick to build and link.
+lambdas: tools
+	cargo lambda build --profile ci $(addprefix --package ,$(FUNCTIONS)) $(if $(filter arm64,$(ARCHITECTURE)),--arm64)
+	infra/check-architecture.sh $(ARCHITECTURE)
+
+suite: tools
+	tests/emulator/run.sh $(PORT) cargo test --workspace --features recado-tests/emulator
+
+# Builds for AWS and deploys; notices binaries of another architecture before anything is uploaded.
+deploy: tools
+	cargo lambda build --release $(addprefix --package ,$(FUNCTIONS)) $(if $(filter arm64,$(ARCHITECTURE)),--arm64)
+	infra/check-architecture.sh $(ARCHITECTURE)
+	sam deploy --parameter-overrides Architecture=$(ARCHITECTURE) $(PARAMETERS)
+
+# Licences, bans and sources of every crate (installs cargo-deny, which takes some minutes).
+policy: .tools/bin/cargo-deny
+	cargo deny --all-features check bans licenses sources
+
+.tools/bin/cargo-deny:
+	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+		cargo install --quiet --locked --root .tools cargo-deny@0.20.2
+
+# What the README's figures are measured with.
+figures: tools
+	benches/figures.py
+
+clean:
+	rm -rf target .tools .recado

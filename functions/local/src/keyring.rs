@@ -1,0 +1,117 @@
+//! Secrets on one machine: what the environment names, and what a first start makes for itself.
+
+use crate::environment::Environment;
+use anyhow::{Context, Result, anyhow};
+use recado_domain::config::CredentialRef;
+use recado_domain::secret::Secret;
+use recado_http::{Keys, WebhookKeys};
+use recado_pipeline::ports::{PortError, PortResult, Secrets};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Credentials of providers and models: environment variables.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EnvironmentSecrets;
+
+impl Secrets for EnvironmentSecrets {
+    async fn resolve(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
+        match reference {
+            CredentialRef::Env(name) => Ok(std::env::var(name).ok().and_then(|text| Secret::new(&text))),
+            CredentialRef::Ssm(name) => {
+                tracing::warn!(parameter = name, "a parameter of AWS is not there on one machine: use env:NAME");
+                Ok(None)
+            }
+        }
+    }
+
+    async fn forget(&self, _: &CredentialRef) {}
+}
+
+/// What opens the doors of this installation.
+#[derive(Debug, Clone)]
+pub(crate) struct Keyring {
+    /// The operators' token.
+    pub(crate) token: Secret,
+    /// What webhooks prove themselves with.
+    webhook: Arc<WebhookKeys>,
+}
+
+impl Keyring {
+    /// Takes the secrets from the environment, and makes and keeps in the data folder those that it lacks: nothing is
+    /// ever open for want of one.
+    pub(crate) fn open(environment: &Environment) -> Result<Self> {
+        let kept = |given: &Option<Secret>, file: &str| match given {
+            Some(secret) => Ok(secret.clone()),
+            None => generated(&environment.data.join(file)),
+        };
+        let master = kept(&environment.master, "webhook-secret")?;
+        let masters = [Some(master), environment.master_old.clone()].into_iter().flatten().collect();
+        let webhook = WebhookKeys {
+            masters,
+            meta_app_secrets: environment.meta_app_secrets.clone(),
+            meta_verify_token: environment.meta_verify_token.clone(),
+        };
+        Ok(Self { token: kept(&environment.token, "operator-token")?, webhook: Arc::new(webhook) })
+    }
+
+    /// The master that new webhook secrets are derived from.
+    pub(crate) fn master(&self) -> Option<&Secret> {
+        self.webhook.masters.first()
+    }
+}
+
+impl Keys for Keyring {
+    async fn webhook(&self) -> Result<Arc<WebhookKeys>, PortError> {
+        Ok(Arc::clone(&self.webhook))
+    }
+
+    async fn operator_token(&self) -> Result<Option<Secret>, PortError> {
+        Ok(Some(self.token.clone()))
+    }
+}
+
+/// The secret in `file`, made at the first start, readable by its owner only.
+fn generated(file: &Path) -> Result<Secret> {
+    if let Ok(text) = fs::read_to_string(file)
+        && let Some(secret) = Secret::new(&text)
+    {
+        return Ok(secret);
+    }
+    let mut bytes = [0u8; 32];
+    getrandom::fill(&mut bytes).map_err(|error| anyhow!("the system gave no random bytes: {error}"))?;
+    let text = hex::encode(bytes);
+    let mut handle = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(file)
+        .with_context(|| format!("cannot write {}", file.display()))?;
+    handle.write_all(text.as_bytes()).and_then(|()| handle.sync_all()).context("cannot keep a secret")?;
+    Secret::new(&text).context("a secret of 64 digits")
+}
+
+/// The operators' token that a start in `data` made, for the command line on the same machine.
+pub(crate) fn kept_token(data: &Path) -> Option<Secret> {
+    fs::read_to_string(data.join("operator-token")).ok().and_then(|text| Secret::new(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_secret_is_made_once_and_only_its_owner_can_read_it() {
+        let folder = std::env::temp_dir().join(format!("recado-keyring-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("secret");
+        let first = generated(&file).unwrap();
+        assert!(generated(&file).unwrap().matches(first.expose()));
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,119 @@
+//! `recado serve`: the HTTP server and the workers, until a signal.
+
+use crate::compose::{Composed, EmbeddedDepths, LocalWorld, compose};
+use crate::configuration;
+use crate::demonstration;
+use crate::environment::Environment;
+use crate::keyring::Keyring;
+use crate::workers;
+use anyhow::{Context, Result};
+use recado_domain::config::Document;
+use recado_domain::event::Provider;
+use recado_http::{ApiOptions, WebhookLimits, whole_router};
+use recado_pipeline::configure;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+/// Serves until Ctrl-C or SIGTERM, then finishes what was begun. With `demonstrate`, a burst goes in and its reply comes
+/// out first, provided that both ends are simulated.
+pub(crate) async fn serve(environment: Environment, demonstrate: bool) -> Result<()> {
+    let composed = compose(&environment).await?;
+    let keyring = Keyring::open(&environment)?;
+    let (document, source) = configuration::at_start(&environment)?;
+    let applied = configure::apply(&composed.world, document)
+        .await
+        .with_context(|| format!("the configuration ({source}) was not applied"))?;
+    let listener = TcpListener::bind(environment.address)
+        .await
+        .with_context(|| format!("cannot listen on {} (RECADO_ADDR)", environment.address))?;
+    let address = listener.local_addr()?;
+    let Composed { world, embedded, simulator } = composed;
+    let simulated = simulator.is_some();
+    let world = Arc::new(world);
+    let (stop, stopped) = watch::channel(false);
+    let options = ApiOptions {
+        public_url: environment.public_url.clone(),
+        simulator,
+        depths: EmbeddedDepths(embedded.clone()),
+    };
+    let limits = WebhookLimits { bytes_max: environment.webhook_bytes_max };
+    let router = whole_router(Arc::clone(&world), Arc::new(keyring.clone()), limits, options);
+    let mut closing = stopped.clone();
+    let server = axum::serve(listener, router).with_graceful_shutdown(async move {
+        // An error means that the sender is gone, which is a stop as well.
+        let _ = closing.changed().await;
+    });
+    let server = tokio::spawn(server.into_future());
+    let crew = tokio::spawn(workers::run(Arc::clone(&world), embedded.clone(), stopped));
+    welcome(&environment, &world, &keyring, &applied.document, address, &source);
+    tokio::select! {
+        done = demonstration::run(demonstrate && simulated, address, &keyring, &applied.document) => {
+            if let Err(error) = done {
+                eprintln!("The demonstration did not come to its end: {error:#}");
+            }
+            wait_for_signal().await?;
+        }
+        signal = wait_for_signal() => signal?,
+    }
+    println!("\nFinishing what was begun …");
+    stop.send_replace(true);
+    server.await.context("the server panicked")??;
+    crew.await.context("a worker panicked")?;
+    embedded.close().await;
+    println!("Stopped.");
+    Ok(())
+}
+
+async fn wait_for_signal() -> Result<()> {
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+    tokio::select! {
+        interrupt = tokio::signal::ctrl_c() => interrupt.context("cannot listen for Ctrl-C"),
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+fn welcome(
+    environment: &Environment,
+    world: &LocalWorld,
+    keyring: &Keyring,
+    document: &Document,
+    address: SocketAddr,
+    source: &str,
+) {
+    println!("Recado listens on http://{address}   data: {}   configuration: {source}", environment.data.display());
+    println!("Model: {}.", match world.llm.name() {
+        "simulated" => "simulated, for want of ANTHROPIC_API_KEY",
+        name => name,
+    });
+    if environment.simulation {
+        println!("Instances without a credential are simulated; what they sent: GET /simulator/outbox");
+    }
+    for instance in &document.instances {
+        println!("  {} ({})", instance.id, instance.provider);
+    }
+    println!("Operators' token: {}", if environment.token.is_some() {
+        "as RECADO_TOKEN says".to_owned()
+    } else {
+        environment.data.join("operator-token").display().to_string()
+    });
+    if let Some(line) = curl(address, keyring, document) {
+        println!("\nTry it from another terminal:\n{line}");
+    }
+}
+
+/// A webhook as Evolution API posts it, ready to be pasted.
+fn curl(address: SocketAddr, keyring: &Keyring, document: &Document) -> Option<String> {
+    let instance = document.instances.iter().find(|instance| instance.provider == Provider::Evolution)?;
+    let secret = demonstration::secret(keyring, instance)?;
+    let external = instance.external()?;
+    Some(format!(
+        r#"curl -sS http://{address}/webhooks/evolution -H 'Content-Type: application/json' -H 'apikey: {secret}' -d '{{
+  "event": "messages.upsert", "instance": "{external}",
+  "data": {{"key": {{"remoteJid": "5511900000002@s.whatsapp.net", "fromMe": false, "id": "'$RANDOM$RANDOM'"}},
+           "pushName": "Maria", "message": {{"conversation": "Qual o horario de funcionamento?"}},
+           "messageType": "conversation", "messageTimestamp": '$(date +%s)'}}}}'"#
+    ))
+}

@@ -1,0 +1,146 @@
+//! The functions' part of the process: one loop per queue, and the clockwork.
+
+use crate::compose::LocalWorld;
+use futures::FutureExt;
+use recado_domain::dead_letter::QueueName;
+use recado_domain::millis::shift;
+use recado_embedded::{Embedded, Received};
+use recado_pipeline::ports::Ambient;
+use recado_pipeline::settings::Visibility;
+use recado_pipeline::{Verdict, World, process, reconcile, reply, send};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio::task::JoinSet;
+
+/// What a stopping process waits for what it has begun: longer than the longest lease.
+const DRAIN: Duration = Duration::from_secs(100);
+
+/// How long a queue is left alone at most, should a wake-up be missed.
+const IDLE: Duration = Duration::from_secs(5);
+
+/// How many messages of each queue are worked on at once.
+fn at_once(queue: QueueName) -> usize {
+    match queue {
+        QueueName::Inbound => 16,
+        QueueName::Turns => 64,
+        QueueName::Outbound => 64,
+    }
+}
+
+fn visibility(queue: QueueName) -> Duration {
+    match queue {
+        QueueName::Inbound => Visibility::INBOUND,
+        QueueName::Turns => Visibility::TURNS,
+        QueueName::Outbound => Visibility::OUTBOUND,
+    }
+}
+
+/// Runs until `stop` says so, then finishes what was begun.
+pub(crate) async fn run(world: Arc<LocalWorld>, queues: Embedded, stop: watch::Receiver<bool>) {
+    let mut loops = JoinSet::new();
+    for queue in QueueName::ALL {
+        loops.spawn(work(queue, Arc::clone(&world), queues.clone(), stop.clone()));
+    }
+    loops.spawn(clockwork(world, queues, stop));
+    while loops.join_next().await.is_some() {}
+}
+
+async fn work(queue: QueueName, world: Arc<LocalWorld>, queues: Embedded, mut stop: watch::Receiver<bool>) {
+    let room = Arc::new(Semaphore::new(at_once(queue)));
+    let finished = Arc::new(Notify::new());
+    let mut running = JoinSet::new();
+    while !*stop.borrow() {
+        while running.try_join_next().is_some() {}
+        let free = room.available_permits();
+        let batch = match free {
+            0 => Vec::new(),
+            _ => queues.receive(queue, free, visibility(queue)).await.unwrap_or_else(|error| {
+                tracing::error!(queue = queue.as_str(), %error, "the queue cannot be read");
+                Vec::new()
+            }),
+        };
+        if batch.is_empty() {
+            idle(queue, &world, &queues, &finished, &mut stop).await;
+            continue;
+        }
+        for received in batch {
+            let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
+            let (world, queues, finished) = (Arc::clone(&world), queues.clone(), Arc::clone(&finished));
+            running.spawn(async move {
+                handle(&world, &queues, received).await;
+                drop(permit);
+                finished.notify_one();
+            });
+        }
+    }
+    let drained = tokio::time::timeout(DRAIN, async { while running.join_next().await.is_some() {} }).await;
+    if drained.is_err() {
+        tracing::warn!(queue = queue.as_str(), "stopped before all was finished: the queue brings the rest back");
+    }
+}
+
+/// Waits until there may be something to do.
+async fn idle(
+    queue: QueueName,
+    world: &LocalWorld,
+    queues: &Embedded,
+    finished: &Notify,
+    stop: &mut watch::Receiver<bool>,
+) {
+    let next = queues.next_visible(queue).await.ok().flatten();
+    let now = world.ambient().now();
+    let wait = next.map_or(IDLE, |at| {
+        // A message that is visible already is only waiting for its group or for room: `finished` tells.
+        let milliseconds = at.as_millisecond().saturating_sub(now.as_millisecond()).max(20);
+        Duration::from_millis(milliseconds.unsigned_abs()).min(IDLE)
+    });
+    tokio::select! {
+        () = queues.notified(queue) => {}
+        () = finished.notified() => {}
+        () = tokio::time::sleep(wait) => {}
+        _ = stop.changed() => {}
+    }
+}
+
+async fn handle(world: &LocalWorld, queues: &Embedded, received: Received) {
+    let deadline = shift(world.ambient().now(), 30_000);
+    let worked = async {
+        match received.queue {
+            QueueName::Inbound => process::process(world, &received.body, received.receives).await,
+            QueueName::Turns => reply::reply(world, &received.body, received.receives).await,
+            QueueName::Outbound => send::send(world, &received.body, received.receives, Some(deadline)).await,
+        }
+    };
+    // A panic is this message's failure: the queue brings it back, and its attempts are counted in its record.
+    let verdict = AssertUnwindSafe(worked).catch_unwind().await.unwrap_or_else(|_| {
+        tracing::error!(queue = received.queue.as_str(), "a worker panicked");
+        Verdict::ComeBack { after: Duration::from_secs(2) }
+    });
+    let kept = match verdict {
+        Verdict::Done => queues.delete(&received.receipt).await,
+        Verdict::ComeBack { after } => queues.change_visibility(&received.receipt, after).await,
+    };
+    if let Err(error) = kept {
+        tracing::error!(queue = received.queue.as_str(), %error, "the queue did not take the verdict");
+    }
+}
+
+/// Every minute: reconcile, and forget what has expired.
+async fn clockwork(world: Arc<LocalWorld>, queues: Embedded, mut stop: watch::Receiver<bool>) {
+    let mut minute = tokio::time::interval(Duration::from_secs(60));
+    minute.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = minute.tick() => {}
+            _ = stop.changed() => return,
+        }
+        if let Err(error) = reconcile::reconcile(&*world).await {
+            tracing::error!(%error, "reconcile failed");
+        }
+        if let Err(error) = queues.sweep(world.ambient().now()).await {
+            tracing::error!(%error, "expired records were not removed");
+        }
+    }
+}

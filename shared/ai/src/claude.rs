@@ -1,0 +1,253 @@
+//! Claude, over Anthropic's Messages API.
+//!
+//! The wire format is `genai`'s. Its price, and what is done about it here: the `Display` of its errors holds the
+//! response's body, so they are read into a [`failure::Failure`] at once and never printed; and it writes bodies to the
+//! log at level TRACE, so no log filter may let `genai` through at that level.
+//!
+//! What was tried against a stand-in server (see the tests) and found right in 0.7.2: the headers of a refusal
+//! (`retry-after`, `request-id`), the tokens read from and written to the prompt cache, another base URL, our own HTTP
+//! client, a marked system prompt. Two habits to know: `input_tokens` of its usage includes what came from the cache
+//! (taken out again here), and a model name that ends in an effort (`-low`, `-high`) is read as that effort.
+
+mod failure;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+use failure::{Failure, Fate};
+use futures::future::{Either, select};
+use genai::adapter::AdapterKind;
+use genai::chat::{CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatResponse, StopReason};
+use genai::resolver::{AuthData, Endpoint};
+use genai::{ModelIden, ServiceTarget};
+use recado_domain::backoff::Backoff;
+use recado_domain::config::CredentialRef;
+use recado_domain::message::Usage;
+use recado_domain::millis::shift;
+use recado_domain::secret::Secret;
+use recado_pipeline::ports::{
+    Ambient, ChatTurn, Llm, LlmError, LlmReply, LlmRequest, PortResult, Secrets, Speaker,
+};
+use std::pin::pin;
+use std::time::Duration;
+
+/// The environment variable that holds the key, unless [`ClaudeSettings::key`] says otherwise.
+pub const ANTHROPIC_API_KEY: &str = "ANTHROPIC_API_KEY";
+
+/// An attempt with less time than this left is not begun: no answer comes that fast.
+const ATTEMPT_MIN: Duration = Duration::from_millis(500);
+
+/// How Claude is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaudeSettings {
+    /// The API's address, with or without `/v1` (`ANTHROPIC_BASE_URL`).
+    pub base_url: String,
+    /// Where the key is.
+    pub key: CredentialRef,
+    /// The longest that one attempt may take; [`LlmRequest::within`] bounds all of them together.
+    pub attempt_timeout: Duration,
+    /// How many attempts at most.
+    pub attempts_max: u32,
+    /// Waits between attempts, where the answer does not ask for a longer one.
+    pub backoff: Backoff,
+}
+
+impl Default for ClaudeSettings {
+    fn default() -> Self {
+        Self {
+            base_url: "https://api.anthropic.com".to_owned(),
+            key: CredentialRef::Env(ANTHROPIC_API_KEY.to_owned()),
+            attempt_timeout: Duration::from_secs(45),
+            attempts_max: 6,
+            backoff: Backoff::Exponential {
+                base: 0.5,
+                cap: 8.0,
+                jitter: 0.5,
+            },
+        }
+    }
+}
+
+/// Claude. The key is asked of `S` at every call (it keeps keys for some minutes), so a new one needs no restart.
+#[derive(Debug, Clone)]
+pub struct Claude<S, A> {
+    client: genai::Client,
+    endpoint: Endpoint,
+    settings: ClaudeSettings,
+    secrets: S,
+    ambient: A,
+}
+
+/// Why Claude cannot be asked with these settings.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ClaudeError {
+    /// The base URL is not an http(s) URL.
+    #[error("the base URL of the model must be an http or https URL")]
+    BaseUrl,
+    /// The client library refused its settings.
+    #[error("the model's client could not be built")]
+    Client,
+}
+
+impl<S: Secrets, A: Ambient> Claude<S, A> {
+    /// Claude through `http`, which should follow no redirects (see [`crate::http_client`]).
+    pub fn new(
+        http: reqwest::Client,
+        settings: ClaudeSettings,
+        secrets: S,
+        ambient: A,
+    ) -> Result<Self, ClaudeError> {
+        let endpoint = Endpoint::from_owned(versioned(&settings.base_url)?);
+        let client = genai::Client::builder()
+            .with_reqwest(http)
+            .build()
+            .map_err(|_| ClaudeError::Client)?;
+        Ok(Self {
+            client,
+            endpoint,
+            settings,
+            secrets,
+            ambient,
+        })
+    }
+
+    /// Whether there is a key now.
+    pub async fn has_key(&self) -> PortResult<bool> {
+        Ok(self.secrets.resolve(&self.settings.key).await?.is_some())
+    }
+
+    pub(crate) fn into_ambient(self) -> A {
+        self.ambient
+    }
+
+    async fn key(&self) -> Result<Secret, LlmError> {
+        match self.secrets.resolve(&self.settings.key).await {
+            Ok(Some(key)) => Ok(key),
+            Ok(None) => Err(LlmError::Credentials(format!(
+                "there is no key under {}",
+                String::from(self.settings.key.clone())
+            ))),
+            Err(error) => Err(LlmError::Unavailable(format!(
+                "the key could not be read: {error}"
+            ))),
+        }
+    }
+
+    /// One request, given up after `at_most`.
+    async fn attempt(
+        &self,
+        request: &LlmRequest,
+        key: &Secret,
+        at_most: Duration,
+    ) -> Result<LlmReply, Failure> {
+        let target = ServiceTarget {
+            endpoint: self.endpoint.clone(),
+            auth: AuthData::from_single(key.expose()),
+            model: ModelIden::new(AdapterKind::Anthropic, request.model.as_str()),
+        };
+        let options = ChatOptions::default().with_max_tokens(request.max_tokens);
+        let call = pin!(self.client.exec_chat(target, chat(request), Some(&options)));
+        let alarm = pin!(self.ambient.sleep(at_most));
+        match select(call, alarm).await {
+            Either::Left((Ok(response), _)) => reply(&response),
+            Either::Left((Err(error), _)) => Err(Failure::read(&error)),
+            Either::Right(_) => Err(Failure::timed_out(at_most)),
+        }
+    }
+}
+
+impl<S: Secrets, A: Ambient> Llm for Claude<S, A> {
+    async fn complete(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
+        let key = self.key().await?;
+        let within = i64::try_from(request.within.as_millis()).unwrap_or(i64::MAX);
+        let deadline = shift(self.ambient.now(), within);
+        let mut attempt = 1;
+        loop {
+            let left = left(self.ambient.now(), deadline);
+            let failure = match self
+                .attempt(request, &key, left.min(self.settings.attempt_timeout))
+                .await
+            {
+                Ok(reply) => return Ok(reply),
+                Err(failure) => failure,
+            };
+            match failure.fate() {
+                Fate::Credentials => {
+                    self.secrets.forget(&self.settings.key).await;
+                    return Err(LlmError::Credentials(failure.to_string()));
+                }
+                Fate::Refused => return Err(LlmError::Refused(failure.to_string())),
+                Fate::MayPass => {}
+            }
+            let usual = self.settings.backoff.wait(attempt, self.ambient.random());
+            let wait = failure.retry_after.unwrap_or_default().max(usual);
+            let in_time = wait.saturating_add(ATTEMPT_MIN) < self::left(self.ambient.now(), deadline);
+            tracing::warn!(attempt, failure = %failure, retried = in_time, "the model did not answer");
+            if !in_time || attempt >= self.settings.attempts_max {
+                return Err(LlmError::Unavailable(failure.to_string()));
+            }
+            self.ambient.sleep(wait).await;
+            attempt += 1;
+        }
+    }
+}
+
+fn left(now: recado_domain::Timestamp, deadline: recado_domain::Timestamp) -> Duration {
+    Duration::try_from(deadline.duration_since(now)).unwrap_or_default()
+}
+
+/// `base` with `/v1/` at its end, as `genai` wants it.
+fn versioned(base: &str) -> Result<String, ClaudeError> {
+    let base = base.trim().trim_end_matches('/');
+    let url = reqwest::Url::parse(base).map_err(|_| ClaudeError::BaseUrl)?;
+    if !matches!(url.scheme(), "http" | "https") || url.query().is_some() || url.fragment().is_some() {
+        return Err(ClaudeError::BaseUrl);
+    }
+    Ok(format!("{}/v1/", base.strip_suffix("/v1").unwrap_or(base)))
+}
+
+/// The request in `genai`'s terms. The system prompt is marked for the prompt cache; an empty one is left out, because
+/// the API refuses to cache an empty block.
+fn chat(request: &LlmRequest) -> ChatRequest {
+    let system = (!request.system.trim().is_empty())
+        .then(|| ChatMessage::system(request.system.as_str()).with_options(CacheControl::Ephemeral));
+    let turn = |turn: &ChatTurn| match turn.speaker {
+        Speaker::User => ChatMessage::user(turn.text.as_str()),
+        Speaker::Assistant => ChatMessage::assistant(turn.text.as_str()),
+    };
+    ChatRequest::new(system.into_iter().chain(request.turns.iter().map(turn)).collect())
+}
+
+fn reply(response: &ChatResponse) -> Result<LlmReply, Failure> {
+    let text = response
+        .content
+        .joined_texts()
+        .unwrap_or_default()
+        .trim()
+        .to_owned();
+    if text.is_empty() {
+        return Err(match &response.stop_reason {
+            Some(StopReason::ContentFilter(_)) => Failure::declined(),
+            _ => Failure::empty(),
+        });
+    }
+    let model = response.provider_model_iden.model_name.to_string();
+    Ok(LlmReply {
+        text,
+        usage: usage(&response.usage),
+        model,
+    })
+}
+
+fn usage(usage: &genai::chat::Usage) -> Usage {
+    let count = |tokens: Option<i32>| tokens.and_then(|tokens| u64::try_from(tokens).ok()).unwrap_or(0);
+    let details = usage.prompt_tokens_details.as_ref();
+    let cache_read_tokens = count(details.and_then(|details| details.cached_tokens));
+    let cache_write_tokens = count(details.and_then(|details| details.cache_creation_tokens));
+    Usage {
+        input_tokens: count(usage.prompt_tokens).saturating_sub(cache_read_tokens + cache_write_tokens),
+        output_tokens: count(usage.completion_tokens),
+        cache_read_tokens,
+        cache_write_tokens,
+    }
+}

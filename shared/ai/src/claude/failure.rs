@@ -1,0 +1,167 @@
+//! What a failed attempt is remembered by: never by its body, which may repeat what the contact wrote.
+
+use reqwest::header::HeaderMap;
+use serde::Deserialize;
+use std::fmt;
+use std::time::Duration;
+
+/// A longer wait than this is not worth understanding: no caller waits that long.
+const RETRY_AFTER_MAX: Duration = Duration::from_hours(1);
+
+/// What to do about a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It may pass.
+    MayPass,
+    /// The key was refused.
+    Credentials,
+    /// It will not pass.
+    Refused,
+}
+
+/// Why an attempt failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Why {
+    /// The API refused it: with this status, and the `error.type` of its answer.
+    Status(u16, Option<String>),
+    /// No connection was made, or it broke.
+    Connection,
+    /// No answer within this time.
+    TimedOut(Duration),
+    /// An answer that could not be read.
+    Malformed,
+    /// An answer without text.
+    Empty,
+    /// The model declined to answer (`stop_reason` `refusal`).
+    Declined,
+    /// The request could not be made.
+    Unsendable,
+}
+
+/// A failed attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Failure {
+    /// Why.
+    pub(super) why: Why,
+    /// How long the API asks to wait.
+    pub(super) retry_after: Option<Duration>,
+    /// Anthropic's name of the request, for their support.
+    pub(super) request_id: Option<String>,
+}
+
+impl Failure {
+    /// Reads an error of `genai` and keeps nothing else of it.
+    pub(super) fn read(error: &genai::Error) -> Self {
+        use genai::webc::Error as Web;
+        let cause = match error {
+            genai::Error::WebModelCall { webc_error, .. }
+            | genai::Error::WebAdapterCall { webc_error, .. } => webc_error,
+            // Reading an answer failed; everything else happens before the request is sent.
+            genai::Error::ChatResponseGeneration { .. } => return Self::of(Why::Malformed),
+            _ => return Self::of(Why::Unsendable),
+        };
+        match cause {
+            Web::ResponseFailedStatus {
+                status,
+                body,
+                headers,
+            } => Self {
+                why: Why::Status(status.as_u16(), error_type(body)),
+                retry_after: retry_after(headers),
+                request_id: request_id(headers),
+            },
+            Web::Reqwest(error) if error.is_builder() => Self::of(Why::Unsendable),
+            Web::Reqwest(_) => Self::of(Why::Connection),
+            _ => Self::of(Why::Malformed),
+        }
+    }
+
+    /// No answer came within `after`.
+    pub(super) fn timed_out(after: Duration) -> Self {
+        Self::of(Why::TimedOut(after))
+    }
+
+    /// An answer without text.
+    pub(super) fn empty() -> Self {
+        Self::of(Why::Empty)
+    }
+
+    /// The model declined.
+    pub(super) fn declined() -> Self {
+        Self::of(Why::Declined)
+    }
+
+    fn of(why: Why) -> Self {
+        Self {
+            why,
+            retry_after: None,
+            request_id: None,
+        }
+    }
+
+    /// What to do about it. 529 is Anthropic's `overloaded_error`; 408 and 409 pass by themselves.
+    /// <https://docs.claude.com/en/api/errors>
+    pub(super) fn fate(&self) -> Fate {
+        match self.why {
+            Why::Status(401 | 403, _) => Fate::Credentials,
+            Why::Status(408 | 409 | 429 | 500.., _)
+            | Why::Connection
+            | Why::TimedOut(_)
+            | Why::Malformed
+            | Why::Empty => Fate::MayPass,
+            Why::Status(..) | Why::Declined | Why::Unsendable => Fate::Refused,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.why {
+            Why::Status(status, Some(kind)) => write!(f, "status {status} {kind}")?,
+            Why::Status(status, None) => write!(f, "status {status}")?,
+            Why::Connection => f.write_str("no connection")?,
+            Why::TimedOut(after) => write!(f, "no answer within {} ms", after.as_millis())?,
+            Why::Malformed => f.write_str("an answer that could not be read")?,
+            Why::Empty => f.write_str("an answer without text")?,
+            Why::Declined => f.write_str("the model declined to answer")?,
+            Why::Unsendable => f.write_str("the request could not be made")?,
+        }
+        if let Some(after) = self.retry_after {
+            write!(f, ", retry after {} s", after.as_secs_f32())?;
+        }
+        self.request_id
+            .as_deref()
+            .map_or(Ok(()), |id| write!(f, ", request {id}"))
+    }
+}
+
+/// The `error.type` of an answer, if it looks like one.
+fn error_type(body: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Body {
+        error: Detail,
+    }
+    #[derive(Deserialize)]
+    struct Detail {
+        r#type: String,
+    }
+    let kind = serde_json::from_str::<Body>(body).ok()?.error.r#type;
+    word(&kind, |c| c.is_ascii_lowercase() || c == '_').then_some(kind)
+}
+
+fn request_id(headers: &HeaderMap) -> Option<String> {
+    let id = headers.get("request-id")?.to_str().ok()?;
+    word(id, |c| c.is_ascii_alphanumeric() || c == '_' || c == '-').then(|| id.to_owned())
+}
+
+/// Whether `text` is short and made of `allowed`, so that it may be shown wherever it came from.
+fn word(text: &str, allowed: impl Fn(char) -> bool) -> bool {
+    (1..=80).contains(&text.len()) && text.chars().all(allowed)
+}
+
+/// `retry-after` in seconds. Its other form, a date, is not used by Anthropic and not read.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds: f64 = headers.get("retry-after")?.to_str().ok()?.trim().parse().ok()?;
+    let wait = Duration::try_from_secs_f64(seconds).ok()?;
+    Some(wait.min(RETRY_AFTER_MAX))
+}

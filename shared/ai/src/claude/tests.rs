@@ -1,0 +1,396 @@
+//! Against a stand-in of Anthropic's API on a port of its own.
+
+use super::*;
+use crate::http_client;
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use recado_domain::Timestamp;
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+/// Real time, run faster, so that waits of seconds take a test milliseconds.
+#[derive(Debug, Clone)]
+pub(crate) struct ScaledClock {
+    began: Instant,
+    drawn: Arc<AtomicU64>,
+}
+
+const SPEED: u32 = 20;
+
+impl ScaledClock {
+    pub(crate) fn start() -> Self {
+        Self {
+            began: Instant::now(),
+            drawn: Arc::default(),
+        }
+    }
+}
+
+impl Ambient for ScaledClock {
+    fn now(&self) -> Timestamp {
+        let passed = self.began.elapsed() * SPEED;
+        shift(Timestamp::UNIX_EPOCH, i64::try_from(passed.as_millis()).unwrap())
+    }
+
+    fn random(&self) -> u64 {
+        self.drawn.fetch_add(1 << 60, Ordering::Relaxed)
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        tokio::time::sleep(duration / SPEED).await;
+    }
+}
+
+/// Secrets with at most one key in them.
+#[derive(Debug, Clone)]
+pub(crate) struct KeyBox {
+    key: Option<Secret>,
+    forgotten: Arc<AtomicU32>,
+}
+
+impl KeyBox {
+    pub(crate) fn with(key: &str) -> Self {
+        Self {
+            key: Secret::new(key),
+            forgotten: Arc::default(),
+        }
+    }
+
+    pub(crate) fn empty() -> Self {
+        Self {
+            key: None,
+            forgotten: Arc::default(),
+        }
+    }
+}
+
+impl Secrets for KeyBox {
+    async fn resolve(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
+        assert_eq!(reference, &CredentialRef::Env("ANTHROPIC_API_KEY".to_owned()));
+        Ok(self.key.clone())
+    }
+
+    async fn forget(&self, _: &CredentialRef) {
+        self.forgotten.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+pub(crate) fn said(speaker: Speaker, text: &str) -> ChatTurn {
+    ChatTurn {
+        speaker,
+        text: text.to_owned(),
+    }
+}
+
+pub(crate) fn request() -> LlmRequest {
+    LlmRequest {
+        model: "claude-sonnet-4-5".to_owned(),
+        system: "You are Ana.".to_owned(),
+        turns: vec![said(Speaker::User, "good morning")],
+        max_tokens: 300,
+        within: Duration::from_mins(1),
+    }
+}
+
+/// What the stand-in answers, one after the other; the last one repeats.
+#[derive(Debug, Clone)]
+enum Answer {
+    Fine,
+    Status(u16, &'static str, Option<&'static str>),
+    Body(&'static str, &'static str),
+    Slow,
+}
+
+#[derive(Clone)]
+struct StandIn {
+    answers: Arc<Vec<Answer>>,
+    seen: Arc<Mutex<Vec<(HeaderMap, Value)>>>,
+}
+
+async fn messages(State(stand_in): State<StandIn>, headers: HeaderMap, body: Bytes) -> Response {
+    let at = {
+        let mut seen = stand_in.seen.lock().unwrap();
+        seen.push((headers, serde_json::from_slice(&body).unwrap()));
+        seen.len() - 1
+    };
+    let json = [("content-type", "application/json"), ("request-id", "req_011")];
+    match stand_in.answers[at.min(stand_in.answers.len() - 1)].clone() {
+        Answer::Fine => (json, FINE).into_response(),
+        Answer::Body(kind, body) => ([("content-type", kind)], body).into_response(),
+        Answer::Status(status, kind, after) => {
+            let body =
+                json!({"type": "error", "error": {"type": kind, "message": "PRIVATE words"}}).to_string();
+            let mut response = (StatusCode::from_u16(status).unwrap(), json, body).into_response();
+            if let Some(after) = after {
+                response
+                    .headers_mut()
+                    .insert("retry-after", after.parse().unwrap());
+            }
+            response
+        }
+        Answer::Slow => {
+            tokio::time::sleep(Duration::from_secs(30)).await;
+            StatusCode::OK.into_response()
+        }
+    }
+}
+
+const FINE: &str = r#"{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-4-5-20250929",
+    "content":[{"type":"text","text":"Bom dia!"}],"stop_reason":"end_turn","stop_sequence":null,
+    "usage":{"input_tokens":12,"cache_creation_input_tokens":100,"cache_read_input_tokens":2000,"output_tokens":7}}"#;
+
+struct Trial {
+    claude: Claude<KeyBox, ScaledClock>,
+    stand_in: StandIn,
+    keys: KeyBox,
+}
+
+async fn trial(answers: Vec<Answer>) -> Trial {
+    let stand_in = StandIn {
+        answers: Arc::new(answers),
+        seen: Arc::default(),
+    };
+    let router = Router::new()
+        .route("/v1/messages", post(messages))
+        .with_state(stand_in.clone());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base_url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let keys = KeyBox::with("sk-test-1");
+    let settings = ClaudeSettings {
+        base_url,
+        ..ClaudeSettings::default()
+    };
+    let claude = Claude::new(
+        http_client().unwrap(),
+        settings,
+        keys.clone(),
+        ScaledClock::start(),
+    )
+    .unwrap();
+    Trial {
+        claude,
+        stand_in,
+        keys,
+    }
+}
+
+impl Trial {
+    fn requests(&self) -> usize {
+        self.stand_in.seen.lock().unwrap().len()
+    }
+}
+
+#[tokio::test]
+async fn the_request_has_the_shape_that_the_api_documents() {
+    let trial = trial(vec![Answer::Fine]).await;
+    let mut asked = request();
+    asked.turns = vec![
+        said(Speaker::User, "hi"),
+        said(Speaker::Assistant, "hello"),
+        said(Speaker::User, "good morning"),
+    ];
+    let reply = trial.claude.complete(&asked).await.unwrap();
+    assert_eq!(
+        (reply.text.as_str(), reply.model.as_str()),
+        ("Bom dia!", "claude-sonnet-4-5-20250929")
+    );
+    let usage = Usage {
+        input_tokens: 12,
+        output_tokens: 7,
+        cache_read_tokens: 2000,
+        cache_write_tokens: 100,
+    };
+    assert_eq!(reply.usage, usage);
+    let (headers, body) = trial.stand_in.seen.lock().unwrap()[0].clone();
+    assert_eq!(headers["x-api-key"], "sk-test-1");
+    assert_eq!(headers["anthropic-version"], "2023-06-01");
+    assert_eq!(
+        body,
+        json!({
+            "model": "claude-sonnet-4-5",
+            "stream": false,
+            "max_tokens": 300,
+            "system": [{"type": "text", "text": "You are Ana.", "cache_control": {"type": "ephemeral"}}],
+            "messages": [
+                {"role": "user", "content": "hi"},
+                {"role": "assistant", "content": "hello"},
+                {"role": "user", "content": "good morning"},
+            ],
+        })
+    );
+}
+
+#[tokio::test]
+async fn an_empty_system_prompt_is_left_out() {
+    let trial = trial(vec![Answer::Fine]).await;
+    trial
+        .claude
+        .complete(&LlmRequest {
+            system: " \n".to_owned(),
+            ..request()
+        })
+        .await
+        .unwrap();
+    assert!(trial.stand_in.seen.lock().unwrap()[0].1.get("system").is_none());
+}
+
+#[tokio::test]
+async fn what_may_pass_is_tried_again_and_retry_after_is_waited_for() {
+    let trial = trial(vec![
+        Answer::Status(429, "rate_limit_error", Some("5")),
+        Answer::Status(529, "overloaded_error", None),
+        Answer::Status(500, "api_error", None),
+        Answer::Fine,
+    ])
+    .await;
+    let before = trial.claude.ambient.now();
+    trial.claude.complete(&request()).await.unwrap();
+    assert_eq!(trial.requests(), 4);
+    assert!(trial.claude.ambient.now().duration_since(before).as_secs() >= 5);
+}
+
+#[tokio::test]
+async fn a_wait_that_does_not_fit_is_not_begun() {
+    let trial = trial(vec![Answer::Status(429, "rate_limit_error", Some("90"))]).await;
+    let error = trial.claude.complete(&request()).await.unwrap_err();
+    assert_eq!(
+        error,
+        LlmError::Unavailable("status 429 rate_limit_error, retry after 90 s, request req_011".to_owned())
+    );
+    assert_eq!(trial.requests(), 1);
+}
+
+#[tokio::test]
+async fn attempts_end_at_their_number() {
+    let trial = trial(vec![Answer::Status(529, "overloaded_error", None)]).await;
+    let error = trial.claude.complete(&request()).await.unwrap_err();
+    assert!(matches!(error, LlmError::Unavailable(_)));
+    assert_eq!(trial.requests(), 6);
+}
+
+#[tokio::test]
+async fn a_refused_key_is_forgotten_and_the_turn_waits_for_another() {
+    for status in [401, 403] {
+        let trial = trial(vec![Answer::Status(status, "authentication_error", None)]).await;
+        let error = trial.claude.complete(&request()).await.unwrap_err();
+        assert!(matches!(error, LlmError::Credentials(_)), "{error}");
+        assert_eq!(
+            (trial.requests(), trial.keys.forgotten.load(Ordering::Relaxed)),
+            (1, 1)
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_bad_request_is_refused_at_once_and_its_body_is_not_repeated() {
+    for (status, kind) in [
+        (400, "invalid_request_error"),
+        (404, "not_found_error"),
+        (307, "moved"),
+    ] {
+        let trial = trial(vec![Answer::Status(status, kind, None)]).await;
+        let error = trial.claude.complete(&request()).await.unwrap_err();
+        assert!(matches!(error, LlmError::Refused(_)), "{error}");
+        let shown = format!("{error} {error:?}");
+        assert!(
+            shown.contains(kind) && shown.contains("req_011") && !shown.contains("PRIVATE"),
+            "{shown}"
+        );
+        assert_eq!(trial.requests(), 1);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_is_asked_for_again() {
+    let trial = trial(vec![
+        Answer::Body("application/json", "{\"content\": PRIVATE"),
+        Answer::Body("text/html", "<html>PRIVATE</html>"),
+        Answer::Body("application/json", "{\"PRIVATE\": 1}"),
+        Answer::Body(
+            "application/json",
+            "{\"content\": [], \"stop_reason\": \"end_turn\"}",
+        ),
+        Answer::Fine,
+    ])
+    .await;
+    assert_eq!(trial.claude.complete(&request()).await.unwrap().text, "Bom dia!");
+    assert_eq!(trial.requests(), 5);
+}
+
+#[tokio::test]
+async fn a_model_that_declines_is_not_asked_again() {
+    let trial = trial(vec![Answer::Body(
+        "application/json",
+        "{\"content\": [], \"stop_reason\": \"refusal\"}",
+    )])
+    .await;
+    let error = trial.claude.complete(&request()).await.unwrap_err();
+    assert_eq!(
+        error,
+        LlmError::Refused("the model declined to answer".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn a_slow_attempt_is_cut_off_and_the_whole_ends_in_time() {
+    let mut trial = trial(vec![Answer::Slow, Answer::Fine]).await;
+    trial.claude.settings.attempt_timeout = Duration::from_secs(4);
+    trial.claude.complete(&request()).await.unwrap();
+    assert_eq!(trial.requests(), 2);
+
+    let trial = self::trial(vec![Answer::Slow]).await;
+    let before = trial.claude.ambient.now();
+    let error = trial
+        .claude
+        .complete(&LlmRequest {
+            within: Duration::from_secs(5),
+            ..request()
+        })
+        .await
+        .unwrap_err();
+    assert!(matches!(error, LlmError::Unavailable(_)));
+    assert!(trial.claude.ambient.now().duration_since(before).as_secs() < 15);
+}
+
+#[tokio::test]
+async fn an_unreachable_server_is_tried_again_and_then_unavailable() {
+    let settings = ClaudeSettings {
+        base_url: "http://127.0.0.1:9".to_owned(),
+        ..ClaudeSettings::default()
+    };
+    let claude = Claude::new(
+        http_client().unwrap(),
+        settings,
+        KeyBox::with("k"),
+        ScaledClock::start(),
+    )
+    .unwrap();
+    let error = claude.complete(&request()).await.unwrap_err();
+    assert_eq!(error, LlmError::Unavailable("no connection".to_owned()));
+}
+
+#[test]
+fn a_base_url_is_taken_with_and_without_its_version() {
+    assert_eq!(
+        versioned("https://api.anthropic.com").unwrap(),
+        "https://api.anthropic.com/v1/"
+    );
+    assert_eq!(
+        versioned("http://127.0.0.1:8080/v1/").unwrap(),
+        "http://127.0.0.1:8080/v1/"
+    );
+    assert_eq!(
+        versioned("https://gateway.example/claude/").unwrap(),
+        "https://gateway.example/claude/v1/"
+    );
+    for bad in ["", "api.anthropic.com", "ftp://x", "https://x/?key=1"] {
+        assert_eq!(versioned(bad), Err(ClaudeError::BaseUrl), "{bad}");
+    }
+}

@@ -1,0 +1,86 @@
+//! Which model an installation uses.
+
+use crate::claude::Claude;
+use crate::simulated::Simulated;
+use recado_pipeline::ports::{Ambient, Llm, LlmError, LlmReply, LlmRequest, PortResult, Secrets};
+use std::time::Duration;
+
+/// The choice of model that the composition makes once at start. Closed: a new model is a new variant here.
+#[derive(Debug, Clone)]
+pub enum Model<S, A> {
+    /// Claude. Without a key every call is refused with [`LlmError::Credentials`], and turns wait for one.
+    Claude(Claude<S, A>),
+    /// The simulated model.
+    Simulated(Simulated<A>),
+}
+
+impl<S: Secrets, A: Ambient> Model<S, A> {
+    /// The choice for one machine: `claude` if its key is there, else the simulated model with `latency`.
+    pub async fn claude_or_simulated(claude: Claude<S, A>, latency: Duration) -> PortResult<Self> {
+        if claude.has_key().await? {
+            return Ok(Self::Claude(claude));
+        }
+        Ok(Self::Simulated(Simulated::new(claude.into_ambient(), latency)))
+    }
+
+    /// Its name, for the line that is logged at start.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Claude(_) => "claude",
+            Self::Simulated(_) => Simulated::<A>::NAME,
+        }
+    }
+}
+
+impl<S: Secrets, A: Ambient> Llm for Model<S, A> {
+    async fn complete(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
+        match self {
+            Self::Claude(claude) => claude.complete(request).await,
+            Self::Simulated(simulated) => simulated.complete(request).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claude::tests::{KeyBox, ScaledClock, request};
+    use crate::{ClaudeSettings, http_client};
+
+    fn claude(keys: KeyBox) -> Claude<KeyBox, ScaledClock> {
+        let settings = ClaudeSettings {
+            base_url: "http://127.0.0.1:9".to_owned(),
+            ..ClaudeSettings::default()
+        };
+        Claude::new(http_client().unwrap(), settings, keys, ScaledClock::start()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn one_machine_simulates_until_there_is_a_key() {
+        let without = Model::claude_or_simulated(claude(KeyBox::empty()), Duration::ZERO)
+            .await
+            .unwrap();
+        assert_eq!(without.name(), "simulated");
+        assert!(
+            without
+                .complete(&request())
+                .await
+                .unwrap()
+                .text
+                .starts_with("[simulated]")
+        );
+        let with = Model::claude_or_simulated(claude(KeyBox::with("k")), Duration::ZERO)
+            .await
+            .unwrap();
+        assert_eq!(with.name(), "claude");
+    }
+
+    #[tokio::test]
+    async fn claude_without_a_key_says_so_and_nothing_is_sent() {
+        let model = Model::Claude(claude(KeyBox::empty()));
+        assert!(matches!(
+            model.complete(&request()).await,
+            Err(LlmError::Credentials(_))
+        ));
+    }
+}

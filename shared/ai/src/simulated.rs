@@ -1,0 +1,129 @@
+//! The simulated model.
+
+use recado_domain::message::Usage;
+use recado_pipeline::ports::{Ambient, Llm, LlmError, LlmReply, LlmRequest, Speaker};
+use std::time::Duration;
+
+/// How much of the contact's words the answer repeats, in characters.
+const QUOTED_MAX: usize = 200;
+
+/// A model that needs neither key nor network: the same request always gets the same answer, and the answer says that
+/// it is simulated. It is a product feature (trying Recado on one machine, load tests), not a stand-in for tests.
+#[derive(Debug, Clone)]
+pub struct Simulated<A> {
+    ambient: A,
+    latency: Duration,
+}
+
+impl<A: Ambient> Simulated<A> {
+    /// The name it answers under.
+    pub const NAME: &'static str = "simulated";
+
+    /// A model that takes `latency` for every answer.
+    pub fn new(ambient: A, latency: Duration) -> Self {
+        Self { ambient, latency }
+    }
+}
+
+impl<A: Ambient> Llm for Simulated<A> {
+    /// Answers how many messages of a burst it read (the lines that the contact spoke last) and repeats the last one.
+    /// A latency longer than [`LlmRequest::within`] is the time-out that a real model would run into.
+    async fn complete(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
+        self.ambient.sleep(self.latency.min(request.within)).await;
+        if self.latency > request.within {
+            return Err(LlmError::Unavailable(
+                "the simulated model took too long".to_owned(),
+            ));
+        }
+        let text = answer(request);
+        let read = words(&request.system) + request.turns.iter().map(|turn| words(&turn.text)).sum::<u64>();
+        let usage = Usage {
+            input_tokens: read,
+            output_tokens: words(&text),
+            ..Usage::default()
+        };
+        Ok(LlmReply {
+            text,
+            usage,
+            model: Self::NAME.to_owned(),
+        })
+    }
+}
+
+fn answer(request: &LlmRequest) -> String {
+    let from = request
+        .turns
+        .iter()
+        .rposition(|turn| turn.speaker == Speaker::Assistant)
+        .map_or(0, |at| at + 1);
+    let burst: Vec<&str> = request.turns[from..]
+        .iter()
+        .flat_map(|turn| turn.text.lines())
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let (count, plural) = (burst.len(), if burst.len() == 1 { "" } else { "s" });
+    let last: String = burst
+        .last()
+        .copied()
+        .unwrap_or_default()
+        .chars()
+        .take(QUOTED_MAX)
+        .collect();
+    format!("[simulated] I read {count} message{plural}. You said: \"{last}\"")
+}
+
+fn words(text: &str) -> u64 {
+    text.split_whitespace().count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claude::tests::{ScaledClock, request, said};
+
+    fn model(latency: Duration) -> Simulated<ScaledClock> {
+        Simulated::new(ScaledClock::start(), latency)
+    }
+
+    #[tokio::test]
+    async fn a_burst_is_counted_and_its_last_message_repeated() {
+        let mut asked = request();
+        asked.turns = vec![
+            said(Speaker::User, "old"),
+            said(Speaker::Assistant, "answered"),
+            said(Speaker::User, "oi\n\ntudo bem?\nquero marcar uma consulta"),
+        ];
+        let reply = model(Duration::ZERO).complete(&asked).await.unwrap();
+        assert_eq!(
+            reply.text,
+            "[simulated] I read 3 messages. You said: \"quero marcar uma consulta\""
+        );
+        assert_eq!(reply.model, "simulated");
+        assert_eq!(reply.usage.output_tokens, words(&reply.text));
+        assert_eq!(reply, model(Duration::ZERO).complete(&asked).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn one_message_is_not_called_messages() {
+        let reply = model(Duration::ZERO).complete(&request()).await.unwrap();
+        assert_eq!(
+            reply.text,
+            "[simulated] I read 1 message. You said: \"good morning\""
+        );
+    }
+
+    #[tokio::test]
+    async fn it_takes_its_latency_and_no_longer_than_it_may() {
+        let slow = model(Duration::from_secs(3));
+        let before = slow.ambient.now();
+        slow.complete(&request()).await.unwrap();
+        assert!(slow.ambient.now().duration_since(before).as_secs() >= 2);
+        let mut asked = request();
+        asked.within = Duration::from_secs(1);
+        assert!(matches!(
+            slow.complete(&asked).await,
+            Err(LlmError::Unavailable(_))
+        ));
+    }
+}

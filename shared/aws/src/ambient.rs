@@ -1,0 +1,26 @@
+//! Time and chance of a running function.
+
+use jiff::Timestamp;
+use recado_domain::millis::instant;
+use recado_pipeline::ports::Ambient;
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+/// The machine's clock, the operating system's random numbers, and tokio's timer.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemAmbient;
+
+impl Ambient for SystemAmbient {
+    fn now(&self) -> Timestamp {
+        instant(Timestamp::now().as_millisecond())
+    }
+
+    fn random(&self) -> u64 {
+        // Linux always has random numbers once it is up; std's own are seeded from the same source.
+        getrandom::u64().unwrap_or_else(|_| RandomState::new().hash_one(Timestamp::now().as_nanosecond()))
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        tokio::time::sleep(duration).await;
+    }
+}

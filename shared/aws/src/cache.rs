@@ -1,0 +1,109 @@
+//! What a warm function remembers for a while.
+
+use jiff::Timestamp;
+use recado_domain::millis::shift;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// More entries than any function needs at a time; when there are more, the old ones go, or else all.
+const ENTRIES_MAX: usize = 4096;
+
+/// Values by key, each for a while; that there is none is remembered too, for a shorter one.
+#[derive(Debug)]
+pub(crate) struct Cache<K, V> {
+    entries: Mutex<HashMap<K, Entry<V>>>,
+    found: Duration,
+    missed: Duration,
+}
+
+/// What a cache says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Known<V> {
+    /// Nothing: look for it.
+    No,
+    /// This value, or that there is none.
+    As(Option<V>),
+}
+
+#[derive(Debug)]
+struct Entry<V> {
+    value: Option<V>,
+    until: Timestamp,
+}
+
+impl<K: Eq + Hash, V: Clone> Cache<K, V> {
+    /// Keeps what was found for `found`, and that nothing was for `missed`.
+    pub(crate) fn new(found: Duration, missed: Duration) -> Self {
+        Self { entries: Mutex::default(), found, missed }
+    }
+
+    /// What is remembered at `now`.
+    pub(crate) fn get(&self, key: &K, now: Timestamp) -> Known<V> {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        match entries.get(key).filter(|entry| now < entry.until) {
+            Some(entry) => Known::As(entry.value.clone()),
+            None => Known::No,
+        }
+    }
+
+    /// Remembers what was found at `now`.
+    pub(crate) fn put(&self, key: K, value: Option<V>, now: Timestamp) {
+        let kept = if value.is_some() { self.found } else { self.missed };
+        if kept.is_zero() {
+            return;
+        }
+        let until = shift(now, i64::try_from(kept.as_millis()).unwrap_or(i64::MAX));
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if entries.len() >= ENTRIES_MAX {
+            entries.retain(|_, entry| now < entry.until);
+            if entries.len() >= ENTRIES_MAX {
+                entries.clear();
+            }
+        }
+        entries.insert(key, Entry { value, until });
+    }
+
+    /// Forgets one.
+    pub(crate) fn forget(&self, key: &K) {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+
+    /// Forgets all.
+    pub(crate) fn clear(&self) {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recado_domain::millis::instant;
+
+    #[test]
+    fn what_was_found_is_kept_longer_than_that_nothing_was() {
+        let cache = Cache::new(Duration::from_secs(30), Duration::from_secs(3));
+        cache.put("a", Some(1), instant(0));
+        cache.put("b", None, instant(0));
+        assert_eq!(cache.get(&"a", instant(29_999)), Known::As(Some(1)));
+        assert_eq!(cache.get(&"a", instant(30_000)), Known::No);
+        assert_eq!(cache.get(&"b", instant(2_999)), Known::As(None));
+        assert_eq!(cache.get(&"b", instant(3_000)), Known::No);
+        cache.forget(&"a");
+        assert_eq!(cache.get(&"a", instant(0)), Known::No);
+    }
+
+    #[test]
+    fn a_cache_of_no_duration_keeps_nothing_and_a_full_one_stays_bounded() {
+        let none = Cache::new(Duration::ZERO, Duration::ZERO);
+        none.put(1, Some(1), instant(0));
+        assert_eq!(none.get(&1, instant(0)), Known::No);
+        let full = Cache::new(Duration::from_secs(1), Duration::ZERO);
+        for key in 0..=ENTRIES_MAX {
+            full.put(key, Some(key), instant(0));
+        }
+        assert!(full.entries.lock().unwrap().len() <= ENTRIES_MAX);
+        assert_eq!(full.get(&ENTRIES_MAX, instant(0)), Known::As(Some(ENTRIES_MAX)));
+    }
+}

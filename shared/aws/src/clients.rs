@@ -1,0 +1,87 @@
+//! The SDK's clients: made once per process, on one HTTP client, without a request.
+
+use crate::requests::RequestLog;
+use aws_config::retry::RetryConfig;
+use aws_config::timeout::TimeoutConfig;
+use aws_config::{BehaviorVersion, SdkConfig};
+use aws_smithy_http_client::Builder;
+use aws_smithy_http_client::tls::Provider;
+use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use std::time::Duration;
+
+/// One client per service.
+#[derive(Debug, Clone)]
+pub struct Clients {
+    /// Records.
+    pub dynamodb: aws_sdk_dynamodb::Client,
+    /// Queues.
+    pub sqs: aws_sdk_sqs::Client,
+    /// Large bodies.
+    pub s3: aws_sdk_s3::Client,
+    /// Timers of more than 15 minutes.
+    pub scheduler: aws_sdk_scheduler::Client,
+    /// Credentials of providers and models.
+    pub ssm: aws_sdk_ssm::Client,
+    /// Recado's own secrets.
+    pub secrets: aws_sdk_secretsmanager::Client,
+}
+
+/// A request to AWS takes milliseconds. One that does not is given up while the function still has time to say so:
+/// the shortest has 10 s.
+fn timeouts() -> TimeoutConfig {
+    TimeoutConfig::builder()
+        .connect_timeout(Duration::from_secs(1))
+        .read_timeout(Duration::from_secs(3))
+        .operation_attempt_timeout(Duration::from_secs(3))
+        .operation_timeout(Duration::from_secs(8))
+        .build()
+}
+
+/// A body of some megabytes takes longer.
+fn body_timeouts() -> TimeoutConfig {
+    TimeoutConfig::builder()
+        .connect_timeout(Duration::from_secs(1))
+        .read_timeout(Duration::from_secs(6))
+        .operation_attempt_timeout(Duration::from_secs(6))
+        .operation_timeout(Duration::from_secs(9))
+        .build()
+}
+
+impl Clients {
+    /// Clients for the region and credentials of the environment (`AWS_ENDPOINT_URL` points them at an emulator).
+    /// `RECADO_LOG_AWS_REQUESTS=true` makes each operation one log line. Nothing is requested here.
+    pub async fn load() -> Self {
+        let http = Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https();
+        let shared = aws_config::defaults(BehaviorVersion::v2026_01_12())
+            .http_client(http)
+            .retry_config(RetryConfig::standard().with_max_attempts(3))
+            .timeout_config(timeouts())
+            .load()
+            .await;
+        let log = std::env::var("RECADO_LOG_AWS_REQUESTS").is_ok_and(|value| value == "true");
+        Self::new(&shared, log)
+    }
+
+    /// Clients that share a configuration. `log_requests`: each operation is one log line.
+    pub fn new(shared: &SdkConfig, log_requests: bool) -> Self {
+        macro_rules! client {
+            ($sdk:ident, $($extra:tt)*) => {{
+                let mut builder = $sdk::config::Builder::from(shared)$($extra)*;
+                if log_requests {
+                    builder = builder.interceptor(RequestLog);
+                }
+                $sdk::Client::from_conf(builder.build())
+            }};
+        }
+        // Emulators serve buckets by path, since `bucket.localhost` is no name.
+        let by_path = shared.endpoint_url().is_some();
+        Self {
+            dynamodb: client!(aws_sdk_dynamodb,),
+            sqs: client!(aws_sdk_sqs,),
+            s3: client!(aws_sdk_s3, .force_path_style(by_path).timeout_config(body_timeouts())),
+            scheduler: client!(aws_sdk_scheduler,),
+            ssm: client!(aws_sdk_ssm,),
+            secrets: client!(aws_sdk_secretsmanager,),
+        }
+    }
+}

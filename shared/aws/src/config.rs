@@ -1,0 +1,133 @@
+//! What a function is told by its environment: names and addresses of what `template.yaml` made.
+
+use recado_domain::dead_letter::QueueName;
+use recado_pipeline::ports::{PortError, PortResult};
+
+/// Names and addresses. A function is given what it needs; an operation whose setting is missing fails and names it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AwsConfig {
+    /// `RECADO_TABLE`: the table's name.
+    pub table: Option<String>,
+    /// `RECADO_BUCKET`: the bucket's name.
+    pub bucket: Option<String>,
+    /// `RECADO_INBOUND_QUEUE_URL`.
+    pub inbound_queue_url: Option<String>,
+    /// `RECADO_TURNS_QUEUE_URL`.
+    pub turns_queue_url: Option<String>,
+    /// `RECADO_OUTBOUND_QUEUE_URL`.
+    pub outbound_queue_url: Option<String>,
+    /// `RECADO_TURNS_QUEUE_ARN`: what a schedule fires at.
+    pub turns_queue_arn: Option<String>,
+    /// `RECADO_INBOUND_DLQ_URL`.
+    pub inbound_dlq_url: Option<String>,
+    /// `RECADO_TURNS_DLQ_URL`.
+    pub turns_dlq_url: Option<String>,
+    /// `RECADO_OUTBOUND_DLQ_URL`.
+    pub outbound_dlq_url: Option<String>,
+    /// `RECADO_SCHEDULE_GROUP`: where schedules are made.
+    pub schedule_group: Option<String>,
+    /// `RECADO_SCHEDULER_ROLE_ARN`: as whom a schedule fires.
+    pub scheduler_role_arn: Option<String>,
+}
+
+/// Names of the variables.
+pub mod variable {
+    /// The table's name.
+    pub const TABLE: &str = "RECADO_TABLE";
+    /// The bucket's name.
+    pub const BUCKET: &str = "RECADO_BUCKET";
+    /// The queue of events.
+    pub const INBOUND_QUEUE: &str = "RECADO_INBOUND_QUEUE_URL";
+    /// The queue of turns.
+    pub const TURNS_QUEUE: &str = "RECADO_TURNS_QUEUE_URL";
+    /// The queue of messages to be sent.
+    pub const OUTBOUND_QUEUE: &str = "RECADO_OUTBOUND_QUEUE_URL";
+    /// What a schedule fires at.
+    pub const TURNS_QUEUE_ARN: &str = "RECADO_TURNS_QUEUE_ARN";
+    /// Dead letters of the queue of events.
+    pub const INBOUND_DLQ: &str = "RECADO_INBOUND_DLQ_URL";
+    /// Dead letters of the queue of turns.
+    pub const TURNS_DLQ: &str = "RECADO_TURNS_DLQ_URL";
+    /// Dead letters of the queue of messages to be sent.
+    pub const OUTBOUND_DLQ: &str = "RECADO_OUTBOUND_DLQ_URL";
+    /// Where schedules are made.
+    pub const SCHEDULE_GROUP: &str = "RECADO_SCHEDULE_GROUP";
+    /// As whom a schedule fires.
+    pub const SCHEDULER_ROLE: &str = "RECADO_SCHEDULER_ROLE_ARN";
+}
+
+impl AwsConfig {
+    /// Reads the environment. `required` are the variables that the function cannot do without; the error lists all of
+    /// them that are missing or empty.
+    pub fn from_env(required: &[&'static str]) -> Result<Self, Vec<&'static str>> {
+        Self::read(required, |name| std::env::var(name).ok())
+    }
+
+    fn read(
+        required: &[&'static str],
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, Vec<&'static str>> {
+        let get = |name: &str| variable(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        let missing: Vec<&'static str> = required.iter().copied().filter(|name| get(name).is_none()).collect();
+        if !missing.is_empty() {
+            return Err(missing);
+        }
+        Ok(Self {
+            table: get(variable::TABLE),
+            bucket: get(variable::BUCKET),
+            inbound_queue_url: get(variable::INBOUND_QUEUE),
+            turns_queue_url: get(variable::TURNS_QUEUE),
+            outbound_queue_url: get(variable::OUTBOUND_QUEUE),
+            turns_queue_arn: get(variable::TURNS_QUEUE_ARN),
+            inbound_dlq_url: get(variable::INBOUND_DLQ),
+            turns_dlq_url: get(variable::TURNS_DLQ),
+            outbound_dlq_url: get(variable::OUTBOUND_DLQ),
+            schedule_group: get(variable::SCHEDULE_GROUP),
+            scheduler_role_arn: get(variable::SCHEDULER_ROLE),
+        })
+    }
+
+    /// The URL of a queue.
+    pub(crate) fn queue_url(&self, what: &'static str, queue: QueueName) -> PortResult<&str> {
+        match queue {
+            QueueName::Inbound => set(what, variable::INBOUND_QUEUE, self.inbound_queue_url.as_ref()),
+            QueueName::Turns => set(what, variable::TURNS_QUEUE, self.turns_queue_url.as_ref()),
+            QueueName::Outbound => set(what, variable::OUTBOUND_QUEUE, self.outbound_queue_url.as_ref()),
+        }
+    }
+
+    /// The URL of a queue's dead-letter queue.
+    pub(crate) fn dlq_url(&self, what: &'static str, queue: QueueName) -> PortResult<&str> {
+        match queue {
+            QueueName::Inbound => set(what, variable::INBOUND_DLQ, self.inbound_dlq_url.as_ref()),
+            QueueName::Turns => set(what, variable::TURNS_DLQ, self.turns_dlq_url.as_ref()),
+            QueueName::Outbound => set(what, variable::OUTBOUND_DLQ, self.outbound_dlq_url.as_ref()),
+        }
+    }
+}
+
+/// A setting that an operation needs.
+pub(crate) fn set<'a>(what: &'static str, name: &'static str, value: Option<&'a String>) -> PortResult<&'a str> {
+    value.map(String::as_str).ok_or_else(|| PortError::invalid(what, format!("{name} is not set")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::error::Error;
+
+    #[test]
+    fn everything_that_is_missing_is_named_at_once_and_an_empty_value_is_missing() {
+        let environment = |name: &str| (name == variable::TABLE).then(|| "  ".to_owned());
+        let missing = AwsConfig::read(&[variable::TABLE, variable::BUCKET], environment).unwrap_err();
+        assert_eq!(missing, ["RECADO_TABLE", "RECADO_BUCKET"]);
+        assert_eq!(AwsConfig::read(&[], environment).unwrap(), AwsConfig::default());
+    }
+
+    #[test]
+    fn an_operation_without_its_setting_names_the_variable() {
+        let error = AwsConfig::default().queue_url("sending", QueueName::Turns).unwrap_err();
+        assert!(!error.retryable());
+        assert!(error.source().unwrap().to_string().contains("RECADO_TURNS_QUEUE_URL"));
+    }
+}

@@ -1,0 +1,89 @@
+//! What the SDK reports, as the ports report it.
+
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use recado_pipeline::ports::PortError;
+use std::error::Error;
+use std::fmt;
+
+/// An AWS request that did not succeed: its kind, code and message. Neither the request nor the response is kept, since
+/// both hold what people wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AwsError {
+    /// The service's code (`ThrottlingException`), or what kind of failure it was (`timeout`).
+    pub code: String,
+    /// What the service says of it.
+    pub message: Option<String>,
+}
+
+impl fmt::Display for AwsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.message {
+            Some(message) => write!(f, "{}: {message}", self.code),
+            None => f.write_str(&self.code),
+        }
+    }
+}
+
+impl Error for AwsError {}
+
+/// Codes of requests that will never succeed as they are. Missing permissions and resources are not among them: they
+/// can be put right while a message waits.
+const HOPELESS: [&str; 6] = [
+    "ValidationException",
+    "ItemCollectionSizeLimitExceededException",
+    "InvalidMessageContents",
+    "InvalidParameterValue",
+    "BatchRequestTooLong",
+    "EntityTooLarge",
+];
+
+/// The code of an error, or what kind of failure it was.
+pub(crate) fn code<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> &str {
+    match error {
+        SdkError::ConstructionFailure(_) => "construction",
+        SdkError::TimeoutError(_) => "timeout",
+        SdkError::DispatchFailure(failure) if failure.is_timeout() => "timeout",
+        SdkError::DispatchFailure(_) => "connection",
+        SdkError::ResponseError(_) => "response",
+        SdkError::ServiceError(service) => service.err().code().unwrap_or("service"),
+        _ => "unknown",
+    }
+}
+
+/// The error of operation `what`.
+pub(crate) fn port_error<E: ProvideErrorMetadata, R>(what: &'static str, error: &SdkError<E, R>) -> PortError {
+    let code = code(error);
+    let message = match error {
+        SdkError::ServiceError(service) => service.err().message().map(str::to_owned),
+        _ => None,
+    };
+    let cause = AwsError { code: code.to_owned(), message };
+    let hopeless = HOPELESS.iter().any(|known| code.ends_with(known));
+    if hopeless { PortError::invalid(what, cause) } else { PortError::unavailable(what, cause) }
+}
+
+/// A request that could not be put together.
+pub(crate) fn unbuilt(what: &'static str, error: impl Error + Send + Sync + 'static) -> PortError {
+    PortError::invalid(what, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aws_sdk_dynamodb::error::ErrorMetadata;
+    use aws_sdk_dynamodb::operation::put_item::PutItemError;
+
+    fn error(code: &str) -> PortError {
+        let metadata = ErrorMetadata::builder().code(code).message("said so").build();
+        port_error("test", &SdkError::<_, ()>::service_error(PutItemError::generic(metadata), ()))
+    }
+
+    #[test]
+    fn what_may_pass_is_retryable_and_what_cannot_is_not() {
+        for code in ["ThrottlingException", "AccessDeniedException", "ResourceNotFoundException", "InternalServerError"] {
+            assert!(error(code).retryable(), "{code}");
+        }
+        assert!(!error("ValidationException").retryable());
+        assert!(port_error("test", &SdkError::<PutItemError, ()>::timeout_error("slow")).retryable());
+    }
+}

@@ -1,0 +1,48 @@
+//! How many messages one request takes.
+
+/// The most messages of one request.
+pub(crate) const ENTRIES_MAX: usize = 10;
+/// The most bytes of one request's bodies: below the 1 MiB that SQS takes, since ids count too.
+pub(crate) const BYTES_MAX: usize = 900_000;
+
+/// Splits `entries` into requests, in order. One that is too large alone has a request alone.
+pub(crate) fn batches<T>(entries: Vec<T>, size: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
+    let mut batches: Vec<Vec<T>> = Vec::new();
+    let mut bytes = 0;
+    for entry in entries {
+        let more = size(&entry);
+        match batches.last_mut() {
+            Some(last) if last.len() < ENTRIES_MAX && bytes + more <= BYTES_MAX => {
+                bytes += more;
+                last.push(entry);
+            }
+            _ => {
+                bytes = more;
+                batches.push(vec![entry]);
+            }
+        }
+    }
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(entries: Vec<usize>) -> Vec<Vec<usize>> {
+        batches(entries, |size| *size)
+    }
+
+    #[test]
+    fn ten_small_ones_are_one_request_and_eleven_are_two() {
+        assert_eq!(sizes(vec![1; 10]).len(), 1);
+        assert_eq!(sizes(vec![1; 11]).iter().map(Vec::len).collect::<Vec<_>>(), [10, 1]);
+        assert!(sizes(vec![]).is_empty());
+    }
+
+    #[test]
+    fn large_ones_are_spread_and_keep_their_order() {
+        assert_eq!(sizes(vec![500_000, 400_000, 1, 899_999]), [vec![500_000, 400_000], vec![1, 899_999]]);
+        assert_eq!(sizes(vec![1, 2_000_000, 2]), [vec![1], vec![2_000_000], vec![2]]);
+    }
+}

@@ -1,0 +1,229 @@
+//! Queues on SQS, the schedule on `EventBridge` Scheduler, large bodies on S3.
+
+mod batches;
+mod body;
+mod dead;
+mod schedule;
+
+pub use dead::{DeadMessage, Depth};
+
+use crate::ambient::SystemAmbient;
+use crate::clients::Clients;
+use crate::config::{AwsConfig, set, variable};
+use crate::error::{AwsError, code, port_error, unbuilt};
+use aws_sdk_s3::primitives::ByteStream;
+use aws_sdk_scheduler::types::{ActionAfterCompletion, FlexibleTimeWindow, FlexibleTimeWindowMode, Target};
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use jiff::Timestamp;
+use recado_domain::dead_letter::{DeadLetter, QueueName};
+use recado_domain::ids::hash_of;
+use recado_domain::outbox::{SendKick, TurnKick};
+use recado_pipeline::ports::{Ambient, Enqueue, PortError, PortResult, Queues};
+use serde_json::Value;
+use std::time::Duration;
+
+/// The longest delay of an SQS message.
+const DELAY_MAX_SECONDS: u64 = 900;
+
+/// The queues of one installation.
+#[derive(Debug, Clone)]
+pub struct AwsQueues<A = SystemAmbient> {
+    clients: Clients,
+    config: AwsConfig,
+    ambient: A,
+}
+
+/// An id as SQS takes it: at most 128 letters, digits and punctuation. Any other is hashed.
+fn queue_id(id: &str) -> String {
+    let fine = (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
+    if fine { id.to_owned() } else { hash_of(&["queue", id], 32) }
+}
+
+/// A delay in whole seconds: never shorter than asked for, never longer than SQS allows.
+fn delay_seconds(delay: Duration) -> i32 {
+    let whole = delay.as_secs() + u64::from(delay.subsec_nanos() > 0);
+    i32::try_from(whole.min(DELAY_MAX_SECONDS)).unwrap_or_default()
+}
+
+/// Where a body lies in the bucket.
+fn object(key: &str) -> String {
+    format!("payloads/{key}")
+}
+
+/// An event's queue message.
+#[derive(Debug)]
+struct Entry {
+    body: String,
+    group: String,
+    deduplication: String,
+}
+
+impl<A: Ambient> AwsQueues<A> {
+    /// The queues that `config` names.
+    pub fn new(clients: Clients, config: AwsConfig, ambient: A) -> Self {
+        Self { clients, config, ambient }
+    }
+
+    /// Makes a message that was received from `queue` come back after `seconds` (0 to 43,200).
+    pub async fn change_visibility(&self, queue: QueueName, receipt: &str, seconds: u32) -> PortResult<()> {
+        const WHAT: &str = "changing a queue message's visibility";
+        let seconds = i32::try_from(seconds).unwrap_or(i32::MAX);
+        let request = self.clients.sqs.change_message_visibility().queue_url(self.config.queue_url(WHAT, queue)?);
+        let sent = request.receipt_handle(receipt).visibility_timeout(seconds).send().await;
+        sent.map(|_| ()).map_err(|error| port_error(WHAT, &error))
+    }
+
+    async fn send_one(&self, what: &'static str, url: &str, entry: Entry) -> PortResult<()> {
+        let request = self.clients.sqs.send_message().queue_url(url).message_body(entry.body);
+        let request = request.message_group_id(entry.group).message_deduplication_id(entry.deduplication);
+        request.send().await.map(|_| ()).map_err(|error| port_error(what, &error))
+    }
+
+    async fn send_batch(&self, what: &'static str, url: &str, entries: Vec<Entry>) -> PortResult<()> {
+        let mut request = self.clients.sqs.send_message_batch().queue_url(url);
+        for (place, entry) in entries.into_iter().enumerate() {
+            let message = SendMessageBatchRequestEntry::builder()
+                .id(place.to_string())
+                .message_body(entry.body)
+                .message_group_id(entry.group)
+                .message_deduplication_id(entry.deduplication);
+            request = request.entries(message.build().map_err(|error| unbuilt(what, error))?);
+        }
+        let output = request.send().await.map_err(|error| port_error(what, &error))?;
+        match output.failed.first() {
+            // Those before it in the batch may be enqueued: the caller repeats all, and the ids drop what is there.
+            Some(failed) => {
+                let cause = AwsError { code: failed.code.clone(), message: failed.message.clone() };
+                Err(PortError::unavailable(what, cause))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl<A: Ambient> Queues for AwsQueues<A> {
+    async fn send_inbound(&self, events: &[Enqueue]) -> PortResult<()> {
+        const WHAT: &str = "enqueueing events";
+        let url = self.config.queue_url(WHAT, QueueName::Inbound)?;
+        let entry = |event: &Enqueue| {
+            Ok(Entry {
+                body: body::body(WHAT, &event.job)?,
+                group: queue_id(&event.job.group),
+                deduplication: queue_id(&event.deduplication),
+            })
+        };
+        let entries: Vec<Entry> = events.iter().map(entry).collect::<PortResult<_>>()?;
+        // One after the other: a group's events stay in order.
+        for mut batch in batches::batches(entries, |entry| entry.body.len()) {
+            match batch.pop() {
+                Some(only) if batch.is_empty() => self.send_one(WHAT, url, only).await?,
+                Some(last) => {
+                    batch.push(last);
+                    self.send_batch(WHAT, url, batch).await?;
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    async fn send_turn(&self, kick: &TurnKick, delay: Duration) -> PortResult<()> {
+        const WHAT: &str = "setting a turn's timer";
+        let request = self
+            .clients
+            .sqs
+            .send_message()
+            .queue_url(self.config.queue_url(WHAT, QueueName::Turns)?)
+            .message_body(body::body(WHAT, kick)?)
+            .delay_seconds(delay_seconds(delay))
+            // On a standard queue the group orders nothing: it keeps one busy conversation from delaying the others.
+            .message_group_id(kick.conversation.thread().as_str());
+        request.send().await.map(|_| ()).map_err(|error| port_error(WHAT, &error))
+    }
+
+    async fn schedule_turn(&self, kick: &TurnKick, at: Timestamp) -> PortResult<()> {
+        const WHAT: &str = "scheduling a turn";
+        let minute = schedule::minute(at, self.ambient.now());
+        let target = Target::builder()
+            .arn(set(WHAT, variable::TURNS_QUEUE_ARN, self.config.turns_queue_arn.as_ref())?)
+            .role_arn(set(WHAT, variable::SCHEDULER_ROLE, self.config.scheduler_role_arn.as_ref())?)
+            .input(body::body(WHAT, kick)?)
+            .build()
+            .map_err(|error| unbuilt(WHAT, error))?;
+        let window = FlexibleTimeWindow::builder().mode(FlexibleTimeWindowMode::Off);
+        let request = self
+            .clients
+            .scheduler
+            .create_schedule()
+            .name(schedule::name(&kick.conversation, minute))
+            .group_name(set(WHAT, variable::SCHEDULE_GROUP, self.config.schedule_group.as_ref())?)
+            .schedule_expression(schedule::expression(minute))
+            .schedule_expression_timezone("UTC")
+            .flexible_time_window(window.build().map_err(|error| unbuilt(WHAT, error))?)
+            .action_after_completion(ActionAfterCompletion::Delete)
+            .target(target);
+        match request.send().await {
+            Ok(_) => Ok(()),
+            // It exists: left alone.
+            Err(error) if code(&error) == "ConflictException" => Ok(()),
+            Err(error) => Err(port_error(WHAT, &error)),
+        }
+    }
+
+    async fn send_kick(&self, kick: &SendKick, deduplication: &str) -> PortResult<()> {
+        const WHAT: &str = "kicking the sender";
+        let entry = Entry {
+            body: body::body(WHAT, kick)?,
+            group: kick.conversation.to_string(),
+            deduplication: queue_id(deduplication),
+        };
+        self.send_one(WHAT, self.config.queue_url(WHAT, QueueName::Outbound)?, entry).await
+    }
+
+    async fn send_dead(&self, letter: &DeadLetter) -> PortResult<()> {
+        self.put_dead("copying a dead letter", letter).await
+    }
+
+    async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
+        const WHAT: &str = "keeping a large body";
+        let bucket = set(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
+        let json = serde_json::to_vec(payload).map_err(|error| PortError::invalid(WHAT, error))?;
+        let request = self.clients.s3.put_object().bucket(bucket).key(object(key)).content_type("application/json");
+        let sent = request.body(ByteStream::from(json)).send().await;
+        sent.map(|_| ()).map_err(|error| port_error(WHAT, &error))
+    }
+
+    async fn payload(&self, key: &str) -> PortResult<Option<Value>> {
+        const WHAT: &str = "reading a large body";
+        let bucket = set(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
+        let output = match self.clients.s3.get_object().bucket(bucket).key(object(key)).send().await {
+            Ok(output) => output,
+            Err(error) if error.as_service_error().is_some_and(|error| error.is_no_such_key()) => return Ok(None),
+            Err(error) => return Err(port_error(WHAT, &error)),
+        };
+        let bytes = output.body.collect().await.map_err(|error| PortError::unavailable(WHAT, error))?;
+        serde_json::from_slice(&bytes.into_bytes()).map(Some).map_err(|error| PortError::invalid(WHAT, error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delay_is_never_shorter_than_asked_for_nor_longer_than_a_queue_allows() {
+        assert_eq!(delay_seconds(Duration::ZERO), 0);
+        assert_eq!(delay_seconds(Duration::from_millis(4_001)), 5);
+        assert_eq!(delay_seconds(Duration::from_secs(900)), 900);
+        assert_eq!(delay_seconds(Duration::MAX), 900);
+    }
+
+    #[test]
+    fn an_id_that_a_queue_would_refuse_is_hashed() {
+        assert_eq!(queue_id("c_00-1"), "c_00-1");
+        for odd in ["", "a b", "olá", &"x".repeat(129)] {
+            assert_eq!(queue_id(odd).len(), 64, "{odd}");
+        }
+        assert_ne!(queue_id("a b"), queue_id("a  b"));
+    }
+}

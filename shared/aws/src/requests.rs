@@ -1,0 +1,28 @@
+//! One log line per SDK operation, for counting what a message costs.
+
+use aws_sdk_dynamodb::config::interceptors::BeforeSerializationInterceptorContextRef;
+use aws_sdk_dynamodb::config::{ConfigBag, Intercept};
+use aws_sdk_dynamodb::error::BoxError;
+use aws_smithy_runtime_api::client::orchestrator::Metadata;
+
+/// Writes `service` and `operation` of every operation, however often the SDK tries it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RequestLog;
+
+impl Intercept for RequestLog {
+    fn name(&self) -> &'static str {
+        "RequestLog"
+    }
+
+    fn read_before_execution(
+        &self,
+        _context: &BeforeSerializationInterceptorContextRef<'_>,
+        config: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        if let Some(operation) = config.load::<Metadata>() {
+            let (service, operation) = (operation.service(), operation.name());
+            tracing::info!(target: "recado::aws", service, operation, "request");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,150 @@
+//! Expressions of `DynamoDB`. Every attribute is written with a `#`, so that no reserved word bites (`state`, `list`,
+//! `status` …) and the names that a request must declare follow from its text.
+
+use super::item::{number, text};
+use aws_sdk_dynamodb::types::AttributeValue;
+use std::collections::HashMap;
+
+/// An expression and its values.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Expression {
+    /// Its text.
+    pub(crate) text: String,
+    /// Its values, by placeholder.
+    pub(crate) values: HashMap<String, AttributeValue>,
+}
+
+impl Expression {
+    /// An expression without values so far.
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), values: HashMap::new() }
+    }
+
+    /// With the value of `placeholder` (`:now`).
+    pub(crate) fn with(mut self, placeholder: &str, value: AttributeValue) -> Self {
+        self.values.insert(placeholder.to_owned(), value);
+        self
+    }
+
+    /// With a string as the value of `placeholder`.
+    pub(crate) fn text(self, placeholder: &str, value: impl Into<String>) -> Self {
+        self.with(placeholder, text(value))
+    }
+
+    /// With a number as the value of `placeholder`.
+    pub(crate) fn number(self, placeholder: &str, value: impl ToString + Copy) -> Self {
+        self.with(placeholder, number(value))
+    }
+
+    /// The record does not exist.
+    pub(crate) fn absent() -> Self {
+        Self::new("attribute_not_exists(#pk)")
+    }
+
+    /// The record that will have revision `rev` by `attribute` is still the one before it. The first revision must not
+    /// exist yet.
+    pub(crate) fn follows(attribute: &str, rev: u64) -> Self {
+        match rev.checked_sub(1) {
+            Some(before) if before > 0 => Self::new(format!("#{attribute} = :before")).number(":before", before),
+            _ => Self::absent(),
+        }
+    }
+
+    /// The names that `texts` use.
+    pub(crate) fn names(texts: &[&str]) -> HashMap<String, String> {
+        let mut names = HashMap::new();
+        for text in texts {
+            // What comes before the first `#` is no name; each later piece begins with one.
+            for piece in text.split('#').skip(1) {
+                let end = piece.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(piece.len());
+                names.insert(format!("#{}", &piece[..end]), piece[..end].to_owned());
+            }
+        }
+        names
+    }
+}
+
+/// What an update sets and removes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Change {
+    set: Vec<String>,
+    remove: Vec<String>,
+    add: Vec<String>,
+    values: HashMap<String, AttributeValue>,
+}
+
+impl Change {
+    /// Sets an attribute.
+    pub(crate) fn set(self, attribute: &str, value: AttributeValue) -> Self {
+        let term = format!(":{attribute}");
+        self.set_to(attribute, &term).with(&term, value)
+    }
+
+    /// Sets an attribute to a term of the expression language.
+    pub(crate) fn set_to(mut self, attribute: &str, term: &str) -> Self {
+        self.set.push(format!("#{attribute} = {term}"));
+        self
+    }
+
+    /// Sets an attribute, or removes it if there is no value.
+    pub(crate) fn set_or_remove(self, attribute: &str, value: Option<AttributeValue>) -> Self {
+        match value {
+            Some(value) => self.set(attribute, value),
+            None => self.remove(&[attribute]),
+        }
+    }
+
+    /// Removes attributes.
+    pub(crate) fn remove(mut self, attributes: &[&str]) -> Self {
+        self.remove.extend(attributes.iter().map(|attribute| format!("#{attribute}")));
+        self
+    }
+
+    /// Adds 1 to an attribute.
+    pub(crate) fn count(mut self, attribute: &str) -> Self {
+        self.add.push(format!("#{attribute} :one"));
+        self.with(":one", number(1))
+    }
+
+    /// With the value of a placeholder.
+    pub(crate) fn with(mut self, placeholder: &str, value: AttributeValue) -> Self {
+        self.values.insert(placeholder.to_owned(), value);
+        self
+    }
+
+    /// The update expression.
+    pub(crate) fn expression(&self) -> Expression {
+        let clause = |word: &str, terms: &[String]| {
+            if terms.is_empty() { String::new() } else { format!("{word} {} ", terms.join(", ")) }
+        };
+        let text = [clause("SET", &self.set), clause("REMOVE", &self.remove), clause("ADD", &self.add)].concat();
+        Expression { text: text.trim_end().to_owned(), values: self.values.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_an_expression_follow_from_its_text() {
+        let names = Expression::names(&["attribute_not_exists(#pk) OR #open_due<:now", "#pk = :a"]);
+        let expected = ["pk", "open_due"].map(|name| (format!("#{name}"), name.to_owned()));
+        assert_eq!(names, HashMap::from(expected));
+    }
+
+    #[test]
+    fn the_first_revision_must_be_new_and_a_later_one_follows_its_predecessor() {
+        assert_eq!(Expression::follows("rev", 1).text, "attribute_not_exists(#pk)");
+        let later = Expression::follows("rev", 7);
+        assert_eq!((later.text.as_str(), &later.values[":before"]), ("#rev = :before", &number(6)));
+    }
+
+    #[test]
+    fn a_change_names_what_it_sets_removes_and_counts() {
+        let change = Change::default().set("a", number(1)).count("n").set_or_remove("b", None);
+        let expression = change.expression();
+        assert_eq!(expression.text, "SET #a = :a REMOVE #b ADD #n :one");
+        assert_eq!(expression.values.len(), 2);
+    }
+}

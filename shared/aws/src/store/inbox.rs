@@ -1,0 +1,178 @@
+use super::DynamoStore;
+use super::conversations::follows;
+use super::expression::{Change, Expression};
+use super::item::{self, Item, number, text};
+use super::keys::Key;
+use super::records;
+use super::transaction::Action;
+use aws_sdk_dynamodb::types::ReturnValue;
+use jiff::Timestamp;
+use recado_domain::event::{EventRecord, EventState, InboundJob, StoredAs};
+use recado_domain::ids::EventId;
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::{Ambient, InboundStored, InboundWrite, Inbox, PortError, PortResult, Recorded};
+
+/// The condition that an event is in this state.
+fn is(state: &str) -> Expression {
+    Expression::new("#state = :is").text(":is", state)
+}
+
+const PENDING: &str = "pending";
+
+/// What a refused recording found. Whatever cannot be read counts as owed: enqueueing it again is harmless.
+fn recorded(found: Option<&Item>) -> Recorded {
+    match found.and_then(|item| item::string(item, "state")) {
+        Some(PENDING) | None => Recorded::Pending,
+        Some(_) => Recorded::Settled,
+    }
+}
+
+/// Where a refused write's event has its message, if it has one.
+fn stored(what: &'static str, found: Option<&Item>) -> PortResult<Option<StoredAs>> {
+    let record = found.map(|item| records::read_event(what, item)).transpose()?;
+    Ok(record.and_then(|record| record.stored))
+}
+
+impl<A: Ambient> DynamoStore<A> {
+    /// Reads an event, lets `change` say what becomes of it, and writes that on condition that it is still in `state`
+    /// and has been enqueued as often as was read. `None` if it is not in that state.
+    async fn change_event(
+        &self,
+        what: &'static str,
+        id: &EventId,
+        state: EventState,
+        change: impl Fn(&mut EventRecord) -> Change + Send + Sync,
+    ) -> PortResult<Option<EventRecord>> {
+        for round in 0..super::table::ROUNDS {
+            let Some(found) = self.table.get(what, Key::event(id)).await? else { return Ok(None) };
+            let mut record = records::read_event(what, &found)?;
+            if record.state != state {
+                return Ok(None);
+            }
+            let seen = Expression::new("#state = :was AND #again = :seen")
+                .with(":was", item::part(what, &record.state)?)
+                .number(":seen", record.again);
+            let change = change(&mut record);
+            let change = match record.due() {
+                Some(due) => change
+                    .set("open_shard", text(Key::event(id).shard()))
+                    .set("open_due", number(due.as_millisecond())),
+                None => change.remove(&["open_shard", "open_due"]),
+            };
+            match self.table.update(what, Key::event(id), &change, Some(seen), ReturnValue::None).await? {
+                Ok(_) => return Ok(Some(record)),
+                Err(_) => self.table.pause(round).await,
+            }
+        }
+        Err(PortError::unavailable(what, "others keep changing the event"))
+    }
+}
+
+impl<A: Ambient> Inbox for DynamoStore<A> {
+    async fn record_event(&self, job: &InboundJob) -> PortResult<Recorded> {
+        const WHAT: &str = "recording an event";
+        let item = records::event(WHAT, &EventRecord::pending(job.clone()))?;
+        // Expiry removes records hours late; one that has expired counts as gone.
+        let new = Expression::new("attribute_not_exists(#pk) OR (#state <> :pending AND #ttl < :seconds)")
+            .text(":pending", PENDING)
+            .number(":seconds", job.received_at.as_second());
+        Ok(match self.table.put(WHAT, item, Some(new)).await? {
+            Ok(()) => Recorded::New,
+            Err(refused) => recorded(refused.0.as_ref()),
+        })
+    }
+
+    async fn event(&self, id: &EventId) -> PortResult<Option<EventRecord>> {
+        const WHAT: &str = "reading an event";
+        let found = self.table.get(WHAT, Key::event(id)).await?;
+        found.as_ref().map(|item| records::read_event(WHAT, item)).transpose()
+    }
+
+    async fn store_inbound(&self, write: InboundWrite<'_>) -> PortResult<InboundStored> {
+        const WHAT: &str = "storing an inbound message";
+        let place = StoredAs { conversation: write.conversation.id.clone(), ordinal: write.message.ordinal };
+        let owed = Expression::new("#state = :is AND attribute_not_exists(#stored)").text(":is", PENDING);
+        let note = Change::default().set("stored", item::part(WHAT, &place)?);
+        let actions = vec![
+            Action::Update(Key::event(write.event), note, Some(owed)),
+            Action::Put(
+                records::conversation(WHAT, write.conversation)?,
+                Some(follows(write.conversation)),
+            ),
+            Action::Put(records::message(WHAT, write.message)?, None),
+        ];
+        let Err(refusals) = self.table.transact(WHAT, actions).await? else { return Ok(InboundStored::Yes) };
+        let found = refusals.of(0).and_then(|refused| refused.0.as_ref());
+        Ok(stored(WHAT, found)?.map_or(InboundStored::Conflict, InboundStored::Already))
+    }
+
+    async fn settle_event(
+        &self,
+        id: &EventId,
+        reason: Option<Reason>,
+        at: Timestamp,
+        expires: Timestamp,
+    ) -> PortResult<()> {
+        const WHAT: &str = "settling an event";
+        let change = Change::default()
+            .set("settled_at", number(at.as_millisecond()))
+            .remove(&["open_shard", "open_due"]);
+        let change = match reason {
+            None => change
+                .set("state", item::part(WHAT, &EventState::Applied)?)
+                .set("ttl", number(expires.as_second()))
+                .remove(&["payload"]),
+            Some(reason) => change
+                .set("state", item::part(WHAT, &EventState::Dead)?)
+                .set("reason", item::part(WHAT, &reason)?),
+        };
+        // Refused: it is settled already, which is as good.
+        let _settled = self.table.update(WHAT, Key::event(id), &change, Some(is(PENDING)), ReturnValue::None).await?;
+        Ok(())
+    }
+
+    async fn count_attempt(&self, id: &EventId) -> PortResult<u32> {
+        const WHAT: &str = "counting an attempt";
+        let change = Change::default().count("attempts");
+        let counted = self.table.update(WHAT, Key::event(id), &change, Some(is(PENDING)), ReturnValue::UpdatedNew);
+        let attempts = counted.await?.ok().and_then(|item| item::whole(&item, "attempts"));
+        Ok(attempts.and_then(|attempts| u32::try_from(attempts).ok()).unwrap_or_default())
+    }
+
+    async fn revive_event(&self, id: &EventId) -> PortResult<bool> {
+        let revive = |record: &mut EventRecord| {
+            record.state = EventState::Pending;
+            record.attempts = 0;
+            Change::default()
+                .set("state", text(PENDING))
+                .set("attempts", number(0))
+                .remove(&["reason", "settled_at", "ttl"])
+        };
+        let revived = self.change_event("reviving an event", id, EventState::Dead, revive).await?;
+        Ok(revived.is_some())
+    }
+
+    async fn note_again(&self, id: &EventId, at: Timestamp) -> PortResult<u32> {
+        let note = |record: &mut EventRecord| {
+            record.again = record.again.saturating_add(1);
+            record.again_at = Some(at);
+            Change::default().set("again", number(record.again)).set("again_at", number(at.as_millisecond()))
+        };
+        let noted = self.change_event("noting an event enqueued again", id, EventState::Pending, note).await?;
+        Ok(noted.map_or(0, |record| record.again))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_recording_tells_what_is_owed_from_what_is_settled() {
+        let found = |state: &str| Item::from([("state".to_owned(), text(state))]);
+        assert_eq!(recorded(Some(&found("pending"))), Recorded::Pending);
+        assert_eq!(recorded(Some(&found("applied"))), Recorded::Settled);
+        assert_eq!(recorded(Some(&found("dead"))), Recorded::Settled);
+        assert_eq!(recorded(None), Recorded::Pending);
+    }
+}

@@ -1,0 +1,196 @@
+//! Records as `DynamoDB` items: the JSON that serde makes of a domain struct, attribute by attribute.
+//!
+//! Values of a provider (a webhook's body, a message that Recado does not know) are arbitrary JSON: deeper than the 32
+//! levels an item may have, with empty keys, with numbers of any size. They are kept as one string each.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use recado_pipeline::ports::{PortError, PortResult};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Number, Value};
+use std::collections::HashMap;
+
+/// A `DynamoDB` item.
+pub(crate) type Item = HashMap<String, AttributeValue>;
+
+/// Fields of domain structs that hold arbitrary JSON, and are kept as one string wherever they stand.
+const OPAQUE: [&str; 2] = ["payload", "raw"];
+
+/// Attributes that stand beside a record's own: keys, indexes, expiry, and what conditions need at the top level.
+const BESIDE: [&str; 11] = [
+    "pk",
+    "sk",
+    "ttl",
+    "expires",
+    "open_shard",
+    "open_due",
+    "list_key",
+    "list_at",
+    "out_rev",
+    "out_nonce",
+    "rank",
+];
+
+/// A string attribute.
+pub(crate) fn text(text: impl Into<String>) -> AttributeValue {
+    AttributeValue::S(text.into())
+}
+
+/// A number attribute.
+pub(crate) fn number(number: impl ToString + Copy) -> AttributeValue {
+    AttributeValue::N(number.to_string())
+}
+
+/// A record as an item, without keys.
+pub(crate) fn write<T: Serialize>(what: &'static str, record: &T) -> PortResult<Item> {
+    match serde_json::to_value(record) {
+        Ok(Value::Object(fields)) => Ok(attributes(fields)),
+        Ok(_) => Err(PortError::invalid(what, "the record is not an object")),
+        Err(error) => Err(PortError::invalid(what, error)),
+    }
+}
+
+/// A part of a record as an attribute.
+pub(crate) fn part<T: Serialize>(what: &'static str, part: &T) -> PortResult<AttributeValue> {
+    let value = serde_json::to_value(part).map_err(|error| PortError::invalid(what, error))?;
+    Ok(attribute(value).unwrap_or(AttributeValue::Null(true)))
+}
+
+/// The record that an item holds. Keys and index attributes are left out: some records refuse unknown fields.
+pub(crate) fn read<T: DeserializeOwned>(what: &'static str, item: &Item) -> PortResult<T> {
+    let mut fields = Map::new();
+    for (name, attribute) in item.iter().filter(|(name, _)| !BESIDE.contains(&name.as_str())) {
+        fields.insert(name.clone(), field(what, name, attribute)?);
+    }
+    serde_json::from_value(Value::Object(fields)).map_err(|error| PortError::invalid(what, error))
+}
+
+/// A string attribute's text.
+pub(crate) fn string<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
+    item.get(name).and_then(|attribute| attribute.as_s().ok()).map(String::as_str)
+}
+
+/// A number attribute, where it is a whole number.
+pub(crate) fn whole(item: &Item, name: &str) -> Option<i64> {
+    item.get(name).and_then(|attribute| attribute.as_n().ok()).and_then(|digits| digits.parse().ok())
+}
+
+fn attributes(fields: Map<String, Value>) -> Item {
+    let one = |(name, value): (String, Value)| {
+        let attribute = if OPAQUE.contains(&name.as_str()) {
+            Some(AttributeValue::S(value.to_string()))
+        } else {
+            attribute(value)
+        };
+        attribute.map(|attribute| (name, attribute))
+    };
+    fields.into_iter().filter_map(one).collect()
+}
+
+/// `None` for null: an absent attribute says the same in fewer bytes.
+fn attribute(value: Value) -> Option<AttributeValue> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Bool(flag) => AttributeValue::Bool(flag),
+        Value::Number(digits) => AttributeValue::N(digits.to_string()),
+        Value::String(text) => AttributeValue::S(text),
+        // A list's places count, so a null in it stays.
+        Value::Array(list) => AttributeValue::L(
+            list.into_iter().map(|value| attribute(value).unwrap_or(AttributeValue::Null(true))).collect(),
+        ),
+        Value::Object(fields) => AttributeValue::M(attributes(fields)),
+    })
+}
+
+fn field(what: &'static str, name: &str, attribute: &AttributeValue) -> PortResult<Value> {
+    match attribute {
+        AttributeValue::S(json) if OPAQUE.contains(&name) => {
+            serde_json::from_str(json).map_err(|error| PortError::invalid(what, error))
+        }
+        attribute => value(what, attribute),
+    }
+}
+
+fn value(what: &'static str, attribute: &AttributeValue) -> PortResult<Value> {
+    Ok(match attribute {
+        AttributeValue::S(text) => Value::String(text.clone()),
+        AttributeValue::N(digits) => Value::Number(digits_of(what, digits)?),
+        AttributeValue::Bool(flag) => Value::Bool(*flag),
+        AttributeValue::Null(_) => Value::Null,
+        AttributeValue::L(list) => {
+            Value::Array(list.iter().map(|attribute| value(what, attribute)).collect::<PortResult<_>>()?)
+        }
+        AttributeValue::M(fields) => {
+            let one = |(name, attribute): (&String, &AttributeValue)| {
+                Ok((name.clone(), field(what, name, attribute)?))
+            };
+            Value::Object(fields.iter().map(one).collect::<PortResult<_>>()?)
+        }
+        _ => return Err(PortError::invalid(what, "an attribute of a type that Recado does not write")),
+    })
+}
+
+/// `DynamoDB` keeps numbers as decimals and gives `1` back for `1.0`.
+fn digits_of(what: &'static str, digits: &str) -> PortResult<Number> {
+    let signed = digits.parse::<i64>().ok().map(Number::from);
+    let unsigned = || digits.parse::<u64>().ok().map(Number::from);
+    let fraction = || digits.parse::<f64>().ok().and_then(Number::from_f64);
+    signed
+        .or_else(unsigned)
+        .or_else(fraction)
+        .ok_or_else(|| PortError::invalid(what, "a number that cannot be read"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn round(value: &Value) -> Value {
+        read("test", &write("test", value).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_record_survives_being_written_and_read() {
+        let record = json!({
+            "name": "Ana", "empty": "", "count": 18_446_744_073_709_551_615_u64, "below": -3, "part": 0.5,
+            "flag": false, "list": ["a", null, 1], "map": {"deep": {"er": []}},
+        });
+        assert_eq!(round(&record), record);
+    }
+
+    #[test]
+    fn nulls_are_dropped_and_a_number_without_a_fraction_is_still_a_number() {
+        let item = write("test", &json!({"gone": null, "rate": 1.0})).unwrap();
+        assert!(!item.contains_key("gone"));
+        let back: HashMap<String, f64> =
+            read("test", &HashMap::from([("rate".to_owned(), number("1"))])).unwrap();
+        assert!((back["rate"] - 1.0).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn a_providers_json_is_one_string_however_deep_and_odd_it_is() {
+        let mut deep = json!({"": "empty key", "big": 1e300, "null": null});
+        for _ in 0..60 {
+            deep = json!({ "in": deep });
+        }
+        let record = json!({"payload": {"inline": deep}, "content": {"type": "unsupported", "raw": deep}});
+        let item = write("test", &record).unwrap();
+        assert!(item["payload"].is_s());
+        assert!(item["content"].as_m().unwrap()["raw"].is_s());
+        assert_eq!(round(&record), record);
+    }
+
+    #[test]
+    fn keys_and_index_attributes_are_not_part_of_the_record() {
+        let mut item = write("test", &json!({"id": "a"})).unwrap();
+        item.extend(BESIDE.map(|name| (name.to_owned(), number(1))));
+        assert_eq!(read::<Value>("test", &item).unwrap(), json!({"id": "a"}));
+    }
+
+    #[test]
+    fn an_attribute_of_a_foreign_type_is_an_error_and_no_panic() {
+        let item = HashMap::from([("set".to_owned(), AttributeValue::Ss(vec!["a".to_owned()]))]);
+        assert!(read::<Value>("test", &item).is_err());
+    }
+}

@@ -1,0 +1,278 @@
+//! Where each record lies in the table.
+//!
+//! | record | `pk` | `sk` |
+//! | --- | --- | --- |
+//! | event | `E#{event}` | `E` |
+//! | conversation | `C#{thread}` | `{number}#Z` |
+//! | message | `C#{thread}` | `{number}#M#{ordinal}` |
+//! | open message | `O#{conversation}` | `{ordinal}` |
+//! | client's key | `K#{scope}` | `{key}` |
+//! | delivery | `D#{key}` | `D` |
+//! | instance's state | `I#{instance}` | `STATE` |
+//! | parked conversation | `I#{instance}` | `PARK#{conversation}` |
+//! | send in flight | `I#{instance}` | `FLY#{message}#{nonce}` |
+//! | dead letter | `X#{id}` | `X` |
+//! | tenant, agent, instance | `G#T`, `G#A`, `G#I` | `{id}` |
+//! | instance by the provider's name | `G#X#{provider}` | `{external}` |
+//!
+//! Numbers are padded with zeros, so that they sort. `Z` comes after `M`: read backwards, a thread begins with its
+//! newest conversation's record, followed by that conversation's messages from the newest on.
+//!
+//! Index `open` (`open_shard`, `open_due`) holds what is due some time; index `lists` (`list_key`, `list_at`) holds
+//! conversations under `CONV#{shard}` and dead letters under `DEAD`. Both are sharded, since one key of an index takes
+//! 1,000 writes a second, and an index that cannot keep up holds up the table.
+
+use super::item::{Item, number, text};
+use recado_domain::Timestamp;
+use recado_domain::config::Instance;
+use recado_domain::delivery::DeliveryKey;
+use recado_domain::event::Provider;
+use recado_domain::ids::{
+    ConversationId, EventId, ExternalId, IdempotencyKey, InstanceId, Ordinal, ThreadId, hash_of,
+};
+use recado_domain::instance::InFlight;
+
+/// A record's place.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    /// Partition.
+    pub(crate) pk: String,
+    /// Place in it.
+    pub(crate) sk: String,
+}
+
+/// How many shards each index has.
+pub(crate) const SHARDS: u32 = 8;
+
+/// `list_key` of dead letters.
+pub(crate) const DEAD: &str = "DEAD";
+
+impl Key {
+    fn new(pk: String, sk: impl Into<String>) -> Self {
+        Self { pk, sk: sk.into() }
+    }
+
+    /// An event's.
+    pub(crate) fn event(id: &EventId) -> Self {
+        Self::new(format!("E#{id}"), "E")
+    }
+
+    /// A conversation's record.
+    pub(crate) fn conversation(id: &ConversationId) -> Self {
+        Self::new(thread(id.thread()), format!("{}Z", within(id)))
+    }
+
+    /// A message's record.
+    pub(crate) fn message(id: &ConversationId, ordinal: Ordinal) -> Self {
+        Self::new(thread(id.thread()), message_sk(id, ordinal))
+    }
+
+    /// An open message's copy.
+    pub(crate) fn open(id: &ConversationId, ordinal: Ordinal) -> Self {
+        Self::new(open(id), padded(ordinal))
+    }
+
+    /// A client's key.
+    pub(crate) fn client(scope: &str, key: &IdempotencyKey) -> Self {
+        Self::new(format!("K#{scope}"), key.as_str())
+    }
+
+    /// A delivery's.
+    pub(crate) fn delivery(key: &DeliveryKey) -> Self {
+        Self::new(format!("D#{}", key.as_str()), "D")
+    }
+
+    /// An instance's state.
+    pub(crate) fn state(id: &InstanceId) -> Self {
+        Self::new(instance(id), STATE)
+    }
+
+    /// A parked conversation.
+    pub(crate) fn parked(id: &InstanceId, conversation: &ConversationId) -> Self {
+        Self::new(instance(id), format!("{PARK}{conversation}"))
+    }
+
+    /// A send in flight.
+    pub(crate) fn flight(id: &InstanceId, flight: &InFlight) -> Self {
+        Self::new(instance(id), format!("{FLY}{}#{}", flight.message, flight.nonce))
+    }
+
+    /// A dead letter.
+    pub(crate) fn dead_letter(id: &str) -> Self {
+        Self::new(format!("X#{id}"), "X")
+    }
+
+    /// A tenant, agent or instance.
+    pub(crate) fn configured(kind: Kind, id: &str) -> Self {
+        Self::new(kind.partition().to_owned(), id)
+    }
+
+    /// An instance by the provider's name for it.
+    pub(crate) fn external(provider: Provider, external: &ExternalId) -> Self {
+        Self::new(format!("G#X#{provider}"), external.as_str())
+    }
+
+    /// The lookup record of an instance, by the name that it goes under.
+    pub(crate) fn lookup(instance: &Instance) -> Option<Self> {
+        instance.external().map(|external| Self::external(instance.provider, &external))
+    }
+
+    /// Puts the key into an item.
+    pub(crate) fn into_item(self, mut item: Item) -> Item {
+        item.insert("pk".to_owned(), text(self.pk));
+        item.insert("sk".to_owned(), text(self.sk));
+        item
+    }
+
+    /// The key alone.
+    pub(crate) fn item(self) -> Item {
+        self.into_item(Item::new())
+    }
+
+    /// `open_shard` of the record.
+    pub(crate) fn shard(&self) -> String {
+        open_shard(shard_of(&[&self.pk, &self.sk]))
+    }
+}
+
+/// What a configuration consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Tenants.
+    Tenant,
+    /// Agents.
+    Agent,
+    /// Instances.
+    Instance,
+}
+
+impl Kind {
+    /// Their partition.
+    pub(crate) fn partition(self) -> &'static str {
+        match self {
+            Self::Tenant => "G#T",
+            Self::Agent => "G#A",
+            Self::Instance => "G#I",
+        }
+    }
+}
+
+/// `sk` of an instance's state.
+pub(crate) const STATE: &str = "STATE";
+/// What `sk`s of parked conversations begin with.
+pub(crate) const PARK: &str = "PARK#";
+/// What `sk`s of sends in flight begin with.
+pub(crate) const FLY: &str = "FLY#";
+
+/// `pk` of a thread.
+pub(crate) fn thread(id: &ThreadId) -> String {
+    format!("C#{}", id.as_str())
+}
+
+/// `pk` of a conversation's open messages.
+pub(crate) fn open(id: &ConversationId) -> String {
+    format!("O#{id}")
+}
+
+/// `pk` of what belongs to an instance.
+pub(crate) fn instance(id: &InstanceId) -> String {
+    format!("I#{id}")
+}
+
+/// What `sk`s of a conversation and its messages begin with.
+pub(crate) fn within(id: &ConversationId) -> String {
+    format!("{:010}#", id.number())
+}
+
+/// `sk` of a message's record.
+pub(crate) fn message_sk(id: &ConversationId, ordinal: Ordinal) -> String {
+    format!("{}M#{}", within(id), padded(ordinal))
+}
+
+fn padded(ordinal: Ordinal) -> String {
+    format!("{:012}", ordinal.0)
+}
+
+/// `open_shard` number `shard`.
+pub(crate) fn open_shard(shard: u32) -> String {
+    format!("S{shard}")
+}
+
+/// `list_key` of a conversation on this instance.
+pub(crate) fn conversations_of(id: &InstanceId) -> String {
+    conversations(shard_of(&[id.as_str()]))
+}
+
+/// `list_key` of conversations in shard `shard`.
+pub(crate) fn conversations(shard: u32) -> String {
+    format!("CONV#{shard}")
+}
+
+fn shard_of(parts: &[&str]) -> u32 {
+    u32::from_str_radix(&hash_of(parts, 4), 16).unwrap_or_default() % SHARDS
+}
+
+/// Enters into `item` when its record is due, or leaves it out of the index.
+pub(crate) fn index_open(item: &mut Item, key: &Key, due: Option<Timestamp>) {
+    if let Some(due) = due {
+        item.insert("open_shard".to_owned(), text(key.shard()));
+        item.insert("open_due".to_owned(), number(due.as_millisecond()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn conversation(number: u32) -> ConversationId {
+        let instance = InstanceId::parse("front-desk").unwrap();
+        ConversationId::new(ThreadId::of(&instance, "551190000000@s.whatsapp.net"), number)
+    }
+
+    #[test]
+    fn read_backwards_a_thread_begins_with_its_newest_conversation_and_then_its_newest_message() {
+        let (old, new) = (conversation(9), conversation(10));
+        let mut keys = [
+            Key::message(&new, Ordinal(2)),
+            Key::conversation(&old),
+            Key::message(&new, Ordinal(10)),
+            Key::conversation(&new),
+            Key::message(&old, Ordinal(700)),
+        ];
+        assert!(keys.iter().all(|key| key.pk == thread(old.thread())));
+        keys.sort_by(|a, b| b.sk.cmp(&a.sk));
+        assert_eq!(
+            keys,
+            [
+                Key::conversation(&new),
+                Key::message(&new, Ordinal(10)),
+                Key::message(&new, Ordinal(2)),
+                Key::conversation(&old),
+                Key::message(&old, Ordinal(700)),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_conversation_and_its_messages_share_a_beginning_that_no_other_conversation_has() {
+        let (one, ten) = (conversation(1), conversation(10));
+        assert!(Key::conversation(&one).sk.starts_with(&within(&one)));
+        assert!(Key::message(&one, Ordinal(3)).sk.starts_with(&within(&one)));
+        assert!(!Key::message(&ten, Ordinal(3)).sk.starts_with(&within(&one)));
+    }
+
+    #[test]
+    fn no_key_holds_an_address_and_the_largest_numbers_keep_their_width() {
+        let key = Key::message(&conversation(u32::MAX), Ordinal(999_999_999_999));
+        assert!(!key.pk.contains("5511"));
+        assert_eq!(key.sk, "4294967295#M#999999999999");
+    }
+
+    #[test]
+    fn every_shard_is_used_and_a_record_keeps_its_own() {
+        let shard = |number| Key::conversation(&conversation(number)).shard();
+        let all: std::collections::BTreeSet<String> = (1..200).map(shard).collect();
+        assert_eq!(all, (0..SHARDS).map(open_shard).collect());
+        assert_eq!(shard(7), shard(7));
+    }
+}

@@ -1,0 +1,124 @@
+//! Lists over the index `lists`, the newest first: pages that end where the last one's last record stood.
+
+use super::DynamoStore;
+use super::expression::Expression;
+use super::item::{self, Item};
+use super::keys;
+use super::table::Query;
+use futures::future::try_join_all;
+use recado_domain::conversation::Conversation;
+use recado_pipeline::ports::{Ambient, ConversationFilter, Page, PageRequest, PortError, PortResult};
+
+/// A place in a list: when, in milliseconds, and of those of the same instant, which. Lists run downwards.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    at: i64,
+    id: String,
+}
+
+impl Place {
+    /// The place of the record with this id.
+    pub(super) fn new(at: i64, id: impl Into<String>) -> Self {
+        Self { at, id: id.into() }
+    }
+
+    fn cursor(&self) -> String {
+        format!("{}~{}", self.at, self.id)
+    }
+
+    fn parse(what: &'static str, cursor: &str) -> PortResult<Self> {
+        let (at, id) = cursor.split_once('~').ok_or_else(|| PortError::invalid(what, "not a cursor"))?;
+        Ok(Self::new(at.parse::<i64>().map_err(|error| PortError::invalid(what, error))?, id))
+    }
+}
+
+/// The page that begins `found`, each with its place.
+pub(super) fn page<T>(mut found: Vec<(Place, T)>, limit: usize) -> Page<T> {
+    found.sort_by(|(a, _), (b, _)| b.cmp(a));
+    let more = found.len() > limit;
+    found.truncate(limit);
+    let next_cursor = found.last().filter(|_| more).map(|(place, _)| place.cursor());
+    Page { items: found.into_iter().map(|(_, item)| item).collect(), next_cursor }
+}
+
+impl<A: Ambient> DynamoStore<A> {
+    /// At least one record more than the page has, if there are so many, of those under `list_key` that come after the
+    /// cursor and that `wanted` takes. A filter may make it read far: there are few conversations that a filter leaves
+    /// out and nobody has closed.
+    pub(super) async fn listed<T>(
+        &self,
+        what: &'static str,
+        list_key: String,
+        request: &PageRequest,
+        wanted: impl Fn(&Item) -> PortResult<Option<(Place, T)>>,
+    ) -> PortResult<Vec<(Place, T)>> {
+        let after = request.cursor.as_deref().map(|cursor| Place::parse(what, cursor)).transpose()?;
+        let keys = Expression::new("#list_key = :key AND #list_at <= :upto")
+            .text(":key", list_key)
+            .number(":upto", after.as_ref().map_or(i64::MAX, |place| place.at));
+        let limit = request.limit.max(1).saturating_add(1);
+        let query = Query { index: Some("lists"), keys, reverse: true, limit: Some(limit) };
+        let mut found: Vec<(Place, T)> = Vec::new();
+        let mut start = None;
+        loop {
+            let (items, next) = self.table.page(what, &query, start).await?;
+            for item in &items {
+                found.extend(wanted(item)?.filter(|(place, _)| after.as_ref().is_none_or(|after| place < after)));
+            }
+            // Those of one instant come in no order of ours: all of the last one's must be seen.
+            let last = items.last().and_then(|item| item::whole(item, "list_at"));
+            let past = |place: &Place| last.is_none_or(|last| place.at > last);
+            let enough = found.iter().filter(|(place, _)| past(place)).count() >= limit;
+            match next {
+                Some(next) if !enough => start = Some(next),
+                _ => return Ok(found),
+            }
+        }
+    }
+
+    /// Conversations, over all shards or over that of the instance asked for.
+    pub(super) async fn list_conversations(
+        &self,
+        filter: &ConversationFilter,
+        request: &PageRequest,
+    ) -> PortResult<Page<Conversation>> {
+        const WHAT: &str = "listing conversations";
+        let wanted = |item: &Item| {
+            let conversation: Conversation = item::read(WHAT, item)?;
+            let place = Place::new(conversation.last_message_at.as_millisecond(), conversation.id.to_string());
+            Ok(matches(filter, &conversation).then_some((place, conversation)))
+        };
+        let shards = match &filter.instance {
+            Some(instance) => vec![keys::conversations_of(instance)],
+            None => (0..keys::SHARDS).map(keys::conversations).collect(),
+        };
+        let lists = shards.into_iter().map(|shard| self.listed(WHAT, shard, request, wanted));
+        Ok(page(try_join_all(lists).await?.into_iter().flatten().collect(), request.limit.max(1)))
+    }
+}
+
+fn matches(filter: &ConversationFilter, conversation: &Conversation) -> bool {
+    filter.instance.as_ref().is_none_or(|instance| *instance == conversation.instance)
+        && filter.mode.is_none_or(|mode| mode == conversation.mode)
+        && filter.status.is_none_or(|status| status == conversation.status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_ends_with_a_cursor_that_names_its_last_record() {
+        let found = vec![(Place::new(1, "a"), 1), (Place::new(3, "b"), 3), (Place::new(3, "c"), 4)];
+        let first = page(found.clone(), 2);
+        assert_eq!((first.items, first.next_cursor.as_deref()), (vec![4, 3], Some("3~b")));
+        assert_eq!(page(found, 3).next_cursor, None);
+    }
+
+    #[test]
+    fn a_cursor_survives_being_written_and_read_and_a_forged_one_is_an_error() {
+        let place = Place::new(1_700_000_000_000, "c_0~x");
+        assert_eq!(Place::parse("test", &place.cursor()).unwrap(), place);
+        assert!(Place::parse("test", "next").is_err());
+    }
+}

@@ -1,0 +1,60 @@
+//! Records on `DynamoDB`: one table, two indexes. [`keys`] says where what lies.
+
+mod configured;
+mod conversations;
+mod dead_letters;
+mod deliveries;
+mod directory;
+mod expression;
+mod inbox;
+mod instances;
+mod item;
+mod keys;
+mod lists;
+mod outbox;
+mod overdue;
+mod parking;
+mod records;
+mod table;
+mod transaction;
+mod tries;
+
+use crate::ambient::SystemAmbient;
+use crate::cache::Cache;
+use aws_sdk_dynamodb::Client;
+use recado_domain::config::Bound;
+use recado_domain::event::Provider;
+use recado_domain::ids::{ExternalId, InstanceId};
+use recado_pipeline::ports::Ambient;
+use std::time::Duration;
+use table::Table;
+
+/// The store on one table. The table is not made here: `template.yaml` declares it.
+#[derive(Debug)]
+pub struct DynamoStore<A = SystemAmbient> {
+    table: Table<A>,
+    delivery_ttl: Duration,
+    by_external: Cache<(Provider, ExternalId), Bound>,
+    by_id: Cache<InstanceId, Bound>,
+}
+
+impl<A: Ambient> DynamoStore<A> {
+    /// The store on the table `name`. Configuration may be `config_ttl` old (zero: it is read every time); a delivery
+    /// record of which no status ever came is kept for `delivery_ttl`.
+    pub fn new(
+        client: Client,
+        name: impl Into<String>,
+        ambient: A,
+        config_ttl: Duration,
+        delivery_ttl: Duration,
+    ) -> Self {
+        // What was not found is looked for again sooner: somebody has just configured it, and waits.
+        let missed = config_ttl.min(Duration::from_secs(3));
+        Self {
+            table: Table { client, name: name.into(), ambient },
+            delivery_ttl,
+            by_external: Cache::new(config_ttl, missed),
+            by_id: Cache::new(config_ttl, missed),
+        }
+    }
+}

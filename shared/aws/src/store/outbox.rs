@@ -1,0 +1,160 @@
+use super::DynamoStore;
+use super::conversations::follows;
+use super::expression::{Change, Expression};
+use super::item::{self, Item, number, text};
+use super::keys::{self, Key};
+use super::records;
+use super::table::{Query, Refused};
+use super::transaction::{Action, Refusals, Transacted};
+use recado_domain::conversation::{Conversation, Mode};
+use recado_domain::ids::{ConversationId, InstanceId};
+use recado_domain::instance::InFlight;
+use recado_domain::message::Message;
+use recado_domain::millis::shift;
+use recado_domain::outbox::{Outbox, OutboxState};
+use recado_pipeline::ports::{
+    Ambient, Claimed, DeliveryLink, Guard, OutboxStore, PortError, PortResult, Written,
+};
+
+fn out<'a>(what: &'static str, message: &'a Message) -> PortResult<&'a Outbox> {
+    message.out.as_ref().ok_or_else(|| PortError::invalid(what, "the message does not go out"))
+}
+
+/// The condition that a message's stored revision is the one before.
+fn before(what: &'static str, message: &Message) -> PortResult<Option<Expression>> {
+    Ok(Some(Expression::follows("out_rev", out(what, message)?.rev)))
+}
+
+fn landing(message: &Message, flight: &InFlight) -> Action {
+    Action::Delete(Key::flight(&message.instance, flight), None)
+}
+
+fn written(transacted: &Transacted) -> Written {
+    if transacted.is_ok() { Written::Yes } else { Written::Conflict }
+}
+
+/// Whether what a refused claim found is this very claim, sent twice by the client library.
+fn is_ours(message: &Message, found: Option<&Item>) -> bool {
+    let (Some(found), Some(out)) = (found, &message.out) else { return false };
+    let OutboxState::Sending { nonce, .. } = &out.state else { return false };
+    item::string(found, "out_nonce") == Some(nonce.as_str())
+        && item::whole(found, "out_rev").and_then(|rev| u64::try_from(rev).ok()) == Some(out.rev)
+}
+
+/// What a refused claim found: the message is action 0, the guard action 1.
+fn claimed(message: &Message, refusals: &Refusals) -> Claimed {
+    match (refusals.of(0), refusals.of(1)) {
+        (Some(Refused(found)), _) if is_ours(message, found.as_ref()) => Claimed::Yes,
+        (None, Some(_)) => Claimed::Stopped,
+        _ => Claimed::Conflict,
+    }
+}
+
+/// The condition of a guard.
+fn guarded(what: &'static str, guard: &Guard) -> PortResult<Expression> {
+    let ai = item::part(what, &Mode::Ai)?;
+    Ok(Expression::new("#mode = :ai AND #epoch = :epoch").with(":ai", ai).number(":epoch", guard.epoch))
+}
+
+impl<A: Ambient> DynamoStore<A> {
+    /// The delivery's record learns which message it is; a status that came first stays.
+    fn linked(&self, message: &Message, link: &DeliveryLink) -> Action {
+        let kept = i64::try_from(self.delivery_ttl.as_millis()).unwrap_or(i64::MAX);
+        let mut change = Change::default()
+            .set("message", text(message.id().as_str()))
+            .set_to("ttl", "if_not_exists(#ttl, :kept)")
+            .with(":kept", number(shift(self.table.ambient.now(), kept).as_second()));
+        if let Some(id) = &link.provider_message_id {
+            change = change.set("provider_message_id", text(id));
+        }
+        Action::Update(Key::delivery(&link.key), change, None)
+    }
+}
+
+impl<A: Ambient> OutboxStore for DynamoStore<A> {
+    async fn open(&self, conversation: &ConversationId) -> PortResult<Vec<Message>> {
+        const WHAT: &str = "reading open messages";
+        let keys = Expression::new("#pk = :pk").text(":pk", keys::open(conversation));
+        let found = self.table.query(WHAT, &Query { index: None, keys, reverse: false, limit: None }).await?;
+        found.iter().map(|item| item::read(WHAT, item)).collect()
+    }
+
+    async fn save_open(&self, message: &Message, landed: Option<&InFlight>) -> PortResult<Written> {
+        const WHAT: &str = "writing an open message";
+        let (item, condition) = (records::open(WHAT, message)?, before(WHAT, message)?);
+        let Some(flight) = landed else {
+            let put = self.table.put(WHAT, item, condition).await?;
+            return Ok(if put.is_ok() { Written::Yes } else { Written::Conflict });
+        };
+        let actions = vec![Action::Put(item, condition), landing(message, flight)];
+        Ok(written(&self.table.transact(WHAT, actions).await?))
+    }
+
+    async fn claim(&self, message: &Message, guard: Option<&Guard>, flight: &InFlight) -> PortResult<Claimed> {
+        const WHAT: &str = "claiming a message";
+        let mut actions = vec![Action::Put(records::open(WHAT, message)?, before(WHAT, message)?)];
+        if let Some(guard) = guard {
+            actions.push(Action::Check(Key::conversation(&guard.conversation), guarded(WHAT, guard)?));
+        }
+        let note = Key::flight(&message.instance, flight).into_item(item::write(WHAT, flight)?);
+        actions.push(Action::Put(note, None));
+        Ok(match self.table.transact(WHAT, actions).await? {
+            Ok(()) => Claimed::Yes,
+            Err(refusals) => claimed(message, &refusals),
+        })
+    }
+
+    async fn settle(
+        &self,
+        message: &Message,
+        landed: Option<&InFlight>,
+        link: Option<&DeliveryLink>,
+        conversation: Option<&Conversation>,
+    ) -> PortResult<Written> {
+        const WHAT: &str = "settling a message";
+        let condition = before(WHAT, message)?;
+        let mut actions = if records::stays_open(message) {
+            // Dead without its dead letter: nothing is lost of it, it stays where it will be found.
+            vec![Action::Put(records::open(WHAT, message)?, condition)]
+        } else {
+            vec![
+                Action::Delete(Key::open(&message.conversation, message.ordinal), condition),
+                Action::Put(records::message(WHAT, message)?, None),
+            ]
+        };
+        actions.extend(landed.map(|flight| landing(message, flight)));
+        actions.extend(link.map(|link| self.linked(message, link)));
+        if let Some(conversation) = conversation {
+            actions.push(Action::Put(records::conversation(WHAT, conversation)?, Some(follows(conversation))));
+        }
+        Ok(written(&self.table.transact(WHAT, actions).await?))
+    }
+
+    async fn amend(&self, message: &Message) -> PortResult<Written> {
+        const WHAT: &str = "amending a message";
+        let (item, condition) = (records::message(WHAT, message)?, before(WHAT, message)?);
+        if records::stays_open(message) {
+            let actions = vec![Action::Put(item, condition), Action::Put(records::open(WHAT, message)?, None)];
+            return Ok(written(&self.table.transact(WHAT, actions).await?));
+        }
+        let put = self.table.put(WHAT, item, condition).await?;
+        Ok(if put.is_ok() { Written::Yes } else { Written::Conflict })
+    }
+
+    async fn in_flight(&self, instance: &InstanceId) -> PortResult<Vec<InFlight>> {
+        const WHAT: &str = "reading sends in flight";
+        let keys = Expression::new("#pk = :pk AND begins_with(#sk, :fly)")
+            .text(":pk", keys::instance(instance))
+            .text(":fly", keys::FLY);
+        let found = self.table.query(WHAT, &Query { index: None, keys, reverse: false, limit: None }).await?;
+        found.iter().map(|item| item::read(WHAT, item)).collect()
+    }
+
+    async fn land(&self, instance: &InstanceId, flight: &InFlight) -> PortResult<()> {
+        let _gone = self.table.delete("removing an in-flight note", Key::flight(instance, flight), None).await?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+use super::DynamoStore;
+use super::expression::Expression;
+use super::item::{self, Item};
+use super::keys::{self, STATE};
+use super::records;
+use super::table::Query;
+use futures::future::try_join_all;
+use jiff::Timestamp;
+use recado_domain::conversation::Conversation;
+use recado_domain::ids::InstanceId;
+use recado_domain::message::Message;
+use recado_pipeline::ports::{Ambient, Overdue, OverdueWork, PortError, PortResult};
+
+/// What an open record asks for.
+fn work(what: &'static str, item: &Item) -> PortResult<OverdueWork> {
+    let pk = item::string(item, "pk").unwrap_or_default();
+    let sk = item::string(item, "sk").unwrap_or_default();
+    Ok(match pk.split_once('#') {
+        Some(("E", _)) => OverdueWork::Event(Box::new(records::read_event(what, item)?)),
+        Some(("O", _)) => {
+            let message: Message = item::read(what, item)?;
+            OverdueWork::Outgoing { conversation: message.conversation, ordinal: message.ordinal }
+        }
+        Some(("C", _)) => OverdueWork::Owed(item::read::<Conversation>(what, item)?.id),
+        Some(("I", id)) if sk == STATE => {
+            OverdueWork::Probe(InstanceId::parse(id).map_err(|error| PortError::invalid(what, error))?)
+        }
+        Some(("I", _)) => OverdueWork::Parked(item::read(what, item)?),
+        _ => return Err(PortError::invalid(what, "an open record of an unknown kind")),
+    })
+}
+
+impl<A: Ambient> Overdue for DynamoStore<A> {
+    async fn overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
+        const WHAT: &str = "reading what is overdue";
+        let shard = |shard: u32| async move {
+            let keys = Expression::new("#open_shard = :shard AND #open_due <= :now")
+                .text(":shard", keys::open_shard(shard))
+                .number(":now", now.as_millisecond());
+            let query = Query { index: Some("open"), keys, reverse: false, limit: Some(limit) };
+            self.table.query(WHAT, &query).await
+        };
+        let found = try_join_all((0..keys::SHARDS).map(shard)).await?;
+        let mut due: Vec<Item> = found.into_iter().flatten().collect();
+        due.sort_by_key(|item| item::whole(item, "open_due"));
+        due.truncate(limit);
+        // One record that cannot be read must not keep the others from being found.
+        let readable = |item: &Item| match work(WHAT, item) {
+            Ok(work) => Some(work),
+            Err(error) => {
+                tracing::error!(%error, "an open record cannot be read");
+                None
+            }
+        };
+        Ok(due.iter().filter_map(readable).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::item::text;
+    use super::*;
+
+    #[test]
+    fn each_open_record_is_known_by_its_key() {
+        let record = |pk: &str, sk: &str| Item::from([("pk".to_owned(), text(pk)), ("sk".to_owned(), text(sk))]);
+        let probe = work("test", &record("I#front#desk", STATE));
+        assert!(probe.is_err(), "an instance id holds no `#`");
+        let probe = work("test", &record("I#front-desk", STATE)).unwrap();
+        assert_eq!(probe, OverdueWork::Probe(InstanceId::parse("front-desk").unwrap()));
+        assert!(work("test", &record("Q#1", "?")).is_err());
+    }
+}

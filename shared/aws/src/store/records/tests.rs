@@ -1,0 +1,95 @@
+use super::*;
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::event::{EventKind, EventState, InboundJob, Provider, event_id};
+use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, InstanceId, Nonce, Ordinal, TenantId, ThreadId};
+use recado_domain::message::Role;
+use recado_domain::millis::instant;
+use recado_domain::outbox::{Author, Outbox};
+use recado_domain::reason::Reason;
+use serde_json::json;
+
+fn record() -> EventRecord {
+    let external = ExternalId::parse("front-desk").unwrap();
+    EventRecord::pending(InboundJob {
+        event: event_id(Provider::Evolution, &external, EventKind::Message, "3EB0"),
+        provider: Provider::Evolution,
+        external,
+        kind: EventKind::Message,
+        group: "g".to_owned(),
+        correlation: CorrelationId::parse("r").unwrap(),
+        received_at: instant(1_000),
+        payload: Payload::Inline(json!({"": {"message": "olá"}, "n": 1.5})),
+        redrive: false,
+    })
+}
+
+pub(in crate::store) fn outgoing() -> Message {
+    let instance = InstanceId::parse("front-desk").unwrap();
+    Message {
+        conversation: ConversationId::new(ThreadId::of(&instance, "551190000000"), 1),
+        ordinal: Ordinal(2),
+        tenant: TenantId::parse("clinic").unwrap(),
+        instance,
+        role: Role::Assistant,
+        content: Content::Unsupported { kind: "x".to_owned(), raw: json!({"": [null, {"a": 0.1}]}) },
+        provider_message_id: None,
+        written_at: instant(5),
+        stored_at: instant(6),
+        correlation: CorrelationId::parse("r").unwrap(),
+        event: None,
+        idempotency_key: None,
+        unanswered: None,
+        model: None,
+        usage: None,
+        out: Some(Outbox::queued(
+            ContactAddress::parse("551190000000").unwrap(),
+            Author::Ai,
+            0,
+            Ordinal(1),
+            instant(6),
+        )),
+    }
+}
+
+#[test]
+fn an_event_survives_being_written_and_read_and_its_payload_can_be_dropped_alone() {
+    let record = record();
+    let mut item = event("test", &record).unwrap();
+    assert_eq!(read_event("test", &item).unwrap(), record);
+    assert_eq!(item::whole(&item, "open_due"), Some(121_000));
+    assert!(item.remove("payload").is_some_and(|payload| payload.is_s()));
+    assert_eq!(read_event("test", &item).unwrap().job.payload, Payload::Inline(Value::Null));
+}
+
+#[test]
+fn a_settled_event_is_not_in_the_index_of_open_records() {
+    let mut record = record();
+    record.state = EventState::Dead;
+    assert!(!event("test", &record).unwrap().contains_key("open_shard"));
+}
+
+#[test]
+fn an_open_message_lies_on_the_open_list_with_its_revision_and_in_the_conversation_without() {
+    let mut message = outgoing();
+    let nonce = Nonce::parse("n1").unwrap();
+    message.out.as_mut().unwrap().claim(nonce, instant(7), instant(8)).unwrap();
+    let copy = open("test", &message).unwrap();
+    assert_eq!((item::whole(&copy, "out_rev"), item::string(&copy, "out_nonce")), (Some(2), Some("n1")));
+    assert!(copy.contains_key("open_due"));
+    let record = self::message("test", &message).unwrap();
+    assert!(!record.contains_key("out_rev") && !record.contains_key("open_due"));
+    assert_eq!(item::read::<Message>("test", &copy).unwrap(), message);
+    assert_eq!(item::read::<Message>("test", &record).unwrap(), message);
+}
+
+#[test]
+fn a_dead_message_is_open_until_its_dead_letter_exists() {
+    let mut message = outgoing();
+    let out = message.out.as_mut().unwrap();
+    out.give_up(instant(9), Reason::Poison, None).unwrap();
+    assert!(stays_open(&message));
+    message.out.as_mut().unwrap().mark_copied();
+    assert!(!stays_open(&message));
+    assert_eq!(item::whole(&self::message("test", &message).unwrap(), "out_rev"), Some(3));
+}

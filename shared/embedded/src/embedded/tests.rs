@@ -1,0 +1,262 @@
+use super::*;
+use crate::record::execute;
+use futures::executor::block_on;
+use futures::future::join_all;
+use recado_domain::dead_letter::{DeadLetter, DeadWhat};
+use recado_domain::ids::CorrelationId;
+use recado_domain::millis;
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::{DeadLetters, PortError, Queues};
+use serde_json::json;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+
+/// A folder of its own, removed at the end.
+pub(crate) struct Scratch(pub(crate) PathBuf);
+
+impl Scratch {
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self(std::env::temp_dir().join(format!("recado-embedded-{}-{number}", std::process::id())))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn letter(id: &str) -> DeadLetter {
+    DeadLetter {
+        id: id.to_owned(),
+        queue: QueueName::Inbound,
+        reason: Reason::Poison,
+        at: millis::instant(7),
+        attempts: 1,
+        last_error: None,
+        correlation: CorrelationId::parse("k").unwrap(),
+        instance: None,
+        what: DeadWhat::Unreadable { body: "{".to_owned() },
+    }
+}
+
+#[test]
+fn what_was_acknowledged_is_there_after_a_reopening_without_close() {
+    let scratch = Scratch::new();
+    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    block_on(store.put_dead_letter(&letter("a"))).unwrap();
+    block_on(store.put_payload("b/c", &json!({"x": [1, 2]}))).unwrap();
+    drop(store);
+    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    assert_eq!(block_on(store.dead_letter("a")).unwrap(), Some(letter("a")));
+    assert_eq!(
+        block_on(store.payload("b/c")).unwrap(),
+        Some(json!({"x": [1, 2]}))
+    );
+    assert_eq!(block_on(store.payload("b")).unwrap(), None);
+}
+
+/// Where the process to be killed writes.
+const VICTIM_FOLDER: &str = "RECADO_TEST_VICTIM_FOLDER";
+
+/// Not a test of its own: the process that the next test kills. It tells each write after its acknowledgement.
+#[test]
+#[ignore = "the next test starts it"]
+fn victim() {
+    let Some(folder) = std::env::var_os(VICTIM_FOLDER) else {
+        return;
+    };
+    let store = Embedded::open(Path::new(&folder), Clock::system()).unwrap();
+    for n in 0.. {
+        block_on(store.put_dead_letter(&letter(&n.to_string()))).unwrap();
+        eprintln!("written {n}");
+    }
+}
+
+#[test]
+fn what_was_acknowledged_before_a_kill_is_there_after_it() {
+    let scratch = Scratch::new();
+    let mut victim = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "embedded::tests::victim", "--ignored", "--nocapture"])
+        .env(VICTIM_FOLDER, &scratch.0)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(victim.stderr.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    let written: Vec<String> = lines
+        .filter_map(|line| line.strip_prefix("written ").map(str::to_owned))
+        .take(100)
+        .collect();
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    assert_eq!(written.len(), 100);
+    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    for id in written {
+        assert!(block_on(store.dead_letter(&id)).unwrap().is_some(), "{id}");
+    }
+}
+
+#[test]
+fn a_copy_of_the_files_at_any_time_holds_what_was_acknowledged() {
+    // What a killed process leaves: the files as they are, the log not yet written back.
+    let (scratch, image) = (Scratch::new(), Scratch::new());
+    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    block_on(store.put_dead_letter(&letter("a"))).unwrap();
+    std::fs::create_dir(&image.0).unwrap();
+    for name in ["recado.db", "recado.db-wal"] {
+        std::fs::copy(scratch.0.join(name), image.0.join(name)).unwrap();
+    }
+    let copy = Embedded::open(&image.0, Clock::system()).unwrap();
+    assert!(block_on(copy.dead_letter("a")).unwrap().is_some());
+}
+
+#[test]
+fn two_processes_cannot_work_on_one_folder() {
+    let scratch = Scratch::new();
+    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let refused = Embedded::open(&scratch.0, Clock::system()).unwrap_err();
+    assert!(matches!(refused, OpenError::InUse { .. }) && refused.to_string().contains("in use"));
+    block_on(store.close());
+    Embedded::open(&scratch.0, Clock::system()).unwrap();
+}
+
+#[test]
+fn a_closed_store_has_finished_everything_and_refuses_more() {
+    let scratch = Scratch::new();
+    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let begun: Vec<_> = (0..50).map(|n| letter(&n.to_string())).collect();
+    let writes: Vec<_> = begun.iter().map(|letter| store.put_dead_letter(letter)).collect();
+    block_on(async {
+        let (done, ()) = futures::join!(join_all(writes), store.close());
+        assert!(done.iter().all(Result::is_ok));
+    });
+    let refused = block_on(store.put_dead_letter(&letter("late"))).unwrap_err();
+    assert!(matches!(refused, PortError::Unavailable { .. }));
+    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    assert_eq!(block_on(store.count_dead_letters(None)).unwrap(), 50);
+}
+
+#[cfg(unix)]
+#[test]
+fn only_the_owner_can_read_the_data() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new();
+    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    block_on(store.put_payload("key", &json!(1))).unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&scratch.0), 0o700);
+    for file in ["recado.db", "recado.db-wal", "recado.lock"] {
+        assert_eq!(mode(&scratch.0.join(file)), 0o600, "{file}");
+    }
+    let payload = std::fs::read_dir(scratch.0.join("payloads"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
+    assert_eq!(mode(&payload.path()), 0o600);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn thirty_two_writers_at_once_all_get_through() {
+    let scratch = Scratch::new();
+    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let writers = (0..32).map(|writer| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            for n in 0..20 {
+                let id = format!("{writer}-{n}");
+                store.put_dead_letter(&letter(&id)).await.unwrap();
+                // A read after the acknowledgement finds it, on whichever connection.
+                assert!(store.dead_letter(&id).await.unwrap().is_some());
+            }
+        })
+    });
+    for writer in join_all(writers).await {
+        writer.unwrap();
+    }
+    assert_eq!(store.count_dead_letters(None).await.unwrap(), 640);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_acknowledged_before_the_commit_that_it_shares() {
+    let scratch = Scratch::new();
+    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    // The writer is kept busy until two more are waiting, which then share a commit.
+    let (first_gate, second_gate) = (mpsc::channel::<()>(), mpsc::channel::<()>());
+    let busy = tokio::spawn({
+        let store = store.clone();
+        async move {
+            store
+                .write("busy", move |_| Ok(first_gate.1.recv().is_ok()))
+                .await
+        }
+    });
+    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    let (mut early, late) = (
+        Box::pin({
+            let store = store.clone();
+            async move { store.put_dead_letter(&letter("early")).await }
+        }),
+        Box::pin({
+            let store = store.clone();
+            async move {
+                store
+                    .write("late", move |_| Ok(second_gate.1.recv().is_ok()))
+                    .await
+            }
+        }),
+    );
+    assert!(futures::poll!(&mut early).is_pending());
+    let late = tokio::spawn(late);
+    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    first_gate.0.send(()).unwrap();
+    assert!(busy.await.unwrap().unwrap());
+    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    assert!(futures::poll!(&mut early).is_pending(), "done, but not committed");
+    assert!(store.dead_letter("early").await.unwrap().is_none());
+    second_gate.0.send(()).unwrap();
+    early.await.unwrap();
+    assert!(late.await.unwrap().unwrap());
+    assert!(store.dead_letter("early").await.unwrap().is_some());
+}
+
+#[test]
+fn a_panic_in_one_operation_is_its_callers_error_and_nobody_elses() {
+    let scratch = Scratch::new();
+    for store in [
+        Embedded::open(&scratch.0, Clock::system()).unwrap(),
+        Embedded::in_memory(Clock::system()).unwrap(),
+    ] {
+        let bug = store.write::<()>("bug", |c| {
+            execute(c, "INSERT INTO tenants (id, body) VALUES ('t', '{}')", [])?;
+            panic!("a bug");
+        });
+        assert!(matches!(block_on(bug).unwrap_err(), PortError::Invalid { .. }));
+        block_on(store.put_dead_letter(&letter("a"))).unwrap();
+        let left = store.read("left", |c| {
+            Ok(c.query_row("SELECT COUNT(*) FROM tenants", [], |row| row.get::<_, i64>(0))?)
+        });
+        assert_eq!(block_on(left).unwrap(), 0);
+    }
+}
+
+#[test]
+fn an_operation_whose_caller_went_away_is_finished() {
+    let scratch = Scratch::new();
+    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let dead = letter("a");
+    let mut put = Box::pin(store.put_dead_letter(&dead));
+    let _ = block_on(async { futures::poll!(&mut put) });
+    drop(put);
+    block_on(store.close());
+    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    assert!(block_on(store.dead_letter("a")).unwrap().is_some());
+}

@@ -1,0 +1,204 @@
+//! Operations that share a transaction: each in a savepoint of its own, answered after the commit.
+
+use crate::fault::Fault;
+use rusqlite::Connection;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use tokio::sync::{Notify, oneshot};
+
+/// An operation of whatever result. (`dyn`: the threads take operations of many types from one channel.)
+pub(crate) trait Job: Send {
+    /// Does it, inside the transaction that is open. Its own failure undoes only itself; an error here means that the
+    /// transaction cannot go on.
+    fn run(&mut self, connection: &Connection) -> Result<(), Fault>;
+
+    /// Answers whoever asked for it, after the commit or instead of it.
+    fn answer(self: Box<Self>, committed: Result<(), &str>);
+}
+
+/// A [`Job`] made of a closure.
+pub(crate) struct Task<T, F> {
+    work: Option<F>,
+    outcome: Option<Result<T, Fault>>,
+    reply: oneshot::Sender<Result<T, Fault>>,
+    wake: Option<Arc<Notify>>,
+}
+
+impl<T, F: FnOnce(&Connection) -> Result<T, Fault>> Task<T, F> {
+    /// Makes a job of `work`; once it is committed, `wake` is notified.
+    pub(crate) fn new(work: F, wake: Option<Arc<Notify>>) -> (Self, oneshot::Receiver<Result<T, Fault>>) {
+        let (reply, receiver) = oneshot::channel();
+        (
+            Self {
+                work: Some(work),
+                outcome: None,
+                reply,
+                wake,
+            },
+            receiver,
+        )
+    }
+}
+
+impl<T: Send, F: FnOnce(&Connection) -> Result<T, Fault> + Send> Job for Task<T, F> {
+    fn run(&mut self, connection: &Connection) -> Result<(), Fault> {
+        let Some(work) = self.work.take() else {
+            return Ok(());
+        };
+        statement(connection, "SAVEPOINT job")?;
+        let outcome = catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or(Err(Fault::Panicked));
+        if outcome.is_err() && !connection.is_autocommit() {
+            statement(connection, "ROLLBACK TO job")?;
+        }
+        self.outcome = Some(outcome);
+        // A full disk makes SQLite undo the whole transaction by itself; then there is nothing to release.
+        if connection.is_autocommit() {
+            return Err(Fault::Commit("the transaction was rolled back".to_owned()));
+        }
+        statement(connection, "RELEASE job")
+    }
+
+    fn answer(self: Box<Self>, committed: Result<(), &str>) {
+        let outcome = match (committed, self.outcome) {
+            // Its own failure says more than the failure of what it shared.
+            (_, Some(Err(fault))) => Err(fault),
+            (Ok(()), Some(outcome)) => outcome,
+            (Err(why), _) => Err(Fault::Commit(why.to_owned())),
+            (Ok(()), None) => Err(Fault::Closed),
+        };
+        if let (Ok(_), Some(wake)) = (&outcome, &self.wake) {
+            wake.notify_waiters();
+            // And whoever comes to wait just now.
+            wake.notify_one();
+        }
+        // Whoever gave up waiting has no use for the answer; what is done stays done.
+        let _ = self.reply.send(outcome);
+    }
+}
+
+fn statement(connection: &Connection, sql: &str) -> Result<(), Fault> {
+    connection.prepare_cached(sql)?.execute([])?;
+    Ok(())
+}
+
+/// How a transaction begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Begin {
+    /// To write.
+    Write,
+    /// To read one state of things.
+    Read,
+}
+
+/// Runs `batch` in one transaction, commits it once and answers all.
+pub(crate) fn commit_together(connection: &Connection, begin: Begin, mut batch: Vec<Box<dyn Job>>) {
+    let committed = run_all(connection, begin, &mut batch).map_err(|fault| fault.to_string());
+    if let Err(why) = &committed {
+        tracing::error!(jobs = batch.len(), why, "a transaction failed");
+        if !connection.is_autocommit()
+            && let Err(error) = statement(connection, "ROLLBACK")
+        {
+            tracing::error!(%error, "a failed transaction could not be rolled back");
+        }
+    }
+    for job in batch {
+        job.answer(committed.as_ref().map(|&()| ()).map_err(String::as_str));
+    }
+}
+
+fn run_all(connection: &Connection, begin: Begin, batch: &mut [Box<dyn Job>]) -> Result<(), Fault> {
+    statement(
+        connection,
+        if matches!(begin, Begin::Write) {
+            "BEGIN IMMEDIATE"
+        } else {
+            "BEGIN"
+        },
+    )?;
+    for job in batch {
+        job.run(connection)?;
+    }
+    statement(connection, "COMMIT")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Answer = oneshot::Receiver<Result<i64, Fault>>;
+
+    fn job(work: impl FnOnce(&Connection) -> Result<i64, Fault> + Send + 'static) -> (Box<dyn Job>, Answer) {
+        let (task, answer) = Task::new(work, None);
+        (Box::new(task), answer)
+    }
+
+    fn insert(connection: &Connection, x: i64) -> Result<i64, Fault> {
+        connection.execute("INSERT INTO t VALUES (?)", [x])?;
+        Ok(x)
+    }
+
+    fn table() -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        connection
+            .execute_batch("CREATE TABLE t (x INTEGER PRIMARY KEY)")
+            .unwrap();
+        connection
+    }
+
+    fn rows(connection: &Connection) -> Vec<i64> {
+        let mut statement = connection.prepare("SELECT x FROM t ORDER BY x").unwrap();
+        statement
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect()
+    }
+
+    #[test]
+    fn an_error_or_a_panic_undoes_only_its_own_operation() {
+        let connection = table();
+        let (jobs, mut answers): (Vec<_>, Vec<_>) = [
+            job(|c| insert(c, 1)),
+            job(|c| {
+                insert(c, 2)?;
+                insert(c, 1)
+            }),
+            job(|c| {
+                insert(c, 3)?;
+                panic!("a bug");
+            }),
+            job(|c| insert(c, 4)),
+        ]
+        .into_iter()
+        .unzip();
+        commit_together(&connection, Begin::Write, jobs);
+        assert_eq!(rows(&connection), [1, 4]);
+        let answers: Vec<_> = answers
+            .iter_mut()
+            .map(|answer| answer.try_recv().unwrap())
+            .collect();
+        assert!(matches!(
+            answers[..],
+            [Ok(1), Err(Fault::Sql(_)), Err(Fault::Panicked), Ok(4)]
+        ));
+    }
+
+    #[test]
+    fn nobody_is_told_yes_when_the_transaction_is_lost() {
+        let connection = table();
+        let (first, mut one) = job(|c| insert(c, 1));
+        let (second, mut two) = job(|c| {
+            c.execute_batch("ROLLBACK")?;
+            Ok(2)
+        });
+        let (third, mut three) = job(|c| insert(c, 3));
+        commit_together(&connection, Begin::Write, vec![first, second, third]);
+        assert!(rows(&connection).is_empty());
+        for answer in [&mut one, &mut two, &mut three] {
+            assert!(matches!(answer.try_recv().unwrap(), Err(Fault::Commit(_))));
+        }
+        let (next, mut answer) = job(|c| insert(c, 5));
+        commit_together(&connection, Begin::Write, vec![next]);
+        assert!(answer.try_recv().unwrap().is_ok());
+    }
+}

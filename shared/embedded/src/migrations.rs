@@ -1,0 +1,87 @@
+use crate::folder::OpenError;
+use rusqlite::Connection;
+
+/// Each brings a database one version further, from 0; `PRAGMA user_version` says how far it is.
+const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+
+/// Brings the database to this program's version. One that a newer program wrote is left alone.
+pub(crate) fn migrate(connection: &Connection) -> Result<(), OpenError> {
+    migrate_by(connection, &MIGRATIONS)
+}
+
+fn migrate_by(connection: &Connection, migrations: &[&str]) -> Result<(), OpenError> {
+    let found: usize = connection.query_row("PRAGMA user_version", [], |row| row.get::<_, u32>(0))? as usize;
+    if found > migrations.len() {
+        return Err(OpenError::Newer {
+            found,
+            known: migrations.len(),
+        });
+    }
+    for (version, migration) in migrations.iter().enumerate().skip(found) {
+        // The version is part of the transaction: a crash leaves the one before.
+        let step = format!(
+            "BEGIN IMMEDIATE;\n{migration}\n;PRAGMA user_version = {};\nCOMMIT;",
+            version + 1
+        );
+        if let Err(error) = connection.execute_batch(&step) {
+            if !connection.is_autocommit() {
+                connection.execute_batch("ROLLBACK")?;
+            }
+            return Err(error.into());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(connection: &Connection) -> u32 {
+        connection
+            .query_row("PRAGMA user_version", [], |row| row.get(0))
+            .unwrap()
+    }
+
+    #[test]
+    fn a_database_is_brought_up_to_date_once() {
+        let connection = Connection::open_in_memory().unwrap();
+        migrate(&connection).unwrap();
+        migrate(&connection).unwrap();
+        assert_eq!(version(&connection) as usize, MIGRATIONS.len());
+        connection.prepare("SELECT body FROM conversations").unwrap();
+    }
+
+    #[test]
+    fn later_migrations_keep_what_is_there() {
+        let connection = Connection::open_in_memory().unwrap();
+        let steps = [
+            "CREATE TABLE a (x); INSERT INTO a VALUES (7)",
+            "ALTER TABLE a ADD COLUMN y",
+        ];
+        migrate_by(&connection, &steps[..1]).unwrap();
+        migrate_by(&connection, &steps).unwrap();
+        let x: i64 = connection
+            .query_row("SELECT x FROM a WHERE y IS NULL", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!((x, version(&connection)), (7, 2));
+    }
+
+    #[test]
+    fn a_migration_that_fails_leaves_nothing_behind() {
+        let connection = Connection::open_in_memory().unwrap();
+        assert!(migrate_by(&connection, &["CREATE TABLE a (x); CREATE TABLE a (x)"]).is_err());
+        assert_eq!(version(&connection), 0);
+        migrate_by(&connection, &["CREATE TABLE a (x)"]).unwrap();
+    }
+
+    #[test]
+    fn a_newer_database_is_refused() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("PRAGMA user_version = 99").unwrap();
+        assert!(matches!(
+            migrate(&connection),
+            Err(OpenError::Newer { found: 99, .. })
+        ));
+    }
+}

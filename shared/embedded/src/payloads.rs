@@ -1,0 +1,97 @@
+use crate::crew::held;
+use crate::fault::Fault;
+use crate::folder::sync_folder;
+use jiff::Timestamp;
+use recado_domain::ids::hash_of;
+use recado_domain::millis;
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A body whose event is not recorded after a day will not be: what needed it crashed.
+const UNCLAIMED_MS: i64 = 24 * 3_600_000;
+
+/// The bodies that are too large for a queue message.
+#[derive(Debug)]
+pub(crate) enum Payloads {
+    /// A file each.
+    Folder(PathBuf),
+    /// In memory, by name.
+    Memory(Mutex<BTreeMap<String, String>>),
+}
+
+/// The file of the body under `key`: keys may hold what file names may not.
+pub(crate) fn file_of(key: &str) -> String {
+    hash_of(&["payload", key], 32)
+}
+
+/// Numbers the unfinished files of this process.
+static UNFINISHED: AtomicU64 = AtomicU64::new(0);
+
+impl Payloads {
+    /// Keeps `json` under `key`: whole and on the disk, or not at all.
+    pub(crate) fn put(&self, key: &str, json: &str) -> Result<(), Fault> {
+        let name = file_of(key);
+        match self {
+            Self::Memory(bodies) => {
+                held(bodies).insert(name, json.to_owned());
+            }
+            Self::Folder(folder) => {
+                let number = UNFINISHED.fetch_add(1, Ordering::Relaxed);
+                let unfinished = folder.join(format!("{name}.{}-{number}.part", std::process::id()));
+                let mut options = OpenOptions::new();
+                options.create(true).truncate(true).write(true);
+                #[cfg(unix)]
+                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+                let mut file = options.open(&unfinished)?;
+                file.write_all(json.as_bytes())?;
+                file.sync_all()?;
+                fs::rename(&unfinished, folder.join(name))?;
+                sync_folder(folder)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What lies under `key`.
+    pub(crate) fn get(&self, key: &str) -> Result<Option<String>, Fault> {
+        let name = file_of(key);
+        match self {
+            Self::Memory(bodies) => Ok(held(bodies).get(&name).cloned()),
+            Self::Folder(folder) => match fs::read_to_string(folder.join(name)) {
+                Ok(json) => Ok(Some(json)),
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(error.into()),
+            },
+        }
+    }
+
+    /// Removes files older than a day that are not `needed`, at most `most`. Returns how many.
+    pub(crate) fn sweep(
+        &self,
+        now: Timestamp,
+        most: usize,
+        needed: impl Fn(&str) -> Result<bool, Fault>,
+    ) -> Result<usize, Fault> {
+        let Self::Folder(folder) = self else { return Ok(0) };
+        let before = millis::shift(now, -UNCLAIMED_MS);
+        let mut removed = 0;
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let changed = Timestamp::try_from(entry.metadata()?.modified()?).unwrap_or(now);
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            if changed < before && !needed(name)? {
+                fs::remove_file(entry.path())?;
+                removed += 1;
+            }
+            if removed == most {
+                break;
+            }
+        }
+        Ok(removed)
+    }
+}

@@ -1,0 +1,58 @@
+//! The queues, as SQS has them, so that what works here works there.
+//!
+//! `inbound` and `outbound` are FIFO: messages of one group come in order, and while one of them is in flight (or was put
+//! off) none other of that group is handed out. (Stricter than SQS, where one batch may hold several of a group.) A message
+//! with the deduplication id of one that was sent less than five minutes before, in the same group, is dropped, even if
+//! that one is gone. `turns` is a standard queue: delays, no order.
+//!
+//! A received message is hidden for the visibility time and then comes back; its receipt is good until then (on `turns`
+//! until it is received again). One that was received [`Visibility::RECEIVES_MAX`] times goes to its queue's
+//! dead-letter queue instead of coming once more.
+//!
+//! [`Visibility::RECEIVES_MAX`]: recado_pipeline::settings::Visibility::RECEIVES_MAX
+
+mod dead;
+mod depth;
+mod receive;
+mod send;
+
+pub use dead::DeadMessage;
+pub use depth::QueueDepth;
+pub use receive::{Receipt, Received};
+
+use crate::fault::Fault;
+use crate::record::execute;
+use recado_domain::dead_letter::QueueName;
+use rusqlite::{Connection, params};
+
+/// Brings a FIFO group's row in line with its messages, after any change of them.
+fn regroup(connection: &Connection, queue: QueueName, group: Option<&str>) -> Result<(), Fault> {
+    let Some(group) = group else { return Ok(()) };
+    let (head, free_at): (Option<i64>, i64) = {
+        let sql = "SELECT
+            (SELECT MIN(seq) FROM queue_messages WHERE queue = ?1 AND grp = ?2 AND dead_at IS NULL),
+            (SELECT COALESCE(MAX(visible_at), 0) FROM queue_messages
+                WHERE queue = ?1 AND grp = ?2 AND dead_at IS NULL AND receives > 0)";
+        connection
+            .prepare_cached(sql)?
+            .query_row(params![queue.as_str(), group], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?
+    };
+    if let Some(head) = head {
+        let sql = "INSERT OR REPLACE INTO queue_groups (queue, grp, head, free_at) VALUES (?1, ?2, ?3, ?4)";
+        execute(connection, sql, params![queue.as_str(), group, head, free_at])?;
+    } else {
+        let sql = "DELETE FROM queue_groups WHERE queue = ?1 AND grp = ?2";
+        execute(connection, sql, params![queue.as_str(), group])?;
+    }
+    Ok(())
+}
+
+/// Whether it keeps the order of its groups.
+fn is_fifo(queue: QueueName) -> bool {
+    queue != QueueName::Turns
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,281 @@
+use super::dead::bury;
+use super::{is_fifo, regroup};
+use crate::Embedded;
+use crate::fault::Fault;
+use crate::record::{execute, later, limit};
+use jiff::Timestamp;
+use recado_domain::dead_letter::QueueName;
+use recado_domain::millis;
+use recado_pipeline::ports::PortResult;
+use recado_pipeline::settings::Visibility;
+use rusqlite::{Connection, OptionalExtension, params};
+use std::future::Future;
+use std::time::Duration;
+
+/// The right to finish what one receive handed out. The next receive of the same message makes another.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Receipt {
+    queue: QueueName,
+    seq: i64,
+    receive: u32,
+}
+
+impl Receipt {
+    /// The queue it belongs to.
+    pub fn queue(&self) -> QueueName {
+        self.queue
+    }
+}
+
+/// A message that a queue handed out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Received {
+    /// From which queue.
+    pub queue: QueueName,
+    /// To delete it or put it off with.
+    pub receipt: Receipt,
+    /// Its group; `turns` has none.
+    pub group: Option<String>,
+    /// How often it was handed out, this time included.
+    pub receives: u32,
+    /// JSON: an `InboundJob`, a `TurnKick` or a `SendKick`.
+    pub body: String,
+    /// When it was sent (or scheduled).
+    pub sent_at: Timestamp,
+}
+
+/// A message that is about to be handed out.
+struct Candidate {
+    seq: i64,
+    group: Option<String>,
+    receives: u32,
+    sent_at: i64,
+    body: String,
+}
+
+/// The first message of `group`, or (no group) those whose time has come.
+fn candidates(
+    connection: &Connection,
+    queue: QueueName,
+    group: Option<&str>,
+    now: Timestamp,
+    most: usize,
+) -> Result<Vec<Candidate>, Fault> {
+    let sql = if group.is_some() {
+        "SELECT seq, grp, receives, sent_at, body FROM queue_messages
+            WHERE queue = ?1 AND grp = ?2 AND dead_at IS NULL ORDER BY seq LIMIT 1"
+    } else {
+        "SELECT seq, grp, receives, sent_at, body FROM queue_messages
+            WHERE queue = ?1 AND visible_at <= ?2 AND dead_at IS NULL ORDER BY visible_at, seq LIMIT ?3"
+    };
+    let mut statement = connection.prepare_cached(sql)?;
+    let row = |row: &rusqlite::Row<'_>| {
+        Ok(Candidate {
+            seq: row.get(0)?,
+            group: row.get(1)?,
+            receives: row.get(2)?,
+            sent_at: row.get(3)?,
+            body: row.get(4)?,
+        })
+    };
+    let rows = match group {
+        Some(group) => statement.query_map(params![queue.as_str(), group], row)?,
+        None => statement.query_map(params![queue.as_str(), now.as_millisecond(), limit(most)], row)?,
+    };
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// The groups of which nothing is in flight, by their oldest message.
+fn free_groups(
+    connection: &Connection,
+    queue: QueueName,
+    now: Timestamp,
+    most: usize,
+) -> Result<Vec<String>, Fault> {
+    let sql = "SELECT grp FROM queue_groups WHERE queue = ?1 AND free_at <= ?2 ORDER BY head LIMIT ?3";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map(
+        params![queue.as_str(), now.as_millisecond(), limit(most)],
+        |row| row.get(0),
+    )?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Hands one out, or buries it if it was handed out too often.
+fn hand_out(
+    connection: &Connection,
+    queue: QueueName,
+    candidate: Candidate,
+    now: Timestamp,
+    visible_at: i64,
+) -> Result<Option<Received>, Fault> {
+    let Candidate {
+        seq,
+        group,
+        receives,
+        sent_at,
+        body,
+    } = candidate;
+    if receives >= Visibility::RECEIVES_MAX {
+        bury(connection, seq, now)?;
+        return Ok(None);
+    }
+    let receives = receives + 1;
+    // Its name is free from now on: who finds the turn not due yet may schedule it again.
+    let sql = "UPDATE queue_messages SET receives = ?2, visible_at = ?3, name = NULL WHERE seq = ?1";
+    execute(connection, sql, params![seq, receives, visible_at])?;
+    let receipt = Receipt {
+        queue,
+        seq,
+        receive: receives,
+    };
+    Ok(Some(Received {
+        queue,
+        receipt,
+        group,
+        receives,
+        body,
+        sent_at: millis::instant(sent_at),
+    }))
+}
+
+fn receive(
+    connection: &Connection,
+    queue: QueueName,
+    most: usize,
+    now: Timestamp,
+    visible_at: i64,
+) -> Result<Vec<Received>, Fault> {
+    let groups = if is_fifo(queue) {
+        free_groups(connection, queue, now, most)?
+            .into_iter()
+            .map(Some)
+            .collect()
+    } else {
+        vec![None]
+    };
+    let mut received: Vec<Received> = Vec::new();
+    for group in groups {
+        for candidate in candidates(connection, queue, group.as_deref(), now, most)? {
+            received.extend(hand_out(connection, queue, candidate, now, visible_at)?);
+        }
+        regroup(connection, queue, group.as_deref())?;
+    }
+    Ok(received)
+}
+
+/// A message that a receipt still holds.
+struct Held {
+    group: Option<String>,
+    visible_at: i64,
+}
+
+/// The message that `receipt` holds, if it does; with `in_flight`, only until its visibility time is over.
+fn held_by(
+    connection: &Connection,
+    receipt: &Receipt,
+    in_flight: bool,
+    now: Timestamp,
+) -> Result<Option<Held>, Fault> {
+    let sql = "SELECT grp, visible_at FROM queue_messages
+        WHERE seq = ?1 AND queue = ?2 AND receives = ?3 AND dead_at IS NULL";
+    let held = connection
+        .prepare_cached(sql)?
+        .query_row(
+            params![receipt.seq, receipt.queue.as_str(), receipt.receive],
+            |row| {
+                Ok(Held {
+                    group: row.get(0)?,
+                    visible_at: row.get(1)?,
+                })
+            },
+        )
+        .optional()?;
+    Ok(held.filter(|held| !in_flight || held.visible_at > now.as_millisecond()))
+}
+
+fn delete(connection: &Connection, receipt: &Receipt, now: Timestamp) -> Result<bool, Fault> {
+    // A FIFO queue's receipt ends with its visibility time, even if nobody received the message again: the next of its
+    // group may be due to somebody else already.
+    let Some(held) = held_by(connection, receipt, is_fifo(receipt.queue), now)? else {
+        return Ok(false);
+    };
+    execute(
+        connection,
+        "DELETE FROM queue_messages WHERE seq = ?1",
+        [receipt.seq],
+    )?;
+    regroup(connection, receipt.queue, held.group.as_deref())?;
+    Ok(true)
+}
+
+fn put_off(
+    connection: &Connection,
+    receipt: &Receipt,
+    now: Timestamp,
+    visible_at: i64,
+) -> Result<bool, Fault> {
+    let Some(held) = held_by(connection, receipt, true, now)? else {
+        return Ok(false);
+    };
+    let sql = "UPDATE queue_messages SET visible_at = ?2 WHERE seq = ?1";
+    execute(connection, sql, params![receipt.seq, visible_at])?;
+    regroup(connection, receipt.queue, held.group.as_deref())?;
+    Ok(true)
+}
+
+fn next_visible(connection: &Connection, queue: QueueName) -> Result<Option<i64>, Fault> {
+    let sql = if is_fifo(queue) {
+        "SELECT MIN(free_at) FROM queue_groups WHERE queue = ?1"
+    } else {
+        "SELECT MIN(visible_at) FROM queue_messages WHERE queue = ?1 AND dead_at IS NULL"
+    };
+    Ok(connection
+        .prepare_cached(sql)?
+        .query_row([queue.as_str()], |row| row.get(0))?)
+}
+
+impl Embedded {
+    /// Takes at most `max` messages, which are hidden from everybody else for `visibility`.
+    pub async fn receive(
+        &self,
+        queue: QueueName,
+        max: usize,
+        visibility: Duration,
+    ) -> PortResult<Vec<Received>> {
+        let now = self.now();
+        self.write("receive", move |c| {
+            receive(c, queue, max, now, later(now, visibility))
+        })
+        .await
+    }
+
+    /// Removes a message that is done with. `false` if the receipt is no longer good: the message comes (or came) again.
+    pub async fn delete(&self, receipt: &Receipt) -> PortResult<bool> {
+        let (queue, receipt, now) = (receipt.queue, receipt.clone(), self.now());
+        self.write_queue(queue, "delete", move |c| delete(c, &receipt, now))
+            .await
+    }
+
+    /// Hides a message for `after` from now on, instead of what was left of its visibility time; the receipt stays good
+    /// until then. `false` if the receipt is no longer good.
+    pub async fn change_visibility(&self, receipt: &Receipt, after: Duration) -> PortResult<bool> {
+        let (queue, receipt, now) = (receipt.queue, receipt.clone(), self.now());
+        let work = move |c: &Connection| put_off(c, &receipt, now, later(now, after));
+        self.write_queue(queue, "change_visibility", work).await
+    }
+
+    /// When something may become receivable as things stand, now at the earliest; `None` if the queue is empty.
+    pub async fn next_visible(&self, queue: QueueName) -> PortResult<Option<Timestamp>> {
+        let now = self.now();
+        let next = self.read("next_visible", move |c| next_visible(c, queue)).await?;
+        Ok(next.map(|next| millis::instant(next).max(now)))
+    }
+
+    /// Ready as soon as something may have become receivable by a send, a delete or a change of visibility (not by the
+    /// passing of time: [`Self::next_visible`] knows that). What happened while nobody waited makes the next call ready at
+    /// once, so a worker that looks and then waits misses nothing, and now and then looks in vain.
+    pub fn notified(&self, queue: QueueName) -> impl Future<Output = ()> + Send + '_ {
+        self.waker(queue).notified()
+    }
+}

@@ -1,0 +1,320 @@
+use super::*;
+use crate::{Clock, Embedded};
+use futures::executor::block_on;
+use futures::{FutureExt, poll};
+use recado_domain::event::{EventKind, InboundJob, Payload, Provider, event_id};
+use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, InstanceId, Ordinal, ThreadId};
+use recado_domain::millis::instant;
+use recado_domain::outbox::{SendKick, TurnKick};
+use recado_pipeline::ports::{Enqueue, Queues};
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+mod dead;
+
+const HIDDEN: Duration = Duration::from_secs(30);
+
+/// Queues and their time, in milliseconds.
+struct Bench {
+    queues: Embedded,
+    time: Arc<AtomicI64>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let time = Arc::new(AtomicI64::new(1_000_000));
+        let now = Arc::clone(&time);
+        let queues = Embedded::in_memory(Clock::new(move || instant(now.load(Ordering::Relaxed)))).unwrap();
+        Self { queues, time }
+    }
+
+    fn pass(&self, seconds: i64) {
+        self.time.fetch_add(seconds * 1000, Ordering::Relaxed);
+    }
+
+    async fn send(&self, group: &str, id: &str) {
+        self.queues.send_inbound(&[event(group, id)]).await.unwrap();
+    }
+
+    async fn receive(&self, queue: QueueName, max: usize) -> Vec<Received> {
+        self.queues.receive(queue, max, HIDDEN).await.unwrap()
+    }
+
+    /// What comes from `inbound`, by its deduplication id (which the tests put into the payload).
+    async fn ids(&self, max: usize) -> Vec<String> {
+        self.receive(QueueName::Inbound, max)
+            .await
+            .iter()
+            .map(id_of)
+            .collect()
+    }
+}
+
+fn event(group: &str, id: &str) -> Enqueue {
+    let external = ExternalId::parse("loja-01").unwrap();
+    let job = InboundJob {
+        event: event_id(Provider::Evolution, &external, EventKind::Message, id),
+        provider: Provider::Evolution,
+        external,
+        kind: EventKind::Message,
+        group: group.to_owned(),
+        correlation: CorrelationId::parse("k").unwrap(),
+        received_at: instant(0),
+        payload: Payload::Inline(json!(id)),
+        redrive: false,
+    };
+    Enqueue {
+        job,
+        deduplication: id.to_owned(),
+    }
+}
+
+fn id_of(received: &Received) -> String {
+    let job: InboundJob = serde_json::from_str(&received.body).unwrap();
+    let Payload::Inline(id) = job.payload else {
+        panic!("not inline")
+    };
+    id.as_str().unwrap().to_owned()
+}
+
+fn conversation() -> ConversationId {
+    ConversationId::new(ThreadId::of(&InstanceId::parse("loja-01").unwrap(), "someone"), 1)
+}
+
+fn turn(ordinal: u64) -> TurnKick {
+    let correlation = CorrelationId::parse("k").unwrap();
+    TurnKick {
+        conversation: conversation(),
+        ordinal: Ordinal(ordinal),
+        correlation,
+        due: None,
+    }
+}
+
+#[test]
+fn a_group_comes_in_order_and_one_at_a_time_and_groups_side_by_side() {
+    let bench = Bench::new();
+    block_on(async {
+        for (group, id) in [("a", "a1"), ("a", "a2"), ("b", "b1"), ("a", "a3")] {
+            bench.send(group, id).await;
+        }
+        let first = bench.receive(QueueName::Inbound, 10).await;
+        assert_eq!(first.iter().map(id_of).collect::<Vec<_>>(), ["a1", "b1"]);
+        assert!(bench.ids(10).await.is_empty());
+        assert!(bench.queues.delete(&first[0].receipt).await.unwrap());
+        assert_eq!(bench.ids(10).await, ["a2"]);
+        assert!(bench.queues.delete(&first[1].receipt).await.unwrap());
+        assert!(bench.ids(10).await.is_empty());
+    });
+}
+
+#[test]
+fn a_message_that_is_put_off_holds_its_group_back_and_keeps_its_place() {
+    let bench = Bench::new();
+    block_on(async {
+        bench.send("a", "a1").await;
+        bench.send("a", "a2").await;
+        let first = bench.receive(QueueName::Inbound, 1).await.remove(0);
+        assert!(
+            bench
+                .queues
+                .change_visibility(&first.receipt, Duration::from_secs(300))
+                .await
+                .unwrap()
+        );
+        bench.pass(299);
+        assert!(bench.ids(10).await.is_empty());
+        bench.pass(1);
+        let again = bench.receive(QueueName::Inbound, 1).await.remove(0);
+        assert_eq!((id_of(&again).as_str(), again.receives), ("a1", 2));
+    });
+}
+
+#[test]
+fn what_is_not_deleted_in_time_comes_again_and_the_old_receipt_is_worth_nothing() {
+    let bench = Bench::new();
+    block_on(async {
+        bench.send("a", "a1").await;
+        let first = bench.receive(QueueName::Inbound, 1).await.remove(0);
+        bench.pass(30);
+        assert!(
+            !bench.queues.delete(&first.receipt).await.unwrap(),
+            "its time is over"
+        );
+        assert!(
+            !bench
+                .queues
+                .change_visibility(&first.receipt, HIDDEN)
+                .await
+                .unwrap()
+        );
+        let second = bench.receive(QueueName::Inbound, 1).await.remove(0);
+        assert_eq!(second.receives, 2);
+        assert!(!bench.queues.delete(&first.receipt).await.unwrap());
+        assert!(
+            !bench
+                .queues
+                .change_visibility(&first.receipt, Duration::ZERO)
+                .await
+                .unwrap()
+        );
+        assert!(bench.ids(1).await.is_empty(), "it is still hidden");
+        assert!(bench.queues.delete(&second.receipt).await.unwrap());
+        assert!(!bench.queues.delete(&second.receipt).await.unwrap());
+        bench.pass(3600);
+        assert!(bench.ids(1).await.is_empty());
+    });
+}
+
+#[test]
+fn a_repeat_within_five_minutes_is_dropped_even_after_the_first_is_gone() {
+    let bench = Bench::new();
+    block_on(async {
+        bench.send("a", "a1").await;
+        bench.send("a", "a1").await;
+        bench.send("b", "a1").await;
+        let received = bench.receive(QueueName::Inbound, 10).await;
+        assert_eq!(received.len(), 2, "another group's is another message");
+        for received in &received {
+            bench.queues.delete(&received.receipt).await.unwrap();
+        }
+        bench.pass(299);
+        bench.send("a", "a1").await;
+        assert!(bench.ids(10).await.is_empty());
+        bench.pass(1);
+        bench.send("a", "a1").await;
+        assert_eq!(bench.ids(10).await, ["a1"]);
+    });
+}
+
+#[test]
+fn the_sender_is_kicked_in_the_group_of_the_conversation() {
+    let bench = Bench::new();
+    block_on(async {
+        let correlation = CorrelationId::parse("k").unwrap();
+        let kick = SendKick {
+            conversation: conversation(),
+            upto: Ordinal(3),
+            correlation,
+            redrive: None,
+        };
+        bench.queues.send_kick(&kick, "n1").await.unwrap();
+        bench.queues.send_kick(&kick, "n2").await.unwrap();
+        let received = bench.receive(QueueName::Outbound, 10).await.remove(0);
+        assert_eq!(received.group, Some(conversation().to_string()));
+        assert_eq!(serde_json::from_str::<SendKick>(&received.body).unwrap(), kick);
+        assert!(bench.receive(QueueName::Outbound, 10).await.is_empty());
+    });
+}
+
+#[test]
+fn a_turn_comes_when_its_delay_is_over_beside_others() {
+    let bench = Bench::new();
+    block_on(async {
+        bench
+            .queues
+            .send_turn(&turn(1), Duration::from_secs(4))
+            .await
+            .unwrap();
+        bench
+            .queues
+            .send_turn(&turn(2), Duration::from_secs(2))
+            .await
+            .unwrap();
+        let too_long = bench.queues.send_turn(&turn(3), Duration::from_secs(901)).await;
+        assert!(!too_long.unwrap_err().retryable());
+        assert!(bench.receive(QueueName::Turns, 10).await.is_empty());
+        assert_eq!(
+            bench.queues.next_visible(QueueName::Turns).await.unwrap(),
+            Some(instant(1_002_000))
+        );
+        bench.pass(4);
+        let both = bench.receive(QueueName::Turns, 10).await;
+        assert_eq!(both.len(), 2, "a conversation's turns do not wait for each other");
+        assert_eq!(serde_json::from_str::<TurnKick>(&both[0].body).unwrap(), turn(2));
+        bench.pass(30);
+        assert!(
+            bench.queues.delete(&both[0].receipt).await.unwrap(),
+            "late, but nobody received it since"
+        );
+    });
+}
+
+#[test]
+fn a_schedule_exists_once_per_conversation_and_minute_until_it_comes() {
+    let bench = Bench::new();
+    block_on(async {
+        let at = instant(86_400_000);
+        bench.queues.schedule_turn(&turn(1), at).await.unwrap();
+        bench
+            .queues
+            .schedule_turn(&turn(2), instant(86_400_000 + 59_999))
+            .await
+            .unwrap();
+        bench
+            .queues
+            .schedule_turn(&turn(3), instant(86_400_000 + 60_000))
+            .await
+            .unwrap();
+        assert_eq!(bench.queues.depth(QueueName::Turns).await.unwrap().delayed, 2);
+        bench.time.store(86_400_000, Ordering::Relaxed);
+        let fired = bench.receive(QueueName::Turns, 10).await;
+        assert_eq!(fired.len(), 1);
+        assert_eq!(
+            serde_json::from_str::<TurnKick>(&fired[0].body).unwrap(),
+            turn(1),
+            "never replaced"
+        );
+        bench.queues.schedule_turn(&turn(4), at).await.unwrap();
+        assert_eq!(
+            bench.receive(QueueName::Turns, 10).await.len(),
+            1,
+            "it has come: the name is free"
+        );
+    });
+}
+
+#[test]
+fn who_waits_is_woken_and_what_happened_before_is_not_missed() {
+    let bench = Bench::new();
+    block_on(async {
+        let mut waiting = bench.queues.notified(QueueName::Inbound).boxed();
+        let mut elsewhere = bench.queues.notified(QueueName::Turns).boxed();
+        assert!(poll!(&mut waiting).is_pending() && poll!(&mut elsewhere).is_pending());
+        bench.send("a", "a1").await;
+        assert!(poll!(&mut waiting).is_ready() && poll!(&mut elsewhere).is_pending());
+        bench.send("a", "a2").await;
+        assert!(poll!(&mut bench.queues.notified(QueueName::Inbound).boxed()).is_ready());
+        assert!(poll!(&mut bench.queues.notified(QueueName::Inbound).boxed()).is_pending());
+        let received = bench.receive(QueueName::Inbound, 1).await.remove(0);
+        let mut waiting = bench.queues.notified(QueueName::Inbound).boxed();
+        assert!(poll!(&mut waiting).is_pending());
+        bench.queues.delete(&received.receipt).await.unwrap();
+        assert!(poll!(&mut waiting).is_ready(), "the next of the group is free");
+    });
+}
+
+#[test]
+fn the_next_moment_to_look_is_known() {
+    let bench = Bench::new();
+    block_on(async {
+        let next = || bench.queues.next_visible(QueueName::Inbound);
+        assert_eq!(next().await.unwrap(), None);
+        bench.send("a", "a1").await;
+        bench.send("a", "a2").await;
+        assert_eq!(next().await.unwrap(), Some(instant(1_000_000)));
+        bench.receive(QueueName::Inbound, 1).await;
+        assert_eq!(
+            next().await.unwrap(),
+            Some(instant(1_030_000)),
+            "all of the group wait for the first"
+        );
+        let depth = bench.queues.depth(QueueName::Inbound).await.unwrap();
+        assert_eq!((depth.visible, depth.in_flight, depth.delayed), (1, 1, 0));
+        assert_eq!(depth.oldest, Some(instant(1_000_000)));
+        bench.send("b", "b1").await;
+        assert_eq!(next().await.unwrap(), Some(instant(1_000_000)));
+    });
+}

@@ -1,0 +1,88 @@
+use super::*;
+use crate::Clock;
+use futures::executor::block_on;
+use recado_domain::event::{EventKind, InboundJob, Payload, Provider, event_id};
+use recado_domain::ids::{CorrelationId, ExternalId};
+use recado_domain::millis::instant;
+use recado_pipeline::ports::{Inbox, Queues, Recorded};
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+const HOUR: i64 = 3_600_000;
+
+fn job(id: &str, payload: Payload) -> InboundJob {
+    let external = ExternalId::parse("loja-01").unwrap();
+    InboundJob {
+        event: event_id(Provider::Evolution, &external, EventKind::Message, id),
+        provider: Provider::Evolution,
+        external,
+        kind: EventKind::Message,
+        group: "g".to_owned(),
+        correlation: CorrelationId::parse("k").unwrap(),
+        received_at: instant(0),
+        payload,
+        redrive: false,
+    }
+}
+
+#[test]
+fn an_applied_event_is_forgotten_when_it_expires_and_a_pending_one_never() {
+    let time = Arc::new(AtomicI64::new(0));
+    let now = Arc::clone(&time);
+    let store = Embedded::in_memory(Clock::new(move || instant(now.load(Ordering::Relaxed)))).unwrap();
+    block_on(async {
+        let (applied, pending) = (
+            job("a", Payload::Inline(json!(1))),
+            job("b", Payload::Inline(json!(2))),
+        );
+        for job in [&applied, &pending] {
+            assert_eq!(store.record_event(job).await.unwrap(), Recorded::New);
+        }
+        store
+            .settle_event(&applied.event, None, instant(5), instant(HOUR))
+            .await
+            .unwrap();
+        time.store(HOUR - 1, Ordering::Relaxed);
+        assert_eq!(store.record_event(&applied).await.unwrap(), Recorded::Settled);
+        time.store(HOUR, Ordering::Relaxed);
+        assert_eq!(
+            store.event(&applied.event).await.unwrap(),
+            None,
+            "before any sweep"
+        );
+        let swept = store.sweep(instant(HOUR)).await.unwrap();
+        assert_eq!((swept.events, swept.unfinished()), (1, false));
+        time.store(9_000 * HOUR, Ordering::Relaxed);
+        assert_eq!(store.record_event(&pending).await.unwrap(), Recorded::Pending);
+        assert_eq!(store.record_event(&applied).await.unwrap(), Recorded::New);
+    });
+}
+
+#[test]
+fn a_large_body_stays_as_long_as_its_event_may_need_it() {
+    let scratch = crate::embedded::tests::Scratch::new();
+    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    block_on(async {
+        let job = job("a", Payload::Stored("body-a".to_owned()));
+        store.put_payload("body-a", &json!("large")).await.unwrap();
+        store.put_payload("body-b", &json!("of nobody")).await.unwrap();
+        store.record_event(&job).await.unwrap();
+        let now = Timestamp::now();
+        assert_eq!(
+            store.sweep(now).await.unwrap().payloads,
+            0,
+            "what is new may be claimed yet"
+        );
+        let tomorrow = millis::shift(now, 25 * HOUR);
+        assert_eq!(store.sweep(tomorrow).await.unwrap().payloads, 1);
+        assert_eq!(store.payload("body-b").await.unwrap(), None);
+        assert_eq!(store.payload("body-a").await.unwrap(), Some(json!("large")));
+        store
+            .settle_event(&job.event, None, now, millis::shift(now, 90 * HOUR))
+            .await
+            .unwrap();
+        assert_eq!(store.sweep(tomorrow).await.unwrap().payloads, 1);
+        assert_eq!(store.payload("body-a").await.unwrap(), None);
+    });
+}

@@ -1,0 +1,173 @@
+use crate::Embedded;
+use crate::fault::Fault;
+use crate::record::{all, encode, execute, limit, one};
+use jiff::Timestamp;
+use recado_domain::ids::InstanceId;
+use recado_domain::instance::{Connection as Link, InstanceState, Parked};
+use recado_domain::rate::Rate;
+use recado_pipeline::ports::{Instances, PortResult, Reservation};
+use rusqlite::{Connection, params};
+
+fn state(connection: &Connection, id: &InstanceId) -> Result<InstanceState, Fault> {
+    let found = one(
+        connection,
+        "SELECT body FROM instance_states WHERE id = ?1",
+        [id.as_str()],
+    )?;
+    Ok(found.unwrap_or_default())
+}
+
+fn put(connection: &Connection, id: &InstanceId, state: &InstanceState) -> Result<(), Fault> {
+    let sql = "INSERT OR REPLACE INTO instance_states (id, due, body) VALUES (?1, ?2, ?3)";
+    let due = state.due().map(Timestamp::as_millisecond);
+    execute(connection, sql, params![id.as_str(), due, encode(state)?])?;
+    Ok(())
+}
+
+fn reserve(
+    connection: &Connection,
+    id: &InstanceId,
+    rate: Rate,
+    now: Timestamp,
+) -> Result<Reservation, Fault> {
+    let mut state = state(connection, id)?;
+    if state.connection != Link::Open {
+        return Ok(Reservation::NotOpen);
+    }
+    let slot = rate.reserve(state.arrival, now);
+    state.arrival = Some(slot.arrival);
+    put(connection, id, &state)?;
+    Ok(Reservation::Slot(slot.at))
+}
+
+fn set_connection(
+    connection: &Connection,
+    id: &InstanceId,
+    link: Link,
+    now: Timestamp,
+    probe_at: Option<Timestamp>,
+) -> Result<bool, Fault> {
+    let mut state = state(connection, id)?;
+    let changed = state.connection != link;
+    state.probe_at = probe_at;
+    if changed {
+        state.connection = link;
+        state.since = Some(now);
+        state.probes = 0;
+        state.timeouts = 0;
+    } else {
+        state.probes = state.probes.saturating_add(1);
+    }
+    put(connection, id, &state)?;
+    Ok(changed)
+}
+
+fn note_timeout(connection: &Connection, id: &InstanceId, timed_out: bool) -> Result<u32, Fault> {
+    let mut state = state(connection, id)?;
+    let timeouts = if timed_out {
+        state.timeouts.saturating_add(1)
+    } else {
+        0
+    };
+    if timeouts != state.timeouts {
+        state.timeouts = timeouts;
+        put(connection, id, &state)?;
+    }
+    Ok(timeouts)
+}
+
+fn set_llm_needs_credentials(connection: &Connection, id: &InstanceId, missing: bool) -> Result<bool, Fault> {
+    let mut state = state(connection, id)?;
+    let changed = state.llm_needs_credentials != missing;
+    if changed {
+        state.llm_needs_credentials = missing;
+        put(connection, id, &state)?;
+    }
+    Ok(changed)
+}
+
+fn park(connection: &Connection, mut parked: Parked) -> Result<(), Fault> {
+    let conversation = parked.conversation.to_string();
+    let sql = "SELECT body FROM parked WHERE instance = ?1 AND conversation = ?2";
+    let before: Option<Parked> = one(connection, sql, params![parked.instance.as_str(), conversation])?;
+    if let Some(before) = before {
+        parked.since = before.since;
+    }
+    let sql = "INSERT OR REPLACE INTO parked (instance, conversation, version, since, due, body)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let (since, due) = (parked.since.as_millisecond(), parked.due().as_millisecond());
+    let (instance, version) = (parked.instance.as_str(), parked.version.as_str());
+    execute(
+        connection,
+        sql,
+        params![instance, conversation, version, since, due, encode(&parked)?],
+    )?;
+    Ok(())
+}
+
+fn unpark(connection: &Connection, parked: &Parked) -> Result<bool, Fault> {
+    let sql = "DELETE FROM parked WHERE instance = ?1 AND conversation = ?2 AND version = ?3";
+    let (instance, conversation) = (parked.instance.as_str(), parked.conversation.to_string());
+    Ok(execute(
+        connection,
+        sql,
+        params![instance, conversation, parked.version.as_str()],
+    )? > 0)
+}
+
+impl Instances for Embedded {
+    async fn instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {
+        let id = id.clone();
+        self.read("instance_state", move |c| state(c, &id)).await
+    }
+
+    async fn reserve(&self, id: &InstanceId, rate: Rate, now: Timestamp) -> PortResult<Reservation> {
+        let id = id.clone();
+        self.write("reserve", move |c| reserve(c, &id, rate, now)).await
+    }
+
+    async fn set_connection(
+        &self,
+        id: &InstanceId,
+        connection: Link,
+        now: Timestamp,
+        probe_at: Option<Timestamp>,
+    ) -> PortResult<bool> {
+        let id = id.clone();
+        self.write("set_connection", move |c| {
+            set_connection(c, &id, connection, now, probe_at)
+        })
+        .await
+    }
+
+    async fn note_timeout(&self, id: &InstanceId, timed_out: bool) -> PortResult<u32> {
+        let id = id.clone();
+        self.write("note_timeout", move |c| note_timeout(c, &id, timed_out))
+            .await
+    }
+
+    async fn set_llm_needs_credentials(&self, id: &InstanceId, missing: bool) -> PortResult<bool> {
+        let id = id.clone();
+        self.write("set_llm_needs_credentials", move |c| {
+            set_llm_needs_credentials(c, &id, missing)
+        })
+        .await
+    }
+
+    async fn park(&self, parked: &Parked) -> PortResult<()> {
+        let parked = parked.clone();
+        self.write("park", move |c| park(c, parked)).await
+    }
+
+    async fn parked(&self, id: &InstanceId, most: usize) -> PortResult<Vec<Parked>> {
+        let id = id.clone();
+        let sql = "SELECT body FROM parked WHERE instance = ?1 ORDER BY since, conversation LIMIT ?2";
+        self.read("parked", move |c| all(c, sql, params![id.as_str(), limit(most)]))
+            .await
+    }
+
+    async fn unpark(&self, parked: &Parked) -> PortResult<bool> {
+        let parked = parked.clone();
+        self.write("unpark", move |c| unpark(c, &parked)).await
+    }
+}

@@ -1,0 +1,97 @@
+use crate::fault::Fault;
+use crate::record::{encode, execute, exists, integer, one};
+use jiff::Timestamp;
+use recado_domain::ids::{ConversationId, Ordinal};
+use recado_domain::message::Message;
+use recado_domain::outbox::OutboxState;
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// A message as it lies in its table. An open one and its record are one row here.
+#[derive(Debug)]
+pub(super) struct MessageRow {
+    conversation: String,
+    ordinal: i64,
+    rev: i64,
+    open: bool,
+    due: Option<i64>,
+    body: String,
+}
+
+impl MessageRow {
+    pub(super) fn of(message: &Message) -> Result<Self, Fault> {
+        let out = message.out.as_ref();
+        // A dead message counts as open until its dead letter exists.
+        let open = out.is_some_and(|out| {
+            out.state.is_open() || (matches!(out.state, OutboxState::Dead { .. }) && !out.copied)
+        });
+        Ok(Self {
+            conversation: message.conversation.to_string(),
+            ordinal: integer(message.ordinal.0),
+            rev: out.map_or(0, |out| integer(out.rev)),
+            open,
+            due: message.due().map(Timestamp::as_millisecond),
+            body: encode(message)?,
+        })
+    }
+
+    /// Whether nothing lies in its place yet.
+    pub(super) fn is_new(&self, connection: &Connection) -> Result<bool, Fault> {
+        let sql = "SELECT 1 FROM messages WHERE conversation = ?1 AND ordinal = ?2";
+        Ok(!exists(
+            connection,
+            sql,
+            params![self.conversation, self.ordinal],
+        )?)
+    }
+
+    /// Whether the stored one is open, or not, as `open` says, and is the one that this was made from.
+    pub(super) fn follows(&self, connection: &Connection, open: bool) -> Result<bool, Fault> {
+        let sql = "SELECT rev, open FROM messages WHERE conversation = ?1 AND ordinal = ?2";
+        let stored: Option<(i64, bool)> = connection
+            .prepare_cached(sql)?
+            .query_row(params![self.conversation, self.ordinal], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .optional()?;
+        Ok(stored == Some((self.rev - 1, open)))
+    }
+
+    /// What lies in its place.
+    pub(super) fn stored(&self, connection: &Connection) -> Result<Option<Message>, Fault> {
+        let sql = "SELECT body FROM messages WHERE conversation = ?1 AND ordinal = ?2";
+        one(connection, sql, params![self.conversation, self.ordinal])
+    }
+
+    pub(super) fn put(&self, connection: &Connection) -> Result<(), Fault> {
+        let sql = "INSERT INTO messages (conversation, ordinal, rev, open, due, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            ON CONFLICT DO UPDATE SET rev = excluded.rev, open = excluded.open, due = excluded.due, body = excluded.body";
+        let Self {
+            conversation,
+            ordinal,
+            rev,
+            open,
+            due,
+            body,
+        } = self;
+        execute(
+            connection,
+            sql,
+            params![conversation, ordinal, rev, open, due, body],
+        )?;
+        Ok(())
+    }
+}
+
+/// One message.
+pub(super) fn message(
+    connection: &Connection,
+    conversation: &ConversationId,
+    ordinal: Ordinal,
+) -> Result<Option<Message>, Fault> {
+    let sql = "SELECT body FROM messages WHERE conversation = ?1 AND ordinal = ?2";
+    one(
+        connection,
+        sql,
+        params![conversation.to_string(), integer(ordinal.0)],
+    )
+}

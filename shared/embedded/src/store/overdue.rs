@@ -1,0 +1,49 @@
+use crate::Embedded;
+use crate::fault::Fault;
+use crate::record::{count, decode, limit};
+use jiff::Timestamp;
+use recado_domain::ids::{ConversationId, IdError, InstanceId, Ordinal};
+use recado_pipeline::ports::{Overdue, OverdueWork, PortResult};
+use rusqlite::{Connection, Row, params};
+
+/// Each table gives its longest overdue by its index; of these the longest are taken.
+const SQL: &str = "
+    SELECT * FROM (SELECT 'event' AS kind, body AS what, 0 AS ordinal, due FROM events
+        WHERE due <= ?1 ORDER BY due LIMIT ?2)
+    UNION ALL SELECT * FROM (SELECT 'outgoing', conversation, ordinal, due FROM messages
+        WHERE due <= ?1 ORDER BY due LIMIT ?2)
+    UNION ALL SELECT * FROM (SELECT 'owed', id, 0, due FROM conversations WHERE due <= ?1 ORDER BY due LIMIT ?2)
+    UNION ALL SELECT * FROM (SELECT 'probe', id, 0, due FROM instance_states WHERE due <= ?1 ORDER BY due LIMIT ?2)
+    UNION ALL SELECT * FROM (SELECT 'parked', body, 0, due FROM parked WHERE due <= ?1 ORDER BY due LIMIT ?2)
+    ORDER BY 4, 1, 2, 3 LIMIT ?2";
+
+fn overdue(connection: &Connection, now: Timestamp, most: usize) -> Result<Vec<OverdueWork>, Fault> {
+    let mut statement = connection.prepare_cached(SQL)?;
+    let mut rows = statement.query(params![now.as_millisecond(), limit(most)])?;
+    let mut work = Vec::new();
+    while let Some(row) = rows.next()? {
+        work.push(work_of(row)?);
+    }
+    Ok(work)
+}
+
+fn work_of(row: &Row<'_>) -> Result<OverdueWork, Fault> {
+    let (kind, what): (String, String) = (row.get(0)?, row.get(1)?);
+    let damaged = |_: IdError| Fault::Argument("a damaged id");
+    match kind.as_str() {
+        "event" => Ok(OverdueWork::Event(decode(&what)?)),
+        "outgoing" => Ok(OverdueWork::Outgoing {
+            conversation: ConversationId::parse(&what).map_err(damaged)?,
+            ordinal: Ordinal(count(row.get(2)?)),
+        }),
+        "owed" => Ok(OverdueWork::Owed(ConversationId::parse(&what).map_err(damaged)?)),
+        "probe" => Ok(OverdueWork::Probe(InstanceId::parse(&what).map_err(damaged)?)),
+        _ => Ok(OverdueWork::Parked(decode(&what)?)),
+    }
+}
+
+impl Overdue for Embedded {
+    async fn overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
+        self.read("overdue", move |c| overdue(c, now, limit)).await
+    }
+}

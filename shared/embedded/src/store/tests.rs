@@ -1,0 +1,322 @@
+//! What is this backend's own: several tables in one transaction, lists, the due index. What every store must do is in
+//! the contract suite.
+
+use crate::{Clock, Embedded};
+use futures::executor::block_on;
+use jiff::Timestamp;
+use recado_domain::config::{Bound, Document};
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::conversation::{Conversation, Mode};
+use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::event::{EventKind, InboundJob, Payload, Provider, StoredAs, event_id};
+use recado_domain::ids::{
+    ConversationId, CorrelationId, ExternalId, IdempotencyKey, InstanceId, Nonce, Ordinal, ThreadId,
+};
+use recado_domain::instance::{Connection, InFlight, Parked};
+use recado_domain::message::{Message, Role};
+use recado_domain::millis::instant;
+use recado_domain::outbox::{Author, Outbox};
+use recado_domain::rate::Rate;
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::{
+    Claimed, Committed, ConversationFilter, Conversations, Deliveries, DeliveryLink, Directory, Guard,
+    InboundStored, InboundWrite, Inbox, Instances, KeyClaim, OutboxStore, Overdue, OverdueWork, PageRequest,
+    Reservation, Written,
+};
+use serde_json::{from_value, json};
+
+mod instances;
+mod outgoing;
+
+const NOW: i64 = 1_000_000;
+
+fn store() -> Embedded {
+    Embedded::in_memory(Clock::new(|| instant(NOW))).unwrap()
+}
+
+fn document() -> Document {
+    from_value(json!({
+        "tenants": [{"id": "padaria", "time_zone": "America/Sao_Paulo"}],
+        "agents": [{"id": "bia", "tenant": "padaria", "model": "m", "system_prompt": "p"}],
+        "instances": [
+            {"id": "um", "tenant": "padaria", "agent": "bia", "provider": "meta", "external_id": "101"},
+            {"id": "dois", "tenant": "padaria", "agent": "bia", "provider": "meta", "external_id": "102"},
+        ],
+    }))
+    .unwrap()
+}
+
+fn bound() -> Bound {
+    let Document {
+        mut tenants,
+        mut agents,
+        mut instances,
+    } = document();
+    Bound {
+        instance: instances.remove(0),
+        tenant: tenants.remove(0),
+        agent: agents.remove(0),
+    }
+}
+
+fn address() -> ContactAddress {
+    ContactAddress::parse("5511900000001").unwrap()
+}
+
+fn begun(contact: &str, at: i64) -> Conversation {
+    let thread = ThreadId::of(&bound().instance.id, contact);
+    let mut conversation = Conversation::begin(
+        ConversationId::new(thread, 1),
+        &bound(),
+        address(),
+        None,
+        instant(at),
+    );
+    conversation.rev = 1;
+    conversation
+}
+
+fn message(conversation: &Conversation, ordinal: Ordinal, out: Option<Outbox>) -> Message {
+    Message {
+        conversation: conversation.id.clone(),
+        ordinal,
+        tenant: conversation.tenant.clone(),
+        instance: conversation.instance.clone(),
+        role: if out.is_some() {
+            Role::Assistant
+        } else {
+            Role::User
+        },
+        content: Content::text("oi"),
+        provider_message_id: None,
+        written_at: instant(0),
+        stored_at: instant(0),
+        correlation: CorrelationId::parse("k").unwrap(),
+        event: None,
+        idempotency_key: None,
+        unanswered: None,
+        model: None,
+        usage: None,
+        out,
+    }
+}
+
+fn event() -> InboundJob {
+    let external = ExternalId::parse("101").unwrap();
+    InboundJob {
+        event: event_id(Provider::Meta, &external, EventKind::Message, "x"),
+        provider: Provider::Meta,
+        external,
+        kind: EventKind::Message,
+        group: "g".to_owned(),
+        correlation: CorrelationId::parse("k").unwrap(),
+        received_at: instant(0),
+        payload: Payload::Inline(json!({})),
+        redrive: false,
+    }
+}
+
+/// A conversation with one queued reply, committed.
+async fn with_reply(store: &Embedded) -> (Conversation, Message) {
+    let mut conversation = begun("a", 0);
+    let ordinal = conversation.answer(Ordinal(0), false, instant(0));
+    let out = Outbox::queued(address(), Author::Ai, 0, Ordinal(0), instant(0));
+    let reply = message(&conversation, ordinal, Some(out));
+    assert_eq!(
+        store.commit(&conversation, &reply, None).await.unwrap(),
+        Committed::Yes
+    );
+    (conversation, reply)
+}
+
+fn flight(message: &Message, nonce: &str) -> InFlight {
+    InFlight {
+        message: message.id(),
+        nonce: Nonce::parse(nonce).unwrap(),
+        claimed_at: instant(1),
+        until: instant(2),
+        text_hash: "h".to_owned(),
+    }
+}
+
+#[test]
+fn an_inbound_message_is_stored_with_its_event_and_conversation_or_not_at_all() {
+    let (store, job) = (store(), event());
+    block_on(async {
+        store.record_event(&job).await.unwrap();
+        let mut first = begun("a", 0);
+        let ordinal = first.receive(true, instant(0)).unwrap();
+        let hello = message(&first, ordinal, None);
+        let mut stale = first.clone();
+        stale.rev = 3;
+        let lost = InboundWrite {
+            event: &job.event,
+            conversation: &stale,
+            message: &hello,
+        };
+        assert_eq!(store.store_inbound(lost).await.unwrap(), InboundStored::Conflict);
+        assert!(store.message(&hello.id()).await.unwrap().is_none());
+        assert!(store.event(&job.event).await.unwrap().unwrap().stored.is_none());
+
+        let write = || InboundWrite {
+            event: &job.event,
+            conversation: &first,
+            message: &hello,
+        };
+        assert_eq!(store.store_inbound(write()).await.unwrap(), InboundStored::Yes);
+        let stored = StoredAs {
+            conversation: first.id.clone(),
+            ordinal,
+        };
+        assert_eq!(
+            store.store_inbound(write()).await.unwrap(),
+            InboundStored::Already(stored)
+        );
+        assert_eq!(
+            store.latest(first.id.thread()).await.unwrap(),
+            Some(first.clone())
+        );
+        assert_eq!(
+            store.with_history(&first.id, 5).await.unwrap(),
+            Some((first, vec![hello]))
+        );
+        assert_eq!(store.count_attempt(&job.event).await.unwrap(), 1);
+        store
+            .settle_event(&job.event, Some(Reason::Poison), instant(3), instant(4))
+            .await
+            .unwrap();
+        assert_eq!(store.count_attempt(&job.event).await.unwrap(), 0, "it is dead");
+        assert!(store.revive_event(&job.event).await.unwrap());
+        assert!(!store.revive_event(&job.event).await.unwrap());
+        assert_eq!(store.note_again(&job.event, instant(9)).await.unwrap(), 1);
+    });
+}
+
+#[test]
+fn a_clients_key_makes_one_message_until_it_expires() {
+    let store = store();
+    block_on(async {
+        let key = KeyClaim {
+            scope: "s".to_owned(),
+            key: IdempotencyKey::parse("k").unwrap(),
+            request_hash: "r".to_owned(),
+            expires: instant(NOW + 1),
+        };
+        let first = begun("a", 0);
+        let one = message(&first, Ordinal(1), None);
+        assert_eq!(
+            store.commit(&first, &one, Some(&key)).await.unwrap(),
+            Committed::Yes
+        );
+        let taken = store.key("s", &key.key).await.unwrap().unwrap();
+        assert_eq!(taken.message, one.id());
+        let other = begun("b", 0);
+        let two = message(&other, Ordinal(1), None);
+        assert_eq!(
+            store.commit(&other, &two, Some(&key)).await.unwrap(),
+            Committed::KeyTaken(taken)
+        );
+        assert!(store.conversation(&other.id).await.unwrap().is_none());
+        let expired = KeyClaim {
+            scope: "t".to_owned(),
+            expires: instant(NOW),
+            ..key
+        };
+        assert_eq!(
+            store.commit(&other, &two, Some(&expired)).await.unwrap(),
+            Committed::Yes
+        );
+        assert_eq!(store.key("t", &expired.key).await.unwrap(), None);
+    });
+}
+
+#[test]
+fn lists_are_read_page_by_page_without_gap_or_repeat() {
+    let store = store();
+    block_on(async {
+        for n in 0..7i64 {
+            let mut conversation = begun(&n.to_string(), 1000 + n / 2);
+            conversation.mode = if n == 3 { Mode::Manual } else { Mode::Ai };
+            assert_eq!(store.update(&conversation).await.unwrap(), Written::Yes);
+            assert_eq!(store.update(&conversation).await.unwrap(), Written::Conflict);
+        }
+        let filter = ConversationFilter {
+            instance: Some(InstanceId::parse("um").unwrap()),
+            mode: Some(Mode::Ai),
+            ..ConversationFilter::default()
+        };
+        let (mut seen, mut cursor): (Vec<Conversation>, _) = (Vec::new(), None);
+        loop {
+            let page = store
+                .list(&filter, &PageRequest { limit: 2, cursor })
+                .await
+                .unwrap();
+            seen.extend(page.items);
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen.len(), 6);
+        assert!(seen.is_sorted_by(|a, b| (a.last_message_at, &a.id) > (b.last_message_at, &b.id)));
+        let nonsense = PageRequest {
+            limit: 2,
+            cursor: Some("nonsense".to_owned()),
+        };
+        assert!(!store.list(&filter, &nonsense).await.unwrap_err().retryable());
+        assert!(
+            !store
+                .messages(&seen[0].id, &nonsense)
+                .await
+                .unwrap_err()
+                .retryable()
+        );
+    });
+}
+
+#[test]
+fn what_is_overdue_comes_from_every_table_the_longest_first() {
+    let store = store();
+    block_on(async {
+        let minutes = |n: i64| instant(n * 60_000);
+        let (conversation, reply) = with_reply(&store).await; // due after 5 minutes
+        let mut owed = begun("owed", 60_000); // 6
+        owed.receive(true, minutes(1)).unwrap();
+        assert_eq!(store.update(&owed).await.unwrap(), Written::Yes);
+        store.record_event(&event()).await.unwrap(); // 2
+        let id = bound().instance.id;
+        assert!(
+            store
+                .set_connection(&id, Connection::Closed, minutes(0), Some(minutes(3)))
+                .await
+                .unwrap()
+        );
+        let parked = Parked {
+            instance: id.clone(),
+            conversation: conversation.id.clone(),
+            version: Nonce::parse("v1").unwrap(),
+            since: minutes(0),
+            not_before: Some(minutes(4)),
+        };
+        store.park(&parked).await.unwrap();
+        let kinds = |work: Vec<OverdueWork>| -> Vec<&'static str> {
+            let kind = |work: &OverdueWork| match work {
+                OverdueWork::Event(_) => "event",
+                OverdueWork::Outgoing { ordinal, .. } if *ordinal == reply.ordinal => "outgoing",
+                OverdueWork::Owed(id) if *id == owed.id => "owed",
+                OverdueWork::Probe(_) => "probe",
+                OverdueWork::Parked(entry) if *entry == parked => "parked",
+                _ => "wrong",
+            };
+            work.iter().map(kind).collect()
+        };
+        let all = store.overdue(minutes(6), 10).await.unwrap();
+        assert_eq!(kinds(all), ["event", "probe", "parked", "outgoing", "owed"]);
+        assert_eq!(
+            kinds(store.overdue(minutes(6), 2).await.unwrap()),
+            ["event", "probe"]
+        );
+        assert_eq!(kinds(store.overdue(minutes(2), 10).await.unwrap()), ["event"]);
+    });
+}

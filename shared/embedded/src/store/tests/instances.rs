@@ -1,0 +1,103 @@
+use super::*;
+
+#[test]
+fn two_instances_swap_their_numbers_in_one_change_but_cannot_share_one() {
+    let store = store();
+    block_on(async {
+        store.apply(&document()).await.unwrap();
+        let external = ExternalId::parse("101").unwrap();
+        assert_eq!(
+            store.bound(Provider::Meta, &external).await.unwrap(),
+            Some(bound())
+        );
+        assert_eq!(store.bound(Provider::Evolution, &external).await.unwrap(), None);
+        let mut swap = document();
+        let numbers: Vec<_> = swap
+            .instances
+            .iter()
+            .map(|i| i.external_id.clone())
+            .rev()
+            .collect();
+        for (instance, number) in swap.instances.iter_mut().zip(numbers) {
+            instance.external_id = number;
+        }
+        store.apply(&swap).await.unwrap();
+        let now = store.bound(Provider::Meta, &external).await.unwrap().unwrap();
+        assert_eq!(now.instance.id.as_str(), "dois");
+        let change = Document {
+            instances: vec![bound().instance],
+            ..Document::default()
+        };
+        assert!(
+            !store.apply(&change).await.unwrap_err().retryable(),
+            "`dois` has it"
+        );
+        assert_eq!(store.bound_by_id(&now.instance.id).await.unwrap(), Some(now));
+        assert_eq!(
+            store.configuration().await.unwrap().instances.len(),
+            2,
+            "the failed change left all as it was"
+        );
+    });
+}
+
+#[test]
+fn an_instance_keeps_its_rate_its_time_outs_and_what_waits_for_it() {
+    let store = store();
+    block_on(async {
+        let id = InstanceId::parse("um").unwrap();
+        let at = |ms: i64| -> Timestamp { instant(ms) };
+        let mut slots = Vec::new();
+        for _ in 0..6 {
+            slots.push(store.reserve(&id, Rate::EVOLUTION, at(0)).await.unwrap());
+        }
+        assert_eq!(slots[3..], [0, 1000, 2000].map(|ms| Reservation::Slot(at(ms))));
+        assert_eq!(store.note_timeout(&id, true).await.unwrap(), 1);
+        assert_eq!(store.note_timeout(&id, true).await.unwrap(), 2);
+        assert!(
+            store
+                .set_connection(&id, Connection::Closed, at(5), None)
+                .await
+                .unwrap()
+        );
+        assert!(
+            !store
+                .set_connection(&id, Connection::Closed, at(6), Some(at(9)))
+                .await
+                .unwrap()
+        );
+        let state = store.instance_state(&id).await.unwrap();
+        assert_eq!(
+            (state.since, state.probe_at, state.probes, state.timeouts),
+            (Some(at(5)), Some(at(9)), 1, 0)
+        );
+        assert_eq!(
+            store.reserve(&id, Rate::EVOLUTION, at(0)).await.unwrap(),
+            Reservation::NotOpen
+        );
+        assert!(store.set_llm_needs_credentials(&id, true).await.unwrap());
+        assert!(!store.set_llm_needs_credentials(&id, true).await.unwrap());
+
+        let conversation = begun("a", 0).id;
+        let version = |text: &str| Nonce::parse(text).unwrap();
+        let first = Parked {
+            instance: id.clone(),
+            conversation,
+            version: version("v1"),
+            since: at(1),
+            not_before: None,
+        };
+        store.park(&first).await.unwrap();
+        let again = Parked {
+            version: version("v2"),
+            since: at(7),
+            ..first.clone()
+        };
+        store.park(&again).await.unwrap();
+        assert!(!store.unpark(&first).await.unwrap(), "it was parked again");
+        let listed = store.parked(&id, 10).await.unwrap().remove(0);
+        assert_eq!((listed.since, &listed.version), (at(1), &again.version));
+        assert!(store.unpark(&listed).await.unwrap());
+        assert!(store.parked(&id, 10).await.unwrap().is_empty());
+    });
+}

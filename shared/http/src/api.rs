@@ -1,0 +1,92 @@
+//! What operators, monitors and the command line call.
+//!
+//! `GET /health` is open to all; everything else wants `Authorization: Bearer` with the operator token.
+
+mod auth;
+mod config;
+mod conversations;
+mod dead_letters;
+mod health;
+mod messages;
+mod refusal;
+mod simulator;
+mod view;
+
+use crate::keys::Keys;
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::get;
+use recado_domain::dead_letter::QueueName;
+use recado_pipeline::World;
+use recado_pipeline::ports::PortResult;
+use recado_whatsapp::SimulatedOutbox;
+use std::future::Future;
+use std::sync::Arc;
+
+/// The largest body the API takes, in bytes: a whole configuration with its prompts.
+const BODY_MAX: usize = 1024 * 1024;
+
+/// How much waits in the queues. On AWS the approximate number of visible messages, on one machine the exact one.
+pub trait Depths: Send + Sync + 'static {
+    /// How many messages wait in `queue`.
+    fn depth(&self, queue: QueueName) -> impl Future<Output = PortResult<u64>> + Send;
+}
+
+/// What the API needs beyond the world.
+#[derive(Debug, Clone)]
+pub struct ApiOptions<D> {
+    /// Where providers reach this installation, without a slash at its end. Absent: as the request was addressed.
+    pub public_url: Option<String>,
+    /// What the simulated provider took, while it is the one that sends.
+    pub simulator: Option<SimulatedOutbox>,
+    /// How much waits in the queues.
+    pub depths: D,
+}
+
+pub(crate) struct Api<W, K, D> {
+    world: Arc<W>,
+    keys: Arc<K>,
+    options: Arc<ApiOptions<D>>,
+}
+
+impl<W, K, D> Clone for Api<W, K, D> {
+    fn clone(&self) -> Self {
+        let (world, keys) = (Arc::clone(&self.world), Arc::clone(&self.keys));
+        Self {
+            world,
+            keys,
+            options: Arc::clone(&self.options),
+        }
+    }
+}
+
+pub(crate) fn routes<W: World + 'static, K: Keys, D: Depths>(
+    world: Arc<W>,
+    keys: Arc<K>,
+    options: ApiOptions<D>,
+) -> Router {
+    let api = Api {
+        world,
+        keys,
+        options: Arc::new(options),
+    };
+    let apply = config::apply::<W, K, D>;
+    Router::new()
+        .route("/health/whatsapp", get(health::whatsapp::<W, K, D>))
+        .route("/v1/config", get(config::show::<W, K, D>).put(apply).post(apply))
+        .route("/v1/conversations", get(conversations::list::<W, K, D>))
+        .route(
+            "/v1/conversations/{id}",
+            get(conversations::show::<W, K, D>).patch(conversations::change::<W, K, D>),
+        )
+        .route(
+            "/v1/conversations/{id}/messages",
+            get(messages::list::<W, K, D>).post(messages::answer::<W, K, D>),
+        )
+        .route("/v1/messages/{id}", get(messages::show::<W, K, D>))
+        .route("/v1/dead-letters", get(dead_letters::list::<W, K, D>))
+        .route("/simulator/outbox", get(simulator::outbox::<W, K, D>))
+        .route_layer(from_fn_with_state(api.clone(), auth::operators_only::<W, K, D>))
+        .route("/health", get(health::show::<W, K, D>))
+        .with_state(api)
+}

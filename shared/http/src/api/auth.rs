@@ -1,0 +1,41 @@
+//! The operators' bearer token.
+
+use super::Api;
+use crate::keys::Keys;
+use crate::problem::Problem;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::Response;
+
+/// Lets operators pass. Without a configured token nobody is one.
+pub(super) async fn operators_only<W: Send + Sync, K: Keys, D: Send + Sync>(
+    State(api): State<Api<W, K, D>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let Some(token) = api.keys.operator_token().await? else {
+        tracing::error!("a request was refused because no operator token is configured");
+        return Err(Problem::unavailable("no operator token is configured"));
+    };
+    match bearer(request.headers()) {
+        Some(shown) if token.matches(shown) => Ok(next.run(request).await),
+        // RFC 6750, section 3: the error is named only to who showed a token.
+        Some(_) => Err(refused(r#"Bearer realm="recado", error="invalid_token""#)),
+        None => Err(refused(r#"Bearer realm="recado""#)),
+    }
+}
+
+fn refused(challenge: &'static str) -> Problem {
+    Problem::new(StatusCode::UNAUTHORIZED, "the operator token is missing or wrong")
+        .with_header(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers
+        .get(header::AUTHORIZATION)?
+        .to_str()
+        .ok()?
+        .split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}

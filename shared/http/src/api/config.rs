@@ -1,0 +1,165 @@
+//! `/v1/config`: what is configured, and the webhook URLs and secrets to enter at the provider.
+
+use super::{Api, BODY_MAX, Depths};
+use crate::keys::{Keys, WebhookKeys};
+use crate::problem::Problem;
+use crate::query::{json, read};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Uri, header};
+use recado_domain::config::{Document, Instance};
+use recado_domain::event::Provider;
+use recado_domain::ids::InstanceId;
+use recado_domain::secret::webhook_secret;
+use recado_pipeline::World;
+use recado_pipeline::configure::{self, Change};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// What a shown URL has in place of a secret.
+const HIDDEN: &str = "{secret}";
+
+/// How a provider is to be set up for an instance.
+#[derive(Debug, Serialize)]
+pub(super) struct Webhook {
+    id: InstanceId,
+    provider: Provider,
+    #[serde(rename = "webhook_url")]
+    url: String,
+    /// Evolution's webhook secret (header `apikey`, or `jwt_key`). Only in the answer to who applies; always absent for
+    /// Meta, which signs with its app secret.
+    secret: Option<String>,
+    /// Whether what proves this instance's webhooks is configured: the master secret, or Meta's app secret.
+    proof_set: bool,
+    /// Whether Meta's verify token is configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verify_token_set: Option<bool>,
+}
+
+/// What applying did.
+#[derive(Debug, Serialize)]
+pub(super) struct AppliedView {
+    changes: Vec<Change>,
+    /// The instances that the document names.
+    instances: Vec<Webhook>,
+}
+
+/// What is configured.
+#[derive(Debug, Serialize)]
+pub(super) struct ConfigurationView {
+    document: Document,
+    instances: Vec<Webhook>,
+}
+
+/// Everything that is configured, without secrets.
+pub(super) async fn show<W: World, K: Keys, D: Depths>(
+    State(api): State<Api<W, K, D>>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Json<ConfigurationView>, Problem> {
+    let document = configure::show(&*api.world).await?;
+    let site = Site::of(&api, &headers, &uri).await?;
+    let instances = document
+        .instances
+        .iter()
+        .map(|instance| site.webhook(instance, false))
+        .collect();
+    Ok(Json(ConfigurationView { document, instances }))
+}
+
+/// Applies a document: creates and changes what it names, leaves the rest alone.
+pub(super) async fn apply<W: World, K: Keys, D: Depths>(
+    State(api): State<Api<W, K, D>>,
+    headers: HeaderMap,
+    uri: Uri,
+    body: Body,
+) -> Result<Json<AppliedView>, Problem> {
+    let document: Document = json(&read(&headers, body, BODY_MAX).await?)?;
+    let named = document.instances.clone();
+    let site = Site::of(&api, &headers, &uri).await?;
+    let applied = configure::apply(&*api.world, document).await?;
+    let instances = named
+        .iter()
+        .map(|instance| site.webhook(instance, true))
+        .collect();
+    Ok(Json(AppliedView {
+        changes: applied.changes,
+        instances,
+    }))
+}
+
+/// Where providers reach us, and how they prove themselves.
+struct Site {
+    base: String,
+    keys: Arc<WebhookKeys>,
+}
+
+impl Site {
+    async fn of<W, K: Keys, D>(api: &Api<W, K, D>, headers: &HeaderMap, uri: &Uri) -> Result<Self, Problem> {
+        let base = match &api.options.public_url {
+            Some(url) => url.trim_end_matches('/').to_owned(),
+            None => addressed(headers, uri)?,
+        };
+        Ok(Self {
+            base,
+            keys: api.keys.webhook().await?,
+        })
+    }
+
+    fn webhook(&self, instance: &Instance, with_secret: bool) -> Webhook {
+        let (id, provider) = (instance.id.clone(), instance.provider);
+        match provider {
+            Provider::Meta => Webhook {
+                id,
+                provider,
+                url: format!("{}/webhooks/meta", self.base),
+                secret: None,
+                proof_set: !self.keys.meta_app_secrets.is_empty(),
+                verify_token_set: Some(self.keys.meta_verify_token.is_some()),
+            },
+            Provider::Evolution => {
+                let master = self.keys.masters.first().filter(|_| with_secret);
+                let secret = master.zip(instance.external()).map(|(master, external)| {
+                    webhook_secret(master, Provider::Evolution, &external)
+                        .expose()
+                        .to_owned()
+                });
+                let plain = format!("{}/webhooks/evolution", self.base);
+                // Version 1 can send no header: its secret stands in the path.
+                let url = match instance.api_version {
+                    1 => format!("{plain}/k/{}", secret.as_deref().unwrap_or(HIDDEN)),
+                    _ => plain,
+                };
+                let proof_set = !self.keys.masters.is_empty();
+                Webhook {
+                    id,
+                    provider,
+                    url,
+                    secret,
+                    proof_set,
+                    verify_token_set: None,
+                }
+            }
+        }
+    }
+}
+
+/// The base URL by which this request came: `Host`, and the scheme that the proxy in front names.
+fn addressed(headers: &HeaderMap, uri: &Uri) -> Result<String, Problem> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let host = text(header::HOST).or_else(|| uri.authority().map(Authority::as_str));
+    let fine = |c: char| c.is_ascii_alphanumeric() || ".-:[]".contains(c);
+    let host = host.filter(|host| !host.is_empty() && host.chars().all(fine));
+    let host = host.ok_or_else(|| Problem::bad_request("the Host header is missing or malformed"))?;
+    let forwarded = headers
+        .get("x-forwarded-proto")
+        .and_then(|value| value.to_str().ok());
+    let scheme = if forwarded.or(uri.scheme_str()) == Some("https") {
+        "https"
+    } else {
+        "http"
+    };
+    Ok(format!("{scheme}://{host}"))
+}

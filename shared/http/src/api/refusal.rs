@@ -1,0 +1,40 @@
+//! How the use cases' refusals look over HTTP.
+
+use crate::problem::Problem;
+use axum::http::StatusCode;
+use recado_pipeline::configure::ConfigureError;
+use recado_pipeline::operate::OperateError;
+use recado_pipeline::ports::PortError;
+
+impl From<OperateError> for Problem {
+    fn from(error: OperateError) -> Self {
+        let status = match &error {
+            OperateError::NotFound(_) => StatusCode::NOT_FOUND,
+            // As in the IETF's draft of the Idempotency-Key header: the same key with another body.
+            OperateError::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
+            OperateError::Refused(_) => StatusCode::CONFLICT,
+            OperateError::Busy => return Self::unavailable(error.to_string()),
+            OperateError::Port(error) => return Self::of_port(error),
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<ConfigureError> for Problem {
+    fn from(error: ConfigureError) -> Self {
+        match error {
+            ConfigureError::Invalid(error) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
+            ConfigureError::Port(error) => Self::of_port(&error),
+        }
+    }
+}
+
+/// The problem of a list that was asked with a cursor: what the store cannot read is most likely the cursor.
+pub(super) fn of_list(error: OperateError, with_cursor: bool) -> Problem {
+    match error {
+        OperateError::Port(PortError::Invalid { .. }) if with_cursor => {
+            Problem::bad_request("the cursor is not one that a list gave")
+        }
+        error => error.into(),
+    }
+}

@@ -1,0 +1,231 @@
+//! The shapes of the API's answers. They are a contract: fields are added, never renamed.
+
+use recado_domain::Timestamp;
+use recado_domain::content::Content;
+use recado_domain::conversation::{Conversation, Mode, Status};
+use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
+use recado_domain::delivery::DeliveryStatus;
+use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, MessageId, Ordinal};
+use recado_domain::message::{MessageStatus, Role};
+use recado_domain::outbox::{OutboxState, Step};
+use recado_domain::reason::Reason;
+use recado_pipeline::operate::MessageView;
+use recado_pipeline::ports::Page;
+use serde::Serialize;
+
+/// A page of a list.
+#[derive(Debug, Serialize)]
+pub(super) struct ListView<T> {
+    items: Vec<T>,
+    next_cursor: Option<String>,
+}
+
+impl<T> ListView<T> {
+    pub(super) fn of<R>(page: Page<R>, view: impl Fn(R) -> T) -> Self {
+        Self {
+            items: page.items.into_iter().map(view).collect(),
+            next_cursor: page.next_cursor,
+        }
+    }
+}
+
+/// A conversation.
+#[derive(Debug, Serialize)]
+pub(super) struct ConversationView {
+    id: ConversationId,
+    instance_id: InstanceId,
+    contact: ContactView,
+    mode: Mode,
+    status: Status,
+    last_message_at: Timestamp,
+    /// The newest message's place: what an answer or a resolve says as `seen`.
+    last_ordinal: Ordinal,
+}
+
+#[derive(Debug, Serialize)]
+struct ContactView {
+    /// Absent for contacts that WhatsApp shows without a number.
+    phone: Option<String>,
+    name: Option<String>,
+}
+
+impl From<Conversation> for ConversationView {
+    fn from(conversation: Conversation) -> Self {
+        let phone = conversation.phone.or_else(|| conversation.address.phone());
+        Self {
+            id: conversation.id,
+            instance_id: conversation.instance,
+            contact: ContactView {
+                phone,
+                name: conversation.name,
+            },
+            mode: conversation.mode,
+            status: conversation.status,
+            last_message_at: conversation.last_message_at,
+            last_ordinal: conversation.last,
+        }
+    }
+}
+
+/// A message in a list.
+#[derive(Debug, Serialize)]
+pub(super) struct MessageItem {
+    id: MessageId,
+    ordinal: Ordinal,
+    role: Role,
+    r#type: String,
+    content: String,
+    media_url: Option<String>,
+    provider_message_id: Option<String>,
+    status: MessageStatus,
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    created_at: Timestamp,
+}
+
+impl From<MessageView> for MessageItem {
+    fn from(view: MessageView) -> Self {
+        let MessageView { message, status, .. } = view;
+        Self {
+            id: message.id(),
+            ordinal: message.ordinal,
+            role: message.role,
+            r#type: message.content.kind().to_owned(),
+            content: message.content.as_text(),
+            media_url: media_url(&message.content),
+            provider_message_id: message.provider_message_id,
+            status,
+            input_tokens: message.usage.map(|usage| usage.input_tokens),
+            output_tokens: message.usage.map(|usage| usage.output_tokens),
+            created_at: message.written_at,
+        }
+    }
+}
+
+/// Where a file is, if the provider named it by URL and not by an id.
+fn media_url(content: &Content) -> Option<String> {
+    let Content::Media {
+        source: Some(source), ..
+    } = content
+    else {
+        return None;
+    };
+    (source.starts_with("https://") || source.starts_with("http://")).then(|| source.clone())
+}
+
+/// A message's whole way.
+#[derive(Debug, Serialize)]
+pub(super) struct MessageDetail {
+    #[serde(flatten)]
+    item: MessageItem,
+    conversation_id: ConversationId,
+    instance_id: InstanceId,
+    correlation_id: CorrelationId,
+    stored_at: Timestamp,
+    model: Option<String>,
+    cache_read_tokens: Option<u64>,
+    cache_write_tokens: Option<u64>,
+    /// Why no answer is owed to it, or why it was given up or cancelled.
+    reason: Option<Reason>,
+    attempts: u32,
+    /// An attempt's outcome was never learnt: the contact may have it twice.
+    maybe_sent: bool,
+    simulated: bool,
+    delivery: Option<DeliveryView>,
+    history: Vec<StepView>,
+}
+
+#[derive(Debug, Serialize)]
+struct DeliveryView {
+    status: Option<DeliveryStatus>,
+    at: Option<Timestamp>,
+}
+
+#[derive(Debug, Serialize)]
+struct StepView {
+    at: Timestamp,
+    what: String,
+    why: Option<String>,
+}
+
+impl From<Step> for StepView {
+    fn from(step: Step) -> Self {
+        Self {
+            at: step.at,
+            what: step.what,
+            why: step.why,
+        }
+    }
+}
+
+impl From<MessageView> for MessageDetail {
+    fn from(view: MessageView) -> Self {
+        let message = view.message.clone();
+        let delivery = view.delivery.as_ref().map(|d| DeliveryView {
+            status: d.status,
+            at: d.at,
+        });
+        let out = message.out;
+        let given_up = out.as_ref().and_then(|out| match out.state {
+            OutboxState::Dead { reason, .. } | OutboxState::Cancelled { reason, .. } => Some(reason),
+            _ => None,
+        });
+        Self {
+            item: view.into(),
+            conversation_id: message.conversation,
+            instance_id: message.instance,
+            correlation_id: message.correlation,
+            stored_at: message.stored_at,
+            model: message.model,
+            cache_read_tokens: message.usage.map(|usage| usage.cache_read_tokens),
+            cache_write_tokens: message.usage.map(|usage| usage.cache_write_tokens),
+            reason: message.unanswered.or(given_up),
+            attempts: out.as_ref().map_or(0, |out| out.attempts),
+            maybe_sent: out.as_ref().is_some_and(|out| out.maybe_sent),
+            simulated: out.as_ref().is_some_and(|out| out.simulated),
+            delivery,
+            history: out
+                .map(|out| out.history.into_iter().map(StepView::from).collect())
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// A dead letter, without what it would do again: that may hold what the contact wrote.
+#[derive(Debug, Serialize)]
+pub(super) struct DeadLetterView {
+    id: String,
+    queue: QueueName,
+    reason: Reason,
+    at: Timestamp,
+    attempts: u32,
+    last_error: Option<String>,
+    correlation_id: CorrelationId,
+    instance_id: Option<InstanceId>,
+    /// `event`, `message` or `unreadable`.
+    what: &'static str,
+    /// The message that could not be sent: `/v1/messages/{id}` has its history.
+    message_id: Option<MessageId>,
+}
+
+impl From<DeadLetter> for DeadLetterView {
+    fn from(letter: DeadLetter) -> Self {
+        let (what, message_id) = match letter.what {
+            DeadWhat::Event(_) => ("event", None),
+            DeadWhat::Message { message } => ("message", Some(message)),
+            DeadWhat::Unreadable { .. } => ("unreadable", None),
+        };
+        Self {
+            id: letter.id,
+            queue: letter.queue,
+            reason: letter.reason,
+            at: letter.at,
+            attempts: letter.attempts,
+            last_error: letter.last_error,
+            correlation_id: letter.correlation,
+            instance_id: letter.instance,
+            what,
+            message_id,
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Errors as `application/problem+json` (RFC 9457).
+
+use axum::http::{HeaderName, HeaderValue, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use recado_pipeline::ports::PortError;
+use serde_json::json;
+
+/// After how many seconds a client may try again when a store or queue did not answer.
+const RETRY_AFTER_SECONDS: &str = "5";
+
+/// An error as a client sees it. `type` is `about:blank`: the status says what kind of error it is, `detail` which.
+#[derive(Debug)]
+pub struct Problem {
+    status: StatusCode,
+    detail: String,
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl Problem {
+    /// A problem with this status. `detail` is shown to the client: it holds nothing of anybody else's.
+    pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        Self {
+            status,
+            detail: detail.into(),
+            header: None,
+        }
+    }
+
+    /// 400.
+    pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, detail)
+    }
+
+    /// 404.
+    pub(crate) fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, detail)
+    }
+
+    /// 401, of a provider whose proof is missing or wrong.
+    pub(crate) fn unproven() -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "the webhook's proof is missing or wrong",
+        )
+    }
+
+    /// 503 with `Retry-After`.
+    pub(crate) fn unavailable(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+            .with_header(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS))
+    }
+
+    /// 413.
+    pub(crate) fn too_large(max: usize) -> Self {
+        Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("the body is larger than {max} bytes"),
+        )
+    }
+
+    pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.header = Some((name, value));
+        self
+    }
+
+    /// A store or queue that failed, which is logged: 503 if it may pass, else 500.
+    pub(crate) fn of_port(error: &PortError) -> Self {
+        log(error);
+        if error.retryable() {
+            return Self::unavailable("a store or queue is unavailable; try again");
+        }
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "a record could not be read or written",
+        )
+    }
+}
+
+/// Logs a store's or queue's failure. The cause of a [`PortError::Invalid`] may quote a record and is left out.
+pub(crate) fn log(error: &PortError) {
+    match error {
+        PortError::Unavailable { what, source } => {
+            tracing::error!(what, error = %source, "a store or queue is unavailable");
+        }
+        PortError::Invalid { what, .. } => {
+            tracing::error!(what, "a store or queue holds or was given something unreadable");
+        }
+    }
+}
+
+impl From<PortError> for Problem {
+    fn from(error: PortError) -> Self {
+        Self::of_port(&error)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = json!({
+            "type": "about:blank",
+            "title": self.status.canonical_reason().unwrap_or("Error"),
+            "status": self.status.as_u16(),
+            "detail": self.detail,
+        });
+        let kind = [(header::CONTENT_TYPE, "application/problem+json")];
+        let mut response = (self.status, kind, body.to_string()).into_response();
+        if let Some((name, value)) = self.header {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+}
+
+/// What a path that is no route gets.
+pub(crate) async fn no_such_route(uri: Uri) -> Problem {
+    if uri.path().starts_with("/webhooks/") || uri.path().starts_with("/api/webhook/") {
+        return Problem::not_found("there is no such provider");
+    }
+    Problem::not_found("there is no such route")
+}
+
+/// What a known path with another method gets; axum adds `Allow`.
+pub(crate) async fn method_not_allowed() -> Problem {
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "this route does not have that method",
+    )
+}

@@ -1,0 +1,345 @@
+//! Through the front door: real routers over the real embedded store, one request at a time.
+
+mod api;
+mod changes;
+mod config;
+mod health;
+mod webhooks;
+mod wrong_webhooks;
+
+use crate::{ApiOptions, Depths, Keys, WebhookKeys, WebhookLimits, api_router, webhook_router, whole_router};
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Request, StatusCode};
+use recado_domain::Timestamp;
+use recado_domain::config::{Bound, Document};
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::conversation::Conversation;
+use recado_domain::dead_letter::QueueName;
+use recado_domain::event::{InboundJob, Provider};
+use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, ThreadId};
+use recado_domain::inbound::Inbound;
+use recado_domain::message::{Message, Role};
+use recado_domain::secret::{Secret, hmac_sha256, webhook_secret};
+use recado_embedded::{Clock, Embedded, SystemAmbient};
+use recado_pipeline::ports::{
+    Committed, ConnectionAnswer, Conversations, Directory, Evidence, Llm, LlmError, LlmReply, LlmRequest,
+    OutgoingMessage, PortResult, Providers, SendOutcome,
+};
+use recado_pipeline::{Parts, Settings};
+use recado_whatsapp::SimulatedOutbox;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tower::ServiceExt;
+
+pub(crate) const TOKEN: &str = "operator-token-1";
+pub(crate) const BYTES_MAX: usize = 64 * 1024;
+const LIMITS: WebhookLimits = WebhookLimits { bytes_max: BYTES_MAX };
+
+type TestWorld = Parts<Embedded, Embedded, NotCalled, NotCalled, SystemAmbient>;
+
+/// The HTTP surface calls no provider and no model.
+#[derive(Debug)]
+struct NotCalled;
+
+impl Providers for NotCalled {
+    fn interpret(&self, _: &InboundJob, _: &Value) -> Inbound {
+        unreachable!("the HTTP surface interprets nothing")
+    }
+
+    async fn send(&self, _: &Bound, _: &OutgoingMessage) -> SendOutcome {
+        unreachable!("the HTTP surface sends nothing")
+    }
+
+    async fn connection(&self, _: &Bound) -> ConnectionAnswer {
+        unreachable!("the HTTP surface calls no provider")
+    }
+
+    async fn evidence(&self, _: &Bound, _: &OutgoingMessage, _: Timestamp) -> Evidence {
+        unreachable!("the HTTP surface calls no provider")
+    }
+}
+
+impl Llm for NotCalled {
+    async fn complete(&self, _: &LlmRequest) -> Result<LlmReply, LlmError> {
+        unreachable!("the HTTP surface asks no model")
+    }
+}
+
+/// Keys that stay as they are.
+#[derive(Debug, Clone)]
+pub(crate) struct FixedKeys {
+    pub(crate) webhook: Arc<WebhookKeys>,
+    pub(crate) token: Option<Secret>,
+}
+
+impl Keys for FixedKeys {
+    async fn webhook(&self) -> PortResult<Arc<WebhookKeys>> {
+        Ok(Arc::clone(&self.webhook))
+    }
+
+    async fn operator_token(&self) -> PortResult<Option<Secret>> {
+        Ok(self.token.clone())
+    }
+}
+
+/// Every queue holds as much as it is set to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SetDepths(pub(crate) Arc<AtomicU64>);
+
+impl Depths for SetDepths {
+    async fn depth(&self, queue: QueueName) -> PortResult<u64> {
+        Ok(if queue == QueueName::Inbound {
+            self.0.load(Ordering::Relaxed)
+        } else {
+            0
+        })
+    }
+}
+
+/// An installation.
+pub(crate) struct Site {
+    pub(crate) store: Embedded,
+    pub(crate) depths: SetDepths,
+    keys: FixedKeys,
+    simulator: Option<SimulatedOutbox>,
+    public_url: Option<String>,
+}
+
+impl Site {
+    pub(crate) fn in_memory() -> Self {
+        Self::over(Embedded::in_memory(Clock::system()).unwrap())
+    }
+
+    pub(crate) fn over(store: Embedded) -> Self {
+        let secret = |text| Secret::new(text).unwrap();
+        let webhook = WebhookKeys {
+            masters: vec![secret("master"), secret("old-master")],
+            meta_app_secrets: vec![secret("app-secret")],
+            meta_verify_token: Some(secret("verify-me")),
+        };
+        let keys = FixedKeys {
+            webhook: Arc::new(webhook),
+            token: Some(secret(TOKEN)),
+        };
+        Self {
+            store,
+            depths: SetDepths::default(),
+            keys,
+            simulator: None,
+            public_url: None,
+        }
+    }
+
+    pub(crate) fn without_keys(mut self) -> Self {
+        self.keys = FixedKeys {
+            webhook: Arc::default(),
+            token: None,
+        };
+        self
+    }
+
+    pub(crate) fn simulating(mut self, outbox: SimulatedOutbox) -> Self {
+        self.simulator = Some(outbox);
+        self
+    }
+
+    pub(crate) fn at(mut self, public_url: &str) -> Self {
+        self.public_url = Some(public_url.to_owned());
+        self
+    }
+
+    fn world(&self) -> Arc<TestWorld> {
+        Arc::new(Parts {
+            store: self.store.clone(),
+            queues: self.store.clone(),
+            providers: NotCalled,
+            llm: NotCalled,
+            ambient: SystemAmbient,
+            settings: Settings::default(),
+        })
+    }
+
+    fn options(&self) -> ApiOptions<SetDepths> {
+        ApiOptions {
+            public_url: self.public_url.clone(),
+            simulator: self.simulator.clone(),
+            depths: self.depths.clone(),
+        }
+    }
+
+    /// The webhook's router and the API's, as on AWS.
+    pub(crate) fn sides(&self) -> (Router, Router) {
+        let keys = Arc::new(self.keys.clone());
+        (
+            webhook_router(self.world(), Arc::clone(&keys), LIMITS),
+            api_router(self.world(), keys, self.options()),
+        )
+    }
+
+    /// Sends a request to both sides in one.
+    pub(crate) async fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Body>,
+    ) -> Answered {
+        let router = whole_router(self.world(), Arc::new(self.keys.clone()), LIMITS, self.options());
+        ask_of(router, method, path, headers, body).await
+    }
+
+    /// The same as an operator.
+    pub(crate) async fn operate(&self, method: &str, path: &str, body: &Value) -> Answered {
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        self.ask(
+            method,
+            path,
+            &[("authorization", &format!("Bearer {TOKEN}"))],
+            body,
+        )
+        .await
+    }
+
+    /// Configures one tenant with an instance at each provider.
+    pub(crate) async fn configured(self) -> Self {
+        self.store.apply(&document()).await.unwrap();
+        self
+    }
+
+    /// A conversation with one message of the contact.
+    pub(crate) async fn conversation(&self, contact: &str) -> ConversationId {
+        let bound = self
+            .store
+            .bound(Provider::Evolution, &ExternalId::parse("suporte-01").unwrap())
+            .await
+            .unwrap()
+            .unwrap();
+        let address = ContactAddress::parse(contact).unwrap();
+        let id = ConversationId::new(ThreadId::of(&bound.instance.id, address.as_str()), 1);
+        let now = Clock::system().now();
+        let mut conversation = Conversation::begin(id.clone(), &bound, address, None, now);
+        conversation.learn(Some("Bia"), None);
+        let ordinal = conversation.receive(true, now).unwrap();
+        conversation.rev = 1;
+        let message = Message {
+            conversation: id.clone(),
+            ordinal,
+            tenant: bound.tenant.id.clone(),
+            instance: bound.instance.id.clone(),
+            role: Role::User,
+            content: Content::text("bom dia"),
+            provider_message_id: Some("3EB0A1".to_owned()),
+            written_at: now,
+            stored_at: now,
+            correlation: CorrelationId::parse("c-1").unwrap(),
+            event: None,
+            idempotency_key: None,
+            unanswered: None,
+            model: None,
+            usage: None,
+            out: None,
+        };
+        assert_eq!(
+            self.store.commit(&conversation, &message, None).await.unwrap(),
+            Committed::Yes
+        );
+        id
+    }
+}
+
+/// Sends a request and checks what holds for every answer.
+pub(crate) async fn ask_of(
+    router: Router,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Body>,
+) -> Answered {
+    let mut request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("host", "recado.example");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let response = router.oneshot(request.body(body.into()).unwrap()).await.unwrap();
+    let (parts, body) = response.into_parts();
+    let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+    let answered = Answered {
+        status: parts.status,
+        headers: parts.headers,
+        body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
+        text: String::from_utf8(bytes.to_vec()).unwrap(),
+    };
+    assert!(answered.headers.contains_key("x-correlation-id"));
+    if answered.status.is_client_error() || answered.status.is_server_error() {
+        answered.check_problem(path);
+    }
+    answered
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Value,
+    pub(crate) text: String,
+}
+
+impl Answered {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    fn check_problem(&self, path: &str) {
+        if self.body.get("services").is_some() || self.body.get("queue_depth").is_some() {
+            return;
+        }
+        assert_eq!(
+            self.header("content-type"),
+            Some("application/problem+json"),
+            "{path}: {}",
+            self.text
+        );
+        assert_eq!(self.body["status"], self.status.as_u16(), "{path}");
+        assert!(
+            self.body["title"].is_string() && self.body["detail"].is_string(),
+            "{path}"
+        );
+    }
+}
+
+pub(crate) fn document() -> Document {
+    serde_json::from_value(json!({
+        "tenants": [{"id": "clinic", "time_zone": "America/Sao_Paulo"}],
+        "agents": [{"id": "ana", "tenant": "clinic", "model": "claude-sonnet-4-5", "system_prompt": "You are Ana."}],
+        "instances": [
+            {"id": "suporte-01", "tenant": "clinic", "agent": "ana", "provider": "evolution"},
+            {"id": "antiga", "tenant": "clinic", "agent": "ana", "provider": "evolution", "api_version": 1},
+            {"id": "oficial", "tenant": "clinic", "agent": "ana", "provider": "meta",
+             "external_id": "100000000000001"},
+        ],
+    }))
+    .unwrap()
+}
+
+/// The webhook secret of an Evolution instance.
+pub(crate) fn secret_of(master: &str, instance: &str) -> String {
+    let (master, instance) = (Secret::new(master).unwrap(), ExternalId::parse(instance).unwrap());
+    webhook_secret(&master, Provider::Evolution, &instance)
+        .expose()
+        .to_owned()
+}
+
+/// Meta's signature of `body`.
+pub(crate) fn signature(body: &[u8]) -> String {
+    format!("sha256={}", hex::encode(hmac_sha256(b"app-secret", body)))
+}

@@ -1,0 +1,235 @@
+//! Who is let in, and what is read.
+
+use super::{Site, TOKEN};
+use axum::http::StatusCode;
+use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
+use recado_domain::ids::{CorrelationId, InstanceId, MessageId};
+use recado_domain::reason::Reason;
+use recado_embedded::Clock;
+use recado_pipeline::ports::DeadLetters;
+use recado_whatsapp::{SimulatedMessage, SimulatedOutbox};
+use serde_json::{Value, json};
+
+const GUARDED: [(&str, &str); 7] = [
+    ("GET", "/health/whatsapp"),
+    ("GET", "/v1/config"),
+    ("PUT", "/v1/config"),
+    ("GET", "/v1/conversations"),
+    ("GET", "/v1/messages/x"),
+    ("GET", "/v1/dead-letters"),
+    ("GET", "/simulator/outbox"),
+];
+
+#[tokio::test]
+async fn only_the_operator_token_lets_in() {
+    let site = Site::in_memory();
+    let long = format!("Bearer {TOKEN}x");
+    for (method, path) in GUARDED {
+        for wrong in [
+            None,
+            Some("Bearer "),
+            Some("Bearer wrong"),
+            Some(&*long),
+            Some(TOKEN),
+            Some("Basic x"),
+        ] {
+            let headers: Vec<_> = wrong.map(|value| ("authorization", value)).into_iter().collect();
+            let answered = site.ask(method, path, &headers, "").await;
+            assert_eq!(
+                answered.status,
+                StatusCode::UNAUTHORIZED,
+                "{method} {path} {wrong:?}"
+            );
+            assert!(answered.header("www-authenticate").unwrap().starts_with("Bearer"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_a_configured_token_nobody_is_let_in() {
+    let site = Site::in_memory().without_keys();
+    for (method, path) in GUARDED {
+        for token in ["", "undefined", TOKEN] {
+            let answered = site
+                .ask(method, path, &[("authorization", &format!("Bearer {token}"))], "")
+                .await;
+            assert_eq!(
+                answered.status,
+                StatusCode::SERVICE_UNAVAILABLE,
+                "{method} {path}"
+            );
+        }
+    }
+    assert_eq!(site.ask("GET", "/health", &[], "").await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn conversations_are_listed_by_page_and_filter() {
+    let site = Site::in_memory().configured().await;
+    let first = site.conversation("5511900000001@s.whatsapp.net").await;
+    site.conversation("5511900000002@s.whatsapp.net").await;
+    site.conversation("900000000000003@lid").await;
+    let get = async |query: &str| {
+        site.operate("GET", &format!("/v1/conversations{query}"), &Value::Null)
+            .await
+    };
+    let page = get("?limit=2").await;
+    assert_eq!(page.body["items"].as_array().unwrap().len(), 2, "{}", page.text);
+    let cursor = page.body["next_cursor"].as_str().unwrap();
+    let rest = get(&format!("?limit=2&cursor={cursor}")).await;
+    assert_eq!(rest.body["items"].as_array().unwrap().len(), 1);
+    assert!(rest.body["next_cursor"].is_null());
+    for (query, count) in [
+        ("?instance=suporte-01&mode=ai&status=active", 3),
+        ("?mode=manual", 0),
+        ("?instance=x", 0),
+    ] {
+        assert_eq!(
+            get(query).await.body["items"].as_array().unwrap().len(),
+            count,
+            "{query}"
+        );
+    }
+    let shown = site
+        .operate("GET", &format!("/v1/conversations/{first}"), &Value::Null)
+        .await;
+    assert_eq!(
+        shown.body["contact"],
+        json!({"phone": "+5511900000001", "name": "Bia"})
+    );
+    assert_eq!(
+        (&shown.body["mode"], &shown.body["status"]),
+        (&json!("ai"), &json!("active"))
+    );
+    let all = get("").await;
+    let without_phone = all.body["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|item| item["contact"]["phone"].is_null())
+        .count();
+    assert_eq!(without_phone, 1);
+}
+
+#[tokio::test]
+async fn malformed_queries_are_400() {
+    let site = Site::in_memory().configured().await;
+    for query in [
+        "limit=0",
+        "limit=201",
+        "limit=x",
+        "mode=robot",
+        "status=done",
+        "cursor=",
+        "cursor=%F0%9F%98%80",
+        "colour=red",
+    ] {
+        let answered = site
+            .operate("GET", &format!("/v1/conversations?{query}"), &Value::Null)
+            .await;
+        assert_eq!(answered.status, StatusCode::BAD_REQUEST, "{query}");
+    }
+    for query in ["queue=x", "reason=bored", "limit=-1"] {
+        let answered = site
+            .operate("GET", &format!("/v1/dead-letters?{query}"), &Value::Null)
+            .await;
+        assert_eq!(answered.status, StatusCode::BAD_REQUEST, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn messages_have_the_documented_shape() {
+    let site = Site::in_memory().configured().await;
+    let id = site.conversation("5511900000001@s.whatsapp.net").await;
+    let listed = site
+        .operate("GET", &format!("/v1/conversations/{id}/messages"), &Value::Null)
+        .await;
+    let mut message = listed.body["items"][0].clone();
+    assert!(message["created_at"].take().as_str().unwrap().ends_with('Z'));
+    let expected = json!({
+        "id": format!("{id}.1"), "ordinal": 1, "role": "user", "type": "text", "content": "bom dia",
+        "media_url": null, "provider_message_id": "3EB0A1", "status": "delivered",
+        "input_tokens": null, "output_tokens": null, "created_at": null,
+    });
+    assert_eq!(message, expected);
+    let shown = site
+        .operate("GET", &format!("/v1/messages/{id}.1"), &Value::Null)
+        .await;
+    assert_eq!(
+        (&shown.body["correlation_id"], &shown.body["history"]),
+        (&json!("c-1"), &json!([]))
+    );
+}
+
+#[tokio::test]
+async fn what_does_not_exist_is_404() {
+    let site = Site::in_memory().configured().await;
+    let nobody = "c_0123456789abcdef0123456789abcdef-1";
+    for path in [
+        format!("/v1/conversations/{nobody}"),
+        format!("/v1/conversations/{nobody}/messages"),
+        format!("/v1/messages/{nobody}.1"),
+        "/v1/conversations/x".to_owned(),
+        "/v1/messages/x".to_owned(),
+        "/v1/messages/%00".to_owned(),
+        "/simulator/outbox".to_owned(),
+    ] {
+        assert_eq!(
+            site.operate("GET", &path, &Value::Null).await.status,
+            StatusCode::NOT_FOUND,
+            "{path}"
+        );
+    }
+    let bad = site.operate("GET", "/v1/conversations/%ff", &Value::Null).await;
+    assert_eq!(bad.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn dead_letters_show_why_and_not_what_was_said() {
+    let site = Site::in_memory().configured().await;
+    let letter = DeadLetter {
+        id: "d-1".to_owned(),
+        queue: QueueName::Outbound,
+        reason: Reason::WindowClosed,
+        at: Clock::system().now(),
+        attempts: 2,
+        last_error: Some("131047 Re-engagement message".to_owned()),
+        correlation: CorrelationId::parse("c-1").unwrap(),
+        instance: Some(InstanceId::parse("suporte-01").unwrap()),
+        what: DeadWhat::Unreadable {
+            body: "bom dia".to_owned(),
+        },
+    };
+    site.store.put_dead_letter(&letter).await.unwrap();
+    let path = "/v1/dead-letters?queue=outbound&reason=window_closed&instance=suporte-01";
+    let answered = site.operate("GET", path, &Value::Null).await;
+    assert_eq!(
+        answered.body["items"][0]["reason"], "window_closed",
+        "{}",
+        answered.text
+    );
+    assert_eq!(answered.body["items"][0]["what"], "unreadable");
+    assert!(!answered.text.contains("bom dia"));
+    let other = site
+        .operate("GET", "/v1/dead-letters?queue=turns", &Value::Null)
+        .await;
+    assert_eq!(other.body, json!({"items": [], "next_cursor": null}));
+}
+
+#[tokio::test]
+async fn the_simulated_outbox_is_shown_where_there_is_one() {
+    let outbox = SimulatedOutbox::default();
+    outbox.push(SimulatedMessage {
+        message_id: MessageId::parse("m").unwrap(),
+        instance_id: InstanceId::parse("suporte-01").unwrap(),
+        to: "+5511900000001".to_owned(),
+        text: "[simulated] I read 1 message.".to_owned(),
+        provider_message_id: "sim-1".to_owned(),
+        sent_at: Clock::system().now(),
+    });
+    let answered = Site::in_memory()
+        .simulating(outbox)
+        .operate("GET", "/simulator/outbox", &Value::Null)
+        .await;
+    assert_eq!(answered.body["items"][0]["provider_message_id"], "sim-1");
+}

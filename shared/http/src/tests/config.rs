@@ -1,0 +1,107 @@
+//! `/v1/config`.
+
+use super::{Site, TOKEN, document, secret_of};
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn applying_says_what_changed_and_what_to_enter_at_the_provider() {
+    let site = Site::in_memory().at("https://recado.example.com/");
+    let body = serde_json::to_value(document()).unwrap();
+    let answered = site.operate("PUT", "/v1/config", &body).await;
+    assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
+    assert_eq!(
+        answered.body["changes"][0],
+        json!({"kind": "tenant", "id": "clinic", "what": "created"})
+    );
+    let base = "https://recado.example.com/webhooks";
+    let (new, old) = (secret_of("master", "suporte-01"), secret_of("master", "antiga"));
+    assert_eq!(
+        answered.body["instances"],
+        json!([
+            {"id": "suporte-01", "provider": "evolution", "webhook_url": format!("{base}/evolution"), "secret": new,
+             "proof_set": true},
+            {"id": "antiga", "provider": "evolution", "webhook_url": format!("{base}/evolution/k/{old}"), "secret": old,
+             "proof_set": true},
+            {"id": "oficial", "provider": "meta", "webhook_url": format!("{base}/meta"), "secret": null,
+             "proof_set": true, "verify_token_set": true},
+        ])
+    );
+    let again = site.operate("POST", "/v1/config", &body).await;
+    assert!(
+        again.body["changes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|change| change["what"] == "unchanged")
+    );
+    let agent = json!({"agents": [{"id": "ana", "tenant": "clinic", "model": "other", "system_prompt": "You are Ana."}]});
+    let changed = site.operate("PUT", "/v1/config", &agent).await;
+    assert_eq!(
+        changed.body,
+        json!({"changes": [{"kind": "agent", "id": "ana", "what": "changed", "fields": ["model"]}], "instances": []})
+    );
+}
+
+#[tokio::test]
+async fn showing_gives_urls_and_no_secrets() {
+    let site = Site::in_memory().configured().await;
+    let answered = site.operate("GET", "/v1/config", &Value::Null).await;
+    assert_eq!(answered.body["document"]["tenants"][0]["id"], "clinic");
+    let url = |id: &str| {
+        let instances = answered.body["instances"].as_array().unwrap();
+        instances.iter().find(|instance| instance["id"] == id).unwrap()["webhook_url"]
+            .as_str()
+            .unwrap()
+    };
+    assert_eq!(url("suporte-01"), "http://recado.example/webhooks/evolution");
+    assert_eq!(
+        url("antiga"),
+        "http://recado.example/webhooks/evolution/k/{secret}"
+    );
+    assert!(
+        answered.body["instances"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|instance| instance["secret"].is_null())
+    );
+    assert!(!answered.text.contains(&secret_of("master", "antiga")));
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_document_is_said_and_nothing_is_applied() {
+    let site = Site::in_memory();
+    for (body, status, part) in [
+        (json!({"tenant": []}), StatusCode::BAD_REQUEST, "tenant"),
+        (
+            json!({"tenants": [{"id": "a", "time_zone": "Mars/Olympus"}]}),
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "Mars/Olympus",
+        ),
+    ] {
+        let answered = site.operate("PUT", "/v1/config", &body).await;
+        assert_eq!(answered.status, status, "{}", answered.text);
+        assert!(answered.body["detail"].as_str().unwrap().contains(part));
+    }
+    let large = json!({"tenants": [{"id": "a", "name": "x".repeat(2 * 1024 * 1024)}]});
+    assert_eq!(
+        site.operate("PUT", "/v1/config", &large).await.status,
+        StatusCode::PAYLOAD_TOO_LARGE
+    );
+    let shown = site.operate("GET", "/v1/config", &Value::Null).await;
+    assert_eq!(shown.body["document"]["tenants"], json!([]));
+}
+
+#[tokio::test]
+async fn without_a_public_url_the_proxy_in_front_says_the_scheme() {
+    let site = Site::in_memory().configured().await;
+    let bearer = format!("Bearer {TOKEN}");
+    let headers = [("authorization", bearer.as_str()), ("x-forwarded-proto", "https")];
+    let answered = site.ask("GET", "/v1/config", &headers, "").await;
+    assert!(
+        answered.text.contains("https://recado.example/webhooks/meta"),
+        "{}",
+        answered.text
+    );
+}

@@ -1,0 +1,251 @@
+//! Webhooks that are not as they should be: each has one right answer.
+
+use super::webhooks::evolution_message;
+use super::{Answered, BYTES_MAX, Site, ask_of, secret_of, signature};
+use axum::body::Body;
+use axum::http::StatusCode;
+use recado_embedded::{Clock, Embedded};
+use serde_json::json;
+
+const BOTH: [&str; 2] = ["/webhooks/evolution", "/webhooks/meta"];
+
+/// Bodies that are no JSON object.
+fn rubbish() -> Vec<(&'static str, Vec<u8>)> {
+    let cut = evolution_message().to_string();
+    let mut deep = br#"{"instance":"suporte-01","event":"x","data":"#.to_vec();
+    deep.extend(std::iter::repeat_n(b'[', 20_000));
+    vec![
+        ("empty", vec![]),
+        ("cut", cut.as_bytes()[..cut.len() / 2].to_vec()),
+        ("not UTF-8", b"{\"instance\":\"\xff\xfe\"}".to_vec()),
+        ("deep", deep),
+        ("array", b"[]".to_vec()),
+        ("text", b"hello".to_vec()),
+    ]
+}
+
+/// JSON objects that Evolution does not send.
+const NO_ENVELOPES: [&str; 4] = [
+    "{}",
+    r#"{"event":"messages.upsert","instance":null,"data":{}}"#,
+    r#"{"event":"messages.upsert","instance":"","data":{}}"#,
+    r#"{"event":"messages.upsert","instance":"a\u0000b","data":{}}"#,
+];
+
+async fn post_meta(site: &Site, body: &[u8]) -> Answered {
+    let signed = signature(body);
+    site.ask(
+        "POST",
+        BOTH[1],
+        &[("x-hub-signature-256", &signed)],
+        body.to_vec(),
+    )
+    .await
+}
+
+#[tokio::test]
+async fn what_is_no_webhook_is_400() {
+    let site = Site::in_memory();
+    let secret = secret_of("master", "suporte-01");
+    for (name, body) in rubbish() {
+        let evolution = site
+            .ask("POST", BOTH[0], &[("apikey", &secret)], body.clone())
+            .await;
+        assert_eq!(evolution.status, StatusCode::BAD_REQUEST, "evolution, {name}");
+        assert_eq!(
+            post_meta(&site, &body).await.status,
+            StatusCode::BAD_REQUEST,
+            "meta, {name}"
+        );
+    }
+    for body in NO_ENVELOPES {
+        let evolution = site.ask("POST", BOTH[0], &[("apikey", &secret)], body).await;
+        assert_eq!(evolution.status, StatusCode::BAD_REQUEST, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn an_object_that_meta_signed_and_we_do_not_know_is_acknowledged() {
+    // Meta repeats what it got a 4xx for during seven days.
+    let answered = post_meta(&Site::in_memory(), b"{}").await;
+    assert_eq!(
+        (answered.status, &answered.body["ignored"]),
+        (StatusCode::OK, &json!(1))
+    );
+}
+
+#[tokio::test]
+async fn a_missing_or_wrong_proof_is_401() {
+    let site = Site::in_memory();
+    let (other, wrong) = (secret_of("master", "suporte-02"), "0".repeat(64));
+    for proof in [
+        vec![],
+        vec![("apikey", other.as_str())],
+        vec![("apikey", "provider-key")],
+    ] {
+        let answered = site
+            .ask("POST", BOTH[0], &proof, evolution_message().to_string())
+            .await;
+        assert_eq!(answered.status, StatusCode::UNAUTHORIZED, "{proof:?}");
+    }
+    let path = format!("/webhooks/evolution/k/{wrong}");
+    let answered = site
+        .ask("POST", &path, &[], evolution_message().to_string())
+        .await;
+    assert_eq!(answered.status, StatusCode::UNAUTHORIZED);
+    let signed = signature(b"{}");
+    for proof in [
+        vec![],
+        vec![("x-hub-signature-256", signed.as_str())],
+        vec![("x-hub-signature-256", "sha256=")],
+    ] {
+        // The signature comes before the JSON: a body that is not signed is not even read.
+        let answered = site.ask("POST", BOTH[1], &proof, "not json").await;
+        assert_eq!(answered.status, StatusCode::UNAUTHORIZED, "{proof:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_path_may_not_name_another_instance() {
+    let site = Site::in_memory();
+    let secret = secret_of("master", "suporte-01");
+    for path in [
+        "/webhooks/evolution/suporte-02",
+        "/webhooks/evolution/suporte-02/messages-upsert",
+    ] {
+        let answered = site
+            .ask(
+                "POST",
+                path,
+                &[("apikey", &secret)],
+                evolution_message().to_string(),
+            )
+            .await;
+        assert_eq!(answered.status, StatusCode::BAD_REQUEST, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_over_the_limit_is_413_announced_or_not() {
+    let site = Site::in_memory();
+    let large = vec![b' '; 10 * 1024 * 1024];
+    for path in BOTH {
+        assert_eq!(
+            site.ask("POST", path, &[], large.clone()).await.status,
+            StatusCode::PAYLOAD_TOO_LARGE
+        );
+        // Only the announcement is read here: the body itself would fit.
+        let length = (BYTES_MAX + 1).to_string();
+        let announced = site.ask("POST", path, &[("content-length", &length)], "{}").await;
+        assert_eq!(announced.status, StatusCode::PAYLOAD_TOO_LARGE);
+        assert_eq!(
+            site.ask("POST", path, &[], vec![b' '; BYTES_MAX])
+                .await
+                .status
+                .as_u16()
+                / 100,
+            4
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_secret_that_is_not_configured_is_503_and_the_provider_comes_back() {
+    let site = Site::in_memory().without_keys();
+    let body = evolution_message().to_string();
+    for (method, path) in [("POST", BOTH[0]), ("POST", BOTH[1]), ("GET", BOTH[1])] {
+        let answered = site.ask(method, path, &[], Body::from(body.clone())).await;
+        assert_eq!(
+            answered.status,
+            StatusCode::SERVICE_UNAVAILABLE,
+            "{method} {path}"
+        );
+        assert_eq!(answered.header("retry-after"), Some("5"));
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_does_not_answer_is_503_and_never_200() {
+    let folder = std::env::temp_dir().join(format!("recado-http-{}-webhook", std::process::id()));
+    let store = Embedded::open(&folder, Clock::system()).unwrap();
+    store.close().await;
+    let site = Site::over(store);
+    let secret = secret_of("master", "suporte-01");
+    let answered = site
+        .ask(
+            "POST",
+            BOTH[0],
+            &[("apikey", &secret)],
+            evolution_message().to_string(),
+        )
+        .await;
+    assert_eq!(answered.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(answered.header("retry-after"), Some("5"));
+    let health = site.ask("GET", "/health", &[], "").await;
+    assert_eq!(
+        (health.status, &health.body["status"]),
+        (StatusCode::SERVICE_UNAVAILABLE, &json!("unhealthy"))
+    );
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn unknown_providers_routes_and_methods_are_problems_too() {
+    let site = Site::in_memory();
+    for path in [
+        "/webhooks/telegram",
+        "/webhooks/",
+        "/webhooks/evolution/a/b/c",
+        "/",
+        "/v2",
+    ] {
+        assert_eq!(
+            site.ask("POST", path, &[], "{}").await.status,
+            StatusCode::NOT_FOUND,
+            "{path}"
+        );
+    }
+    for (method, path) in [
+        ("GET", "/webhooks/evolution"),
+        ("PUT", "/webhooks/meta"),
+        ("DELETE", "/v1/config"),
+    ] {
+        let answered = site.ask(method, path, &[], "").await;
+        assert_eq!(answered.status, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
+        assert!(answered.header("allow").is_some(), "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn no_answer_repeats_what_came() {
+    let site = Site::in_memory();
+    let secret = secret_of("master", "suporte-01");
+    for (body, headers) in [
+        (evolution_message().to_string(), vec![("apikey", secret.as_str())]),
+        (evolution_message().to_string(), vec![]),
+        (r#"{"instance":"suporte-01","bom dia"#.to_owned(), vec![]),
+    ] {
+        let answered = site.ask("POST", BOTH[0], &headers, body).await;
+        for private in ["bom dia", "5511900000001", "3EB0B2C4D5E6", "Bia", "provider-key"] {
+            assert!(!answered.text.contains(private), "{}", answered.text);
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_side_alone_does_not_serve_the_other() {
+    let site = Site::in_memory();
+    let (webhook, api) = site.sides();
+    assert_eq!(
+        ask_of(webhook, "GET", "/health", &[], "").await.status,
+        StatusCode::NOT_FOUND
+    );
+    assert_eq!(
+        ask_of(api.clone(), "POST", BOTH[0], &[], "").await.status,
+        StatusCode::NOT_FOUND
+    );
+    assert_eq!(
+        ask_of(api, "GET", "/health", &[], "").await.status,
+        StatusCode::OK
+    );
+}

@@ -1,0 +1,282 @@
+//! What Evolution's refusals mean.
+//!
+//! Its body is `{status, error, response: {message}}`, where `message` is a text, a list of texts, a list of lists (the
+//! schema check) or a list of objects (the number check). It answers 400 for nearly everything, so the text decides. What
+//! it says is not repeated in `why`: it can hold a number or a stack trace.
+
+use crate::exchange::Answer;
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::SendOutcome;
+use serde_json::Value;
+use std::time::Duration;
+
+/// How long to wait where it says "too many" and not how long.
+const THROTTLED: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Credentials,
+    Permanent,
+    Disconnected,
+    Unknown { timed_out: bool },
+    Retryable,
+    Throttled,
+}
+
+/// One row: the first that fits counts.
+struct Row {
+    /// First and last HTTP status.
+    status: (u16, u16),
+    /// Any of these in what it says, in lower case; an empty list fits everything.
+    says: &'static [&'static str],
+    class: Class,
+    title: &'static str,
+}
+
+/// Marks the number check's `{"exists": false}` in [`said`].
+const NOT_THERE: &str = "exists:false";
+
+/// Marks the schema check's list in a list in [`said`].
+const SCHEMA: &str = "schema:";
+
+const fn row(status: (u16, u16), says: &'static [&'static str], class: Class, title: &'static str) -> Row {
+    Row {
+        status,
+        says,
+        class,
+        title,
+    }
+}
+
+const ANY: (u16, u16) = (0, 999);
+
+/// "Connection Closed" comes from the check before anything is written to the socket. A time-out and a failure of its
+/// database come after: the message may be, or was, sent (#978, #1247, #1613). So does any other 400 or 500 that does not
+/// say why: taking it for "not sent" would send twice.
+const TABLE: [Row; 17] = [
+    row((401, 401), &[], Class::Credentials, "key missing or wrong"),
+    row((403, 403), &[], Class::Credentials, "forbidden"),
+    row(ANY, &[NOT_THERE], Class::Permanent, "not on WhatsApp"),
+    row(
+        ANY,
+        &["connection closed"],
+        Class::Disconnected,
+        "connection closed",
+    ),
+    row(
+        (404, 404),
+        &["instance does not exist"],
+        Class::Disconnected,
+        "instance does not exist",
+    ),
+    row((408, 408), &[], Class::Unknown { timed_out: true }, "time-out"),
+    row(
+        (504, 504),
+        &[],
+        Class::Unknown { timed_out: true },
+        "gateway time-out",
+    ),
+    row(
+        ANY,
+        &["timed out", "timeout"],
+        Class::Unknown { timed_out: true },
+        "WhatsApp timed out",
+    ),
+    row(
+        (400, 599),
+        &["aggregateerror", "prisma", "database"],
+        Class::Unknown { timed_out: false },
+        "database failed",
+    ),
+    row(
+        (400, 400),
+        &[SCHEMA, "is required"],
+        Class::Permanent,
+        "bad request body",
+    ),
+    row((429, 429), &[], Class::Throttled, "too many requests"),
+    row((502, 503), &[], Class::Retryable, "gateway error"),
+    row(
+        (500, 599),
+        &[],
+        Class::Unknown { timed_out: false },
+        "server error",
+    ),
+    row(
+        (400, 400),
+        &[],
+        Class::Unknown { timed_out: false },
+        "failed for an unknown reason",
+    ),
+    row((404, 404), &[], Class::Retryable, "no such route"),
+    row((405, 499), &[], Class::Permanent, "refused"),
+    row((300, 399), &[], Class::Retryable, "redirect not followed"),
+];
+
+/// What an answer that is not a 2xx means for the send it answers.
+pub(super) fn classify(answer: &Answer) -> SendOutcome {
+    let said = said(&answer.body);
+    let row = TABLE.iter().find(|row| {
+        (row.status.0..=row.status.1).contains(&answer.status)
+            && (row.says.is_empty() || row.says.iter().any(|words| said.contains(words)))
+    });
+    let (class, title) = row.map_or((Class::Unknown { timed_out: false }, "unexpected"), |row| {
+        (row.class, row.title)
+    });
+    let why = format!("HTTP {}: {title}", answer.status);
+    match class {
+        Class::Credentials => SendOutcome::Credentials { why },
+        Class::Permanent => SendOutcome::Permanent {
+            reason: Reason::WhatsappPermanentError,
+            why,
+        },
+        Class::Disconnected => SendOutcome::Disconnected { why },
+        Class::Unknown { timed_out } => SendOutcome::Unknown { why, timed_out },
+        Class::Retryable => SendOutcome::Retryable {
+            why,
+            after: answer.retry_after,
+        },
+        Class::Throttled => SendOutcome::Retryable {
+            why,
+            after: Some(answer.retry_after.unwrap_or(THROTTLED)),
+        },
+    }
+}
+
+/// All that an error body says, in lower case, in one text.
+fn said(body: &Value) -> String {
+    let mut text = String::new();
+    for key in ["response", "message", "error"] {
+        if let Some(value) = body.get(key) {
+            gather(value, 0, &mut text);
+        }
+    }
+    text.to_lowercase()
+}
+
+fn gather(value: &Value, lists: u8, text: &mut String) {
+    match value {
+        Value::String(said) => {
+            text.push_str(said);
+            text.push('\n');
+        }
+        Value::Array(members) => {
+            if lists > 0 {
+                text.push_str(SCHEMA);
+            }
+            for member in members {
+                gather(member, lists.saturating_add(1), text);
+            }
+        }
+        Value::Object(fields) => {
+            if fields.get("exists") == Some(&Value::Bool(false)) {
+                text.push_str(NOT_THERE);
+            }
+            for field in fields.values() {
+                gather(field, lists, text);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn outcome(status: u16, message: &Value) -> SendOutcome {
+        let body = json!({"status": status, "error": "x", "response": {"message": message}});
+        classify(&Answer {
+            status,
+            body,
+            retry_after: None,
+        })
+    }
+
+    fn name(outcome: &SendOutcome) -> &'static str {
+        match outcome {
+            SendOutcome::Accepted { .. } => "accepted",
+            SendOutcome::Disconnected { .. } => "disconnected",
+            SendOutcome::Retryable { after: None, .. } => "retryable",
+            SendOutcome::Retryable { after: Some(_), .. } => "throttled",
+            SendOutcome::Unknown { timed_out: true, .. } => "timed out",
+            SendOutcome::Unknown { timed_out: false, .. } => "unknown",
+            SendOutcome::Permanent { .. } => "permanent",
+            SendOutcome::Credentials { .. } => "credentials",
+        }
+    }
+
+    #[test]
+    fn every_refusal_in_the_reference_has_its_meaning() {
+        let number =
+            json!([{"jid": "5511900000001@s.whatsapp.net", "exists": false, "number": "5511900000001"}]);
+        let rows = [
+            (401, json!("Unauthorized"), "credentials"),
+            (403, json!("Forbidden"), "credentials"),
+            (400, number.clone(), "permanent"),
+            (500, number, "permanent"),
+            (400, json!(["Error: Connection Closed"]), "disconnected"),
+            (500, json!(["Error: Connection Closed"]), "disconnected"),
+            (
+                404,
+                json!(["The \"suporte-01\" instance does not exist"]),
+                "disconnected",
+            ),
+            (408, json!("Request Time-out"), "timed out"),
+            (504, json!(null), "timed out"),
+            (400, json!(["Error: Timed Out"]), "timed out"),
+            (500, json!(["Error: Timed Out"]), "timed out"),
+            (400, json!(["AggregateError"]), "unknown"),
+            (
+                400,
+                json!(["PrismaClientKnownRequestError: Invalid invocation"]),
+                "unknown",
+            ),
+            (400, json!(["Can't reach database server"]), "unknown"),
+            (400, json!([["instance requires property \"text\""]]), "permanent"),
+            (400, json!(["Text is required"]), "permanent"),
+            (429, json!("Too Many Requests"), "throttled"),
+            (502, json!(null), "retryable"),
+            (503, json!(null), "retryable"),
+            (
+                500,
+                json!(["TypeError: Cannot read properties of undefined"]),
+                "unknown",
+            ),
+            (400, json!(["C"]), "unknown"),
+            (404, json!(["Cannot POST /message"]), "retryable"),
+            (413, json!(null), "permanent"),
+            (422, json!(null), "permanent"),
+            (302, json!(null), "retryable"),
+            (100, json!(null), "unknown"),
+        ];
+        for (status, message, expected) in rows {
+            assert_eq!(name(&outcome(status, &message)), expected, "{status} {message}");
+        }
+    }
+
+    #[test]
+    fn a_why_never_repeats_what_the_provider_said() {
+        for status in [400, 401, 404, 408, 429, 500, 502, 504] {
+            let why = format!(
+                "{:?}",
+                outcome(status, &json!(["Maria 5511900000001 said hello"]))
+            );
+            assert!(!why.contains("Maria") && !why.contains("5511"), "{why}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_no_json_is_judged_by_its_status_alone() {
+        let answer = |status| Answer {
+            status,
+            body: Value::Null,
+            retry_after: Some(Duration::from_secs(7)),
+        };
+        assert_eq!(name(&classify(&answer(400))), "unknown");
+        assert!(
+            matches!(classify(&answer(503)), SendOutcome::Retryable { after: Some(wait), .. } if wait.as_secs() == 7)
+        );
+    }
+}

@@ -1,0 +1,162 @@
+//! Whether a send whose answer was lost went out: `chat/findMessages`.
+
+use super::send::Endpoint;
+use crate::exchange::Exchange;
+use crate::json::{instant, list, text};
+use jiff::Timestamp;
+use recado_domain::contact::ContactAddress;
+use recado_domain::millis::shift;
+use recado_pipeline::ports::{Evidence, OutgoingMessage};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+/// How far Evolution's clock may be behind ours.
+const SKEW_MS: i64 = 5_000;
+
+/// Page size (`offset` is its name in Evolution): what one instance can send to one chat in the meantime, and more.
+const PAGE: u32 = 100;
+
+/// Looks for a message of ours to this address with this text, written since `claimed_at`. The newest one counts: an
+/// equal text that was sent a moment before must not be taken for this one.
+pub(crate) async fn evidence(
+    at: &Endpoint<'_>,
+    message: &OutgoingMessage,
+    claimed_at: Timestamp,
+) -> Evidence {
+    let since = shift(claimed_at, -SKEW_MS);
+    let wanted = message.content.as_text();
+    for jid in jids(&message.to) {
+        let query = query(at.version, &jid, since);
+        let Exchange::Answer(answer) = at
+            .call(Method::POST, ["chat", "findMessages"], Some(&query))
+            .await
+        else {
+            return Evidence::Unclear;
+        };
+        if !answer.is_success() {
+            return Evidence::Unclear;
+        }
+        let Some(records) = records(&answer.body) else {
+            return Evidence::Unclear;
+        };
+        if let Some(found) = newest(records, &wanted, since) {
+            return Evidence::Sent {
+                provider_message_id: text(&found["key"], "id").map(str::to_owned),
+            };
+        }
+    }
+    Evidence::None
+}
+
+/// Version 2 reads both ends of the time as dates and ignores one without the other (channel.service.ts,
+/// `fetchMessages`); version 1 would compare the field with them and find nothing, so there we look ourselves.
+fn query(version: u8, jid: &str, since: Timestamp) -> Value {
+    let key = json!({ "remoteJid": jid, "fromMe": true });
+    if version == 1 {
+        return json!({ "where": { "key": key } });
+    }
+    let until = shift(since, 7 * 86_400_000);
+    let time = json!({ "gte": since.to_string(), "lte": until.to_string() });
+    json!({ "where": { "key": key, "messageTimestamp": time }, "page": 1, "offset": PAGE })
+}
+
+/// A bare list in version 1, `{messages: {records}}` in version 2.
+fn records(body: &Value) -> Option<&[Value]> {
+    match body {
+        Value::Array(records) => Some(records),
+        _ => body
+            .get("messages")?
+            .get("records")
+            .filter(|records| records.is_array())
+            .map(|records| list(Some(records))),
+    }
+}
+
+fn newest<'a>(records: &'a [Value], wanted: &str, since: Timestamp) -> Option<&'a Value> {
+    let fits = |record: &&Value| {
+        let message = record.get("message").unwrap_or(&Value::Null);
+        let said = message
+            .get("conversation")
+            .or_else(|| message.get("extendedTextMessage")?.get("text"))
+            .and_then(Value::as_str);
+        // Evolution keeps whole seconds.
+        let second = |at: Timestamp| at.as_second();
+        let from_me = record["key"]["fromMe"].as_bool() != Some(false);
+        from_me
+            && said.is_some_and(|said| said.trim() == wanted.trim())
+            && instant(record.get("messageTimestamp")).is_some_and(|at| second(at) >= second(since))
+    };
+    records
+        .iter()
+        .filter(fits)
+        .max_by_key(|record| instant(record.get("messageTimestamp")))
+}
+
+/// The JIDs under which the message may be stored. Evolution gives Brazilian mobiles a ninth digit or takes it, and adds or
+/// removes a digit after 52 and 54 (createJid.ts).
+fn jids(to: &ContactAddress) -> Vec<String> {
+    let Some(phone) = to.phone() else {
+        return vec![to.as_str().to_owned()];
+    };
+    let digits = phone.trim_start_matches('+');
+    let other = match (digits.get(..2), digits.len()) {
+        (Some("55"), 13) if digits.as_bytes()[4] == b'9' => Some(format!("{}{}", &digits[..4], &digits[5..])),
+        (Some("55"), 12) => Some(format!("{}9{}", &digits[..4], &digits[4..])),
+        (Some("52" | "54"), 13) => Some(format!("{}{}", &digits[..2], &digits[3..])),
+        (Some("52"), 12) => Some(format!("521{}", &digits[2..])),
+        (Some("54"), 12) => Some(format!("549{}", &digits[2..])),
+        _ => None,
+    };
+    std::iter::once(digits.to_owned())
+        .chain(other)
+        .map(|digits| format!("{digits}@s.whatsapp.net"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recado_domain::millis::instant as at;
+
+    #[test]
+    fn numbers_that_evolution_rewrites_are_looked_for_in_both_forms() {
+        let jids = |raw| {
+            jids(&ContactAddress::parse(raw).unwrap())
+                .join(" ")
+                .replace("@s.whatsapp.net", "")
+        };
+        assert_eq!(jids("5511900000001@s.whatsapp.net"), "5511900000001 551100000001");
+        assert_eq!(jids("551100000001"), "551100000001 5511900000001");
+        assert_eq!(jids("5215500000001"), "5215500000001 525500000001");
+        assert_eq!(jids("541100000001"), "541100000001 5491100000001");
+        assert_eq!(jids("351900000001"), "351900000001");
+        assert_eq!(jids("100000000000001@lid"), "100000000000001@lid");
+    }
+
+    #[test]
+    fn the_newest_equal_text_since_the_claim_counts() {
+        let record = |id: &str, text: &str, at: Value| json!({"key": {"id": id, "fromMe": true}, "message": {"conversation": text}, "messageTimestamp": at});
+        let records = [
+            record("OLD", "Olá", json!(1_760_000_000)),
+            record("A", "Olá", json!("1760000100")),
+            record(
+                "B",
+                " Olá",
+                json!({"low": 1_760_000_101, "high": 0, "unsigned": true}),
+            ),
+            record("C", "Tchau", json!(1_760_000_102)),
+            json!({"key": {"id": "D", "fromMe": false}, "message": {"conversation": "Olá"}, "messageTimestamp": 1_760_000_103}),
+            json!({"nonsense": true}),
+        ];
+        let found = newest(&records, "Olá", at(1_760_000_100_900)).unwrap();
+        assert_eq!(found["key"]["id"], "B");
+        assert!(newest(&records, "Oi", at(0)).is_none());
+    }
+
+    #[test]
+    fn version_two_is_asked_with_both_ends_of_the_time() {
+        let query = query(2, "x@s.whatsapp.net", at(1_760_000_000_000));
+        assert_eq!(query["where"]["messageTimestamp"]["gte"], "2025-10-09T08:53:20Z");
+        assert_eq!(query["where"]["messageTimestamp"]["lte"], "2025-10-16T08:53:20Z");
+    }
+}

@@ -1,0 +1,148 @@
+//! The JWT that Evolution signs with an instance's `jwt_key`: HS256 with `iat`, `exp` = `iat` + 10 minutes,
+//! `app: "evolution"`, `action: "webhook"` (webhook.controller.ts, 2.3).
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp;
+use recado_domain::secret::{Secret, hmac_sha256};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// How long past `exp` a token is taken: Evolution makes it once and shows it again on every retry, for 20 minutes.
+const GRACE_SECONDS: i64 = 30 * 60;
+
+/// How far in the future `iat` may lie: two clocks are never the same.
+const SKEW_SECONDS: i64 = 5 * 60;
+
+/// Longer ones are none of Evolution's.
+const LENGTH_MAX: usize = 4096;
+
+#[derive(Deserialize)]
+struct Header {
+    alg: String,
+}
+
+#[derive(Deserialize)]
+struct Claims {
+    exp: f64,
+    #[serde(default)]
+    iat: Option<f64>,
+    #[serde(default)]
+    app: Option<Value>,
+    #[serde(default)]
+    action: Option<Value>,
+}
+
+/// Whether `token` was signed with `secret` for a webhook and is not too old. The algorithm is HS256, whatever the token
+/// says: one that names another is refused.
+pub(super) fn verify(token: &str, secret: &Secret, now: Timestamp) -> bool {
+    let Some((signed, signature)) = token.rsplit_once('.').filter(|_| token.len() <= LENGTH_MAX) else {
+        return false;
+    };
+    let mac = hmac_sha256(secret.expose().as_bytes(), signed.as_bytes());
+    let expected = Secret::new(&URL_SAFE_NO_PAD.encode(mac));
+    if !expected.is_some_and(|expected| expected.matches(signature)) {
+        return false;
+    }
+    let Some((header, claims)) = signed.split_once('.') else {
+        return false;
+    };
+    let header: Option<Header> = part(header);
+    let claims: Option<Claims> = part(claims);
+    header.is_some_and(|header| header.alg == "HS256")
+        && claims.is_some_and(|claims| claims.hold(now.as_second()))
+}
+
+fn part<T: for<'de> Deserialize<'de>>(text: &str) -> Option<T> {
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(text).ok()?).ok()
+}
+
+impl Claims {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "seconds since the epoch fit into 53 bits"
+    )]
+    fn hold(&self, now: i64) -> bool {
+        let is = |claim: &Option<Value>, word: &str| claim.as_ref().is_none_or(|claim| claim == word);
+        self.exp.is_finite()
+            && self.exp + GRACE_SECONDS as f64 > now as f64
+            && self.iat.is_none_or(|iat| iat < (now + SKEW_SECONDS) as f64)
+            && is(&self.app, "evolution")
+            && is(&self.action, "webhook")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recado_domain::millis::instant;
+    use serde_json::json;
+
+    const NOW: i64 = 1_760_000_000;
+
+    fn token(header: &Value, claims: &Value, key: &str) -> String {
+        let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+        let signed = format!("{}.{}", part(header), part(claims));
+        let mac = hmac_sha256(key.as_bytes(), signed.as_bytes());
+        format!("{signed}.{}", URL_SAFE_NO_PAD.encode(mac))
+    }
+
+    fn accepted(token: &str) -> bool {
+        verify(token, &Secret::new("key").unwrap(), instant(NOW * 1000))
+    }
+
+    fn with_claims(claims: &Value) -> bool {
+        accepted(&token(&json!({"alg": "HS256", "typ": "JWT"}), claims, "key"))
+    }
+
+    #[test]
+    fn evolutions_own_token_is_accepted_until_thirty_minutes_past_its_end() {
+        let claims = |exp| json!({"iat": exp - 600, "exp": exp, "app": "evolution", "action": "webhook"});
+        assert!(with_claims(&claims(NOW + 600)));
+        assert!(with_claims(&claims(NOW - 1799)));
+        assert!(!with_claims(&claims(NOW - 1800)));
+    }
+
+    #[test]
+    fn a_token_without_an_end_from_the_future_or_for_something_else_is_refused() {
+        assert!(!with_claims(&json!({"iat": NOW})));
+        assert!(!with_claims(&json!({"exp": NOW + 9000, "iat": NOW + 301})));
+        assert!(!with_claims(&json!({"exp": NOW + 600, "app": "other"})));
+        assert!(!with_claims(&json!({"exp": NOW + 600, "action": 7})));
+        assert!(with_claims(&json!({"exp": NOW + 600})));
+    }
+
+    #[test]
+    fn another_algorithm_another_key_or_a_changed_token_is_refused() {
+        let claims = json!({"exp": NOW + 600});
+        for alg in ["none", "HS512", "RS256", "hs256"] {
+            assert!(!accepted(&token(&json!({"alg": alg}), &claims, "key")), "{alg}");
+        }
+        let good = token(&json!({"alg": "HS256"}), &claims, "key");
+        assert!(accepted(&good));
+        assert!(!accepted(&token(&json!({"alg": "HS256"}), &claims, "other")));
+        let unsigned = good.rsplit_once('.').unwrap().0;
+        for wrong in [
+            "",
+            ".",
+            "..",
+            "a.b.c",
+            unsigned,
+            &format!("{unsigned}."),
+            &format!("{good}x"),
+        ] {
+            assert!(!accepted(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_token_made_elsewhere_is_accepted() {
+        // jwt.io's example: HS256, key `your-256-bit-secret`; it has no `exp`, so only its signature is looked at.
+        let example = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.\
+            eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ.\
+            SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c";
+        let (signed, signature) = example.rsplit_once('.').unwrap();
+        let mac = hmac_sha256(b"your-256-bit-secret", signed.as_bytes());
+        assert_eq!(URL_SAFE_NO_PAD.encode(mac), signature);
+    }
+}

@@ -1,0 +1,15 @@
+//! Evolution API (Baileys), versions 1 and 2. Facts are from its source at tags 1.8.2 and 2.3.6 to 2.4.0-rc2.
+
+mod errors;
+mod evidence;
+mod jwt;
+mod parse;
+mod send;
+mod verify;
+
+pub use parse::instance_of;
+pub use verify::{Proof, verify};
+
+pub(crate) use evidence::evidence;
+pub(crate) use parse::{interpret, split};
+pub(crate) use send::{Endpoint, connection, send};

@@ -1,0 +1,145 @@
+//! Webhook bodies: the envelope `{event, instance, data, …}` of versions 1 and 2, and the queue-worker form
+//! `{instanceName, message: {key, message, …}}`.
+
+mod chat;
+mod content;
+mod message;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use crate::ParseError;
+use crate::json::{label, list, object_of, text};
+use jiff::Timestamp;
+use recado_domain::event::{EventKind, InboundJob, Provider, event_id_of_body};
+use recado_domain::ids::ExternalId;
+use recado_domain::inbound::{Inbound, WebhookEvent, WebhookItem};
+use serde_json::{Map, Value, json};
+
+const NO_INSTANCE: ParseError = ParseError::NotEnvelope { what: "no instance" };
+
+/// The instance that a body names, read before the body is trusted: the webhook secret is derived from it.
+pub fn instance_of(body: &[u8]) -> Result<ExternalId, ParseError> {
+    Ok(Envelope::read(body)?.instance)
+}
+
+/// A body with its parts named.
+struct Envelope {
+    /// Dotted, in lower case.
+    event: String,
+    instance: ExternalId,
+    data: Value,
+    /// Server-local time with a false `Z`: tells two equal states apart, and is no time.
+    date_time: Option<String>,
+    /// The instance's own JID.
+    own: Option<String>,
+}
+
+impl Envelope {
+    fn read(body: &[u8]) -> Result<Self, ParseError> {
+        let mut fields = object_of(body)?;
+        let instance = instance_name(&fields).ok_or(NO_INSTANCE)?;
+        let (data, message) = (fields.remove("data"), fields.remove("message"));
+        // The queue-worker form has no event; what it carries is a message as in `messages.upsert`.
+        let (event, data) = match (fields.get("event").and_then(Value::as_str), data, message) {
+            (Some(event), data, _) => (dotted(event), data.unwrap_or(Value::Null)),
+            (None, _, Some(message)) if message.is_object() => ("messages.upsert".to_owned(), message),
+            _ => return Err(ParseError::NotEnvelope { what: "no event" }),
+        };
+        let fields = Value::Object(fields);
+        Ok(Self {
+            event,
+            instance,
+            data,
+            date_time: text(&fields, "date_time").map(str::to_owned),
+            own: text(&fields, "sender").map(str::to_owned),
+        })
+    }
+
+    /// What the processor reads of one part of the body. The body's `apikey` is a live credential, and `server_url` and
+    /// `destination` differ between two deliveries of one event: none of them is kept.
+    fn payload(&self, data: Value) -> Value {
+        let mut payload =
+            Map::from_iter([("event".to_owned(), json!(self.event)), ("data".to_owned(), data)]);
+        if let Some(date_time) = &self.date_time {
+            payload.insert("date_time".to_owned(), json!(date_time));
+        }
+        Value::Object(payload)
+    }
+
+    fn ignored(&self) -> WebhookItem {
+        WebhookItem::Ignored {
+            what: label(&self.event).to_owned(),
+        }
+    }
+
+    fn connection(&self) -> WebhookItem {
+        // Only the state: on `open` the data also holds the profile's name, number and picture.
+        let mut data = Map::new();
+        for key in ["instance", "state", "statusReason"] {
+            if let Some(value) = self.data.get(key) {
+                data.insert(key.to_owned(), value.clone());
+            }
+        }
+        let payload = self.payload(Value::Object(data));
+        WebhookItem::Event(WebhookEvent {
+            id: event_id_of_body(
+                Provider::Evolution,
+                &self.instance,
+                EventKind::Connection,
+                &payload,
+            ),
+            provider: Provider::Evolution,
+            external: self.instance.clone(),
+            kind: EventKind::Connection,
+            address: None,
+            payload,
+        })
+    }
+}
+
+fn instance_name(fields: &Map<String, Value>) -> Option<ExternalId> {
+    let name = match fields.get("instance") {
+        Some(Value::String(name)) => name,
+        Some(instance @ Value::Object(_)) => text(instance, "instanceName")?,
+        _ => fields.get("instanceName")?.as_str()?,
+    };
+    ExternalId::parse(name.trim()).ok()
+}
+
+/// `MESSAGES_UPSERT`, `messages-upsert` and `messages.upsert` are one event: the first stands in its settings, the
+/// second in URLs by event, the third in bodies.
+fn dotted(event: &str) -> String {
+    event.trim().to_ascii_lowercase().replace(['_', '-'], ".")
+}
+
+/// Splits a body into items.
+pub(crate) fn split(body: &[u8], received_at: Timestamp) -> Result<Vec<WebhookItem>, ParseError> {
+    let envelope = Envelope::read(body)?;
+    let parts = list(Some(&envelope.data));
+    let items: Vec<WebhookItem> = match envelope.event.as_str() {
+        "messages.upsert" | "send.message" => {
+            parts.iter().map(|part| message::item(&envelope, part)).collect()
+        }
+        "messages.update" => parts
+            .iter()
+            .map(|part| status::item(&envelope, part, received_at))
+            .collect(),
+        "connection.update" => vec![envelope.connection()],
+        _ => vec![envelope.ignored()],
+    };
+    Ok(if items.is_empty() {
+        vec![envelope.ignored()]
+    } else {
+        items
+    })
+}
+
+/// Reads the payload of an event that [`split`] made.
+pub(crate) fn interpret(job: &InboundJob, payload: &Value) -> Inbound {
+    match job.kind {
+        EventKind::Message => message::interpret(payload),
+        EventKind::Failed => status::interpret(job, payload),
+        EventKind::Connection => Inbound::ConnectionChanged,
+    }
+}

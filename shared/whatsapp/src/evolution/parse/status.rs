@@ -1,0 +1,109 @@
+//! `messages.update`: what became of a message.
+
+use super::Envelope;
+use super::chat::address;
+use crate::json::{instant, integer, label, text};
+use jiff::Timestamp;
+use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::event::{EventKind, InboundJob, Provider, event_id};
+use recado_domain::inbound::{FailedDelivery, Inbound, WebhookEvent, WebhookItem};
+use serde_json::Value;
+
+/// One update as an item.
+///
+/// Updates carry no time in version 2 (`received_at` stands in) and `datetime` in version 1. Those of messages that came
+/// in (`fromMe: false`: read on another device of ours) say nothing of a delivery.
+pub(super) fn item(envelope: &Envelope, part: &Value, received_at: Timestamp) -> WebhookItem {
+    let ignored = |what: &str| WebhookItem::Ignored {
+        what: what.to_owned(),
+    };
+    let Some(id) = message_id(part) else {
+        return ignored("status without an id");
+    };
+    let from_me = part.get("fromMe").or_else(|| part.get("key")?.get("fromMe"));
+    if from_me.and_then(Value::as_bool) == Some(false) {
+        return ignored("status of an incoming message");
+    }
+    let status = match word(part).as_deref() {
+        Some("SERVER_ACK") => DeliveryStatus::Sent,
+        Some("DELIVERY_ACK") => DeliveryStatus::Delivered,
+        Some("READ") => DeliveryStatus::Read,
+        Some("PLAYED") => DeliveryStatus::Played,
+        Some("ERROR") => return failed(envelope, part, id),
+        Some(other) => return ignored(&format!("status {}", label(&other.to_ascii_lowercase()))),
+        None => return ignored("update without a status"),
+    };
+    WebhookItem::Status(StatusUpdate {
+        key: DeliveryKey::provider(&envelope.instance, id),
+        status,
+        at: instant(part.get("datetime")).unwrap_or(received_at),
+        provider_message_id: None,
+    })
+}
+
+/// WhatsApp's id of the message: `keyId` in version 2 (whose `messageId` and `id` are a database row's), `key.id` where
+/// there is a key, `id` in version 1.
+fn message_id(part: &Value) -> Option<&str> {
+    text(part, "keyId")
+        .or_else(|| text(part.get("key")?, "id"))
+        .or_else(|| text(part, "id"))
+}
+
+/// The status as a word; numbers are WhatsApp's own (renderStatus.ts).
+fn word(part: &Value) -> Option<String> {
+    let status = part.get("status")?;
+    let named = match integer(status) {
+        Some(0) => "ERROR",
+        Some(1) => "PENDING",
+        Some(2) => "SERVER_ACK",
+        Some(3) => "DELIVERY_ACK",
+        Some(4) => "READ",
+        Some(5) => "PLAYED",
+        Some(_) => return Some("UNKNOWN".to_owned()),
+        None => {
+            return status
+                .as_str()
+                .map(|word| word.trim().to_ascii_uppercase())
+                .filter(|word| !word.is_empty());
+        }
+    };
+    Some(named.to_owned())
+}
+
+fn failed(envelope: &Envelope, part: &Value, id: &str) -> WebhookItem {
+    let remote = text(part, "remoteJid").or_else(|| text(part.get("key")?, "remoteJid"));
+    let mut data = part.clone();
+    if let Value::Object(fields) = &mut data {
+        // The quoted or edited message is of no use here.
+        fields.remove("message");
+    }
+    let (provider, kind) = (Provider::Evolution, EventKind::Failed);
+    WebhookItem::Event(WebhookEvent {
+        id: event_id(provider, &envelope.instance, kind, id),
+        provider,
+        external: envelope.instance.clone(),
+        kind,
+        address: remote.and_then(address),
+        payload: envelope.payload(data),
+    })
+}
+
+/// Reads the payload of a failed delivery.
+pub(super) fn interpret(job: &InboundJob, payload: &Value) -> Inbound {
+    let data = payload.get("data").unwrap_or(&Value::Null);
+    let Some(id) = message_id(data) else {
+        return Inbound::Ignored {
+            what: "status without an id".to_owned(),
+        };
+    };
+    Inbound::Failed(FailedDelivery {
+        update: StatusUpdate {
+            key: DeliveryKey::provider(&job.external, id),
+            status: DeliveryStatus::Failed,
+            at: instant(data.get("datetime")).unwrap_or(job.received_at),
+            provider_message_id: None,
+        },
+        // Evolution says no more than that.
+        error: "status ERROR".to_owned(),
+    })
+}

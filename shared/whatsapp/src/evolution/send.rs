@@ -1,0 +1,134 @@
+//! Sending and asking, over Evolution's REST API (header `apikey`).
+
+use super::errors::classify;
+use crate::exchange::{Answer, Exchange, address, exchange};
+use crate::json::text;
+use recado_domain::contact::ContactAddress;
+use recado_domain::ids::ExternalId;
+use recado_domain::secret::Secret;
+use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
+use reqwest::{Client, Method};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// An instance as it is reached.
+pub(crate) struct Endpoint<'a> {
+    pub(crate) http: &'a Client,
+    pub(crate) base: &'a str,
+    pub(crate) key: &'a Secret,
+    pub(crate) instance: &'a ExternalId,
+    /// Evolution's major version.
+    pub(crate) version: u8,
+    pub(crate) timeout: Duration,
+}
+
+impl Endpoint<'_> {
+    /// Calls `/{area}/{action}/{instance}`.
+    pub(super) async fn call(&self, method: Method, path: [&str; 2], body: Option<&Value>) -> Exchange {
+        let [area, action] = path;
+        let Some(url) = address(self.base, &[area, action, self.instance.as_str()]) else {
+            return Exchange::NeverLeft("the provider's base URL is not an HTTP URL");
+        };
+        let mut request = self.http.request(method, url).header("apikey", self.key.expose());
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        exchange(request, self.timeout).await
+    }
+}
+
+/// Sends a text. Anything else is written as text.
+pub(crate) async fn send(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
+    let body = body(at.version, &message.to, &message.content.as_text());
+    match at.call(Method::POST, ["message", "sendText"], Some(&body)).await {
+        Exchange::Answer(answer) if answer.is_success() => accepted(&answer),
+        Exchange::Answer(answer) => classify(&answer),
+        Exchange::NeverLeft(why) => SendOutcome::Retryable {
+            why: why.to_owned(),
+            after: None,
+        },
+        Exchange::Lost { why, timed_out } => SendOutcome::Unknown {
+            why: why.to_owned(),
+            timed_out,
+        },
+    }
+}
+
+fn body(version: u8, to: &ContactAddress, text: &str) -> Value {
+    let number = number(to);
+    if version == 1 {
+        json!({ "number": number, "options": {}, "textMessage": { "text": text } })
+    } else {
+        json!({ "number": number, "text": text })
+    }
+}
+
+/// A phone as digits. A lid keeps its `@lid`: its bare digits would be taken for a phone (#2111).
+fn number(to: &ContactAddress) -> String {
+    to.phone().map_or_else(
+        || to.as_str().to_owned(),
+        |phone| phone.trim_start_matches('+').to_owned(),
+    )
+}
+
+/// 201 (or 200 behind some proxies) with the stored message. A 2xx that does not name the message may be anything, a
+/// proxy's own page too.
+fn accepted(answer: &Answer) -> SendOutcome {
+    match answer.body.get("key").and_then(|key| text(key, "id")) {
+        Some(id) => SendOutcome::Accepted {
+            provider_message_id: Some(id.to_owned()),
+            simulated: false,
+        },
+        None => SendOutcome::Unknown {
+            why: format!("HTTP {} without a message id", answer.status),
+            timed_out: false,
+        },
+    }
+}
+
+/// Asks `instance/connectionState`. The state may be absent just after Evolution's restart.
+pub(crate) async fn connection(at: &Endpoint<'_>) -> ConnectionAnswer {
+    let answer = match at.call(Method::GET, ["instance", "connectionState"], None).await {
+        Exchange::Answer(answer) => answer,
+        Exchange::NeverLeft(_) | Exchange::Lost { .. } => return ConnectionAnswer::Unclear,
+    };
+    match answer.status {
+        401 | 403 => ConnectionAnswer::NeedsCredentials,
+        404 => ConnectionAnswer::Closed,
+        200..=299 => {
+            let instance = answer.body.get("instance").unwrap_or(&answer.body);
+            match text(instance, "state") {
+                Some("open") => ConnectionAnswer::Open,
+                Some("close" | "closed" | "refused") => ConnectionAnswer::Closed,
+                _ => ConnectionAnswer::Unclear,
+            }
+        }
+        _ => ConnectionAnswer::Unclear,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phone_goes_as_digits_and_a_lid_whole() {
+        let number = |raw| number(&ContactAddress::parse(raw).unwrap());
+        assert_eq!(number("5511900000001:4@s.whatsapp.net"), "5511900000001");
+        assert_eq!(number("+5511900000001"), "5511900000001");
+        assert_eq!(number("100000000000001@lid"), "100000000000001@lid");
+    }
+
+    #[test]
+    fn versions_one_and_two_have_their_own_bodies() {
+        let to = ContactAddress::parse("5511900000001@s.whatsapp.net").unwrap();
+        assert_eq!(
+            body(2, &to, "Olá"),
+            json!({"number": "5511900000001", "text": "Olá"})
+        );
+        assert_eq!(
+            body(1, &to, "Olá"),
+            json!({"number": "5511900000001", "options": {}, "textMessage": {"text": "Olá"}})
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! One request to a provider and what came of it.
+
+use reqwest::header::RETRY_AFTER;
+use reqwest::{Client, ClientBuilder, RequestBuilder, Url, redirect};
+use serde_json::Value;
+use std::time::Duration;
+
+/// The most that is read of an answer. A list of stored messages with media inside can be this large.
+const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Completes a client for providers. It must not follow redirects: reqwest would carry Evolution's `apikey` header to
+/// wherever the answer points. The caller chooses TLS and may set more before.
+pub fn client(builder: ClientBuilder) -> reqwest::Result<Client> {
+    builder
+        .redirect(redirect::Policy::none())
+        .connect_timeout(Duration::from_secs(5))
+        .user_agent(concat!("recado/", env!("CARGO_PKG_VERSION")))
+        .build()
+}
+
+/// What came of a request.
+#[derive(Debug)]
+pub(crate) enum Exchange {
+    /// An answer.
+    Answer(Answer),
+    /// The request never left: no connection, no such host, not a URL.
+    NeverLeft(&'static str),
+    /// The request left (or may have), and no whole answer came.
+    Lost {
+        /// What happened.
+        why: &'static str,
+        /// Whether it was a time-out.
+        timed_out: bool,
+    },
+}
+
+/// A provider's answer.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// HTTP status.
+    pub(crate) status: u16,
+    /// The body; `null` if it is not JSON.
+    pub(crate) body: Value,
+    /// How long it asks to wait (`Retry-After` in seconds).
+    pub(crate) retry_after: Option<Duration>,
+}
+
+impl Answer {
+    /// Whether it is a 2xx.
+    pub(crate) fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+/// `base` with path segments after its own path, each percent-encoded. `None` if `base` is not an HTTP URL.
+pub(crate) fn address(base: &str, segments: &[&str]) -> Option<Url> {
+    let mut url = Url::parse(base.trim())
+        .ok()
+        .filter(|url| matches!(url.scheme(), "http" | "https"))?;
+    url.path_segments_mut().ok()?.pop_if_empty().extend(segments);
+    Some(url)
+}
+
+/// Sends `request` and reads the answer, all within `timeout`.
+pub(crate) async fn exchange(request: RequestBuilder, timeout: Duration) -> Exchange {
+    let mut response = match request.timeout(timeout).send().await {
+        Ok(response) => response,
+        Err(error) => return failure(&error),
+    };
+    let status = response.status().as_u16();
+    let seconds = response
+        .headers()
+        .get(RETRY_AFTER)
+        .and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    let mut bytes = Vec::new();
+    loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) if bytes.len() + chunk.len() <= ANSWER_BYTES_MAX => {
+                bytes.extend_from_slice(&chunk);
+            }
+            Ok(Some(_)) => {
+                return Exchange::Lost {
+                    why: "answer too large",
+                    timed_out: false,
+                };
+            }
+            Ok(None) => break,
+            Err(error) => return failure(&error),
+        }
+    }
+    Exchange::Answer(Answer {
+        status,
+        body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
+        retry_after: seconds.map(Duration::from_secs),
+    })
+}
+
+/// The error itself is not kept: it holds the URL, and Evolution's contains the instance.
+fn failure(error: &reqwest::Error) -> Exchange {
+    if error.is_builder() {
+        Exchange::NeverLeft("the request could not be built")
+    } else if error.is_connect() {
+        Exchange::NeverLeft("no connection to the provider")
+    } else if error.is_timeout() {
+        Exchange::Lost {
+            why: "time-out",
+            timed_out: true,
+        }
+    } else {
+        Exchange::Lost {
+            why: "connection broken",
+            timed_out: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instance_name_cannot_leave_its_path_segment() {
+        let url = address(
+            "https://evolution.example.org/api/",
+            &["message", "sendText", "a/b ?x=1#y"],
+        )
+        .unwrap();
+        assert_eq!(
+            url.as_str(),
+            "https://evolution.example.org/api/message/sendText/a%2Fb%20%3Fx=1%23y"
+        );
+        assert!(address("ftp://evolution.example.org", &["x"]).is_none());
+        assert!(address("not a url", &["x"]).is_none());
+    }
+}

@@ -1,0 +1,341 @@
+//! What Meta's error codes mean, in answers and in `failed` statuses.
+//!
+//! The code decides, not the HTTP status: documentation of one year gives 400 for a throttle, of another 429. Codes and
+//! meanings are from Meta's error reference; classes and waits are ours.
+
+use crate::error_title::error_title;
+use crate::exchange::Answer;
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::SendOutcome;
+use serde_json::Value;
+use std::time::Duration;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// May pass; wait by the caller's own policy.
+    Retry,
+    /// May pass after so many seconds.
+    RetryAfter(u64),
+    /// Never.
+    Permanent,
+    /// Not until the contact writes again.
+    Window,
+    /// Not until somebody renews or widens the token.
+    Credentials,
+}
+
+use Class::{Credentials, Permanent, Retry, RetryAfter, Window};
+
+/// First code, last code, class, title.
+type Row = (i64, i64, Class, &'static str);
+
+/// How long the limits of a whole app or account last.
+const ACCOUNT: Class = RetryAfter(300);
+
+const TABLE: [Row; 56] = [
+    (0, 0, Credentials, "authentication failed"),
+    (1, 1, Retry, "unknown error"),
+    (2, 2, Retry, "service down"),
+    (3, 3, Credentials, "no capability or permission"),
+    (4, 4, ACCOUNT, "app call limit"),
+    (10, 10, Credentials, "permission denied"),
+    (33, 33, Permanent, "number deleted"),
+    (100, 100, Permanent, "bad parameter"),
+    (190, 190, Credentials, "token expired or revoked"),
+    (200, 299, Credentials, "permission missing"),
+    (368, 368, Permanent, "blocked for a policy violation"),
+    (613, 613, ACCOUNT, "call limit"),
+    (80_007, 80_007, ACCOUNT, "account rate limit"),
+    (130_429, 130_429, RetryAfter(1), "throughput limit"),
+    (130_472, 130_472, Permanent, "user is part of an experiment"),
+    (130_497, 130_497, Permanent, "country not allowed"),
+    (131_000, 131_000, Retry, "something went wrong"),
+    (131_005, 131_005, Credentials, "access denied"),
+    (131_008, 131_008, Permanent, "parameter missing"),
+    (131_009, 131_009, Permanent, "parameter invalid"),
+    (131_014, 131_014, Permanent, "media link failed"),
+    (131_016, 131_016, Retry, "service unavailable"),
+    (131_021, 131_021, Permanent, "recipient is the sender"),
+    (131_026, 131_026, Permanent, "undeliverable"),
+    (131_030, 131_030, Permanent, "recipient not in the test list"),
+    (131_031, 131_031, Permanent, "account locked"),
+    (131_037, 131_037, Permanent, "display name not approved"),
+    (131_042, 131_042, Permanent, "payment problem"),
+    (131_045, 131_045, Permanent, "number not registered"),
+    (
+        131_047,
+        131_047,
+        Window,
+        "more than 24 hours since the last message",
+    ),
+    (131_048, 131_048, RetryAfter(3600), "spam limit of the number"),
+    (
+        131_049,
+        131_049,
+        Permanent,
+        "not delivered for a healthy ecosystem",
+    ),
+    (131_050, 131_050, Permanent, "recipient stopped marketing"),
+    (131_051, 131_051, Permanent, "unsupported message type"),
+    (131_052, 131_053, Permanent, "media failed"),
+    (131_055, 131_055, Permanent, "marketing templates only"),
+    // Meta asks for 4^n seconds, for this contact only; one message in 6 seconds is what it allows.
+    (131_056, 131_056, RetryAfter(6), "pair rate limit"),
+    (131_057, 131_057, RetryAfter(60), "number in maintenance"),
+    (131_062, 131_062, Permanent, "needs a phone number"),
+    (132_000, 132_000, Permanent, "template parameter count"),
+    (132_001, 132_001, Permanent, "template missing in this language"),
+    (132_005, 132_007, Permanent, "template too long or against policy"),
+    (132_012, 132_012, Permanent, "template parameter format"),
+    (132_015, 132_016, Permanent, "template paused or disabled"),
+    (132_068, 132_069, Permanent, "flow blocked or throttled"),
+    (133_000, 133_000, Permanent, "deregistration incomplete"),
+    (133_004, 133_004, Retry, "server unavailable"),
+    (133_005, 133_010, Permanent, "number not verified or registered"),
+    (133_015, 133_015, RetryAfter(300), "number just deleted"),
+    (133_016, 133_016, Permanent, "too many registrations"),
+    (134_011, 134_011, Permanent, "payment terms not accepted"),
+    (134_100, 134_100, Permanent, "marketing templates only"),
+    (134_101, 134_101, RetryAfter(600), "template being synchronised"),
+    (134_102, 134_102, Permanent, "template unavailable"),
+    (135_000, 135_000, Permanent, "generic parameter error"),
+    (138_006, 138_006, Permanent, "no call permission"),
+];
+
+fn known(code: i64) -> Option<&'static Row> {
+    TABLE
+        .iter()
+        .find(|(first, last, ..)| (*first..=*last).contains(&code))
+}
+
+/// An error object's code and a title without personal data: ours for a known code, else Meta's own, masked.
+pub(super) fn describe(error: &Value) -> String {
+    let Some(code) = error.get("code").and_then(crate::json::integer) else {
+        return "no code".to_owned();
+    };
+    if let Some((.., title)) = known(code) {
+        return format!("{code} {title}");
+    }
+    let said = ["title", "message"]
+        .iter()
+        .find_map(|key| crate::json::text(error, key))
+        .unwrap_or_default();
+    // Meta's messages begin with `(#code) `.
+    let said = said.strip_prefix(&format!("(#{code})")).unwrap_or(said);
+    format!("{code} {}", error_title(said)).trim_end().to_owned()
+}
+
+/// What an answer that is not a 2xx means for the send it answers.
+pub(super) fn classify(answer: &Answer) -> SendOutcome {
+    let code = answer
+        .body
+        .get("error")
+        .and_then(|error| error.get("code"))
+        .and_then(crate::json::integer);
+    let (Some(code), Some(error)) = (code, answer.body.get("error")) else {
+        return by_status(answer);
+    };
+    let why = describe(error);
+    let class = match known(code) {
+        Some((_, _, class, _)) => *class,
+        None if error.get("is_transient").and_then(Value::as_bool) == Some(true) => Retry,
+        None if answer.status == 401 => Credentials,
+        None if answer.status == 429 => RetryAfter(60),
+        // Meta answered, so it has not taken the message.
+        None if answer.status >= 500 => Retry,
+        None => Permanent,
+    };
+    match class {
+        Retry => SendOutcome::Retryable {
+            why,
+            after: answer.retry_after,
+        },
+        RetryAfter(seconds) => {
+            let wait = Duration::from_secs(seconds);
+            SendOutcome::Retryable {
+                why,
+                after: Some(answer.retry_after.map_or(wait, |asked| asked.max(wait))),
+            }
+        }
+        Permanent => SendOutcome::Permanent {
+            reason: Reason::WhatsappPermanentError,
+            why,
+        },
+        Window => SendOutcome::Permanent {
+            reason: Reason::WindowClosed,
+            why,
+        },
+        Credentials => SendOutcome::Credentials { why },
+    }
+}
+
+/// An answer without an error object comes from something in between.
+fn by_status(answer: &Answer) -> SendOutcome {
+    let status = answer.status;
+    let why = format!("HTTP {status} without an error code");
+    match status {
+        401 | 403 => SendOutcome::Credentials { why },
+        408 | 504 => SendOutcome::Unknown { why, timed_out: true },
+        429 => SendOutcome::Retryable {
+            why,
+            after: Some(answer.retry_after.unwrap_or(Duration::from_secs(60))),
+        },
+        300..=399 | 404 | 502 | 503 => SendOutcome::Retryable {
+            why,
+            after: answer.retry_after,
+        },
+        400..=499 => SendOutcome::Permanent {
+            reason: Reason::WhatsappPermanentError,
+            why,
+        },
+        _ => SendOutcome::Unknown {
+            why,
+            timed_out: false,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn outcome(status: u16, code: i64) -> SendOutcome {
+        let body =
+            json!({"error": {"message": format!("(#{code}) Title"), "code": code, "type": "OAuthException"}});
+        classify(&Answer {
+            status,
+            body,
+            retry_after: None,
+        })
+    }
+
+    #[test]
+    fn every_row_is_reached_by_its_code_whatever_the_http_status() {
+        for (first, last, class, title) in &TABLE {
+            for code in [*first, *last] {
+                for status in [400, 403, 429, 500] {
+                    let outcome = outcome(status, code);
+                    let why = format!("{code} {title}");
+                    let expected = match class {
+                        Retry => SendOutcome::Retryable { why, after: None },
+                        RetryAfter(s) => SendOutcome::Retryable {
+                            why,
+                            after: Some(Duration::from_secs(*s)),
+                        },
+                        Permanent => SendOutcome::Permanent {
+                            reason: Reason::WhatsappPermanentError,
+                            why,
+                        },
+                        Window => SendOutcome::Permanent {
+                            reason: Reason::WindowClosed,
+                            why,
+                        },
+                        Credentials => SendOutcome::Credentials { why },
+                    };
+                    assert_eq!(outcome, expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_codes_that_decide_most_are_classed_as_meta_documents_them() {
+        let retry = |code, seconds: Option<u64>| {
+            let after = seconds.map(Duration::from_secs);
+            assert!(
+                matches!(outcome(400, code), SendOutcome::Retryable { after: wait, .. } if wait == after),
+                "{code}"
+            );
+        };
+        for code in [1, 2, 131_000, 131_016, 133_004] {
+            retry(code, None);
+        }
+        for (code, seconds) in [
+            (130_429, 1),
+            (131_056, 6),
+            (131_057, 60),
+            (4, 300),
+            (613, 300),
+            (80_007, 300),
+        ] {
+            retry(code, Some(seconds));
+        }
+        for code in [0, 3, 10, 190, 200, 250, 299, 131_005] {
+            assert!(
+                matches!(outcome(400, code), SendOutcome::Credentials { .. }),
+                "{code}"
+            );
+        }
+        for code in [100, 131_008, 131_009, 131_026, 131_030, 131_050, 132_001, 135_000] {
+            assert!(matches!(
+                outcome(500, code),
+                SendOutcome::Permanent {
+                    reason: Reason::WhatsappPermanentError,
+                    ..
+                }
+            ));
+        }
+        assert!(matches!(
+            outcome(400, 131_047),
+            SendOutcome::Permanent {
+                reason: Reason::WindowClosed,
+                ..
+            }
+        ));
+    }
+
+    #[test]
+    fn an_unknown_code_is_judged_by_status_and_by_what_meta_says_of_it() {
+        assert!(matches!(outcome(400, 999_999), SendOutcome::Permanent { .. }));
+        assert!(matches!(
+            outcome(500, 999_999),
+            SendOutcome::Retryable { after: None, .. }
+        ));
+        assert!(matches!(
+            outcome(429, 999_999),
+            SendOutcome::Retryable { after: Some(_), .. }
+        ));
+        let body = json!({"error": {"code": 999_999, "is_transient": true}});
+        assert!(matches!(
+            classify(&Answer {
+                status: 400,
+                body,
+                retry_after: None
+            }),
+            SendOutcome::Retryable { .. }
+        ));
+    }
+
+    #[test]
+    fn an_answer_without_a_code_is_judged_by_its_status() {
+        let plain = |status| {
+            classify(&Answer {
+                status,
+                body: Value::Null,
+                retry_after: None,
+            })
+        };
+        assert!(matches!(plain(401), SendOutcome::Credentials { .. }));
+        assert!(matches!(plain(404), SendOutcome::Retryable { .. }));
+        assert!(matches!(plain(400), SendOutcome::Permanent { .. }));
+        assert!(matches!(plain(503), SendOutcome::Retryable { .. }));
+        assert!(matches!(plain(504), SendOutcome::Unknown { timed_out: true, .. }));
+        assert!(matches!(
+            plain(500),
+            SendOutcome::Unknown { timed_out: false, .. }
+        ));
+    }
+
+    #[test]
+    fn titles_of_unknown_codes_are_masked_and_details_left_out() {
+        let error = json!({"code": 424_242, "message": "(#424242) No 5511900000001 at https://x.example/y",
+            "error_data": {"details": "Maria"}});
+        assert_eq!(describe(&error), "424242 No *** at ***");
+        assert_eq!(describe(&json!({})), "no code");
+        assert_eq!(
+            describe(&json!({"code": 131_026, "title": "Maria"})),
+            "131026 undeliverable"
+        );
+    }
+}

@@ -1,0 +1,12 @@
+//! Meta's WhatsApp Cloud API. Facts are from its documentation of 2025-10 to 2026-11 and from bodies seen in tests of
+//! public projects.
+
+mod errors;
+mod parse;
+mod send;
+mod verify;
+
+pub use verify::{handshake, verify};
+
+pub(crate) use parse::{interpret, split};
+pub(crate) use send::{Endpoint, send};

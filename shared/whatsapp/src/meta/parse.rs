@@ -1,0 +1,129 @@
+//! Webhook bodies: `{object, entry: [{id, changes: [{field, value}]}]}`.
+
+mod content;
+mod message;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use crate::ParseError;
+use crate::json::{label, list, object_of, scalar, text};
+use jiff::Timestamp;
+use recado_domain::event::{EventKind, InboundJob};
+use recado_domain::ids::{EventId, ExternalId};
+use recado_domain::inbound::{Inbound, WebhookItem};
+use serde_json::Value;
+use std::collections::HashSet;
+
+pub(super) use message::is_user_id;
+
+/// Splits a body into items: up to 1,000 messages and statuses in any number of entries and changes, with different
+/// fields side by side.
+///
+/// Meta repeats a body that it got a 4xx for during seven days, so an authentic body that is not understood is an item to
+/// ignore, not an error.
+pub(crate) fn split(body: &[u8], received_at: Timestamp) -> Result<Vec<WebhookItem>, ParseError> {
+    let root = Value::Object(object_of(body)?);
+    let mut items = Vec::new();
+    for entry in list(root.get("entry")) {
+        for change in list(entry.get("changes")) {
+            let value = change.get("value").unwrap_or(&Value::Null);
+            let part = Part { value, received_at };
+            part.split(&field(&root, entry, change, value), &mut items);
+        }
+    }
+    if items.is_empty() {
+        items.push(ignored("body without changes"));
+    }
+    Ok(once_each(items))
+}
+
+fn ignored(what: impl Into<String>) -> WebhookItem {
+    WebhookItem::Ignored { what: what.into() }
+}
+
+/// The field of a change. Some bodies write it inside the value, beside `changes` or not at all; then what is in the value
+/// tells.
+fn field(root: &Value, entry: &Value, change: &Value, value: &Value) -> String {
+    let written = [change, value, entry, root]
+        .into_iter()
+        .find_map(|place| text(place, "field"));
+    let seen = || {
+        let has = |key: &str| value.get(key).is_some();
+        if has("messages") || has("statuses") {
+            "messages"
+        } else if has("message_echoes") {
+            "smb_message_echoes"
+        } else {
+            "unknown"
+        }
+    };
+    written.map_or_else(|| seen().to_owned(), str::to_owned)
+}
+
+/// One change's value.
+struct Part<'a> {
+    value: &'a Value,
+    received_at: Timestamp,
+}
+
+impl Part<'_> {
+    fn split(&self, field: &str, items: &mut Vec<WebhookItem>) {
+        let (messages, statuses) = match field {
+            "messages" => (list(self.value.get("messages")), list(self.value.get("statuses"))),
+            "smb_message_echoes" => (list(self.value.get("message_echoes")), [].as_slice()),
+            other => return items.push(ignored(label(other))),
+        };
+        let errors = list(self.value.get("errors"));
+        if messages.is_empty() && statuses.is_empty() && errors.is_empty() {
+            return items.push(ignored(format!("{field} without messages")));
+        }
+        for error in errors {
+            let code = scalar(error, "code")
+                .filter(|code| code.len() <= 7)
+                .unwrap_or_default();
+            items.push(ignored(format!("error {code}").trim_end()));
+        }
+        let Some(external) = self.external() else {
+            items.push(ignored(format!("{field} without a phone_number_id")));
+            return;
+        };
+        let echo = field == "smb_message_echoes";
+        items.extend(
+            messages
+                .iter()
+                .map(|message| message::item(self.value, &external, message, echo)),
+        );
+        items.extend(
+            statuses
+                .iter()
+                .map(|status| status::item(&external, status, self.received_at)),
+        );
+    }
+
+    fn external(&self) -> Option<ExternalId> {
+        let id = scalar(self.value.get("metadata")?, "phone_number_id")?;
+        ExternalId::parse(&id).ok()
+    }
+}
+
+/// Replaces events that stand in the body before: Meta does repeat a message inside one body.
+fn once_each(items: Vec<WebhookItem>) -> Vec<WebhookItem> {
+    let mut seen: HashSet<EventId> = HashSet::new();
+    items
+        .into_iter()
+        .map(|item| match item {
+            WebhookItem::Event(event) if !seen.insert(event.id.clone()) => ignored("repeated in the body"),
+            other => other,
+        })
+        .collect()
+}
+
+/// Reads the payload of an event that [`split`] made.
+pub(crate) fn interpret(job: &InboundJob, payload: &Value) -> Inbound {
+    match job.kind {
+        EventKind::Message => message::interpret(payload),
+        EventKind::Failed => status::interpret(job, payload),
+        EventKind::Connection => Inbound::ConnectionChanged,
+    }
+}

@@ -1,0 +1,107 @@
+//! `statuses[]`: what became of a message.
+
+use super::super::errors::describe;
+use super::ignored;
+use crate::json::{instant, label, list, text};
+use jiff::Timestamp;
+use recado_domain::contact::ContactAddress;
+use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::event::{EventKind, InboundJob, Provider, event_id};
+use recado_domain::ids::{ExternalId, MessageId};
+use recado_domain::inbound::{FailedDelivery, Inbound, WebhookEvent, WebhookItem};
+use serde_json::{Value, json};
+
+/// One status as an item.
+pub(super) fn item(external: &ExternalId, status: &Value, received_at: Timestamp) -> WebhookItem {
+    if text(status, "recipient_type") == Some("group") {
+        return ignored("group status");
+    }
+    let reached = match text(status, "status") {
+        Some("sent") => DeliveryStatus::Sent,
+        Some("delivered") => DeliveryStatus::Delivered,
+        Some("read") => DeliveryStatus::Read,
+        Some("played") => DeliveryStatus::Played,
+        Some("failed") => DeliveryStatus::Failed,
+        Some(other) => return ignored(format!("status {}", label(other))),
+        None => return ignored("status without a word"),
+    };
+    let Some(update) = update(external, status, reached, received_at) else {
+        return ignored("status without an id");
+    };
+    if reached == DeliveryStatus::Failed {
+        return failed(external, status, &update);
+    }
+    WebhookItem::Status(update)
+}
+
+/// The update, under our own id if Meta echoes one.
+fn update(
+    external: &ExternalId,
+    status: &Value,
+    reached: DeliveryStatus,
+    received_at: Timestamp,
+) -> Option<StatusUpdate> {
+    let id = text(status, "id");
+    let own = text(status, "biz_opaque_callback_data").and_then(own_id);
+    let key = match (&own, id) {
+        (Some(own), _) => DeliveryKey::own(own),
+        (None, Some(id)) => DeliveryKey::provider(external, id),
+        (None, None) => return None,
+    };
+    Some(StatusUpdate {
+        key,
+        status: reached,
+        at: instant(status.get("timestamp")).unwrap_or(received_at),
+        provider_message_id: id.map(str::to_owned),
+    })
+}
+
+/// Another application on the same account may put anything there.
+fn own_id(callback_data: &str) -> Option<MessageId> {
+    MessageId::parse(callback_data)
+        .ok()
+        .filter(|id| id.parts().is_ok())
+}
+
+/// A failure is an event. Its payload leaves out what is not read: names, and the details of the error.
+fn failed(external: &ExternalId, status: &Value, update: &StatusUpdate) -> WebhookItem {
+    let mut kept = json!({});
+    for key in ["id", "timestamp", "biz_opaque_callback_data"] {
+        if let Some(value) = status.get(key) {
+            kept[key] = value.clone();
+        }
+    }
+    let errors = list(status.get("errors")).iter().map(|error| {
+        json!({ "code": error.get("code"), "title": text(error, "title").or_else(|| text(error, "message")) })
+    });
+    kept["errors"] = errors.collect();
+    let (provider, kind) = (Provider::Meta, EventKind::Failed);
+    let id = update
+        .provider_message_id
+        .as_deref()
+        .unwrap_or(update.key.as_str());
+    let recipient = text(status, "recipient_id").or_else(|| text(status, "recipient_user_id"));
+    WebhookItem::Event(WebhookEvent {
+        id: event_id(provider, external, kind, &format!("{id}:failed")),
+        provider,
+        external: external.clone(),
+        kind,
+        address: recipient.and_then(ContactAddress::parse),
+        payload: json!({ "status": kept }),
+    })
+}
+
+/// Reads the payload of a failed delivery.
+pub(super) fn interpret(job: &InboundJob, payload: &Value) -> Inbound {
+    let none = Value::Null;
+    let status = payload.get("status").unwrap_or(&none);
+    let Some(update) = update(&job.external, status, DeliveryStatus::Failed, job.received_at) else {
+        return Inbound::Ignored {
+            what: "status without an id".to_owned(),
+        };
+    };
+    let error = list(status.get("errors"))
+        .first()
+        .map_or_else(|| "no code".to_owned(), describe);
+    Inbound::Failed(FailedDelivery { update, error })
+}

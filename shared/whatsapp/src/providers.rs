@@ -1,0 +1,212 @@
+use crate::config::{ProviderConfig, Simulation};
+use crate::simulation::{SimulatedMessage, SimulatedOutbox};
+use crate::{evolution, interpret, meta};
+use jiff::Timestamp;
+use recado_domain::config::Bound;
+use recado_domain::event::{InboundJob, Provider};
+use recado_domain::ids::ExternalId;
+use recado_domain::inbound::Inbound;
+use recado_domain::reason::Reason;
+use recado_domain::secret::Secret;
+use recado_pipeline::ports::{
+    Ambient, ConnectionAnswer, Evidence, OutgoingMessage, Providers, Secrets, SendOutcome,
+};
+use serde_json::Value;
+
+#[cfg(test)]
+mod tests;
+
+/// The providers, over HTTP.
+#[derive(Debug, Clone)]
+pub struct WhatsApp<S: Secrets, A: Ambient> {
+    http: reqwest::Client,
+    secrets: S,
+    ambient: A,
+    config: ProviderConfig,
+}
+
+/// What is found where a credential should be.
+enum Access {
+    Credential(Secret),
+    Simulated(SimulatedOutbox),
+    Missing,
+    /// It could not be asked for.
+    Unclear,
+}
+
+impl<S: Secrets, A: Ambient> WhatsApp<S, A> {
+    /// `http` comes from [`crate::client`]: it must not follow redirects, which would carry Evolution's key along.
+    pub fn new(http: reqwest::Client, secrets: S, ambient: A, config: ProviderConfig) -> Self {
+        Self {
+            http,
+            secrets,
+            ambient,
+            config,
+        }
+    }
+
+    async fn access(&self, bound: &Bound) -> Access {
+        match self.secrets.resolve(&bound.instance.credential()).await {
+            Ok(Some(secret)) => Access::Credential(secret),
+            Ok(None) => match &self.config.simulation {
+                Simulation::WithoutCredentials(outbox) => Access::Simulated(outbox.clone()),
+                Simulation::Off => Access::Missing,
+            },
+            Err(_) => Access::Unclear,
+        }
+    }
+
+    fn evolution<'a>(
+        &'a self,
+        bound: &'a Bound,
+        instance: &'a ExternalId,
+        key: &'a Secret,
+    ) -> Option<evolution::Endpoint<'a>> {
+        let base = bound
+            .instance
+            .base_url
+            .as_deref()
+            .or(self.config.evolution_base_url.as_deref())?;
+        Some(evolution::Endpoint {
+            http: &self.http,
+            base,
+            key,
+            instance,
+            version: bound.instance.api_version,
+            timeout: self.config.timeout,
+        })
+    }
+
+    async fn send_with(&self, bound: &Bound, message: &OutgoingMessage, secret: &Secret) -> SendOutcome {
+        let Some(external) = bound.instance.external() else {
+            return unnamed();
+        };
+        match bound.instance.provider {
+            Provider::Evolution => match self.evolution(bound, &external, secret) {
+                Some(endpoint) => evolution::send(&endpoint, message).await,
+                None => SendOutcome::Credentials {
+                    why: "no base URL of Evolution is configured".to_owned(),
+                },
+            },
+            Provider::Meta => {
+                let endpoint = meta::Endpoint {
+                    http: &self.http,
+                    base: bound
+                        .instance
+                        .base_url
+                        .as_deref()
+                        .unwrap_or(&self.config.meta_base_url),
+                    version: &self.config.meta_api_version,
+                    token: secret,
+                    phone_number_id: &external,
+                    timeout: self.config.timeout,
+                };
+                meta::send(&endpoint, message).await
+            }
+        }
+    }
+
+    fn simulate(&self, bound: &Bound, message: &OutgoingMessage, outbox: &SimulatedOutbox) -> SendOutcome {
+        let id = format!("sim-{:016x}", self.ambient.random());
+        outbox.push(SimulatedMessage {
+            message_id: message.id.clone(),
+            instance_id: bound.instance.id.clone(),
+            to: message.to.as_str().to_owned(),
+            text: message.content.as_text(),
+            provider_message_id: id.clone(),
+            sent_at: self.ambient.now(),
+        });
+        SendOutcome::Accepted {
+            provider_message_id: Some(id),
+            simulated: true,
+        }
+    }
+}
+
+/// A valid configuration gives every instance a name that its provider can have.
+fn unnamed() -> SendOutcome {
+    SendOutcome::Permanent {
+        reason: Reason::UnknownInstance,
+        why: "the instance has no name at the provider".to_owned(),
+    }
+}
+
+impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
+    fn interpret(&self, job: &InboundJob, payload: &Value) -> Inbound {
+        interpret(job, payload)
+    }
+
+    async fn send(&self, bound: &Bound, message: &OutgoingMessage) -> SendOutcome {
+        let outcome = match self.access(bound).await {
+            Access::Credential(secret) => self.send_with(bound, message, &secret).await,
+            Access::Simulated(outbox) => return self.simulate(bound, message, &outbox),
+            Access::Missing => {
+                return SendOutcome::Credentials {
+                    why: "no credential".to_owned(),
+                };
+            }
+            Access::Unclear => {
+                let why = "the credential could not be read".to_owned();
+                return SendOutcome::Retryable { why, after: None };
+            }
+        };
+        if matches!(outcome, SendOutcome::Credentials { .. }) {
+            // It may have been renewed where it is kept: the next attempt reads it anew.
+            self.secrets.forget(&bound.instance.credential()).await;
+        }
+        outcome
+    }
+
+    async fn connection(&self, bound: &Bound) -> ConnectionAnswer {
+        let secret = match self.access(bound).await {
+            Access::Credential(secret) => secret,
+            Access::Simulated(_) => return ConnectionAnswer::Open,
+            Access::Missing => return ConnectionAnswer::NeedsCredentials,
+            Access::Unclear => return ConnectionAnswer::Unclear,
+        };
+        // Meta's numbers have no connection that could be lost.
+        if bound.instance.provider == Provider::Meta {
+            return ConnectionAnswer::Open;
+        }
+        let Some(external) = bound.instance.external() else {
+            return ConnectionAnswer::Unclear;
+        };
+        let Some(endpoint) = self.evolution(bound, &external, &secret) else {
+            return ConnectionAnswer::NeedsCredentials;
+        };
+        let answer = evolution::connection(&endpoint).await;
+        if answer == ConnectionAnswer::NeedsCredentials {
+            self.secrets.forget(&bound.instance.credential()).await;
+        }
+        answer
+    }
+
+    async fn evidence(&self, bound: &Bound, message: &OutgoingMessage, claimed_at: Timestamp) -> Evidence {
+        let secret = match self.access(bound).await {
+            Access::Credential(secret) => secret,
+            Access::Simulated(outbox) => {
+                let taken = outbox
+                    .list()
+                    .into_iter()
+                    .find(|taken| taken.message_id == message.id);
+                return taken.map_or(Evidence::None, |taken| Evidence::Sent {
+                    provider_message_id: Some(taken.provider_message_id),
+                });
+            }
+            Access::Missing | Access::Unclear => return Evidence::Unclear,
+        };
+        // Meta cannot be asked. It echoes our id in statuses, and the pipeline looks at their record.
+        if bound.instance.provider == Provider::Meta {
+            return Evidence::None;
+        }
+        let Some(external) = bound.instance.external() else {
+            return Evidence::Unclear;
+        };
+        let Some(mut endpoint) = self.evolution(bound, &external, &secret) else {
+            return Evidence::Unclear;
+        };
+        // A number that Evolution rewrites takes two requests.
+        endpoint.timeout /= 2;
+        evolution::evidence(&endpoint, message, claimed_at).await
+    }
+}

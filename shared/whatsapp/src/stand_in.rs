@@ -1,0 +1,110 @@
+//! A provider that says what a test wants, over real HTTP.
+
+use std::sync::{Arc, Mutex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+/// What a stand-in does with a request.
+#[derive(Debug, Clone)]
+pub(crate) enum Does {
+    /// Answers with this status and body.
+    Answers(u16, &'static str),
+    /// Answers 307 to this address.
+    Redirects(String),
+    /// Reads the request and never answers.
+    Hangs,
+    /// Reads the request and breaks the connection.
+    Breaks,
+    /// Begins an answer and breaks the connection.
+    BreaksHalfway,
+}
+
+/// A request as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    /// Method and path.
+    pub(crate) line: String,
+    /// Headers, in lower case.
+    pub(crate) headers: Vec<String>,
+    /// The body as JSON.
+    pub(crate) body: serde_json::Value,
+}
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub(crate) struct StandIn {
+    pub(crate) url: String,
+    requests: Arc<Mutex<Vec<Request>>>,
+}
+
+impl StandIn {
+    /// Starts one that does `script` in turn; the last again and again.
+    pub(crate) async fn start(script: Vec<Does>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let seen = requests.clone();
+        tokio::spawn(async move {
+            let mut number = 0;
+            while let Ok((stream, _)) = listener.accept().await {
+                let does = script[number.min(script.len() - 1)].clone();
+                number += 1;
+                tokio::spawn(serve(stream, does, seen.clone()));
+            }
+        });
+        Self { url, requests }
+    }
+
+    /// The requests so far.
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.requests.lock().unwrap().clone()
+    }
+}
+
+async fn serve(mut stream: TcpStream, does: Does, seen: Arc<Mutex<Vec<Request>>>) {
+    let request = read(&mut stream).await;
+    seen.lock().unwrap().push(request);
+    let answer = match does {
+        Does::Answers(status, body) => {
+            format!(
+                "HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+                body.len()
+            )
+        }
+        Does::Redirects(to) => {
+            format!("HTTP/1.1 307 X\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        }
+        Does::Hangs => return std::future::pending().await,
+        Does::Breaks => return,
+        Does::BreaksHalfway => "HTTP/1.1 201 X\r\ncontent-length: 500\r\n\r\n{\"key\":".to_owned(),
+    };
+    stream.write_all(answer.as_bytes()).await.unwrap();
+    stream.shutdown().await.ok();
+}
+
+async fn read(stream: &mut TcpStream) -> Request {
+    let mut bytes = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let mut lines = head.split("\r\n").map(str::to_owned);
+            let line = lines.next().unwrap_or_default();
+            let headers: Vec<String> = lines.map(|line| line.to_lowercase()).collect();
+            let length = headers
+                .iter()
+                .find_map(|header| header.strip_prefix("content-length: ")?.parse().ok());
+            if body.len() >= length.unwrap_or(0usize) {
+                let body = serde_json::from_str(body).unwrap_or_default();
+                return Request {
+                    line: line.trim_end_matches(" HTTP/1.1").to_owned(),
+                    headers,
+                    body,
+                };
+            }
+        }
+        let mut chunk = [0; 4096];
+        let read = stream.read(&mut chunk).await.unwrap();
+        assert!(read > 0, "the request ended early");
+        bytes.extend_from_slice(&chunk[..read]);
+    }
+}

@@ -1,0 +1,165 @@
+//! Whatever is posted, reading it ends in a value or an error.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+use jiff::Timestamp;
+use proptest::prelude::*;
+use recado_domain::event::{EventKind, InboundJob, Payload, Provider};
+use recado_domain::ids::{CorrelationId, EventId, ExternalId};
+use recado_domain::inbound::WebhookItem;
+use recado_whatsapp::{ParseError, evolution, interpret, split};
+use serde_json::{Value, json};
+
+/// Names that the parsers look at, so that chance gets past the envelope.
+const KEYS: [&str; 40] = [
+    "event",
+    "instance",
+    "data",
+    "key",
+    "message",
+    "remoteJid",
+    "remoteJidAlt",
+    "fromMe",
+    "id",
+    "keyId",
+    "status",
+    "messageTimestamp",
+    "conversation",
+    "ephemeralMessage",
+    "editedMessage",
+    "imageMessage",
+    "reactionMessage",
+    "entry",
+    "changes",
+    "value",
+    "field",
+    "metadata",
+    "phone_number_id",
+    "messages",
+    "statuses",
+    "contacts",
+    "from",
+    "wa_id",
+    "type",
+    "text",
+    "body",
+    "interactive",
+    "nfm_reply",
+    "response_json",
+    "errors",
+    "code",
+    "timestamp",
+    "low",
+    "high",
+    "edit",
+];
+
+const TEXTS: [&str; 16] = [
+    "messages.upsert",
+    "messages.update",
+    "connection.update",
+    "suporte-01",
+    "5511900000001@s.whatsapp.net",
+    "1@lid",
+    "@s.whatsapp.net",
+    "messages",
+    "100000000000001",
+    "ERROR",
+    "failed",
+    "edit",
+    "interactive",
+    "BR.1",
+    "-1",
+    "{}",
+];
+
+fn json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+        prop::sample::select(&TEXTS[..]).prop_map(Value::from),
+    ];
+    leaf.prop_recursive(8, 96, 6, |inner| {
+        let key =
+            prop_oneof![4 => prop::sample::select(&KEYS[..]).prop_map(str::to_owned), 1 => any::<String>()];
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((key, inner), 0..8)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+fn job(provider: Provider, kind: EventKind, payload: &Value) -> InboundJob {
+    InboundJob {
+        event: EventId::parse("0").unwrap(),
+        provider,
+        external: ExternalId::parse("suporte-01").unwrap(),
+        kind,
+        group: String::new(),
+        correlation: CorrelationId::parse("test").unwrap(),
+        received_at: Timestamp::UNIX_EPOCH,
+        payload: Payload::Inline(payload.clone()),
+        redrive: false,
+    }
+}
+
+/// Reads a body with both providers, and every event and the body itself as a payload.
+fn read(body: &Value) {
+    for provider in [Provider::Evolution, Provider::Meta] {
+        let items = split(provider, body.to_string().as_bytes(), Timestamp::UNIX_EPOCH).unwrap_or_default();
+        for item in items {
+            if let WebhookItem::Event(event) = item {
+                interpret(&job(provider, event.kind, &event.payload), &event.payload);
+            }
+        }
+        for kind in [EventKind::Message, EventKind::Failed, EventKind::Connection] {
+            interpret(&job(provider, kind, body), body);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn bytes(body: Vec<u8>) {
+        for provider in [Provider::Evolution, Provider::Meta] {
+            split(provider, &body, Timestamp::UNIX_EPOCH).ok();
+        }
+        evolution::instance_of(&body).ok();
+    }
+
+    #[test]
+    fn any_json(body in json()) {
+        read(&body);
+    }
+
+    #[test]
+    fn an_envelope_around_any_json(part in json(), message in json()) {
+        let key = json!({"remoteJid": "5511900000001@s.whatsapp.net", "id": "A"});
+        for event in ["messages.upsert", "send.message", "messages.update", "connection.update"] {
+            read(&json!({"event": event, "instance": "suporte-01", "data": part}));
+            read(&json!({"event": event, "instance": "suporte-01", "data": {"key": key, "message": message, "status": part}}));
+        }
+        let value = json!({"metadata": {"phone_number_id": "1"}, "messages": [part, {"from": "1", "type": "text", "text": part}],
+            "statuses": [message], "contacts": part});
+        read(&json!({"entry": [{"changes": [{"field": "messages", "value": value}]}]}));
+    }
+}
+
+#[test]
+fn deep_nesting_is_no_json_and_does_not_overflow() {
+    for (open, close) in [("[", "]"), (r#"{"message":"#, "}")] {
+        let body = format!("{}1{}", open.repeat(200_000), close.repeat(200_000));
+        for provider in [Provider::Evolution, Provider::Meta] {
+            assert_eq!(
+                split(provider, body.as_bytes(), Timestamp::UNIX_EPOCH).unwrap_err(),
+                ParseError::NotJson
+            );
+        }
+    }
+}

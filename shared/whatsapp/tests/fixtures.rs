@@ -1,0 +1,158 @@
+//! Payloads of every kind and oddity: the repository's own against reviewed snapshots, and a folder of others, if there is
+//! one, for errors.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+use jiff::Timestamp;
+use recado_domain::contact::ContactAddress;
+use recado_domain::delivery::StatusUpdate;
+use recado_domain::event::{InboundJob, Payload, Provider, group_of};
+use recado_domain::ids::CorrelationId;
+use recado_domain::inbound::{Inbound, WebhookEvent, WebhookItem};
+use recado_whatsapp::{interpret, split};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn received_at() -> Timestamp {
+    Timestamp::from_second(1_772_443_000).unwrap()
+}
+
+fn job(event: &WebhookEvent) -> InboundJob {
+    InboundJob {
+        event: event.id.clone(),
+        provider: event.provider,
+        external: event.external.clone(),
+        kind: event.kind,
+        group: group_of(
+            event.provider,
+            &event.external,
+            event.address.as_ref().map(ContactAddress::as_str),
+        ),
+        correlation: CorrelationId::parse("test").unwrap(),
+        received_at: received_at(),
+        payload: Payload::Inline(event.payload.clone()),
+        redrive: false,
+    }
+}
+
+fn status(update: &StatusUpdate) -> Value {
+    json!({"status": update.status, "at": update.at, "key": update.key, "provider_message_id": update.provider_message_id})
+}
+
+fn item(item: &WebhookItem) -> Value {
+    match item {
+        WebhookItem::Ignored { what } => json!({ "ignored": what }),
+        WebhookItem::Status(update) => json!({ "status": status(update) }),
+        WebhookItem::Event(event) => json!({
+            "event": event.id.as_str()[..12],
+            "external": event.external,
+            "kind": event.kind,
+            "address": event.address,
+            "reads": inbound(&interpret(&job(event), &event.payload)),
+        }),
+    }
+}
+
+fn inbound(read: &Inbound) -> Value {
+    match read {
+        Inbound::Ignored { what } => json!({ "ignored": what }),
+        Inbound::ConnectionChanged => json!("connection changed"),
+        Inbound::Failed(failed) => json!({ "failed": status(&failed.update), "error": failed.error }),
+        Inbound::Message(message) => json!({
+            "address": message.address,
+            "phone": message.phone,
+            "name": message.name,
+            "id": message.provider_message_id,
+            "from_me": message.from_me,
+            "sent_at": message.sent_at,
+            "content": message.content,
+            "as_text": message.content.as_text(),
+        }),
+    }
+}
+
+/// The JSON files of a folder, in order; a folder that is not there has none.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .collect();
+    files.sort();
+    files
+}
+
+fn snapshots_of(provider: Provider) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/fixtures")
+        .join(provider.as_str());
+    let files = files(&folder);
+    assert!(files.len() >= 40, "the fixtures are gone");
+    let mut all = serde_json::Map::new();
+    for file in files {
+        let items = split(provider, &fs::read(&file).unwrap(), received_at()).unwrap();
+        let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+        all.insert(name, items.iter().map(item).collect());
+    }
+    insta::assert_json_snapshot!(provider.as_str(), all);
+}
+
+#[test]
+fn evolutions_fixtures_are_read_as_reviewed() {
+    snapshots_of(Provider::Evolution);
+}
+
+#[test]
+fn metas_fixtures_are_read_as_reviewed() {
+    snapshots_of(Provider::Meta);
+}
+
+/// A file that shows only a part of `data` gets an envelope, one whose envelope was cut an instance. Numbers masked with
+/// asterisks and placeholders in angle brackets, which no provider sends, become something that could be a number or a
+/// name.
+fn whole_body(provider: Provider, file: &Path) -> Vec<u8> {
+    let text = fs::read_to_string(file)
+        .unwrap()
+        .replace('*', "0")
+        .replace(['<', '>'], "");
+    let mut body: Value = serde_json::from_str(&text).unwrap();
+    if file.file_name().unwrap().to_string_lossy().contains("fragment") {
+        body["key"] = json!({"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": "AB12"});
+        body = json!({"event": "messages.upsert", "data": body});
+    }
+    if provider == Provider::Evolution && body.get("instance").is_none() {
+        body["instance"] = json!("suporte-01");
+    }
+    body.to_string().into_bytes()
+}
+
+#[test]
+fn every_payload_of_a_folder_named_in_the_environment_is_read_without_an_error() {
+    let Some(folder) = std::env::var_os("RECADO_EXTRA_FIXTURES").map(PathBuf::from) else {
+        println!("RECADO_EXTRA_FIXTURES is not set: nothing to do");
+        return;
+    };
+    for provider in [Provider::Evolution, Provider::Meta] {
+        let files = files(&folder.join(provider.as_str()));
+        println!("{provider}: {} payloads", files.len());
+        for file in files {
+            let items = split(provider, &whole_body(provider, &file), received_at());
+            let items = items.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+            assert!(!items.is_empty(), "{}: no item", file.display());
+            for found in &items {
+                let read = item(found);
+                let what = read
+                    .get("ignored")
+                    .map_or_else(|| "understood".to_owned(), ToString::to_string);
+                println!("{}: {what}", file.display());
+            }
+        }
+    }
+    for left_out in ["360dialog", "aws-social"] {
+        if folder.join(left_out).is_dir() {
+            println!("{left_out}: left out, Recado has no such provider");
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Records to begin a test from: sound, and with ids of their own, so that tests can share one store.
+
+use jiff::Timestamp;
+use recado_domain::config::{Agent, Bound, Document, Instance, Tenant};
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::conversation::Conversation;
+use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
+use recado_domain::event::{EventKind, InboundJob, Payload, Provider, event_id, group_of};
+use recado_domain::ids::{
+    AgentId, ConversationId, CorrelationId, ExternalId, InstanceId, Nonce, Ordinal, TenantId, ThreadId,
+};
+use recado_domain::instance::InFlight;
+use recado_domain::message::{Message, Role};
+use recado_domain::millis::{instant, shift};
+use recado_domain::outbox::{Author, Outbox, OutboxState, text_hash};
+use recado_domain::reason::Reason;
+use serde_json::json;
+
+/// When stories begin: 2026-01-05T12:00:00Z.
+pub const BASE: Timestamp = Timestamp::constant(1_767_614_400, 0);
+
+/// The base and so many milliseconds.
+pub fn at(milliseconds: i64) -> Timestamp {
+    shift(BASE, milliseconds)
+}
+
+/// Long over by any clock (2020): what expires then is expired.
+pub fn long_ago() -> Timestamp {
+    instant(1_577_836_800_000)
+}
+
+/// Far ahead by any clock (2100): what expires then is there.
+pub fn far_ahead() -> Timestamp {
+    instant(4_102_444_800_000)
+}
+
+/// A name that nobody else has: `prefix` and 16 hexadecimal digits.
+pub fn fresh(prefix: &str) -> String {
+    let random = getrandom::u64().expect("the system has random numbers");
+    format!("{prefix}-{random:016x}")
+}
+
+/// A nonce that nobody else has.
+pub fn nonce() -> Nonce {
+    Nonce::parse(&fresh("n")).unwrap()
+}
+
+/// A tenant with its agent and instance, and a contact who writes to it.
+#[derive(Debug, Clone)]
+pub struct Scene {
+    /// What is configured.
+    pub bound: Bound,
+    /// The contact.
+    pub address: ContactAddress,
+}
+
+impl Default for Scene {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Scene {
+    /// On an Evolution instance, answered by the agent.
+    pub fn new() -> Self {
+        Self::on(Provider::Evolution)
+    }
+
+    /// On an instance of `provider`, answered by the agent.
+    pub fn on(provider: Provider) -> Self {
+        Self {
+            bound: bound(provider),
+            address: address(),
+        }
+    }
+
+    /// Another contact of the same instance.
+    #[must_use]
+    pub fn other_contact(&self) -> Self {
+        Self {
+            address: address(),
+            ..self.clone()
+        }
+    }
+
+    /// The instance's id.
+    pub fn instance(&self) -> &InstanceId {
+        &self.bound.instance.id
+    }
+
+    /// The provider's name of the instance.
+    pub fn external(&self) -> ExternalId {
+        self.bound.instance.external().unwrap()
+    }
+
+    /// The contact's thread.
+    pub fn thread(&self) -> ThreadId {
+        ThreadId::of(self.instance(), self.address.as_str())
+    }
+
+    /// What would have configured it.
+    pub fn document(&self) -> Document {
+        let Bound {
+            instance,
+            tenant,
+            agent,
+        } = self.bound.clone();
+        Document {
+            tenants: vec![tenant],
+            agents: vec![agent],
+            instances: vec![instance],
+        }
+    }
+
+    /// A conversation just begun, not stored yet (`rev` 0).
+    pub fn conversation(&self, number: u32) -> Conversation {
+        let id = ConversationId::new(self.thread(), number);
+        Conversation::begin(id, &self.bound, self.address.clone(), self.address.phone(), BASE)
+    }
+
+    /// An event that brings a message of the contact.
+    pub fn job(&self) -> InboundJob {
+        let (provider, external, name) = (self.bound.instance.provider, self.external(), fresh("wa"));
+        InboundJob {
+            event: event_id(provider, &external, EventKind::Message, &name),
+            provider,
+            group: group_of(provider, &external, Some(self.address.as_str())),
+            external,
+            kind: EventKind::Message,
+            correlation: correlation(),
+            received_at: BASE,
+            payload: Payload::Inline(json!({"key": {"id": name}, "message": {"conversation": "Bom dia"}})),
+            redrive: false,
+        }
+    }
+
+    /// The message that `job` brings, numbered in `conversation`, which becomes ready to be written with it.
+    pub fn inbound(&self, conversation: &mut Conversation, job: &InboundJob) -> Message {
+        let ordinal = conversation.receive(true, job.received_at).unwrap();
+        conversation.rev += 1;
+        Message {
+            event: Some(job.event.clone()),
+            correlation: job.correlation.clone(),
+            ..self.message(conversation.id.clone(), ordinal, job.received_at)
+        }
+    }
+
+    /// A queued reply of the agent to all of `conversation`, which becomes ready to be written with it.
+    pub fn reply(&self, conversation: &mut Conversation) -> Message {
+        self.queued(conversation, Author::Ai)
+    }
+
+    /// A queued message of a person, otherwise as [`Self::reply`]; it takes nothing over.
+    pub fn answer(&self, conversation: &mut Conversation) -> Message {
+        self.queued(conversation, Author::Person)
+    }
+
+    fn queued(&self, conversation: &mut Conversation, author: Author) -> Message {
+        let (covers, stored_at) = (conversation.last, conversation.last_message_at);
+        let ordinal = conversation.answer(covers, false, stored_at);
+        conversation.rev += 1;
+        let out = Outbox::queued(self.address.clone(), author, conversation.epoch, covers, stored_at);
+        Message {
+            role: match author {
+                Author::Ai => Role::Assistant,
+                Author::Person => Role::Operator,
+            },
+            content: Content::text("Como posso ajudar?"),
+            out: Some(out),
+            ..self.message(conversation.id.clone(), ordinal, stored_at)
+        }
+    }
+
+    /// A message of the contact.
+    pub fn message(&self, conversation: ConversationId, ordinal: Ordinal, stored_at: Timestamp) -> Message {
+        Message {
+            conversation,
+            ordinal,
+            tenant: self.bound.tenant.id.clone(),
+            instance: self.instance().clone(),
+            role: Role::User,
+            content: Content::text(format!("Mensagem {ordinal}")),
+            provider_message_id: Some(fresh("wa")),
+            written_at: stored_at,
+            stored_at,
+            correlation: correlation(),
+            event: None,
+            idempotency_key: None,
+            unanswered: None,
+            model: None,
+            usage: None,
+            out: None,
+        }
+    }
+
+    /// A dead letter of an event of this instance.
+    pub fn dead_letter(&self) -> DeadLetter {
+        let job = self.job();
+        DeadLetter {
+            id: job.event.to_string(),
+            queue: QueueName::Inbound,
+            reason: Reason::Poison,
+            at: BASE,
+            attempts: 3,
+            last_error: Some("no such field".to_owned()),
+            correlation: job.correlation.clone(),
+            instance: Some(self.instance().clone()),
+            what: DeadWhat::Event(Box::new(InboundJob { redrive: true, ..job })),
+        }
+    }
+}
+
+/// The way out of a message that has one.
+pub fn out(message: &mut Message) -> &mut Outbox {
+    message.out.as_mut().expect("the message has a way out")
+}
+
+/// `message` claimed by a new attempt, and the attempt's in-flight note.
+pub fn claimed(message: &Message) -> (Message, InFlight) {
+    let (mut message, nonce, until) = (message.clone(), nonce(), at(35_000));
+    out(&mut message).claim(nonce.clone(), BASE, until).unwrap();
+    let flight = InFlight {
+        message: message.id(),
+        nonce,
+        claimed_at: BASE,
+        until,
+        text_hash: text_hash(&message.content.as_text()),
+    };
+    (message, flight)
+}
+
+/// `message`, which is being sent, as the provider accepted it.
+pub fn accepted(message: &Message) -> Message {
+    let mut message = message.clone();
+    message.provider_message_id = Some(fresh("wa"));
+    out(&mut message).accept(at(1_000), None).unwrap();
+    message
+}
+
+/// Whether the message's way out is in the state of this name.
+pub fn is(message: &Message, state: &str) -> bool {
+    let state_of = |out: &Outbox| OutboxState::as_str(&out.state) == state;
+    message.out.as_ref().is_some_and(state_of)
+}
+
+/// A tenant with an agent and an instance of `provider`.
+pub fn bound(provider: Provider) -> Bound {
+    let tenant = TenantId::parse(&fresh("clinic")).unwrap();
+    let agent = AgentId::parse(&fresh("ana")).unwrap();
+    Bound {
+        instance: Instance {
+            id: InstanceId::parse(&fresh("front-desk")).unwrap(),
+            tenant: tenant.clone(),
+            provider,
+            external_id: Some(ExternalId::parse(&fresh("line")).unwrap()),
+            agent: agent.clone(),
+            starts_with_ai: true,
+            phone_takes_over: true,
+            opening_hours: None,
+            debounce_seconds: None,
+            rate: None,
+            base_url: None,
+            api_version: 2,
+            credential: None,
+        },
+        tenant: Tenant {
+            id: tenant.clone(),
+            name: Some("Clínica Aurora".to_owned()),
+            time_zone: "America/Sao_Paulo".to_owned(),
+        },
+        agent: Agent {
+            id: agent,
+            tenant,
+            model: "model-1".to_owned(),
+            system_prompt: "You answer for the clinic.".to_owned(),
+            error_message: "Um momento, por favor.".to_owned(),
+            max_tokens: 1024,
+        },
+    }
+}
+
+/// A contact that nobody else has.
+pub fn address() -> ContactAddress {
+    let random = getrandom::u64().expect("the system has random numbers") % 1_000_000_000;
+    ContactAddress::parse(&format!("5500{random:09}@s.whatsapp.net")).unwrap()
+}
+
+/// A correlation id that nobody else has.
+pub fn correlation() -> CorrelationId {
+    CorrelationId::parse(&fresh("r")).unwrap()
+}

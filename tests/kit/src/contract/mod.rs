@@ -1,0 +1,27 @@
+//! What every backend must do: each sentence of the ports' documentation as a test, written once.
+//!
+//! A backend runs all of it with [`store_contract!`](crate::store_contract). Every case makes ids of its own and looks
+//! only at what bears them, so all can run at once on one store, and again on the same store. Times are passed in and
+//! fixed; where a store looks at its own clock (expiry), the times are decades away from it. Lists and indexes may be
+//! some seconds old, so they are asked again until they are as they should be, for a while.
+
+pub mod claims;
+pub mod commits;
+pub mod contents;
+pub mod conversations;
+pub mod dead_letters;
+pub mod deliveries;
+pub mod directory;
+pub mod inbox;
+pub mod instances;
+pub mod lists;
+pub mod outbox;
+pub mod overdue;
+pub mod parked;
+pub mod payloads;
+pub mod settlements;
+pub mod stored_messages;
+
+mod cases;
+mod given;
+mod patience;

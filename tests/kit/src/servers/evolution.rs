@@ -1,0 +1,231 @@
+//! Evolution API, versions 1 and 2: sending a text, the connection's state, looking messages up.
+
+use super::call::{Call, Refusal, digits, fresh, json, wrong};
+use super::journal::{ConnectionState, Delivered, Journal};
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use axum::routing::{get, post};
+use recado_domain::Timestamp;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Evolution's page size where the request names none.
+const PAGE: usize = 50;
+
+/// From here on it takes a number for a group's (createJid.ts).
+const GROUP_DIGITS: usize = 18;
+
+pub(super) fn router(journal: Arc<Journal>) -> Router {
+    Router::new()
+        .route("/message/sendText/{instance}", post(send_text))
+        .route("/instance/connectionState/{instance}", get(connection_state))
+        .route("/chat/findMessages/{instance}", post(find_messages))
+        .fallback(no_route)
+        .method_not_allowed_fallback(no_route)
+        .with_state(journal)
+}
+
+/// A text to be sent, in either version's form.
+struct Text {
+    instance: String,
+    number: String,
+    text: String,
+    version: u8,
+}
+
+async fn send_text(Path(instance): Path<String>, call: Call) -> Response {
+    let text = match read(instance, &call) {
+        Ok(text) => text,
+        Err(refusal) => return refuse(&call, &refusal),
+    };
+    call.perform(move |journal, _| accept(journal, text)).await
+}
+
+fn read(instance: String, call: &Call) -> Result<Text, Refusal> {
+    check_key(call)?;
+    call.check_json()?;
+    let body = &call.request.body;
+    let (version, text) = match (body.get("text"), body.get("textMessage")) {
+        (Some(_), Some(_)) => return wrong("text and textMessage: which version is this?"),
+        (None, Some(_)) => (1, call.text("/textMessage/text")?),
+        _ => (2, call.text("/text")?),
+    };
+    let number = call.text("/number")?;
+    check_number(number)?;
+    Ok(Text {
+        instance,
+        number: number.to_owned(),
+        text: text.to_owned(),
+        version,
+    })
+}
+
+fn check_key(call: &Call) -> Result<(), Refusal> {
+    call.check_credential(call.header("apikey"), "no header apikey")
+}
+
+/// A phone in digits (a `+` is stripped), or a whole JID.
+fn check_number(number: &str) -> Result<(), Refusal> {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    match number.split_once('@') {
+        Some((user, "s.whatsapp.net" | "lid")) if digits(user) => Ok(()),
+        Some(_) => wrong("number is no JID of a contact"),
+        None => {
+            let plain = number.strip_prefix('+').unwrap_or(number);
+            let fine = digits(plain) && (8..GROUP_DIGITS).contains(&plain.len());
+            if fine { Ok(()) } else { wrong("number is no phone number") }
+        }
+    }
+}
+
+fn jid(number: &str) -> String {
+    if number.contains('@') {
+        number.to_owned()
+    } else {
+        format!("{}@s.whatsapp.net", number.trim_start_matches('+'))
+    }
+}
+
+fn accept(journal: &Journal, text: Text) -> Response {
+    if journal.connection(&text.instance) != ConnectionState::Open {
+        return error(StatusCode::BAD_REQUEST, &json!(["Error: Connection Closed"]));
+    }
+    let message = Delivered {
+        instance: text.instance,
+        to: text.number,
+        text: text.text,
+        id: format!("3EB0{}", fresh()[..36].to_uppercase()),
+        callback: None,
+        at: Timestamp::now(),
+        version: text.version,
+    };
+    let stored = stored(&message);
+    journal.deliver(message);
+    json(StatusCode::CREATED, stored)
+}
+
+/// A message as Evolution stores it and answers with it. Version 1 answers with what Baileys made of it, the time as a
+/// string.
+fn stored(message: &Delivered) -> Value {
+    let key = json!({"remoteJid": jid(&message.to), "fromMe": true, "id": message.id});
+    let at = message.at.as_second();
+    if message.version == 1 {
+        return json!({
+            "key": key,
+            "message": {"extendedTextMessage": {"text": message.text}},
+            "messageTimestamp": at.to_string(),
+            "status": "PENDING",
+        });
+    }
+    json!({
+        "key": key,
+        "pushName": "Você",
+        "status": "PENDING",
+        "message": {"conversation": message.text},
+        "contextInfo": null,
+        "messageType": "conversation",
+        "messageTimestamp": at,
+        "instanceId": instance_id(&message.instance),
+        "source": "unknown",
+    })
+}
+
+/// An invented UUID, the same for the same instance.
+pub(super) fn instance_id(instance: &str) -> String {
+    let hex = digits(instance);
+    format!("{}-{}-4{}-8{}-{}", &hex[..8], &hex[8..12], &hex[12..15], &hex[15..18], &hex[18..30])
+}
+
+async fn connection_state(
+    State(journal): State<Arc<Journal>>,
+    Path(instance): Path<String>,
+    call: Call,
+) -> Response {
+    if let Err(refusal) = check_key(&call) {
+        return refuse(&call, &refusal);
+    }
+    let state = journal.connection(&instance);
+    json(StatusCode::OK, json!({"instance": {"instanceName": instance, "state": state}}))
+}
+
+async fn find_messages(
+    State(journal): State<Arc<Journal>>,
+    Path(instance): Path<String>,
+    call: Call,
+) -> Response {
+    let checked = check_key(&call).and_then(|()| call.check_json());
+    if let Err(refusal) = checked {
+        return refuse(&call, &refusal);
+    }
+    let body = &call.request.body;
+    let (sent, bare) = {
+        let phone = journal.phone();
+        let of_instance: Vec<Delivered> = phone.into_iter().filter(|m| m.instance == instance).collect();
+        let bare = of_instance.last().is_some_and(|last| last.version == 1);
+        (of_instance, bare)
+    };
+    // The newest first.
+    let found: Vec<Value> = sent.iter().rev().filter(|m| fits(m, &body["where"], bare)).map(stored).collect();
+    if bare {
+        return json(StatusCode::OK, Value::Array(found));
+    }
+    let count = |key: &str, usual: usize| {
+        let given = body[key].as_u64().and_then(|number| usize::try_from(number).ok());
+        given.filter(|number| *number > 0).unwrap_or(usual)
+    };
+    // `offset` is the page's size.
+    let (page, size) = (count("page", 1), count("offset", PAGE));
+    let total = found.len();
+    let records: Vec<Value> = found.into_iter().skip((page - 1).saturating_mul(size)).take(size).collect();
+    let messages = json!({
+        "total": total,
+        "pages": total.div_ceil(size),
+        "currentPage": page,
+        "records": records,
+    });
+    json(StatusCode::OK, json!({"messages": messages}))
+}
+
+/// Whether a message is what is asked for. Version 2 reads the time only if both ends are given, as dates; version 1
+/// compares the field with what is given and finds nothing. `fromMe: false` is ignored as a filter.
+fn fits(message: &Delivered, wanted: &Value, bare: bool) -> bool {
+    let key = &wanted["key"];
+    let same = |field: &str, value: &str| key[field].as_str().is_none_or(|wanted| wanted == value);
+    let time = &wanted["messageTimestamp"];
+    let end = |name: &str| time[name].as_str().and_then(|text| text.parse::<Timestamp>().ok());
+    let in_time = match (end("gte"), end("lte")) {
+        _ if bare => time.is_null(),
+        (Some(from), Some(to)) => (from.as_second()..=to.as_second()).contains(&message.at.as_second()),
+        _ => true,
+    };
+    same("remoteJid", &jid(&message.to)) && same("id", &message.id) && in_time
+}
+
+async fn no_route(call: Call) -> Response {
+    let what = format!("Cannot {} {}", call.request.method, call.request.path);
+    call.violate(&what);
+    error(StatusCode::NOT_FOUND, &json!([what]))
+}
+
+fn refuse(call: &Call, refusal: &Refusal) -> Response {
+    match refusal {
+        Refusal::Credential => error(StatusCode::UNAUTHORIZED, &json!("Unauthorized")),
+        Refusal::Wrong(what) => {
+            call.violate(what);
+            // The schema check's list in a list.
+            error(StatusCode::BAD_REQUEST, &json!([[format!("instance {what}")]]))
+        }
+    }
+}
+
+/// Evolution's error body.
+fn error(status: StatusCode, message: &Value) -> Response {
+    let body = json!({
+        "status": status.as_u16(),
+        "error": status.canonical_reason(),
+        "response": {"message": message},
+    });
+    json(status, body)
+}

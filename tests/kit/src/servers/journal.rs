@@ -1,0 +1,205 @@
+//! What a stand-in saw, and what it is told to do.
+
+use super::behaviour::Behaviour;
+use recado_domain::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often a wait looks again.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+/// A request as it came.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Recorded {
+    /// Such as `POST`.
+    pub method: String,
+    /// As written, percent-encoded, without the query.
+    pub path: String,
+    /// By lower-case name.
+    pub headers: BTreeMap<String, String>,
+    /// The body as JSON; a body that is none, as a string; an empty one, null.
+    pub body: Value,
+    /// When it had come in full.
+    pub at: Timestamp,
+}
+
+/// A request that the real server would refuse, or that Recado promises not to make.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Violation {
+    /// The request's path.
+    pub path: String,
+    /// What was wrong.
+    pub what: String,
+}
+
+/// A message that was accepted: what the contact's phone got.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Delivered {
+    /// Evolution's instance name or Meta's `phone_number_id`.
+    pub instance: String,
+    /// As the request had it.
+    pub to: String,
+    /// The text.
+    pub text: String,
+    /// The id that the provider gave it.
+    pub id: String,
+    /// Meta's `biz_opaque_callback_data`.
+    pub callback: Option<String>,
+    /// When it was accepted.
+    pub at: Timestamp,
+    /// The API's version that the request was written for, where the body tells (Evolution: 1 or 2).
+    #[serde(skip)]
+    pub(super) version: u8,
+}
+
+/// Evolution's word for how an instance is connected to WhatsApp.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConnectionState {
+    /// It can send; as every instance begins.
+    #[default]
+    Open,
+    /// It cannot.
+    Close,
+    /// Not yet, or not again.
+    Connecting,
+}
+
+#[derive(Debug, Default)]
+struct Pages {
+    requests: Vec<Recorded>,
+    violations: Vec<Violation>,
+    phone: Vec<Delivered>,
+    next: VecDeque<Behaviour>,
+    usual: Behaviour,
+    credential: Option<String>,
+    connection: ConnectionState,
+    connections: BTreeMap<String, ConnectionState>,
+    cached: Vec<String>,
+}
+
+/// See the module. Everything in it can be asked and set while the server runs.
+#[derive(Debug, Default)]
+pub struct Journal {
+    pages: Mutex<Pages>,
+}
+
+impl Journal {
+    fn pages(&self) -> MutexGuard<'_, Pages> {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All requests so far, in order, wrong ones too.
+    pub fn requests(&self) -> Vec<Recorded> {
+        self.pages().requests.clone()
+    }
+
+    /// All wrong requests so far, in order.
+    pub fn violations(&self) -> Vec<Violation> {
+        self.pages().violations.clone()
+    }
+
+    /// What was accepted, in order.
+    pub fn phone(&self) -> Vec<Delivered> {
+        self.pages().phone.clone()
+    }
+
+    /// Waits until `count` messages were accepted, at most for `limit` of real time. Returns what there is then.
+    pub async fn wait_for_phone(&self, count: usize, limit: Duration) -> Vec<Delivered> {
+        self.wait(limit, || self.pages().phone.len() >= count).await;
+        self.phone()
+    }
+
+    /// Waits until `count` requests came, at most for `limit` of real time. Returns what there is then.
+    pub async fn wait_for_requests(&self, count: usize, limit: Duration) -> Vec<Recorded> {
+        self.wait(limit, || self.pages().requests.len() >= count).await;
+        self.requests()
+    }
+
+    async fn wait(&self, limit: Duration, reached: impl Fn() -> bool) {
+        let began = Instant::now();
+        while !reached() && began.elapsed() < limit {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// Adds `behaviour` to what the next requests meet, one each.
+    pub fn next(&self, behaviour: Behaviour) {
+        self.pages().next.push_back(behaviour);
+    }
+
+    /// Adds several, see [`Journal::next`].
+    pub fn next_all(&self, behaviours: impl IntoIterator<Item = Behaviour>) {
+        self.pages().next.extend(behaviours);
+    }
+
+    /// Sets what requests meet when nothing is queued for them.
+    pub fn usually(&self, behaviour: Behaviour) {
+        self.pages().usual = behaviour;
+    }
+
+    /// Lets in only requests with this key or token; others are answered 401, which is no violation. Until then every
+    /// one is good that is there.
+    pub fn expect_credential(&self, credential: &str) {
+        self.pages().credential = Some(credential.to_owned());
+    }
+
+    /// Evolution: sets the connection of every instance. What is sent while it is not open is refused as Evolution does, with "Connection Closed".
+    pub fn set_connection(&self, state: ConnectionState) {
+        let mut pages = self.pages();
+        pages.connections.clear();
+        pages.connection = state;
+    }
+
+    /// Evolution: sets the connection of one instance.
+    pub fn set_connection_of(&self, instance: &str, state: ConnectionState) {
+        self.pages().connections.insert(instance.to_owned(), state);
+    }
+
+    /// Forgets everything that was seen or set.
+    pub fn reset(&self) {
+        *self.pages() = Pages::default();
+    }
+
+    pub(super) fn record(&self, request: Recorded) {
+        self.pages().requests.push(request);
+    }
+
+    pub(super) fn violate(&self, path: &str, what: &str) {
+        self.pages().violations.push(Violation {
+            path: path.to_owned(),
+            what: what.to_owned(),
+        });
+    }
+
+    pub(super) fn deliver(&self, message: Delivered) {
+        self.pages().phone.push(message);
+    }
+
+    pub(super) fn take_behaviour(&self) -> Behaviour {
+        let mut pages = self.pages();
+        pages.next.pop_front().unwrap_or_else(|| pages.usual.clone())
+    }
+
+    pub(super) fn is_credential(&self, shown: &str) -> bool {
+        self.pages().credential.as_deref().is_none_or(|expected| expected == shown)
+    }
+
+    pub(super) fn connection(&self, instance: &str) -> ConnectionState {
+        let pages = self.pages();
+        pages.connections.get(instance).copied().unwrap_or(pages.connection)
+    }
+
+    /// Anthropic: whether this prompt was cached before; it is from now on.
+    pub(super) fn cache(&self, prompt: &str) -> bool {
+        let mut pages = self.pages();
+        let known = pages.cached.iter().any(|cached| cached == prompt);
+        if !known {
+            pages.cached.push(prompt.to_owned());
+        }
+        known
+    }
+}

@@ -1,0 +1,159 @@
+//! Meta's Graph API: sending a text.
+
+use super::call::{Call, Refusal, fresh, json, wrong};
+use super::journal::{Delivered, Journal};
+use axum::Router;
+use axum::extract::Path;
+use axum::http::StatusCode;
+use axum::response::Response;
+use axum::routing::post;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use recado_domain::Timestamp;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The longest text, in characters (Meta's send-messages reference).
+const TEXT_MAX: usize = 4096;
+
+/// The longest `biz_opaque_callback_data`, in characters (the same).
+const CALLBACK_MAX: usize = 512;
+
+pub(super) fn router(journal: Arc<Journal>) -> Router {
+    Router::new()
+        .route("/{version}/{phone_number_id}/messages", post(send))
+        .fallback(no_route)
+        .method_not_allowed_fallback(no_route)
+        .with_state(journal)
+}
+
+/// Whom a message goes to.
+enum To {
+    Phone(String),
+    User(String),
+}
+
+struct Text {
+    phone_number_id: String,
+    to: To,
+    text: String,
+    callback: String,
+}
+
+async fn send(Path((version, phone_number_id)): Path<(String, String)>, call: Call) -> Response {
+    let text = match read(&version, phone_number_id, &call) {
+        Ok(text) => text,
+        Err(refusal) => return refuse(&call, &refusal),
+    };
+    call.perform(move |journal, _| accept(journal, text)).await
+}
+
+fn read(version: &str, phone_number_id: String, call: &Call) -> Result<Text, Refusal> {
+    let bearer = call.header("authorization").and_then(|header| header.strip_prefix("Bearer "));
+    call.check_credential(bearer.filter(|token| !token.trim().is_empty()), "no bearer token")?;
+    call.check_json()?;
+    check_version(version)?;
+    if call.text("/messaging_product")? != "whatsapp" {
+        return wrong("messaging_product is not whatsapp");
+    }
+    if call.text("/type")? != "text" {
+        return wrong("type is not text");
+    }
+    let text = call.text("/text/body")?;
+    if text.chars().count() > TEXT_MAX {
+        return wrong("text.body is too long");
+    }
+    // Meta does without; Recado does not: it is the evidence for a send whose answer was lost.
+    let callback = call.text("/biz_opaque_callback_data")?;
+    if callback.chars().count() > CALLBACK_MAX {
+        return wrong("biz_opaque_callback_data is too long");
+    }
+    Ok(Text {
+        phone_number_id,
+        to: recipient(call)?,
+        text: text.to_owned(),
+        callback: callback.to_owned(),
+    })
+}
+
+/// Such as `v24.0`.
+fn check_version(version: &str) -> Result<(), Refusal> {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let numbers = version.strip_prefix('v').and_then(|numbers| numbers.split_once('.'));
+    match numbers {
+        Some((major, minor)) if digits(major) && digits(minor) => Ok(()),
+        _ => wrong("no version of the Graph API in the path"),
+    }
+}
+
+/// A phone number in `to`, with its `+` (without it Meta may put the sender's country code before it), or a user id in
+/// `recipient`.
+fn recipient(call: &Call) -> Result<To, Refusal> {
+    let body = &call.request.body;
+    match (body.get("to"), body.get("recipient")) {
+        (Some(_), None) => {
+            let to = call.text("/to")?;
+            let digits = to.strip_prefix('+').unwrap_or_default();
+            let fine = (7..=15).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+            if fine { Ok(To::Phone(to.to_owned())) } else { wrong("to is no phone number with a +") }
+        }
+        (None, Some(_)) => {
+            let user = call.text("/recipient")?;
+            let fine = user.split_once('.').is_some_and(|(country, id)| {
+                country.len() == 2 && country.bytes().all(|b| b.is_ascii_uppercase()) && !id.is_empty()
+            });
+            if fine { Ok(To::User(user.to_owned())) } else { wrong("recipient is no user id") }
+        }
+        (Some(_), Some(_)) => wrong("to and recipient: which one?"),
+        (None, None) => wrong("neither to nor recipient"),
+    }
+}
+
+fn accept(journal: &Journal, text: Text) -> Response {
+    let (contact, to) = match text.to {
+        To::Phone(phone) => (json!({"input": phone, "wa_id": phone.trim_start_matches('+')}), phone),
+        To::User(user) => (json!({"input": user, "user_id": user}), user),
+    };
+    // As a real one it contains the number in clear, under Base64.
+    let id = format!("wamid.{}", STANDARD.encode(format!("\u{1d}{to}\u{15}{}", fresh())));
+    let body = json!({"messaging_product": "whatsapp", "contacts": [contact], "messages": [{"id": id}]});
+    journal.deliver(Delivered {
+        instance: text.phone_number_id,
+        to,
+        text: text.text,
+        id,
+        callback: Some(text.callback),
+        at: Timestamp::now(),
+        version: 0,
+    });
+    json(StatusCode::OK, body)
+}
+
+async fn no_route(call: Call) -> Response {
+    call.violate("no such route");
+    json(StatusCode::NOT_FOUND, error(2500, "Unknown path components", &call.request.path))
+}
+
+fn refuse(call: &Call, refusal: &Refusal) -> Response {
+    match refusal {
+        Refusal::Credential => {
+            let body = error(190, "Error validating access token", "");
+            json(StatusCode::UNAUTHORIZED, body)
+        }
+        Refusal::Wrong(what) => {
+            call.violate(what);
+            json(StatusCode::BAD_REQUEST, error(100, "(#100) Invalid parameter", what))
+        }
+    }
+}
+
+/// Meta's error body.
+fn error(code: u32, message: &str, details: &str) -> Value {
+    json!({"error": {
+        "message": message,
+        "type": "OAuthException",
+        "code": code,
+        "error_data": {"messaging_product": "whatsapp", "details": details},
+        "fbtrace_id": &fresh()[..12],
+    }})
+}

@@ -1,0 +1,28 @@
+//! Stand-ins for the servers outside: Evolution API, Meta's Graph API, Anthropic's Messages API, over real HTTP on
+//! loopback.
+//!
+//! Each answers as the real one is documented to, refuses a request that the real one would refuse (or that Recado
+//! promises not to make) and keeps it as a [`Violation`], and does on demand what goes wrong outside: see [`Behaviour`].
+//! A stand-in runs on a thread with a runtime of its own: a test whose time is paused does not pause it, and dropping it
+//! breaks every connection, as a killed server does.
+//!
+//! What reaches them is invented by tests, so here keys, numbers and texts may be shown.
+
+mod anthropic;
+mod behaviour;
+mod call;
+mod control;
+mod cut;
+mod evolution;
+mod host;
+mod journal;
+mod meta;
+mod stand_in;
+#[cfg(test)]
+mod tests;
+
+pub use anthropic::anthropic_message;
+pub use behaviour::Behaviour;
+pub use control::Control;
+pub use journal::{ConnectionState, Delivered, Journal, Recorded, Violation};
+pub use stand_in::{Kind, StandIn, StandIns};

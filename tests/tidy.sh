@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Rules of the repository that no compiler checks.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+failed=0
+complain() { echo "tidy: $1" >&2; failed=1; }
+
+# The dependency rule: the domain and the pipelines know neither AWS nor HTTP nor SQL, and one machine no AWS.
+for crate in recado-domain recado-pipeline recado; do
+  if cargo tree --quiet --offline --package "$crate" --edges normal --prefix none 2>/dev/null | grep -qE '^(aws-|lambda_)'; then
+    complain "$crate depends on an AWS crate"
+  fi
+done
+for crate in recado-domain recado-pipeline; do
+  if cargo tree --quiet --offline --package "$crate" --edges normal --prefix none 2>/dev/null |
+    grep -qE '^(reqwest|axum|rusqlite|tokio) '; then
+    complain "$crate depends on an edge"
+  fi
+done
+# One TLS library, one SQLite.
+if cargo tree --quiet --offline --workspace --edges normal --prefix none 2>/dev/null | grep -qE '^(aws-lc-|openssl)'; then
+  complain "a second TLS library came in"
+fi
+# The use cases have no clock, no dice and no environment of their own.
+if grep -rnE 'SystemTime::now|Timestamp::now|Instant::now|env::var|tokio::' shared/domain/src shared/pipeline/src; then
+  complain "shared/domain or shared/pipeline reads a clock, the environment or a runtime"
+fi
+# Every function has a resource in the template, and the reverse.
+for function in webhook processor deferred-reply sender api reconcile; do
+  [ -d "functions/$function" ] || complain "functions/$function is missing"
+  grep -q "target/lambda/$function/" template.yaml || complain "template.yaml does not deploy $function"
+done
+# Rooms, not halls.
+while read -r lines file; do
+  [ "$file" = total ] || [ "$lines" -le 480 ] || complain "$file has $lines lines"
+done < <(git ls-files '*.rs' | grep -vE '/tests?(/|\.rs$)' | xargs wc -l)
+# Nothing of one machine in the repository.
+if git grep -nIE '/(work|home|root)/[a-z]' -- . ':!tests/tidy.sh' ':!*.lock'; then
+  complain "a machine path stands in the repository"
+fi
+exit "$failed"
