@@ -1,1 +1,31 @@
-fn main() {}
+//! api: health, configuration, conversations, messages, dead letters.
+
+use lambda_http::Error;
+use recado_aws::{AwsQueues, SystemAmbient, variable};
+use recado_domain::dead_letter::QueueName;
+use recado_http::{ApiOptions, Depths, api_router};
+use recado_lambda::{AwsKeys, compose, telemetry};
+use recado_pipeline::ports::PortResult;
+use std::sync::Arc;
+
+struct SqsDepths(AwsQueues<SystemAmbient>);
+
+impl Depths for SqsDepths {
+    async fn depth(&self, queue: QueueName) -> PortResult<u64> {
+        let depth = self.0.depth(queue).await?;
+        Ok(depth.waiting + depth.in_flight + depth.delayed)
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    telemetry::start();
+    let composed = compose(&[variable::TURNS_QUEUE, variable::OUTBOUND_QUEUE]).await?;
+    let options = ApiOptions {
+        public_url: std::env::var("RECADO_PUBLIC_URL").ok().filter(|url| !url.is_empty()),
+        simulator: None,
+        depths: SqsDepths(composed.world.queues.clone()),
+    };
+    let keys = AwsKeys::new(composed.secrets);
+    lambda_http::run(api_router(Arc::new(composed.world), Arc::new(keys), options)).await
+}

@@ -1,1 +1,23 @@
-fn main() {}
+//! reconcile: every minute; kicks what has been open too long.
+
+use lambda_runtime::{Error, LambdaEvent, service_fn};
+use recado_aws::variable;
+use recado_lambda::{compose, telemetry};
+use recado_pipeline::reconcile::reconcile;
+use serde_json::Value;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    telemetry::start();
+    let required = [variable::INBOUND_QUEUE, variable::TURNS_QUEUE, variable::OUTBOUND_QUEUE];
+    let world = &compose(&required).await?.world;
+    lambda_runtime::run(service_fn(async |_: LambdaEvent<Value>| {
+        let done = reconcile(world).await?;
+        tracing::info!(
+            events = done.events, kicked = done.kicked, turns = done.turns, probes = done.probes,
+            parked = done.parked, failed = done.failed, "reconciled"
+        );
+        Ok::<_, Error>(())
+    }))
+    .await
+}

@@ -36,7 +36,11 @@ struct Entry<V> {
 impl<K: Eq + Hash, V: Clone> Cache<K, V> {
     /// Keeps what was found for `found`, and that nothing was for `missed`.
     pub(crate) fn new(found: Duration, missed: Duration) -> Self {
-        Self { entries: Mutex::default(), found, missed }
+        Self {
+            entries: Mutex::default(),
+            found,
+            missed,
+        }
     }
 
     /// What is remembered at `now`.
@@ -67,12 +71,18 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
 
     /// Forgets one.
     pub(crate) fn forget(&self, key: &K) {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        self.entries
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(key);
     }
 
     /// Forgets all.
     pub(crate) fn clear(&self) {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.entries
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 }
 

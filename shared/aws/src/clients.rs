@@ -51,7 +51,9 @@ impl Clients {
     /// Clients for the region and credentials of the environment (`AWS_ENDPOINT_URL` points them at an emulator).
     /// `RECADO_LOG_AWS_REQUESTS=true` makes each operation one log line. Nothing is requested here.
     pub async fn load() -> Self {
-        let http = Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https();
+        let http = Builder::new()
+            .tls_provider(Provider::Rustls(CryptoMode::Ring))
+            .build_https();
         let shared = aws_config::defaults(BehaviorVersion::v2026_01_12())
             .http_client(http)
             .retry_config(RetryConfig::standard().with_max_attempts(3))

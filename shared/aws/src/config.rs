@@ -67,8 +67,16 @@ impl AwsConfig {
         required: &[&'static str],
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, Vec<&'static str>> {
-        let get = |name: &str| variable(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-        let missing: Vec<&'static str> = required.iter().copied().filter(|name| get(name).is_none()).collect();
+        let get = |name: &str| {
+            variable(name)
+                .map(|text| text.trim().to_owned())
+                .filter(|text| !text.is_empty())
+        };
+        let missing: Vec<&'static str> = required
+            .iter()
+            .copied()
+            .filter(|name| get(name).is_none())
+            .collect();
         if !missing.is_empty() {
             return Err(missing);
         }
@@ -107,8 +115,14 @@ impl AwsConfig {
 }
 
 /// A setting that an operation needs.
-pub(crate) fn set<'a>(what: &'static str, name: &'static str, value: Option<&'a String>) -> PortResult<&'a str> {
-    value.map(String::as_str).ok_or_else(|| PortError::invalid(what, format!("{name} is not set")))
+pub(crate) fn set<'a>(
+    what: &'static str,
+    name: &'static str,
+    value: Option<&'a String>,
+) -> PortResult<&'a str> {
+    value
+        .map(String::as_str)
+        .ok_or_else(|| PortError::invalid(what, format!("{name} is not set")))
 }
 
 #[cfg(test)]
@@ -126,8 +140,16 @@ mod tests {
 
     #[test]
     fn an_operation_without_its_setting_names_the_variable() {
-        let error = AwsConfig::default().queue_url("sending", QueueName::Turns).unwrap_err();
+        let error = AwsConfig::default()
+            .queue_url("sending", QueueName::Turns)
+            .unwrap_err();
         assert!(!error.retryable());
-        assert!(error.source().unwrap().to_string().contains("RECADO_TURNS_QUEUE_URL"));
+        assert!(
+            error
+                .source()
+                .unwrap()
+                .to_string()
+                .contains("RECADO_TURNS_QUEUE_URL")
+        );
     }
 }

@@ -51,15 +51,25 @@ pub(crate) fn code<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> &str {
 }
 
 /// The error of operation `what`.
-pub(crate) fn port_error<E: ProvideErrorMetadata, R>(what: &'static str, error: &SdkError<E, R>) -> PortError {
+pub(crate) fn port_error<E: ProvideErrorMetadata, R>(
+    what: &'static str,
+    error: &SdkError<E, R>,
+) -> PortError {
     let code = code(error);
     let message = match error {
         SdkError::ServiceError(service) => service.err().message().map(str::to_owned),
         _ => None,
     };
-    let cause = AwsError { code: code.to_owned(), message };
+    let cause = AwsError {
+        code: code.to_owned(),
+        message,
+    };
     let hopeless = HOPELESS.iter().any(|known| code.ends_with(known));
-    if hopeless { PortError::invalid(what, cause) } else { PortError::unavailable(what, cause) }
+    if hopeless {
+        PortError::invalid(what, cause)
+    } else {
+        PortError::unavailable(what, cause)
+    }
 }
 
 /// A request that could not be put together.
@@ -75,12 +85,20 @@ mod tests {
 
     fn error(code: &str) -> PortError {
         let metadata = ErrorMetadata::builder().code(code).message("said so").build();
-        port_error("test", &SdkError::<_, ()>::service_error(PutItemError::generic(metadata), ()))
+        port_error(
+            "test",
+            &SdkError::<_, ()>::service_error(PutItemError::generic(metadata), ()),
+        )
     }
 
     #[test]
     fn what_may_pass_is_retryable_and_what_cannot_is_not() {
-        for code in ["ThrottlingException", "AccessDeniedException", "ResourceNotFoundException", "InternalServerError"] {
+        for code in [
+            "ThrottlingException",
+            "AccessDeniedException",
+            "ResourceNotFoundException",
+            "InternalServerError",
+        ] {
             assert!(error(code).retryable(), "{code}");
         }
         assert!(!error("ValidationException").retryable());

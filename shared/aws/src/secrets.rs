@@ -4,6 +4,8 @@ use crate::ambient::SystemAmbient;
 use crate::cache::{Cache, Known};
 use crate::clients::Clients;
 use crate::error::port_error;
+use aws_sdk_secretsmanager::operation::get_secret_value::GetSecretValueError;
+use aws_sdk_ssm::operation::get_parameter::GetParameterError;
 use futures::future::try_join;
 use recado_domain::config::CredentialRef;
 use recado_domain::secret::Secret;
@@ -82,17 +84,41 @@ impl<A: Ambient> AwsSecrets<A> {
     }
 
     async fn parameter(&self, name: &str) -> PortResult<Option<String>> {
-        match self.ssm.get_parameter().name(name).with_decryption(true).send().await {
+        match self
+            .ssm
+            .get_parameter()
+            .name(name)
+            .with_decryption(true)
+            .send()
+            .await
+        {
             Ok(output) => Ok(output.parameter.and_then(|parameter| parameter.value)),
-            Err(error) if error.as_service_error().is_some_and(|error| error.is_parameter_not_found()) => Ok(None),
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(GetParameterError::is_parameter_not_found) =>
+            {
+                Ok(None)
+            }
             Err(error) => Err(port_error("reading a parameter", &error)),
         }
     }
 
     async fn managed(&self, arn: &str, stage: &str) -> PortResult<Option<String>> {
-        match self.manager.get_secret_value().secret_id(arn).version_stage(stage).send().await {
+        match self
+            .manager
+            .get_secret_value()
+            .secret_id(arn)
+            .version_stage(stage)
+            .send()
+            .await
+        {
             Ok(output) => Ok(output.secret_string),
-            Err(error) if error.as_service_error().is_some_and(|error| error.is_resource_not_found_exception()) => {
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(GetSecretValueError::is_resource_not_found_exception) =>
+            {
                 Ok(None)
             }
             Err(error) => Err(port_error("reading a secret", &error)),
@@ -101,7 +127,11 @@ impl<A: Ambient> AwsSecrets<A> {
 
     /// The current value of a secret of Secrets Manager; `None` if there is none.
     pub async fn secret_by_arn(&self, arn: &str) -> PortResult<Option<Secret>> {
-        self.kept(Place::Managed { arn: arn.to_owned(), stage: CURRENT }).await
+        self.kept(Place::Managed {
+            arn: arn.to_owned(),
+            stage: CURRENT,
+        })
+        .await
     }
 
     /// The operator's token: `RECADO_TOKEN`, else the secret that `RECADO_TOKEN_SECRET_ARN` names.
@@ -122,7 +152,10 @@ impl<A: Ambient> AwsSecrets<A> {
     }
 
     async fn older_master(&self) -> PortResult<Option<Secret>> {
-        if let Some(old) = self.own("RECADO_WEBHOOK_SECRET_OLD", "RECADO_WEBHOOK_SECRET_OLD_ARN").await? {
+        if let Some(old) = self
+            .own("RECADO_WEBHOOK_SECRET_OLD", "RECADO_WEBHOOK_SECRET_OLD_ARN")
+            .await?
+        {
             return Ok(Some(old));
         }
         match environment("RECADO_WEBHOOK_SECRET_ARN") {
@@ -173,7 +206,10 @@ mod tests {
         let both = |name: &str| Some(if name == "KEY" { "hunter2" } else { "/recado/key" }.to_owned());
         assert_eq!(lead(&env("KEY"), both).unwrap().expose(), "hunter2");
         let named = |name: &str| (name == "KEY_PARAMETER").then(|| "/recado/key".to_owned());
-        assert_eq!(lead(&env("KEY"), named).unwrap_err(), Some(Place::Parameter("/recado/key".to_owned())));
+        assert_eq!(
+            lead(&env("KEY"), named).unwrap_err(),
+            Some(Place::Parameter("/recado/key".to_owned()))
+        );
     }
 
     #[test]

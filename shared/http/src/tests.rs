@@ -4,6 +4,7 @@ mod api;
 mod changes;
 mod config;
 mod health;
+mod privacy;
 mod webhooks;
 mod wrong_webhooks;
 

@@ -148,19 +148,31 @@ impl Scene {
 
     /// A queued reply of the agent to all of `conversation`, which becomes ready to be written with it.
     pub fn reply(&self, conversation: &mut Conversation) -> Message {
-        self.queued(conversation, Author::Ai)
-    }
-
-    /// A queued message of a person, otherwise as [`Self::reply`]; it takes nothing over.
-    pub fn answer(&self, conversation: &mut Conversation) -> Message {
-        self.queued(conversation, Author::Person)
-    }
-
-    fn queued(&self, conversation: &mut Conversation, author: Author) -> Message {
-        let (covers, stored_at) = (conversation.last, conversation.last_message_at);
-        let ordinal = conversation.answer(covers, false, stored_at);
+        let stored_at = conversation.last_message_at;
+        let draft = conversation.lease(nonce(), stored_at, shift(stored_at, 95_000));
+        let ordinal = conversation.commit(&draft, stored_at).unwrap();
         conversation.rev += 1;
-        let out = Outbox::queued(self.address.clone(), author, conversation.epoch, covers, stored_at);
+        self.queued(conversation, ordinal, Author::Ai)
+    }
+
+    /// A queued message of a person who has seen all of `conversation` and takes nothing over, otherwise as
+    /// [`Self::reply`].
+    pub fn answer(&self, conversation: &mut Conversation) -> Message {
+        let stored_at = conversation.last_message_at;
+        let ordinal = conversation.answer(conversation.last, false, stored_at);
+        conversation.rev += 1;
+        self.queued(conversation, ordinal, Author::Person)
+    }
+
+    fn queued(&self, conversation: &Conversation, ordinal: Ordinal, author: Author) -> Message {
+        let (covers, stored_at) = (conversation.answered, conversation.last_message_at);
+        let out = Outbox::queued(
+            self.address.clone(),
+            author,
+            conversation.epoch,
+            covers,
+            stored_at,
+        );
         Message {
             role: match author {
                 Author::Ai => Role::Assistant,

@@ -1,7 +1,8 @@
 //! What Recado is tested with.
 //!
 //! [`contract`] holds what every backend must do, written once against the ports; [`builders`] makes the records that
-//! tests begin from.
+//! tests begin from. [`servers`] stands in for the servers outside, over HTTP; [`webhooks`] makes the bodies that
+//! providers post.
 
 #![expect(
     clippy::unwrap_used,
@@ -11,3 +12,5 @@
 
 pub mod builders;
 pub mod contract;
+pub mod servers;
+pub mod webhooks;

@@ -36,13 +36,19 @@ mod tests {
     #[test]
     fn ten_small_ones_are_one_request_and_eleven_are_two() {
         assert_eq!(sizes(vec![1; 10]).len(), 1);
-        assert_eq!(sizes(vec![1; 11]).iter().map(Vec::len).collect::<Vec<_>>(), [10, 1]);
+        assert_eq!(
+            sizes(vec![1; 11]).iter().map(Vec::len).collect::<Vec<_>>(),
+            [10, 1]
+        );
         assert!(sizes(vec![]).is_empty());
     }
 
     #[test]
     fn large_ones_are_spread_and_keep_their_order() {
-        assert_eq!(sizes(vec![500_000, 400_000, 1, 899_999]), [vec![500_000, 400_000], vec![1, 899_999]]);
+        assert_eq!(
+            sizes(vec![500_000, 400_000, 1, 899_999]),
+            [vec![500_000, 400_000], vec![1, 899_999]]
+        );
         assert_eq!(sizes(vec![1, 2_000_000, 2]), [vec![1], vec![2_000_000], vec![2]]);
     }
 }

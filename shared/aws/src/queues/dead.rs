@@ -34,7 +34,9 @@ pub struct DeadMessage {
 
 impl std::fmt::Debug for DeadMessage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DeadMessage").field("receives", &self.receives).finish_non_exhaustive()
+        f.debug_struct("DeadMessage")
+            .field("receives", &self.receives)
+            .finish_non_exhaustive()
     }
 }
 
@@ -58,10 +60,24 @@ impl<A: Ambient> AwsQueues<A> {
             Name::ApproximateNumberOfMessagesNotVisible,
             Name::ApproximateNumberOfMessagesDelayed,
         ];
-        let request = self.clients.sqs.get_queue_attributes().queue_url(url).set_attribute_names(Some(names.into()));
-        let attributes = request.send().await.map_err(|error| port_error(what, &error))?.attributes;
+        let request = self
+            .clients
+            .sqs
+            .get_queue_attributes()
+            .queue_url(url)
+            .set_attribute_names(Some(names.into()));
+        let attributes = request
+            .send()
+            .await
+            .map_err(|error| port_error(what, &error))?
+            .attributes;
         let attributes = attributes.unwrap_or_default();
-        let number = |name| attributes.get(&name).and_then(|text: &String| text.parse().ok()).unwrap_or_default();
+        let number = |name| {
+            attributes
+                .get(&name)
+                .and_then(|text: &String| text.parse().ok())
+                .unwrap_or_default()
+        };
         Ok(Depth {
             waiting: number(Name::ApproximateNumberOfMessages),
             in_flight: number(Name::ApproximateNumberOfMessagesNotVisible),
@@ -83,38 +99,66 @@ impl<A: Ambient> AwsQueues<A> {
         let output = request.send().await.map_err(|error| port_error(WHAT, &error))?;
         let message = |message: aws_sdk_sqs::types::Message| {
             let counted = message.attributes.as_ref();
-            let counted = counted.and_then(|all| all.get(&MessageSystemAttributeName::ApproximateReceiveCount));
+            let counted =
+                counted.and_then(|all| all.get(&MessageSystemAttributeName::ApproximateReceiveCount));
             Some(DeadMessage {
                 receives: counted.and_then(|count| count.parse().ok()).unwrap_or(1),
                 body: message.body?,
                 receipt: message.receipt_handle?,
             })
         };
-        Ok(output.messages.unwrap_or_default().into_iter().filter_map(message).collect())
+        Ok(output
+            .messages
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(message)
+            .collect())
     }
 
     /// Removes a message from a queue's dead-letter queue.
     pub async fn remove_dead(&self, queue: QueueName, receipt: &str) -> PortResult<()> {
         const WHAT: &str = "removing a message from a dead-letter queue";
-        let request = self.clients.sqs.delete_message().queue_url(self.config.dlq_url(WHAT, queue)?);
-        request.receipt_handle(receipt).send().await.map(|_| ()).map_err(|error| port_error(WHAT, &error))
+        let request = self
+            .clients
+            .sqs
+            .delete_message()
+            .queue_url(self.config.dlq_url(WHAT, queue)?);
+        request
+            .receipt_handle(receipt)
+            .send()
+            .await
+            .map(|_| ())
+            .map_err(|error| port_error(WHAT, &error))
     }
 
     /// Puts the copy of a dead letter into its queue's dead-letter queue. SQS cannot replace an earlier copy; one of the
     /// same death inside five minutes is dropped.
     pub(super) async fn put_dead(&self, what: &'static str, letter: &DeadLetter) -> PortResult<()> {
         let (group, body) = copy(what, letter)?;
-        let mut request =
-            self.clients.sqs.send_message().queue_url(self.config.dlq_url(what, letter.queue)?).message_body(body);
+        let mut request = self
+            .clients
+            .sqs
+            .send_message()
+            .queue_url(self.config.dlq_url(what, letter.queue)?)
+            .message_body(body);
         for (name, value) in beside(letter) {
-            let attribute = MessageAttributeValue::builder().data_type("String").string_value(value);
-            request = request.message_attributes(name, attribute.build().map_err(|error| unbuilt(what, error))?);
+            let attribute = MessageAttributeValue::builder()
+                .data_type("String")
+                .string_value(value);
+            request =
+                request.message_attributes(name, attribute.build().map_err(|error| unbuilt(what, error))?);
         }
         if letter.queue != QueueName::Turns {
             let death = hash_of(&["dead", &letter.id, &letter.at.as_millisecond().to_string()], 32);
-            request = request.message_group_id(super::queue_id(&group)).message_deduplication_id(death);
+            request = request
+                .message_group_id(super::queue_id(&group))
+                .message_deduplication_id(death);
         }
-        request.send().await.map(|_| ()).map_err(|error| port_error(what, &error))
+        request
+            .send()
+            .await
+            .map(|_| ())
+            .map_err(|error| port_error(what, &error))
     }
 }
 
@@ -123,14 +167,22 @@ impl<A: Ambient> AwsQueues<A> {
 fn copy(what: &'static str, letter: &DeadLetter) -> PortResult<(String, String)> {
     Ok(match &letter.what {
         DeadWhat::Event(job) => {
-            let job = InboundJob { redrive: true, ..InboundJob::clone(job) };
+            let job = InboundJob {
+                redrive: true,
+                ..InboundJob::clone(job)
+            };
             (job.group.clone(), body(what, &job)?)
         }
         DeadWhat::Message { message } => {
             let (conversation, upto) = message.parts().map_err(|error| PortError::invalid(what, error))?;
             let group = conversation.to_string();
             let correlation = letter.correlation.clone();
-            let kick = SendKick { conversation, upto, correlation, redrive: Some(message.clone()) };
+            let kick = SendKick {
+                conversation,
+                upto,
+                correlation,
+                redrive: Some(message.clone()),
+            };
             (group, body(what, &kick)?)
         }
         DeadWhat::Unreadable { body } => ("unreadable".to_owned(), body.clone()),
@@ -146,9 +198,20 @@ fn beside(letter: &DeadLetter) -> Vec<(&'static str, String)> {
         ("attempts", letter.attempts.to_string()),
         ("correlation_id", letter.correlation.to_string()),
     ];
-    fields.extend(letter.instance.as_ref().map(|instance| ("instance", instance.to_string())));
+    fields.extend(
+        letter
+            .instance
+            .as_ref()
+            .map(|instance| ("instance", instance.to_string())),
+    );
     // An attribute must not be empty.
-    fields.extend(letter.last_error.clone().filter(|error| !error.is_empty()).map(|error| ("last_error", error)));
+    fields.extend(
+        letter
+            .last_error
+            .clone()
+            .filter(|error| !error.is_empty())
+            .map(|error| ("last_error", error)),
+    );
     fields
 }
 
@@ -176,7 +239,13 @@ mod tests {
     #[test]
     fn a_messages_copy_is_the_kick_that_revives_it() {
         let message = MessageId::parse("c_0123456789abcdef0123456789abcdef-1.7").unwrap();
-        let (group, body) = copy("test", &letter(DeadWhat::Message { message: message.clone() })).unwrap();
+        let (group, body) = copy(
+            "test",
+            &letter(DeadWhat::Message {
+                message: message.clone(),
+            }),
+        )
+        .unwrap();
         let kick: SendKick = serde_json::from_str(&body).unwrap();
         assert_eq!((kick.redrive, kick.upto.0), (Some(message), 7));
         assert_eq!(group, kick.conversation.to_string());

@@ -11,6 +11,7 @@ use crate::ambient::SystemAmbient;
 use crate::clients::Clients;
 use crate::config::{AwsConfig, set, variable};
 use crate::error::{AwsError, code, port_error, unbuilt};
+use aws_sdk_s3::operation::get_object::GetObjectError;
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_scheduler::types::{ActionAfterCompletion, FlexibleTimeWindow, FlexibleTimeWindowMode, Target};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
@@ -36,12 +37,16 @@ pub struct AwsQueues<A = SystemAmbient> {
 /// An id as SQS takes it: at most 128 letters, digits and punctuation. Any other is hashed.
 fn queue_id(id: &str) -> String {
     let fine = (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
-    if fine { id.to_owned() } else { hash_of(&["queue", id], 32) }
+    if fine {
+        id.to_owned()
+    } else {
+        hash_of(&["queue", id], 32)
+    }
 }
 
 /// A delay in whole seconds: never shorter than asked for, never longer than SQS allows.
 fn delay_seconds(delay: Duration) -> i32 {
-    let whole = delay.as_secs() + u64::from(delay.subsec_nanos() > 0);
+    let whole = delay.as_secs().saturating_add(u64::from(delay.subsec_nanos() > 0));
     i32::try_from(whole.min(DELAY_MAX_SECONDS)).unwrap_or_default()
 }
 
@@ -61,22 +66,45 @@ struct Entry {
 impl<A: Ambient> AwsQueues<A> {
     /// The queues that `config` names.
     pub fn new(clients: Clients, config: AwsConfig, ambient: A) -> Self {
-        Self { clients, config, ambient }
+        Self {
+            clients,
+            config,
+            ambient,
+        }
     }
 
     /// Makes a message that was received from `queue` come back after `seconds` (0 to 43,200).
     pub async fn change_visibility(&self, queue: QueueName, receipt: &str, seconds: u32) -> PortResult<()> {
         const WHAT: &str = "changing a queue message's visibility";
         let seconds = i32::try_from(seconds).unwrap_or(i32::MAX);
-        let request = self.clients.sqs.change_message_visibility().queue_url(self.config.queue_url(WHAT, queue)?);
-        let sent = request.receipt_handle(receipt).visibility_timeout(seconds).send().await;
+        let request = self
+            .clients
+            .sqs
+            .change_message_visibility()
+            .queue_url(self.config.queue_url(WHAT, queue)?);
+        let sent = request
+            .receipt_handle(receipt)
+            .visibility_timeout(seconds)
+            .send()
+            .await;
         sent.map(|_| ()).map_err(|error| port_error(WHAT, &error))
     }
 
     async fn send_one(&self, what: &'static str, url: &str, entry: Entry) -> PortResult<()> {
-        let request = self.clients.sqs.send_message().queue_url(url).message_body(entry.body);
-        let request = request.message_group_id(entry.group).message_deduplication_id(entry.deduplication);
-        request.send().await.map(|_| ()).map_err(|error| port_error(what, &error))
+        let request = self
+            .clients
+            .sqs
+            .send_message()
+            .queue_url(url)
+            .message_body(entry.body);
+        let request = request
+            .message_group_id(entry.group)
+            .message_deduplication_id(entry.deduplication);
+        request
+            .send()
+            .await
+            .map(|_| ())
+            .map_err(|error| port_error(what, &error))
     }
 
     async fn send_batch(&self, what: &'static str, url: &str, entries: Vec<Entry>) -> PortResult<()> {
@@ -93,7 +121,10 @@ impl<A: Ambient> AwsQueues<A> {
         match output.failed.first() {
             // Those before it in the batch may be enqueued: the caller repeats all, and the ids drop what is there.
             Some(failed) => {
-                let cause = AwsError { code: failed.code.clone(), message: failed.message.clone() };
+                let cause = AwsError {
+                    code: failed.code.clone(),
+                    message: failed.message.clone(),
+                };
                 Err(PortError::unavailable(what, cause))
             }
             None => Ok(()),
@@ -138,15 +169,27 @@ impl<A: Ambient> Queues for AwsQueues<A> {
             .delay_seconds(delay_seconds(delay))
             // On a standard queue the group orders nothing: it keeps one busy conversation from delaying the others.
             .message_group_id(kick.conversation.thread().as_str());
-        request.send().await.map(|_| ()).map_err(|error| port_error(WHAT, &error))
+        request
+            .send()
+            .await
+            .map(|_| ())
+            .map_err(|error| port_error(WHAT, &error))
     }
 
     async fn schedule_turn(&self, kick: &TurnKick, at: Timestamp) -> PortResult<()> {
         const WHAT: &str = "scheduling a turn";
         let minute = schedule::minute(at, self.ambient.now());
         let target = Target::builder()
-            .arn(set(WHAT, variable::TURNS_QUEUE_ARN, self.config.turns_queue_arn.as_ref())?)
-            .role_arn(set(WHAT, variable::SCHEDULER_ROLE, self.config.scheduler_role_arn.as_ref())?)
+            .arn(set(
+                WHAT,
+                variable::TURNS_QUEUE_ARN,
+                self.config.turns_queue_arn.as_ref(),
+            )?)
+            .role_arn(set(
+                WHAT,
+                variable::SCHEDULER_ROLE,
+                self.config.scheduler_role_arn.as_ref(),
+            )?)
             .input(body::body(WHAT, kick)?)
             .build()
             .map_err(|error| unbuilt(WHAT, error))?;
@@ -156,7 +199,11 @@ impl<A: Ambient> Queues for AwsQueues<A> {
             .scheduler
             .create_schedule()
             .name(schedule::name(&kick.conversation, minute))
-            .group_name(set(WHAT, variable::SCHEDULE_GROUP, self.config.schedule_group.as_ref())?)
+            .group_name(set(
+                WHAT,
+                variable::SCHEDULE_GROUP,
+                self.config.schedule_group.as_ref(),
+            )?)
             .schedule_expression(schedule::expression(minute))
             .schedule_expression_timezone("UTC")
             .flexible_time_window(window.build().map_err(|error| unbuilt(WHAT, error))?)
@@ -177,7 +224,8 @@ impl<A: Ambient> Queues for AwsQueues<A> {
             group: kick.conversation.to_string(),
             deduplication: queue_id(deduplication),
         };
-        self.send_one(WHAT, self.config.queue_url(WHAT, QueueName::Outbound)?, entry).await
+        self.send_one(WHAT, self.config.queue_url(WHAT, QueueName::Outbound)?, entry)
+            .await
     }
 
     async fn send_dead(&self, letter: &DeadLetter) -> PortResult<()> {
@@ -188,7 +236,13 @@ impl<A: Ambient> Queues for AwsQueues<A> {
         const WHAT: &str = "keeping a large body";
         let bucket = set(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
         let json = serde_json::to_vec(payload).map_err(|error| PortError::invalid(WHAT, error))?;
-        let request = self.clients.s3.put_object().bucket(bucket).key(object(key)).content_type("application/json");
+        let request = self
+            .clients
+            .s3
+            .put_object()
+            .bucket(bucket)
+            .key(object(key))
+            .content_type("application/json");
         let sent = request.body(ByteStream::from(json)).send().await;
         sent.map(|_| ()).map_err(|error| port_error(WHAT, &error))
     }
@@ -196,13 +250,33 @@ impl<A: Ambient> Queues for AwsQueues<A> {
     async fn payload(&self, key: &str) -> PortResult<Option<Value>> {
         const WHAT: &str = "reading a large body";
         let bucket = set(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
-        let output = match self.clients.s3.get_object().bucket(bucket).key(object(key)).send().await {
+        let output = match self
+            .clients
+            .s3
+            .get_object()
+            .bucket(bucket)
+            .key(object(key))
+            .send()
+            .await
+        {
             Ok(output) => output,
-            Err(error) if error.as_service_error().is_some_and(|error| error.is_no_such_key()) => return Ok(None),
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(GetObjectError::is_no_such_key) =>
+            {
+                return Ok(None);
+            }
             Err(error) => return Err(port_error(WHAT, &error)),
         };
-        let bytes = output.body.collect().await.map_err(|error| PortError::unavailable(WHAT, error))?;
-        serde_json::from_slice(&bytes.into_bytes()).map(Some).map_err(|error| PortError::invalid(WHAT, error))
+        let bytes = output
+            .body
+            .collect()
+            .await
+            .map_err(|error| PortError::unavailable(WHAT, error))?;
+        serde_json::from_slice(&bytes.into_bytes())
+            .map(Some)
+            .map_err(|error| PortError::invalid(WHAT, error))
     }
 }
 

@@ -10,14 +10,19 @@ const MINUTE_MS: i64 = 60_000;
 /// The minute in which a schedule for `at` fires: not before `at`, nor less than a minute from now (one in the past is
 /// refused, and one that is just passing may never fire).
 pub(crate) fn minute(at: Timestamp, now: Timestamp) -> Timestamp {
-    let earliest = at.as_millisecond().max(now.as_millisecond().saturating_add(MINUTE_MS));
+    let earliest = at
+        .as_millisecond()
+        .max(now.as_millisecond().saturating_add(MINUTE_MS));
     let whole = earliest.div_euclid(MINUTE_MS) + i64::from(earliest.rem_euclid(MINUTE_MS) > 0);
     instant(whole.saturating_mul(MINUTE_MS))
 }
 
 /// The schedule expression, to be read in UTC.
 pub(crate) fn expression(minute: Timestamp) -> String {
-    format!("at({})", minute.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H:%M:%S"))
+    format!(
+        "at({})",
+        minute.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    )
 }
 
 /// The schedule's name: one per conversation and minute, of at most 64 letters, digits and `-_.`.
@@ -38,10 +43,22 @@ mod tests {
     #[test]
     fn a_schedule_is_rounded_up_to_its_minute_and_lies_a_minute_ahead_at_least() {
         let now = at("2026-03-01T11:58:30Z");
-        assert_eq!(minute(at("2026-03-01T12:00:00Z"), now), at("2026-03-01T12:00:00Z"));
-        assert_eq!(minute(at("2026-03-01T12:00:00.001Z"), now), at("2026-03-01T12:01:00Z"));
-        assert_eq!(minute(at("2026-03-01T11:59:00Z"), now), at("2026-03-01T12:00:00Z"));
-        assert_eq!(minute(at("2020-01-01T00:00:00Z"), now), at("2026-03-01T12:00:00Z"));
+        assert_eq!(
+            minute(at("2026-03-01T12:00:00Z"), now),
+            at("2026-03-01T12:00:00Z")
+        );
+        assert_eq!(
+            minute(at("2026-03-01T12:00:00.001Z"), now),
+            at("2026-03-01T12:01:00Z")
+        );
+        assert_eq!(
+            minute(at("2026-03-01T11:59:00Z"), now),
+            at("2026-03-01T12:00:00Z")
+        );
+        assert_eq!(
+            minute(at("2020-01-01T00:00:00Z"), now),
+            at("2026-03-01T12:00:00Z")
+        );
     }
 
     #[test]
@@ -59,6 +76,11 @@ mod tests {
         assert_ne!(first, name(&conversation(1), later));
         assert_ne!(first, name(&conversation(2), noon));
         let longest = name(&conversation(u32::MAX), at("9999-12-01T00:00:00Z"));
-        assert!(longest.len() <= 64 && longest.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)));
+        assert!(
+            longest.len() <= 64
+                && longest
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+        );
     }
 }

@@ -27,19 +27,30 @@ pub(super) fn actions(
 ) -> PortResult<Vec<Action>> {
     let mut actions = Vec::new();
     for tenant in &change.tenants {
-        actions.push(put(what, Key::configured(Kind::Tenant, tenant.id.as_str()), tenant)?);
+        actions.push(put(
+            what,
+            Key::configured(Kind::Tenant, tenant.id.as_str()),
+            tenant,
+        )?);
     }
     for agent in &change.agents {
         actions.push(put(what, Key::configured(Kind::Agent, agent.id.as_str()), agent)?);
     }
     let current: HashSet<Key> = change.instances.iter().filter_map(Key::lookup).collect();
     for instance in &change.instances {
-        actions.push(put(what, Key::configured(Kind::Instance, instance.id.as_str()), instance)?);
+        actions.push(put(
+            what,
+            Key::configured(Kind::Instance, instance.id.as_str()),
+            instance,
+        )?);
         if let Some(lookup) = Key::lookup(instance) {
             actions.push(put(what, lookup, instance)?);
         }
         let old = before.get(instance.id.as_str()).and_then(Key::lookup);
-        actions.extend(old.filter(|old| !current.contains(old)).map(|old| Action::Delete(old, None)));
+        actions.extend(
+            old.filter(|old| !current.contains(old))
+                .map(|old| Action::Delete(old, None)),
+        );
     }
     Ok(actions)
 }
@@ -66,7 +77,11 @@ pub(super) fn transactions(actions: Vec<Action>) -> Vec<Vec<Action>> {
 
 /// About how large an action is: what can be long in configuration is text.
 fn size_of(action: &Action) -> usize {
-    let texts = |item: &Item| item.values().map(|value| value.as_s().map_or(64, String::len)).sum();
+    let texts = |item: &Item| {
+        item.values()
+            .map(|value| value.as_s().map_or(64, String::len))
+            .sum()
+    };
     match action {
         Action::Put(item, _) => texts(item),
         _ => 256,
@@ -120,11 +135,18 @@ mod tests {
 
     #[test]
     fn many_records_are_split_by_number_and_by_size_and_keep_their_order() {
-        let small = (0..250).map(|n| Action::Delete(Key::dead_letter(&n.to_string()), None)).collect();
+        let small = (0..250)
+            .map(|n| Action::Delete(Key::dead_letter(&n.to_string()), None))
+            .collect();
         let split = transactions(small);
         assert_eq!(split.iter().map(Vec::len).collect::<Vec<_>>(), [100, 100, 50]);
         assert!(matches!(&split[1][0], Action::Delete(key, _) if key.pk == "X#100"));
-        let large = || Action::Put(Item::from([("p".to_owned(), item::text("x".repeat(1_400_000)))]), None);
+        let large = || {
+            Action::Put(
+                Item::from([("p".to_owned(), item::text("x".repeat(1_400_000)))]),
+                None,
+            )
+        };
         assert_eq!(transactions(vec![large(), large(), large()]).len(), 2);
     }
 }

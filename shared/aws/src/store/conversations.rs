@@ -9,8 +9,8 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
 use recado_pipeline::ports::{
-    Ambient, Committed, ConversationFilter, Conversations, KeyClaim, KeyRecord, OutboxStore, Page, PageRequest,
-    PortError, PortResult, Written,
+    Ambient, Committed, ConversationFilter, Conversations, KeyClaim, KeyRecord, OutboxStore, Page,
+    PageRequest, PortError, PortResult, Written,
 };
 use std::collections::BTreeMap;
 
@@ -21,21 +21,31 @@ fn key_item(claim: &KeyClaim, message: &MessageId) -> Item {
         ("message".to_owned(), text(message.as_str())),
         ("expires".to_owned(), number(claim.expires.as_millisecond())),
         // Expiry counts in seconds; rounded up, so that nothing goes early.
-        ("ttl".to_owned(), number(claim.expires.as_second().saturating_add(1))),
+        (
+            "ttl".to_owned(),
+            number(claim.expires.as_second().saturating_add(1)),
+        ),
     ]);
     Key::client(&claim.scope, &claim.key).into_item(item)
 }
 
 fn key_record(what: &'static str, item: &Item) -> PortResult<KeyRecord> {
-    let field = |name| item::string(item, name).ok_or_else(|| PortError::invalid(what, "a key without its request"));
+    let field =
+        |name| item::string(item, name).ok_or_else(|| PortError::invalid(what, "a key without its request"));
     let message = MessageId::parse(field("message")?).map_err(|error| PortError::invalid(what, error))?;
-    Ok(KeyRecord { request_hash: field("request_hash")?.to_owned(), message })
+    Ok(KeyRecord {
+        request_hash: field("request_hash")?.to_owned(),
+        message,
+    })
 }
 
 /// What a refused commit found. The client's key comes first: a request that was carried out is final, whatever became
 /// of the conversation since.
 fn committed(what: &'static str, refusals: &Refusals, key: Option<usize>) -> PortResult<Committed> {
-    match key.and_then(|action| refusals.of(action)).and_then(|refused| refused.0.as_ref()) {
+    match key
+        .and_then(|action| refusals.of(action))
+        .and_then(|refused| refused.0.as_ref())
+    {
         Some(item) => Ok(Committed::KeyTaken(key_record(what, item)?)),
         None => Ok(Committed::Conflict),
     }
@@ -49,10 +59,13 @@ pub(super) fn follows(conversation: &Conversation) -> Expression {
 /// A conversation's record and messages, in whatever order they were read; messages by ordinal.
 fn assemble(what: &'static str, items: &[Item]) -> PortResult<Option<(Conversation, Vec<Message>)>> {
     let is_record = |item: &&Item| item::string(item, "sk").is_some_and(|sk| sk.ends_with("#Z"));
-    let Some(record) = items.iter().find(is_record) else { return Ok(None) };
+    let Some(record) = items.iter().find(is_record) else {
+        return Ok(None);
+    };
     let messages = items.iter().filter(|item| !is_record(item));
-    let mut messages: Vec<Message> =
-        messages.map(|item| item::read(what, item)).collect::<PortResult<_>>()?;
+    let mut messages: Vec<Message> = messages
+        .map(|item| item::read(what, item))
+        .collect::<PortResult<_>>()?;
     messages.sort_by_key(|message| message.ordinal);
     Ok(Some((item::read(what, record)?, messages)))
 }
@@ -61,7 +74,12 @@ impl<A: Ambient> Conversations for DynamoStore<A> {
     async fn latest(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {
         const WHAT: &str = "reading a thread";
         let keys = Expression::new("#pk = :pk").text(":pk", keys::thread(thread));
-        let newest = Query { index: None, keys, reverse: true, limit: Some(1) };
+        let newest = Query {
+            index: None,
+            keys,
+            reverse: true,
+            limit: Some(1),
+        };
         let found = self.table.query(WHAT, &newest).await?;
         found.first().map(|item| item::read(WHAT, item)).transpose()
     }
@@ -82,7 +100,12 @@ impl<A: Ambient> Conversations for DynamoStore<A> {
         let keys = Expression::new("#pk = :pk AND begins_with(#sk, :within)")
             .text(":pk", keys::thread(id.thread()))
             .text(":within", keys::within(id));
-        let query = Query { index: None, keys, reverse: true, limit: Some(limit.saturating_add(1)) };
+        let query = Query {
+            index: None,
+            keys,
+            reverse: true,
+            limit: Some(limit.saturating_add(1)),
+        };
         assemble(WHAT, &self.table.query(WHAT, &query).await?)
     }
 
@@ -90,7 +113,11 @@ impl<A: Ambient> Conversations for DynamoStore<A> {
         const WHAT: &str = "writing a conversation";
         let item = records::conversation(WHAT, conversation)?;
         let written = self.table.put(WHAT, item, Some(follows(conversation))).await?;
-        Ok(if written.is_ok() { Written::Yes } else { Written::Conflict })
+        Ok(if written.is_ok() {
+            Written::Yes
+        } else {
+            Written::Conflict
+        })
     }
 
     async fn commit(
@@ -101,7 +128,10 @@ impl<A: Ambient> Conversations for DynamoStore<A> {
     ) -> PortResult<Committed> {
         const WHAT: &str = "committing a message";
         let mut actions = vec![
-            Action::Put(records::conversation(WHAT, conversation)?, Some(follows(conversation))),
+            Action::Put(
+                records::conversation(WHAT, conversation)?,
+                Some(follows(conversation)),
+            ),
             Action::Put(records::message(WHAT, message)?, None),
         ];
         if records::stays_open(message) {
@@ -132,34 +162,52 @@ impl<A: Ambient> Conversations for DynamoStore<A> {
     async fn messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>> {
         const WHAT: &str = "listing a conversation's messages";
         let before = match &page.cursor {
-            Some(cursor) => cursor.parse::<u64>().map_err(|error| PortError::invalid(WHAT, error))?,
+            Some(cursor) => cursor
+                .parse::<u64>()
+                .map_err(|error| PortError::invalid(WHAT, error))?,
             None => 1_000_000_000_000,
         };
         let limit = page.limit.max(1);
         // Open ones first: a message that is settled in between is then found in its record, as it became.
         let open = self.open(id).await?;
-        let mut open: BTreeMap<Ordinal, Message> = open.into_iter().map(|message| (message.ordinal, message)).collect();
+        let mut open: BTreeMap<Ordinal, Message> = open
+            .into_iter()
+            .map(|message| (message.ordinal, message))
+            .collect();
         let keys = Expression::new("#pk = :pk AND #sk BETWEEN :first AND :last")
             .text(":pk", keys::thread(id.thread()))
             .text(":first", keys::message_sk(id, Ordinal(0)))
             .text(":last", keys::message_sk(id, Ordinal(before.saturating_sub(1))));
-        let query = Query { index: None, keys, reverse: true, limit: Some(limit.saturating_add(1)) };
+        let query = Query {
+            index: None,
+            keys,
+            reverse: true,
+            limit: Some(limit.saturating_add(1)),
+        };
         let found = self.table.query(WHAT, &query).await?;
         let more = found.len() > limit;
-        let mut items: Vec<Message> =
-            found.iter().take(limit).map(|item| item::read(WHAT, item)).collect::<PortResult<_>>()?;
+        let mut items: Vec<Message> = found
+            .iter()
+            .take(limit)
+            .map(|item| item::read(WHAT, item))
+            .collect::<PortResult<_>>()?;
         for message in &mut items {
             if let Some(current) = open.remove(&message.ordinal) {
                 *message = current;
             }
         }
-        let next_cursor = items.last().filter(|_| more).map(|message| message.ordinal.to_string());
+        let next_cursor = items
+            .last()
+            .filter(|_| more)
+            .map(|message| message.ordinal.to_string());
         Ok(Page { items, next_cursor })
     }
 
     async fn message(&self, id: &MessageId) -> PortResult<Option<Message>> {
         const WHAT: &str = "reading a message";
-        let Ok((conversation, ordinal)) = id.parts() else { return Ok(None) };
+        let Ok((conversation, ordinal)) = id.parts() else {
+            return Ok(None);
+        };
         // The open copy first: a message that is settled in between is then found in its record, as it became.
         let found = match self.table.get(WHAT, Key::open(&conversation, ordinal)).await? {
             Some(open) => Some(open),
@@ -184,8 +232,17 @@ mod tests {
         };
         let message = MessageId::parse("c_0-1.2").unwrap();
         let item = key_item(&claim, &message);
-        assert_eq!(key_record("test", &item).unwrap(), KeyRecord { request_hash: "abc".to_owned(), message });
-        assert_eq!((item::whole(&item, "expires"), item::whole(&item, "ttl")), (Some(1_500), Some(2)));
+        assert_eq!(
+            key_record("test", &item).unwrap(),
+            KeyRecord {
+                request_hash: "abc".to_owned(),
+                message
+            }
+        );
+        assert_eq!(
+            (item::whole(&item, "expires"), item::whole(&item, "ttl")),
+            (Some(1_500), Some(2))
+        );
     }
 
     #[test]

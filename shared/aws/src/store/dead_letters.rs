@@ -19,7 +19,10 @@ fn record(what: &'static str, letter: &DeadLetter) -> PortResult<Item> {
 fn matches(filter: &DeadLetterFilter, letter: &DeadLetter) -> bool {
     filter.queue.is_none_or(|queue| queue == letter.queue)
         && filter.reason.is_none_or(|reason| reason == letter.reason)
-        && filter.instance.as_ref().is_none_or(|instance| Some(instance) == letter.instance.as_ref())
+        && filter
+            .instance
+            .as_ref()
+            .is_none_or(|instance| Some(instance) == letter.instance.as_ref())
 }
 
 impl<A: Ambient> DeadLetters for DynamoStore<A> {
@@ -36,11 +39,18 @@ impl<A: Ambient> DeadLetters for DynamoStore<A> {
     }
 
     async fn remove_dead_letter(&self, id: &str) -> PortResult<bool> {
-        let removed = self.table.delete("removing a dead letter", Key::dead_letter(id), None).await?;
+        let removed = self
+            .table
+            .delete("removing a dead letter", Key::dead_letter(id), None)
+            .await?;
         Ok(removed.is_ok_and(|found| found.is_some()))
     }
 
-    async fn dead_letters(&self, filter: &DeadLetterFilter, page: &PageRequest) -> PortResult<Page<DeadLetter>> {
+    async fn dead_letters(
+        &self,
+        filter: &DeadLetterFilter,
+        page: &PageRequest,
+    ) -> PortResult<Page<DeadLetter>> {
         const WHAT: &str = "listing dead letters";
         let wanted = |item: &Item| {
             let letter: DeadLetter = item::read(WHAT, item)?;
@@ -53,8 +63,14 @@ impl<A: Ambient> DeadLetters for DynamoStore<A> {
 
     async fn count_dead_letters(&self, instance: Option<&InstanceId>) -> PortResult<u64> {
         let keys = Expression::new("#list_key = :key").text(":key", DEAD);
-        let filter = instance.map(|id| Expression::new("#instance = :instance").text(":instance", id.as_str()));
-        let query = Query { index: Some("lists"), keys, reverse: true, limit: None };
+        let filter =
+            instance.map(|id| Expression::new("#instance = :instance").text(":instance", id.as_str()));
+        let query = Query {
+            index: Some("lists"),
+            keys,
+            reverse: true,
+            limit: None,
+        };
         self.table.count("counting dead letters", &query, filter).await
     }
 }

@@ -21,7 +21,16 @@ impl<A: Ambient> Deliveries for DynamoStore<A> {
         }
         let more = Expression::new("attribute_not_exists(#rank) OR #rank < :rank");
         // Refused: more is known already.
-        let _known = self.table.update(WHAT, Key::delivery(&update.key), &change, Some(more), ReturnValue::None).await?;
+        let _known = self
+            .table
+            .update(
+                WHAT,
+                Key::delivery(&update.key),
+                &change,
+                Some(more),
+                ReturnValue::None,
+            )
+            .await?;
         Ok(())
     }
 
@@ -33,11 +42,19 @@ impl<A: Ambient> Deliveries for DynamoStore<A> {
 
     async fn deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
         const WHAT: &str = "reading deliveries";
-        let found = self.table.get_many(WHAT, keys.iter().map(Key::delivery).collect(), false).await?;
-        let by_pk: HashMap<&str, &Item> =
-            found.iter().filter_map(|item| Some((item::string(item, "pk")?, item))).collect();
+        let found = self
+            .table
+            .get_many(WHAT, keys.iter().map(Key::delivery).collect(), false)
+            .await?;
+        let by_pk: HashMap<&str, &Item> = found
+            .iter()
+            .filter_map(|item| Some((item::string(item, "pk")?, item)))
+            .collect();
         let one = |key: &DeliveryKey| {
-            by_pk.get(Key::delivery(key).pk.as_str()).map(|item| item::read(WHAT, item)).transpose()
+            by_pk
+                .get(Key::delivery(key).pk.as_str())
+                .map(|item| item::read(WHAT, item))
+                .transpose()
         };
         keys.iter().map(one).collect()
     }

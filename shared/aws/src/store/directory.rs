@@ -18,7 +18,18 @@ impl<A: Ambient> DynamoStore<A> {
     async fn all<T: DeserializeOwned>(&self, kind: Kind) -> PortResult<Vec<T>> {
         const WHAT: &str = "reading the configuration";
         let keys = Expression::new("#pk = :pk").text(":pk", kind.partition());
-        let found = self.table.query(WHAT, &Query { index: None, keys, reverse: false, limit: None }).await?;
+        let found = self
+            .table
+            .query(
+                WHAT,
+                &Query {
+                    index: None,
+                    keys,
+                    reverse: false,
+                    limit: None,
+                },
+            )
+            .await?;
         found.iter().map(|item| item::read(WHAT, item)).collect()
     }
 
@@ -32,32 +43,59 @@ impl<A: Ambient> DynamoStore<A> {
             Key::configured(Kind::Agent, instance.agent.as_str()),
         ];
         let found = self.table.get_many(what, keys, false).await?;
-        let of = |kind: Kind| found.iter().find(|item| item::string(item, "pk") == Some(kind.partition()));
-        let (Some(tenant), Some(agent)) = (of(Kind::Tenant), of(Kind::Agent)) else {
-            return Err(PortError::unavailable(what, "the instance's tenant or agent is not there yet"));
+        let of = |kind: Kind| {
+            found
+                .iter()
+                .find(|item| item::string(item, "pk") == Some(kind.partition()))
         };
-        Ok(Some(Bound { tenant: item::read(what, tenant)?, agent: item::read(what, agent)?, instance }))
+        let (Some(tenant), Some(agent)) = (of(Kind::Tenant), of(Kind::Agent)) else {
+            return Err(PortError::unavailable(
+                what,
+                "the instance's tenant or agent is not there yet",
+            ));
+        };
+        Ok(Some(Bound {
+            tenant: item::read(what, tenant)?,
+            agent: item::read(what, agent)?,
+            instance,
+        }))
     }
 }
 
 impl<A: Ambient> Directory for DynamoStore<A> {
     async fn configuration(&self) -> PortResult<Document> {
-        let all = try_join3(self.all(Kind::Tenant), self.all(Kind::Agent), self.all(Kind::Instance));
+        let all = try_join3(
+            self.all(Kind::Tenant),
+            self.all(Kind::Agent),
+            self.all(Kind::Instance),
+        );
         let (tenants, agents, instances) = Box::pin(all).await?;
-        Ok(Document { tenants, agents, instances })
+        Ok(Document {
+            tenants,
+            agents,
+            instances,
+        })
     }
 
     async fn apply(&self, change: &Document) -> PortResult<()> {
         const WHAT: &str = "applying a configuration";
-        let keys = change.instances.iter().map(|instance| Key::configured(Kind::Instance, instance.id.as_str()));
+        let keys = change
+            .instances
+            .iter()
+            .map(|instance| Key::configured(Kind::Instance, instance.id.as_str()));
         let known = self.table.get_many(WHAT, keys.collect(), true).await?;
         let known: HashMap<String, Instance> = known
             .iter()
-            .map(|item| item::read::<Instance>(WHAT, item).map(|instance| (instance.id.to_string(), instance)))
+            .map(|item| {
+                item::read::<Instance>(WHAT, item).map(|instance| (instance.id.to_string(), instance))
+            })
             .collect::<PortResult<_>>()?;
         for transaction in configured::transactions(configured::actions(WHAT, change, &known)?) {
             if self.table.transact(WHAT, transaction).await?.is_err() {
-                return Err(PortError::invalid(WHAT, "a write without a condition was refused"));
+                return Err(PortError::invalid(
+                    WHAT,
+                    "a write without a condition was refused",
+                ));
             }
         }
         self.by_external.clear();
@@ -82,9 +120,13 @@ impl<A: Ambient> Directory for DynamoStore<A> {
         if let Known::As(known) = self.by_id.get(id, self.table.ambient.now()) {
             return Ok(known);
         }
-        let found = self.table.get(WHAT, Key::configured(Kind::Instance, id.as_str())).await?;
+        let found = self
+            .table
+            .get(WHAT, Key::configured(Kind::Instance, id.as_str()))
+            .await?;
         let bound = self.bind(WHAT, found).await?;
-        self.by_id.put(id.clone(), bound.clone(), self.table.ambient.now());
+        self.by_id
+            .put(id.clone(), bound.clone(), self.table.ambient.now());
         Ok(bound)
     }
 }

@@ -17,7 +17,10 @@ pub(crate) struct Expression {
 impl Expression {
     /// An expression without values so far.
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), values: HashMap::new() }
+        Self {
+            text: text.into(),
+            values: HashMap::new(),
+        }
     }
 
     /// With the value of `placeholder` (`:now`).
@@ -45,7 +48,9 @@ impl Expression {
     /// exist yet.
     pub(crate) fn follows(attribute: &str, rev: u64) -> Self {
         match rev.checked_sub(1) {
-            Some(before) if before > 0 => Self::new(format!("#{attribute} = :before")).number(":before", before),
+            Some(before) if before > 0 => {
+                Self::new(format!("#{attribute} = :before")).number(":before", before)
+            }
             _ => Self::absent(),
         }
     }
@@ -56,7 +61,9 @@ impl Expression {
         for text in texts {
             // What comes before the first `#` is no name; each later piece begins with one.
             for piece in text.split('#').skip(1) {
-                let end = piece.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(piece.len());
+                let end = piece
+                    .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                    .unwrap_or(piece.len());
                 names.insert(format!("#{}", &piece[..end]), piece[..end].to_owned());
             }
         }
@@ -96,7 +103,8 @@ impl Change {
 
     /// Removes attributes.
     pub(crate) fn remove(mut self, attributes: &[&str]) -> Self {
-        self.remove.extend(attributes.iter().map(|attribute| format!("#{attribute}")));
+        self.remove
+            .extend(attributes.iter().map(|attribute| format!("#{attribute}")));
         self
     }
 
@@ -115,10 +123,22 @@ impl Change {
     /// The update expression.
     pub(crate) fn expression(&self) -> Expression {
         let clause = |word: &str, terms: &[String]| {
-            if terms.is_empty() { String::new() } else { format!("{word} {} ", terms.join(", ")) }
+            if terms.is_empty() {
+                String::new()
+            } else {
+                format!("{word} {} ", terms.join(", "))
+            }
         };
-        let text = [clause("SET", &self.set), clause("REMOVE", &self.remove), clause("ADD", &self.add)].concat();
-        Expression { text: text.trim_end().to_owned(), values: self.values.clone() }
+        let text = [
+            clause("SET", &self.set),
+            clause("REMOVE", &self.remove),
+            clause("ADD", &self.add),
+        ]
+        .concat();
+        Expression {
+            text: text.trim_end().to_owned(),
+            values: self.values.clone(),
+        }
     }
 }
 
@@ -137,12 +157,18 @@ mod tests {
     fn the_first_revision_must_be_new_and_a_later_one_follows_its_predecessor() {
         assert_eq!(Expression::follows("rev", 1).text, "attribute_not_exists(#pk)");
         let later = Expression::follows("rev", 7);
-        assert_eq!((later.text.as_str(), &later.values[":before"]), ("#rev = :before", &number(6)));
+        assert_eq!(
+            (later.text.as_str(), &later.values[":before"]),
+            ("#rev = :before", &number(6))
+        );
     }
 
     #[test]
     fn a_change_names_what_it_sets_removes_and_counts() {
-        let change = Change::default().set("a", number(1)).count("n").set_or_remove("b", None);
+        let change = Change::default()
+            .set("a", number(1))
+            .count("n")
+            .set_or_remove("b", None);
         let expression = change.expression();
         assert_eq!(expression.text, "SET #a = :a REMOVE #b ADD #n :one");
         assert_eq!(expression.values.len(), 2);

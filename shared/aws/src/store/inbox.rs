@@ -44,7 +44,9 @@ impl<A: Ambient> DynamoStore<A> {
         change: impl Fn(&mut EventRecord) -> Change + Send + Sync,
     ) -> PortResult<Option<EventRecord>> {
         for round in 0..super::table::ROUNDS {
-            let Some(found) = self.table.get(what, Key::event(id)).await? else { return Ok(None) };
+            let Some(found) = self.table.get(what, Key::event(id)).await? else {
+                return Ok(None);
+            };
             let mut record = records::read_event(what, &found)?;
             if record.state != state {
                 return Ok(None);
@@ -59,7 +61,11 @@ impl<A: Ambient> DynamoStore<A> {
                     .set("open_due", number(due.as_millisecond())),
                 None => change.remove(&["open_shard", "open_due"]),
             };
-            match self.table.update(what, Key::event(id), &change, Some(seen), ReturnValue::None).await? {
+            match self
+                .table
+                .update(what, Key::event(id), &change, Some(seen), ReturnValue::None)
+                .await?
+            {
                 Ok(_) => return Ok(Some(record)),
                 Err(_) => self.table.pause(round).await,
             }
@@ -85,12 +91,18 @@ impl<A: Ambient> Inbox for DynamoStore<A> {
     async fn event(&self, id: &EventId) -> PortResult<Option<EventRecord>> {
         const WHAT: &str = "reading an event";
         let found = self.table.get(WHAT, Key::event(id)).await?;
-        found.as_ref().map(|item| records::read_event(WHAT, item)).transpose()
+        found
+            .as_ref()
+            .map(|item| records::read_event(WHAT, item))
+            .transpose()
     }
 
     async fn store_inbound(&self, write: InboundWrite<'_>) -> PortResult<InboundStored> {
         const WHAT: &str = "storing an inbound message";
-        let place = StoredAs { conversation: write.conversation.id.clone(), ordinal: write.message.ordinal };
+        let place = StoredAs {
+            conversation: write.conversation.id.clone(),
+            ordinal: write.message.ordinal,
+        };
         let owed = Expression::new("#state = :is AND attribute_not_exists(#stored)").text(":is", PENDING);
         let note = Change::default().set("stored", item::part(WHAT, &place)?);
         let actions = vec![
@@ -101,7 +113,9 @@ impl<A: Ambient> Inbox for DynamoStore<A> {
             ),
             Action::Put(records::message(WHAT, write.message)?, None),
         ];
-        let Err(refusals) = self.table.transact(WHAT, actions).await? else { return Ok(InboundStored::Yes) };
+        let Err(refusals) = self.table.transact(WHAT, actions).await? else {
+            return Ok(InboundStored::Yes);
+        };
         let found = refusals.of(0).and_then(|refused| refused.0.as_ref());
         Ok(stored(WHAT, found)?.map_or(InboundStored::Conflict, InboundStored::Already))
     }
@@ -127,16 +141,36 @@ impl<A: Ambient> Inbox for DynamoStore<A> {
                 .set("reason", item::part(WHAT, &reason)?),
         };
         // Refused: it is settled already, which is as good.
-        let _settled = self.table.update(WHAT, Key::event(id), &change, Some(is(PENDING)), ReturnValue::None).await?;
+        let _settled = self
+            .table
+            .update(
+                WHAT,
+                Key::event(id),
+                &change,
+                Some(is(PENDING)),
+                ReturnValue::None,
+            )
+            .await?;
         Ok(())
     }
 
     async fn count_attempt(&self, id: &EventId) -> PortResult<u32> {
         const WHAT: &str = "counting an attempt";
         let change = Change::default().count("attempts");
-        let counted = self.table.update(WHAT, Key::event(id), &change, Some(is(PENDING)), ReturnValue::UpdatedNew);
-        let attempts = counted.await?.ok().and_then(|item| item::whole(&item, "attempts"));
-        Ok(attempts.and_then(|attempts| u32::try_from(attempts).ok()).unwrap_or_default())
+        let counted = self.table.update(
+            WHAT,
+            Key::event(id),
+            &change,
+            Some(is(PENDING)),
+            ReturnValue::UpdatedNew,
+        );
+        let attempts = counted
+            .await?
+            .ok()
+            .and_then(|item| item::whole(&item, "attempts"));
+        Ok(attempts
+            .and_then(|attempts| u32::try_from(attempts).ok())
+            .unwrap_or_default())
     }
 
     async fn revive_event(&self, id: &EventId) -> PortResult<bool> {
@@ -148,7 +182,9 @@ impl<A: Ambient> Inbox for DynamoStore<A> {
                 .set("attempts", number(0))
                 .remove(&["reason", "settled_at", "ttl"])
         };
-        let revived = self.change_event("reviving an event", id, EventState::Dead, revive).await?;
+        let revived = self
+            .change_event("reviving an event", id, EventState::Dead, revive)
+            .await?;
         Ok(revived.is_some())
     }
 
@@ -156,9 +192,13 @@ impl<A: Ambient> Inbox for DynamoStore<A> {
         let note = |record: &mut EventRecord| {
             record.again = record.again.saturating_add(1);
             record.again_at = Some(at);
-            Change::default().set("again", number(record.again)).set("again_at", number(at.as_millisecond()))
+            Change::default()
+                .set("again", number(record.again))
+                .set("again_at", number(at.as_millisecond()))
         };
-        let noted = self.change_event("noting an event enqueued again", id, EventState::Pending, note).await?;
+        let noted = self
+            .change_event("noting an event enqueued again", id, EventState::Pending, note)
+            .await?;
         Ok(noted.map_or(0, |record| record.again))
     }
 }

@@ -33,7 +33,12 @@ fn connected(connection: Connection, already: bool) -> Expression {
 
 /// A change of connection. The index holds when the instance is to be asked again.
 fn changed(id: &InstanceId, connection: Connection, now: Timestamp, probe_at: Option<Timestamp>) -> Change {
-    let state = InstanceState { connection, since: Some(now), probe_at, ..InstanceState::default() };
+    let state = InstanceState {
+        connection,
+        since: Some(now),
+        probe_at,
+        ..InstanceState::default()
+    };
     let due = state.due();
     Change::default()
         .set("connection", text(connection.as_str()))
@@ -47,11 +52,17 @@ fn changed(id: &InstanceId, connection: Connection, now: Timestamp, probe_at: Op
 
 /// The same connection found again.
 fn probed(id: &InstanceId, connection: Connection, probe_at: Option<Timestamp>) -> Change {
-    let change = Change::default().count("probes").set_or_remove("probe_at", probe_at.map(milliseconds));
+    let change = Change::default()
+        .count("probes")
+        .set_or_remove("probe_at", probe_at.map(milliseconds));
     match (connection, probe_at) {
         (Connection::Open, _) => change.remove(&["open_shard", "open_due"]),
-        (_, Some(at)) => change.set("open_shard", text(Key::state(id).shard())).set("open_due", milliseconds(at)),
-        (_, None) => change.set("open_shard", text(Key::state(id).shard())).set_to("open_due", "#since"),
+        (_, Some(at)) => change
+            .set("open_shard", text(Key::state(id).shard()))
+            .set("open_due", milliseconds(at)),
+        (_, None) => change
+            .set("open_shard", text(Key::state(id).shard()))
+            .set_to("open_due", "#since"),
     }
 }
 
@@ -60,7 +71,9 @@ fn milliseconds(at: Timestamp) -> AttributeValue {
 }
 
 fn small(item: &Item, name: &str) -> u32 {
-    item::whole(item, name).and_then(|count| u32::try_from(count).ok()).unwrap_or_default()
+    item::whole(item, name)
+        .and_then(|count| u32::try_from(count).ok())
+        .unwrap_or_default()
 }
 
 /// Whether a refused reservation found the instance closed.
@@ -83,15 +96,30 @@ impl<A: Ambient> Instances for DynamoStore<A> {
         let busy = when("#arrival > :now", now);
         let fresh = rate.reserve(None, now);
         let restart = Change::default().set("arrival", milliseconds(fresh.arrival));
-        let advance =
-            Change::default().set_to("arrival", "#arrival + :interval").with(":interval", number(rate.interval_ms()));
+        let advance = Change::default()
+            .set_to("arrival", "#arrival + :interval")
+            .with(":interval", number(rate.interval_ms()));
         for _ in 0..ROUNDS {
-            let first = self.table.update(WHAT, Key::state(id), &restart, Some(idle.clone()), ReturnValue::None);
-            let Err(refused) = first.await? else { return Ok(Reservation::Slot(fresh.at)) };
+            let first = self.table.update(
+                WHAT,
+                Key::state(id),
+                &restart,
+                Some(idle.clone()),
+                ReturnValue::None,
+            );
+            let Err(refused) = first.await? else {
+                return Ok(Reservation::Slot(fresh.at));
+            };
             if found_closed(WHAT, refused.0.as_ref())? {
                 return Ok(Reservation::NotOpen);
             }
-            let second = self.table.update(WHAT, Key::state(id), &advance, Some(busy.clone()), ReturnValue::UpdatedNew);
+            let second = self.table.update(
+                WHAT,
+                Key::state(id),
+                &advance,
+                Some(busy.clone()),
+                ReturnValue::UpdatedNew,
+            );
             match second.await? {
                 Ok(updated) => {
                     let arrival = item::whole(&updated, "arrival")
@@ -103,7 +131,10 @@ impl<A: Ambient> Instances for DynamoStore<A> {
                 Err(_) => {}
             }
         }
-        Err(PortError::unavailable(WHAT, "the instance's state keeps changing"))
+        Err(PortError::unavailable(
+            WHAT,
+            "the instance's state keeps changing",
+        ))
     }
 
     async fn set_connection(
@@ -116,22 +147,40 @@ impl<A: Ambient> Instances for DynamoStore<A> {
         const WHAT: &str = "setting an instance's connection";
         for _ in 0..ROUNDS {
             for other in [true, false] {
-                let change =
-                    if other { changed(id, connection, now, probe_at) } else { probed(id, connection, probe_at) };
+                let change = if other {
+                    changed(id, connection, now, probe_at)
+                } else {
+                    probed(id, connection, probe_at)
+                };
                 let condition = Some(connected(connection, !other));
-                if self.table.update(WHAT, Key::state(id), &change, condition, ReturnValue::None).await?.is_ok() {
+                if self
+                    .table
+                    .update(WHAT, Key::state(id), &change, condition, ReturnValue::None)
+                    .await?
+                    .is_ok()
+                {
                     return Ok(other);
                 }
             }
         }
-        Err(PortError::unavailable(WHAT, "the instance's state keeps changing"))
+        Err(PortError::unavailable(
+            WHAT,
+            "the instance's state keeps changing",
+        ))
     }
 
     async fn note_timeout(&self, id: &InstanceId, timed_out: bool) -> PortResult<u32> {
         const WHAT: &str = "noting a time-out";
         let change = Change::default();
-        let change = if timed_out { change.count("timeouts") } else { change.set("timeouts", number(0)) };
-        let noted = self.table.update(WHAT, Key::state(id), &change, None, ReturnValue::UpdatedNew).await?;
+        let change = if timed_out {
+            change.count("timeouts")
+        } else {
+            change.set("timeouts", number(0))
+        };
+        let noted = self
+            .table
+            .update(WHAT, Key::state(id), &change, None, ReturnValue::UpdatedNew)
+            .await?;
         Ok(noted.map(|item| small(&item, "timeouts")).unwrap_or_default())
     }
 
@@ -145,7 +194,11 @@ impl<A: Ambient> Instances for DynamoStore<A> {
         };
         let other = other.with(":other", AttributeValue::Bool(!missing));
         let what = "noting the state of the model's credentials";
-        Ok(self.table.update(what, Key::state(id), &change, Some(other), ReturnValue::None).await?.is_ok())
+        Ok(self
+            .table
+            .update(what, Key::state(id), &change, Some(other), ReturnValue::None)
+            .await?
+            .is_ok())
     }
 
     async fn park(&self, parked: &Parked) -> PortResult<()> {
@@ -188,10 +241,21 @@ mod tests {
 
     #[test]
     fn an_instance_of_which_nothing_is_known_is_open() {
-        assert!(connected(Connection::Open, true).text.contains("attribute_not_exists(#connection)"));
-        assert!(connected(Connection::Closed, false).text.contains("attribute_not_exists(#connection)"));
+        assert!(
+            connected(Connection::Open, true)
+                .text
+                .contains("attribute_not_exists(#connection)")
+        );
+        assert!(
+            connected(Connection::Closed, false)
+                .text
+                .contains("attribute_not_exists(#connection)")
+        );
         assert!(!found_closed("test", None).unwrap());
-        let closed = Item::from([("connection".to_owned(), text("closed")), ("arrival".to_owned(), number(9))]);
+        let closed = Item::from([
+            ("connection".to_owned(), text("closed")),
+            ("arrival".to_owned(), number(9)),
+        ]);
         assert!(found_closed("test", Some(&closed)).unwrap());
     }
 }

@@ -67,12 +67,16 @@ pub(crate) fn read<T: DeserializeOwned>(what: &'static str, item: &Item) -> Port
 
 /// A string attribute's text.
 pub(crate) fn string<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
-    item.get(name).and_then(|attribute| attribute.as_s().ok()).map(String::as_str)
+    item.get(name)
+        .and_then(|attribute| attribute.as_s().ok())
+        .map(String::as_str)
 }
 
 /// A number attribute, where it is a whole number.
 pub(crate) fn whole(item: &Item, name: &str) -> Option<i64> {
-    item.get(name).and_then(|attribute| attribute.as_n().ok()).and_then(|digits| digits.parse().ok())
+    item.get(name)
+        .and_then(|attribute| attribute.as_n().ok())
+        .and_then(|digits| digits.parse().ok())
 }
 
 fn attributes(fields: Map<String, Value>) -> Item {
@@ -96,7 +100,9 @@ fn attribute(value: Value) -> Option<AttributeValue> {
         Value::String(text) => AttributeValue::S(text),
         // A list's places count, so a null in it stays.
         Value::Array(list) => AttributeValue::L(
-            list.into_iter().map(|value| attribute(value).unwrap_or(AttributeValue::Null(true))).collect(),
+            list.into_iter()
+                .map(|value| attribute(value).unwrap_or(AttributeValue::Null(true)))
+                .collect(),
         ),
         Value::Object(fields) => AttributeValue::M(attributes(fields)),
     })
@@ -117,16 +123,23 @@ fn value(what: &'static str, attribute: &AttributeValue) -> PortResult<Value> {
         AttributeValue::N(digits) => Value::Number(digits_of(what, digits)?),
         AttributeValue::Bool(flag) => Value::Bool(*flag),
         AttributeValue::Null(_) => Value::Null,
-        AttributeValue::L(list) => {
-            Value::Array(list.iter().map(|attribute| value(what, attribute)).collect::<PortResult<_>>()?)
-        }
+        AttributeValue::L(list) => Value::Array(
+            list.iter()
+                .map(|attribute| value(what, attribute))
+                .collect::<PortResult<_>>()?,
+        ),
         AttributeValue::M(fields) => {
             let one = |(name, attribute): (&String, &AttributeValue)| {
                 Ok((name.clone(), field(what, name, attribute)?))
             };
             Value::Object(fields.iter().map(one).collect::<PortResult<_>>()?)
         }
-        _ => return Err(PortError::invalid(what, "an attribute of a type that Recado does not write")),
+        _ => {
+            return Err(PortError::invalid(
+                what,
+                "an attribute of a type that Recado does not write",
+            ));
+        }
     })
 }
 

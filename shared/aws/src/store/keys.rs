@@ -114,7 +114,9 @@ impl Key {
 
     /// The lookup record of an instance, by the name that it goes under.
     pub(crate) fn lookup(instance: &Instance) -> Option<Self> {
-        instance.external().map(|external| Self::external(instance.provider, &external))
+        instance
+            .external()
+            .map(|external| Self::external(instance.provider, &external))
     }
 
     /// Puts the key into an item.

@@ -27,8 +27,14 @@ impl Place {
     }
 
     fn parse(what: &'static str, cursor: &str) -> PortResult<Self> {
-        let (at, id) = cursor.split_once('~').ok_or_else(|| PortError::invalid(what, "not a cursor"))?;
-        Ok(Self::new(at.parse::<i64>().map_err(|error| PortError::invalid(what, error))?, id))
+        let (at, id) = cursor
+            .split_once('~')
+            .ok_or_else(|| PortError::invalid(what, "not a cursor"))?;
+        Ok(Self::new(
+            at.parse::<i64>()
+                .map_err(|error| PortError::invalid(what, error))?,
+            id,
+        ))
     }
 }
 
@@ -38,7 +44,10 @@ pub(super) fn page<T>(mut found: Vec<(Place, T)>, limit: usize) -> Page<T> {
     let more = found.len() > limit;
     found.truncate(limit);
     let next_cursor = found.last().filter(|_| more).map(|(place, _)| place.cursor());
-    Page { items: found.into_iter().map(|(_, item)| item).collect(), next_cursor }
+    Page {
+        items: found.into_iter().map(|(_, item)| item).collect(),
+        next_cursor,
+    }
 }
 
 impl<A: Ambient> DynamoStore<A> {
@@ -52,18 +61,29 @@ impl<A: Ambient> DynamoStore<A> {
         request: &PageRequest,
         wanted: impl Fn(&Item) -> PortResult<Option<(Place, T)>>,
     ) -> PortResult<Vec<(Place, T)>> {
-        let after = request.cursor.as_deref().map(|cursor| Place::parse(what, cursor)).transpose()?;
+        let after = request
+            .cursor
+            .as_deref()
+            .map(|cursor| Place::parse(what, cursor))
+            .transpose()?;
         let keys = Expression::new("#list_key = :key AND #list_at <= :upto")
             .text(":key", list_key)
             .number(":upto", after.as_ref().map_or(i64::MAX, |place| place.at));
         let limit = request.limit.max(1).saturating_add(1);
-        let query = Query { index: Some("lists"), keys, reverse: true, limit: Some(limit) };
+        let query = Query {
+            index: Some("lists"),
+            keys,
+            reverse: true,
+            limit: Some(limit),
+        };
         let mut found: Vec<(Place, T)> = Vec::new();
         let mut start = None;
         loop {
             let (items, next) = self.table.page(what, &query, start).await?;
             for item in &items {
-                found.extend(wanted(item)?.filter(|(place, _)| after.as_ref().is_none_or(|after| place < after)));
+                found.extend(
+                    wanted(item)?.filter(|(place, _)| after.as_ref().is_none_or(|after| place < after)),
+                );
             }
             // Those of one instant come in no order of ours: all of the last one's must be seen.
             let last = items.last().and_then(|item| item::whole(item, "list_at"));
@@ -85,20 +105,31 @@ impl<A: Ambient> DynamoStore<A> {
         const WHAT: &str = "listing conversations";
         let wanted = |item: &Item| {
             let conversation: Conversation = item::read(WHAT, item)?;
-            let place = Place::new(conversation.last_message_at.as_millisecond(), conversation.id.to_string());
+            let place = Place::new(
+                conversation.last_message_at.as_millisecond(),
+                conversation.id.to_string(),
+            );
             Ok(matches(filter, &conversation).then_some((place, conversation)))
         };
         let shards = match &filter.instance {
             Some(instance) => vec![keys::conversations_of(instance)],
             None => (0..keys::SHARDS).map(keys::conversations).collect(),
         };
-        let lists = shards.into_iter().map(|shard| self.listed(WHAT, shard, request, wanted));
-        Ok(page(try_join_all(lists).await?.into_iter().flatten().collect(), request.limit.max(1)))
+        let lists = shards
+            .into_iter()
+            .map(|shard| self.listed(WHAT, shard, request, wanted));
+        Ok(page(
+            try_join_all(lists).await?.into_iter().flatten().collect(),
+            request.limit.max(1),
+        ))
     }
 }
 
 fn matches(filter: &ConversationFilter, conversation: &Conversation) -> bool {
-    filter.instance.as_ref().is_none_or(|instance| *instance == conversation.instance)
+    filter
+        .instance
+        .as_ref()
+        .is_none_or(|instance| *instance == conversation.instance)
         && filter.mode.is_none_or(|mode| mode == conversation.mode)
         && filter.status.is_none_or(|status| status == conversation.status)
 }
@@ -109,9 +140,16 @@ mod tests {
 
     #[test]
     fn a_page_ends_with_a_cursor_that_names_its_last_record() {
-        let found = vec![(Place::new(1, "a"), 1), (Place::new(3, "b"), 3), (Place::new(3, "c"), 4)];
+        let found = vec![
+            (Place::new(1, "a"), 1),
+            (Place::new(3, "b"), 3),
+            (Place::new(3, "c"), 4),
+        ];
         let first = page(found.clone(), 2);
-        assert_eq!((first.items, first.next_cursor.as_deref()), (vec![4, 3], Some("3~b")));
+        assert_eq!(
+            (first.items, first.next_cursor.as_deref()),
+            (vec![4, 3], Some("3~b"))
+        );
         assert_eq!(page(found, 3).next_cursor, None);
     }
 

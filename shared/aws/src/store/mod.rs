@@ -51,7 +51,11 @@ impl<A: Ambient> DynamoStore<A> {
         // What was not found is looked for again sooner: somebody has just configured it, and waits.
         let missed = config_ttl.min(Duration::from_secs(3));
         Self {
-            table: Table { client, name: name.into(), ambient },
+            table: Table {
+                client,
+                name: name.into(),
+                ambient,
+            },
             delivery_ttl,
             by_external: Cache::new(config_ttl, missed),
             by_id: Cache::new(config_ttl, missed),

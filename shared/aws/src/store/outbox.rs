@@ -17,7 +17,10 @@ use recado_pipeline::ports::{
 };
 
 fn out<'a>(what: &'static str, message: &'a Message) -> PortResult<&'a Outbox> {
-    message.out.as_ref().ok_or_else(|| PortError::invalid(what, "the message does not go out"))
+    message
+        .out
+        .as_ref()
+        .ok_or_else(|| PortError::invalid(what, "the message does not go out"))
 }
 
 /// The condition that a message's stored revision is the one before.
@@ -30,13 +33,21 @@ fn landing(message: &Message, flight: &InFlight) -> Action {
 }
 
 fn written(transacted: &Transacted) -> Written {
-    if transacted.is_ok() { Written::Yes } else { Written::Conflict }
+    if transacted.is_ok() {
+        Written::Yes
+    } else {
+        Written::Conflict
+    }
 }
 
 /// Whether what a refused claim found is this very claim, sent twice by the client library.
 fn is_ours(message: &Message, found: Option<&Item>) -> bool {
-    let (Some(found), Some(out)) = (found, &message.out) else { return false };
-    let OutboxState::Sending { nonce, .. } = &out.state else { return false };
+    let (Some(found), Some(out)) = (found, &message.out) else {
+        return false;
+    };
+    let OutboxState::Sending { nonce, .. } = &out.state else {
+        return false;
+    };
     item::string(found, "out_nonce") == Some(nonce.as_str())
         && item::whole(found, "out_rev").and_then(|rev| u64::try_from(rev).ok()) == Some(out.rev)
 }
@@ -53,7 +64,9 @@ fn claimed(message: &Message, refusals: &Refusals) -> Claimed {
 /// The condition of a guard.
 fn guarded(what: &'static str, guard: &Guard) -> PortResult<Expression> {
     let ai = item::part(what, &Mode::Ai)?;
-    Ok(Expression::new("#mode = :ai AND #epoch = :epoch").with(":ai", ai).number(":epoch", guard.epoch))
+    Ok(Expression::new("#mode = :ai AND #epoch = :epoch")
+        .with(":ai", ai)
+        .number(":epoch", guard.epoch))
 }
 
 impl<A: Ambient> DynamoStore<A> {
@@ -75,7 +88,18 @@ impl<A: Ambient> OutboxStore for DynamoStore<A> {
     async fn open(&self, conversation: &ConversationId) -> PortResult<Vec<Message>> {
         const WHAT: &str = "reading open messages";
         let keys = Expression::new("#pk = :pk").text(":pk", keys::open(conversation));
-        let found = self.table.query(WHAT, &Query { index: None, keys, reverse: false, limit: None }).await?;
+        let found = self
+            .table
+            .query(
+                WHAT,
+                &Query {
+                    index: None,
+                    keys,
+                    reverse: false,
+                    limit: None,
+                },
+            )
+            .await?;
         found.iter().map(|item| item::read(WHAT, item)).collect()
     }
 
@@ -84,17 +108,29 @@ impl<A: Ambient> OutboxStore for DynamoStore<A> {
         let (item, condition) = (records::open(WHAT, message)?, before(WHAT, message)?);
         let Some(flight) = landed else {
             let put = self.table.put(WHAT, item, condition).await?;
-            return Ok(if put.is_ok() { Written::Yes } else { Written::Conflict });
+            return Ok(if put.is_ok() {
+                Written::Yes
+            } else {
+                Written::Conflict
+            });
         };
         let actions = vec![Action::Put(item, condition), landing(message, flight)];
         Ok(written(&self.table.transact(WHAT, actions).await?))
     }
 
-    async fn claim(&self, message: &Message, guard: Option<&Guard>, flight: &InFlight) -> PortResult<Claimed> {
+    async fn claim(
+        &self,
+        message: &Message,
+        guard: Option<&Guard>,
+        flight: &InFlight,
+    ) -> PortResult<Claimed> {
         const WHAT: &str = "claiming a message";
         let mut actions = vec![Action::Put(records::open(WHAT, message)?, before(WHAT, message)?)];
         if let Some(guard) = guard {
-            actions.push(Action::Check(Key::conversation(&guard.conversation), guarded(WHAT, guard)?));
+            actions.push(Action::Check(
+                Key::conversation(&guard.conversation),
+                guarded(WHAT, guard)?,
+            ));
         }
         let note = Key::flight(&message.instance, flight).into_item(item::write(WHAT, flight)?);
         actions.push(Action::Put(note, None));
@@ -125,7 +161,10 @@ impl<A: Ambient> OutboxStore for DynamoStore<A> {
         actions.extend(landed.map(|flight| landing(message, flight)));
         actions.extend(link.map(|link| self.linked(message, link)));
         if let Some(conversation) = conversation {
-            actions.push(Action::Put(records::conversation(WHAT, conversation)?, Some(follows(conversation))));
+            actions.push(Action::Put(
+                records::conversation(WHAT, conversation)?,
+                Some(follows(conversation)),
+            ));
         }
         Ok(written(&self.table.transact(WHAT, actions).await?))
     }
@@ -134,11 +173,18 @@ impl<A: Ambient> OutboxStore for DynamoStore<A> {
         const WHAT: &str = "amending a message";
         let (item, condition) = (records::message(WHAT, message)?, before(WHAT, message)?);
         if records::stays_open(message) {
-            let actions = vec![Action::Put(item, condition), Action::Put(records::open(WHAT, message)?, None)];
+            let actions = vec![
+                Action::Put(item, condition),
+                Action::Put(records::open(WHAT, message)?, None),
+            ];
             return Ok(written(&self.table.transact(WHAT, actions).await?));
         }
         let put = self.table.put(WHAT, item, condition).await?;
-        Ok(if put.is_ok() { Written::Yes } else { Written::Conflict })
+        Ok(if put.is_ok() {
+            Written::Yes
+        } else {
+            Written::Conflict
+        })
     }
 
     async fn in_flight(&self, instance: &InstanceId) -> PortResult<Vec<InFlight>> {
@@ -146,12 +192,26 @@ impl<A: Ambient> OutboxStore for DynamoStore<A> {
         let keys = Expression::new("#pk = :pk AND begins_with(#sk, :fly)")
             .text(":pk", keys::instance(instance))
             .text(":fly", keys::FLY);
-        let found = self.table.query(WHAT, &Query { index: None, keys, reverse: false, limit: None }).await?;
+        let found = self
+            .table
+            .query(
+                WHAT,
+                &Query {
+                    index: None,
+                    keys,
+                    reverse: false,
+                    limit: None,
+                },
+            )
+            .await?;
         found.iter().map(|item| item::read(WHAT, item)).collect()
     }
 
     async fn land(&self, instance: &InstanceId, flight: &InFlight) -> PortResult<()> {
-        let _gone = self.table.delete("removing an in-flight note", Key::flight(instance, flight), None).await?;
+        let _gone = self
+            .table
+            .delete("removing an in-flight note", Key::flight(instance, flight), None)
+            .await?;
         Ok(())
     }
 }

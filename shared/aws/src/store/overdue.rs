@@ -19,7 +19,10 @@ fn work(what: &'static str, item: &Item) -> PortResult<OverdueWork> {
         Some(("E", _)) => OverdueWork::Event(Box::new(records::read_event(what, item)?)),
         Some(("O", _)) => {
             let message: Message = item::read(what, item)?;
-            OverdueWork::Outgoing { conversation: message.conversation, ordinal: message.ordinal }
+            OverdueWork::Outgoing {
+                conversation: message.conversation,
+                ordinal: message.ordinal,
+            }
         }
         Some(("C", _)) => OverdueWork::Owed(item::read::<Conversation>(what, item)?.id),
         Some(("I", id)) if sk == STATE => {
@@ -37,7 +40,12 @@ impl<A: Ambient> Overdue for DynamoStore<A> {
             let keys = Expression::new("#open_shard = :shard AND #open_due <= :now")
                 .text(":shard", keys::open_shard(shard))
                 .number(":now", now.as_millisecond());
-            let query = Query { index: Some("open"), keys, reverse: false, limit: Some(limit) };
+            let query = Query {
+                index: Some("open"),
+                keys,
+                reverse: false,
+                limit: Some(limit),
+            };
             self.table.query(WHAT, &query).await
         };
         let found = try_join_all((0..keys::SHARDS).map(shard)).await?;
@@ -63,11 +71,15 @@ mod tests {
 
     #[test]
     fn each_open_record_is_known_by_its_key() {
-        let record = |pk: &str, sk: &str| Item::from([("pk".to_owned(), text(pk)), ("sk".to_owned(), text(sk))]);
+        let record =
+            |pk: &str, sk: &str| Item::from([("pk".to_owned(), text(pk)), ("sk".to_owned(), text(sk))]);
         let probe = work("test", &record("I#front#desk", STATE));
         assert!(probe.is_err(), "an instance id holds no `#`");
         let probe = work("test", &record("I#front-desk", STATE)).unwrap();
-        assert_eq!(probe, OverdueWork::Probe(InstanceId::parse("front-desk").unwrap()));
+        assert_eq!(
+            probe,
+            OverdueWork::Probe(InstanceId::parse("front-desk").unwrap())
+        );
         assert!(work("test", &record("Q#1", "?")).is_err());
     }
 }

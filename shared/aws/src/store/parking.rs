@@ -20,31 +20,56 @@ fn parking(parked: &Parked) -> Change {
         .set("version", text(parked.version.as_str()))
         .set_to("since", "if_not_exists(#since, :since)")
         .with(":since", number(since))
-        .set_or_remove("not_before", parked.not_before.map(|at| number(at.as_millisecond())))
+        .set_or_remove(
+            "not_before",
+            parked.not_before.map(|at| number(at.as_millisecond())),
+        )
         .set("open_shard", text(key.shard()));
     if let Some(at) = parked.not_before {
         return change.set("open_due", number(at.as_millisecond()));
     }
     let patience = parked.due().as_millisecond() - since;
-    change.set_to("open_due", "if_not_exists(#since, :since) + :patience").with(":patience", number(patience))
+    change
+        .set_to("open_due", "if_not_exists(#since, :since) + :patience")
+        .with(":patience", number(patience))
 }
 
 impl<A: Ambient> DynamoStore<A> {
     pub(super) async fn park_conversation(&self, parked: &Parked) -> PortResult<()> {
         let key = Key::parked(&parked.instance, &parked.conversation);
         let what = "parking a conversation";
-        let _parked = self.table.update(what, key, &parking(parked), None, ReturnValue::None).await?;
+        let _parked = self
+            .table
+            .update(what, key, &parking(parked), None, ReturnValue::None)
+            .await?;
         Ok(())
     }
 
-    pub(super) async fn parked_conversations(&self, id: &InstanceId, limit: usize) -> PortResult<Vec<Parked>> {
+    pub(super) async fn parked_conversations(
+        &self,
+        id: &InstanceId,
+        limit: usize,
+    ) -> PortResult<Vec<Parked>> {
         const WHAT: &str = "reading parked conversations";
         let keys = Expression::new("#pk = :pk AND begins_with(#sk, :park)")
             .text(":pk", keys::instance(id))
             .text(":park", keys::PARK);
-        let found = self.table.query(WHAT, &Query { index: None, keys, reverse: false, limit: None }).await?;
-        let mut parked: Vec<Parked> =
-            found.iter().map(|item| item::read(WHAT, item)).collect::<PortResult<_>>()?;
+        let found = self
+            .table
+            .query(
+                WHAT,
+                &Query {
+                    index: None,
+                    keys,
+                    reverse: false,
+                    limit: None,
+                },
+            )
+            .await?;
+        let mut parked: Vec<Parked> = found
+            .iter()
+            .map(|item| item::read(WHAT, item))
+            .collect::<PortResult<_>>()?;
         parked.sort_by_key(|parked| parked.since);
         parked.truncate(limit);
         Ok(parked)
@@ -68,7 +93,11 @@ mod tests {
             not_before: None,
         };
         let waiting = parking(&parked).expression();
-        assert!(waiting.text.contains("#open_due = if_not_exists(#since, :since) + :patience"));
+        assert!(
+            waiting
+                .text
+                .contains("#open_due = if_not_exists(#since, :since) + :patience")
+        );
         assert_eq!(waiting.values[":patience"], number(72 * 3_600_000));
         parked.not_before = Some(instant(5_000));
         assert_eq!(parking(&parked).expression().values[":open_due"], number(5_000));

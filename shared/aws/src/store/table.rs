@@ -38,7 +38,9 @@ impl<A: Ambient> Table<A> {
     /// Waits a little before the next try: 20 ms, 40 ms … 640 ms, each half as long to half as long again.
     pub(super) async fn pause(&self, round: u32) {
         let base = 20u64 << round.min(5);
-        self.ambient.sleep(Duration::from_millis(base / 2 + self.ambient.random() % base)).await;
+        self.ambient
+            .sleep(Duration::from_millis(base / 2 + self.ambient.random() % base))
+            .await;
     }
 
     /// Repeats what fails because another transaction holds the item. The SDK does not: to it that is final.
@@ -61,19 +63,32 @@ impl<A: Ambient> Table<A> {
 
     /// Reads one record.
     pub(crate) async fn get(&self, what: &'static str, key: Key) -> PortResult<Option<Item>> {
-        let request = self.client.get_item().table_name(&self.name).set_key(Some(key.item())).consistent_read(true);
+        let request = self
+            .client
+            .get_item()
+            .table_name(&self.name)
+            .set_key(Some(key.item()))
+            .consistent_read(true);
         let output = request.send().await.map_err(|error| port_error(what, &error))?;
         Ok(output.item)
     }
 
     /// Reads many records, in any order; those that do not exist are left out.
-    pub(crate) async fn get_many(&self, what: &'static str, keys: Vec<Key>, strong: bool) -> PortResult<Vec<Item>> {
+    pub(crate) async fn get_many(
+        &self,
+        what: &'static str,
+        keys: Vec<Key>,
+        strong: bool,
+    ) -> PortResult<Vec<Item>> {
         let unique: Vec<Key> = keys.into_iter().collect::<HashSet<_>>().into_iter().collect();
         let mut found = Vec::new();
         for chunk in unique.chunks(100) {
             let keys = chunk.iter().cloned().map(Key::item).collect();
-            let asked = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(strong);
-            let mut wanted = HashMap::from([(self.name.clone(), asked.build().map_err(|e| unbuilt(what, e))?)]);
+            let asked = KeysAndAttributes::builder()
+                .set_keys(Some(keys))
+                .consistent_read(strong);
+            let mut wanted =
+                HashMap::from([(self.name.clone(), asked.build().map_err(|e| unbuilt(what, e))?)]);
             let mut round = 0;
             while !wanted.is_empty() {
                 if round > ROUNDS {
@@ -81,7 +96,13 @@ impl<A: Ambient> Table<A> {
                 }
                 let request = self.client.batch_get_item().set_request_items(Some(wanted));
                 let output = request.send().await.map_err(|error| port_error(what, &error))?;
-                found.extend(output.responses.into_iter().flat_map(HashMap::into_values).flatten());
+                found.extend(
+                    output
+                        .responses
+                        .into_iter()
+                        .flat_map(HashMap::into_values)
+                        .flatten(),
+                );
                 wanted = output.unprocessed_keys.unwrap_or_default();
                 if !wanted.is_empty() {
                     self.pause(round).await;
@@ -100,7 +121,11 @@ impl<A: Ambient> Table<A> {
         item: Item,
         condition: Option<Expression>,
     ) -> PortResult<Conditional<()>> {
-        let mut request = self.client.put_item().table_name(&self.name).set_item(Some(item.clone()));
+        let mut request = self
+            .client
+            .put_item()
+            .table_name(&self.name)
+            .set_item(Some(item.clone()));
         if let Some(condition) = condition {
             request = request
                 .set_expression_attribute_names(Some(Expression::names(&[&condition.text])))
@@ -109,8 +134,7 @@ impl<A: Ambient> Table<A> {
                 .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         }
         let tries = Tries::default();
-        let sent =
-            self.undisturbed(|| request.clone().customize().interceptor(tries.clone()).send());
+        let sent = self.undisturbed(|| request.clone().customize().interceptor(tries.clone()).send());
         match sent.await {
             Ok(_) => Ok(Ok(())),
             Err(SdkError::ServiceError(service)) if service.err().is_conditional_check_failed_exception() => {
@@ -168,7 +192,11 @@ impl<A: Ambient> Table<A> {
         key: Key,
         condition: Option<Expression>,
     ) -> PortResult<Conditional<Option<Item>>> {
-        let mut request = self.client.delete_item().table_name(&self.name).set_key(Some(key.item()));
+        let mut request = self
+            .client
+            .delete_item()
+            .table_name(&self.name)
+            .set_key(Some(key.item()));
         if let Some(condition) = condition {
             request = request
                 .set_expression_attribute_names(Some(Expression::names(&[&condition.text])))
@@ -209,7 +237,10 @@ pub(crate) struct Query {
 }
 
 impl<A: Ambient> Table<A> {
-    fn query_request(&self, query: &Query) -> aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder {
+    fn query_request(
+        &self,
+        query: &Query,
+    ) -> aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder {
         self.client
             .query()
             .table_name(&self.name)
@@ -228,8 +259,13 @@ impl<A: Ambient> Table<A> {
         query: &Query,
         start: Option<Item>,
     ) -> PortResult<(Vec<Item>, Option<Item>)> {
-        let limit = query.limit.map(|limit| i32::try_from(limit).unwrap_or(i32::MAX).max(1));
-        let request = self.query_request(query).set_limit(limit).set_exclusive_start_key(start);
+        let limit = query
+            .limit
+            .map(|limit| i32::try_from(limit).unwrap_or(i32::MAX).max(1));
+        let request = self
+            .query_request(query)
+            .set_limit(limit)
+            .set_exclusive_start_key(start);
         let output = request.send().await.map_err(|error| port_error(what, &error))?;
         let next = output.last_evaluated_key.filter(|key| !key.is_empty());
         Ok((output.items.unwrap_or_default(), next))

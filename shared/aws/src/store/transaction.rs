@@ -8,7 +8,8 @@ use crate::error::{AwsError, code, port_error, unbuilt};
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    CancellationReason, ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem, Update,
+    CancellationReason, ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem,
+    Update,
 };
 use recado_pipeline::ports::{Ambient, PortError, PortResult};
 
@@ -65,12 +66,19 @@ fn judge(reasons: &[CancellationReason]) -> Cancelled {
         };
         return Cancelled::Refused(Refusals(reasons.iter().map(refused).collect()));
     }
-    for again in ["TransactionConflict", "ProvisionedThroughputExceeded", "ThrottlingError"] {
+    for again in [
+        "TransactionConflict",
+        "ProvisionedThroughputExceeded",
+        "ThrottlingError",
+    ] {
         if has(again) {
             return Cancelled::Again(again);
         }
     }
-    match reasons.iter().find_map(|reason| reason.code().filter(|code| *code != "None")) {
+    match reasons
+        .iter()
+        .find_map(|reason| reason.code().filter(|code| *code != "None"))
+    {
         Some(code) => Cancelled::Hopeless(code.to_owned()),
         None => Cancelled::Again("TransactionCanceled"),
     }
@@ -82,9 +90,18 @@ impl Action {
         let built = match self {
             Self::Put(record, condition) => {
                 let (text, names, values) = declared(condition);
-                let put = Put::builder().table_name(table).set_item(Some(record)).set_condition_expression(text);
-                let put = put.set_expression_attribute_names(names).set_expression_attribute_values(values);
-                item.put(put.return_values_on_condition_check_failure(ALL_OLD).build().map_err(|e| unbuilt(what, e))?)
+                let put = Put::builder()
+                    .table_name(table)
+                    .set_item(Some(record))
+                    .set_condition_expression(text);
+                let put = put
+                    .set_expression_attribute_names(names)
+                    .set_expression_attribute_values(values);
+                item.put(
+                    put.return_values_on_condition_check_failure(ALL_OLD)
+                        .build()
+                        .map_err(|e| unbuilt(what, e))?,
+                )
             }
             Self::Update(key, change, condition) => {
                 let mut update = change.expression();
@@ -104,15 +121,21 @@ impl Action {
             Self::Delete(key, condition) => {
                 let (text, names, values) = declared(condition);
                 let delete = Delete::builder().table_name(table).set_key(Some(key.item()));
-                let delete = delete.set_condition_expression(text).set_expression_attribute_names(names);
+                let delete = delete
+                    .set_condition_expression(text)
+                    .set_expression_attribute_names(names);
                 let delete = delete.set_expression_attribute_values(values);
                 let delete = delete.return_values_on_condition_check_failure(ALL_OLD);
                 item.delete(delete.build().map_err(|e| unbuilt(what, e))?)
             }
             Self::Check(key, condition) => {
                 let (text, names, values) = declared(Some(condition));
-                let check = ConditionCheck::builder().table_name(table).set_key(Some(key.item()));
-                let check = check.set_condition_expression(text).set_expression_attribute_names(names);
+                let check = ConditionCheck::builder()
+                    .table_name(table)
+                    .set_key(Some(key.item()));
+                let check = check
+                    .set_condition_expression(text)
+                    .set_expression_attribute_names(names);
                 let check = check.set_expression_attribute_values(values);
                 item.condition_check(check.build().map_err(|e| unbuilt(what, e))?)
             }
@@ -140,24 +163,28 @@ fn declared(condition: Option<Expression>) -> Declared {
 impl<A: Ambient> Table<A> {
     /// Does all of `actions` or none. (The SDK gives each transaction a token: one that it repeats within ten minutes
     /// takes effect once and succeeds again.)
-    pub(crate) async fn transact(
-        &self,
-        what: &'static str,
-        actions: Vec<Action>,
-    ) -> PortResult<Transacted> {
-        let items: Vec<TransactWriteItem> =
-            actions.into_iter().map(|action| action.write(what, &self.name)).collect::<PortResult<_>>()?;
+    pub(crate) async fn transact(&self, what: &'static str, actions: Vec<Action>) -> PortResult<Transacted> {
+        let items: Vec<TransactWriteItem> = actions
+            .into_iter()
+            .map(|action| action.write(what, &self.name))
+            .collect::<PortResult<_>>()?;
         let request = self.client.transact_write_items().set_transact_items(Some(items));
         let mut round = 0;
         loop {
-            let Err(error) = request.clone().send().await else { return Ok(Ok(())) };
+            let Err(error) = request.clone().send().await else {
+                return Ok(Ok(()));
+            };
             let cancelled = match &error {
                 SdkError::ServiceError(service) => match service.err() {
-                    TransactWriteItemsError::TransactionCanceledException(why) => judge(why.cancellation_reasons()),
+                    TransactWriteItemsError::TransactionCanceledException(why) => {
+                        judge(why.cancellation_reasons())
+                    }
                     TransactWriteItemsError::TransactionInProgressException(_) => {
                         Cancelled::Again("TransactionInProgress")
                     }
-                    _ if code(&error) == "TransactionConflictException" => Cancelled::Again("TransactionConflict"),
+                    _ if code(&error) == "TransactionConflictException" => {
+                        Cancelled::Again("TransactionConflict")
+                    }
                     _ => return Err(port_error(what, &error)),
                 },
                 _ => return Err(port_error(what, &error)),
@@ -169,7 +196,10 @@ impl<A: Ambient> Table<A> {
                     round += 1;
                 }
                 Cancelled::Again(code) => {
-                    let cause = AwsError { code: code.to_owned(), message: None };
+                    let cause = AwsError {
+                        code: code.to_owned(),
+                        message: None,
+                    };
                     return Err(PortError::unavailable(what, cause));
                 }
                 Cancelled::Hopeless(code) => {
@@ -195,8 +225,12 @@ mod tests {
     #[test]
     fn a_refused_condition_is_known_by_its_action_with_what_was_found() {
         let found = Item::from([("rev".to_owned(), number(3))]);
-        let refused = CancellationReason::builder().code("ConditionalCheckFailed").set_item(Some(found.clone()));
-        let Cancelled::Refused(refusals) = judge(&[reason("None"), refused.build()]) else { panic!("refused") };
+        let refused = CancellationReason::builder()
+            .code("ConditionalCheckFailed")
+            .set_item(Some(found.clone()));
+        let Cancelled::Refused(refusals) = judge(&[reason("None"), refused.build()]) else {
+            panic!("refused")
+        };
         assert_eq!(refusals.of(0), None);
         assert_eq!(refusals.of(1), Some(&Refused(Some(found))));
         assert_eq!(refusals.of(2), None);
@@ -204,15 +238,28 @@ mod tests {
 
     #[test]
     fn a_collision_is_tried_again_unless_a_condition_was_refused_too() {
-        assert_eq!(judge(&[reason("None"), reason("TransactionConflict")]), Cancelled::Again("TransactionConflict"));
-        assert_eq!(judge(&[reason("ThrottlingError")]), Cancelled::Again("ThrottlingError"));
+        assert_eq!(
+            judge(&[reason("None"), reason("TransactionConflict")]),
+            Cancelled::Again("TransactionConflict")
+        );
+        assert_eq!(
+            judge(&[reason("ThrottlingError")]),
+            Cancelled::Again("ThrottlingError")
+        );
         let both = judge(&[reason("TransactionConflict"), reason("ConditionalCheckFailed")]);
         assert!(matches!(both, Cancelled::Refused(_)));
     }
 
     #[test]
     fn what_will_never_be_accepted_is_not_tried_again() {
-        assert_eq!(judge(&[reason("None"), reason("ValidationError")]), Cancelled::Hopeless("ValidationError".to_owned()));
-        assert_eq!(judge(&[]), Cancelled::Again("TransactionCanceled"), "one without reasons may be anything");
+        assert_eq!(
+            judge(&[reason("None"), reason("ValidationError")]),
+            Cancelled::Hopeless("ValidationError".to_owned())
+        );
+        assert_eq!(
+            judge(&[]),
+            Cancelled::Again("TransactionCanceled"),
+            "one without reasons may be anything"
+        );
     }
 }

@@ -150,7 +150,7 @@ impl Site {
 fn addressed(headers: &HeaderMap, uri: &Uri) -> Result<String, Problem> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let host = text(header::HOST).or_else(|| uri.authority().map(Authority::as_str));
-    let fine = |c: char| c.is_ascii_alphanumeric() || ".-:[]".contains(c);
+    let fine = |c: char| c.is_ascii_alphanumeric() || "._-:[]".contains(c);
     let host = host.filter(|host| !host.is_empty() && host.chars().all(fine));
     let host = host.ok_or_else(|| Problem::bad_request("the Host header is missing or malformed"))?;
     let forwarded = headers

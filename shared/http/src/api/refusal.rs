@@ -10,9 +10,7 @@ impl From<OperateError> for Problem {
     fn from(error: OperateError) -> Self {
         let status = match &error {
             OperateError::NotFound(_) => StatusCode::NOT_FOUND,
-            // As in the IETF's draft of the Idempotency-Key header: the same key with another body.
-            OperateError::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
-            OperateError::Refused(_) => StatusCode::CONFLICT,
+            OperateError::KeyReused | OperateError::Refused(_) => StatusCode::CONFLICT,
             OperateError::Busy => return Self::unavailable(error.to_string()),
             OperateError::Port(error) => return Self::of_port(error),
         };

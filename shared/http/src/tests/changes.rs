@@ -101,7 +101,7 @@ async fn an_answer_is_accepted_and_its_repetition_is_the_same_message() {
         again.text
     );
     let other = answer(&site, &id, Some("key-1"), &json!({"text": "outra coisa"})).await;
-    assert_eq!(other.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(other.status, StatusCode::CONFLICT);
     let listed = site
         .operate("GET", &format!("/v1/conversations/{id}/messages"), &Value::Null)
         .await;

@@ -217,22 +217,6 @@ async fn unknown_providers_routes_and_methods_are_problems_too() {
 }
 
 #[tokio::test]
-async fn no_answer_repeats_what_came() {
-    let site = Site::in_memory();
-    let secret = secret_of("master", "suporte-01");
-    for (body, headers) in [
-        (evolution_message().to_string(), vec![("apikey", secret.as_str())]),
-        (evolution_message().to_string(), vec![]),
-        (r#"{"instance":"suporte-01","bom dia"#.to_owned(), vec![]),
-    ] {
-        let answered = site.ask("POST", BOTH[0], &headers, body).await;
-        for private in ["bom dia", "5511900000001", "3EB0B2C4D5E6", "Bia", "provider-key"] {
-            assert!(!answered.text.contains(private), "{}", answered.text);
-        }
-    }
-}
-
-#[tokio::test]
 async fn each_side_alone_does_not_serve_the_other() {
     let site = Site::in_memory();
     let (webhook, api) = site.sides();

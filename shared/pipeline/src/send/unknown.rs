@@ -43,10 +43,9 @@ pub(super) async fn reconcile<W: World>(
     let Some(asked) = outgoing(&message) else {
         return Ok(Step::Next);
     };
-    if let Evidence::Sent { provider_message_id } = world
-        .providers()
-        .evidence(context.bound, &asked, claimed_at)
-        .await
+    if let Evidence::Sent { provider_message_id } =
+        world.providers().evidence(context.bound, &asked, claimed_at).await
+        && !is_of_another(world, context, &message, provider_message_id.as_ref()).await?
     {
         return sent(world, context, message, &flight, provider_message_id).await;
     }

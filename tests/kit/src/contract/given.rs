@@ -5,9 +5,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{IdempotencyKey, Ordinal};
 use recado_domain::message::Message;
-use recado_pipeline::ports::{
-    Committed, InboundStored, InboundWrite, KeyClaim, Recorded, Store, Written,
-};
+use recado_pipeline::ports::{Committed, InboundStored, InboundWrite, KeyClaim, Recorded, Store, Written};
 
 /// Records `job` and stores the message that it brings to `conversation`, which becomes what is stored.
 pub(super) async fn received<S: Store>(
@@ -43,7 +41,10 @@ pub(super) async fn replied<S: Store>(store: &S, scene: &Scene, conversation: &m
 
 /// Commits `message` with `conversation`.
 pub(super) async fn committed<S: Store>(store: &S, conversation: &Conversation, message: &Message) {
-    assert_eq!(store.commit(conversation, message, None).await.unwrap(), Committed::Yes);
+    assert_eq!(
+        store.commit(conversation, message, None).await.unwrap(),
+        Committed::Yes
+    );
 }
 
 /// Writes `conversation` as changed, one `rev` later.

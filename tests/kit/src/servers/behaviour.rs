@@ -91,7 +91,11 @@ impl From<Form> for Behaviour {
             Form::Word(Word::Normal) => Self::Normal,
             Form::Word(Word::AcceptThenDrop) => Self::AcceptThenDrop,
             Form::Hang(Hang { hang_ms }) => Self::Hang(Duration::from_millis(hang_ms)),
-            Form::Status(Answer { status, body, headers }) => Self::Status {
+            Form::Status(Answer {
+                status,
+                body,
+                headers,
+            }) => Self::Status {
                 code: status,
                 body,
                 headers,

@@ -28,12 +28,22 @@ impl FromRequest<Arc<Journal>> for Call {
     type Rejection = Response;
 
     async fn from_request(request: Request, journal: &Arc<Journal>) -> Result<Self, Response> {
-        let cut = request.extensions().get::<ConnectInfo<Cut>>().map(|info| info.0.clone()).unwrap_or_default();
+        let cut = request
+            .extensions()
+            .get::<ConnectInfo<Cut>>()
+            .map(|info| info.0.clone())
+            .unwrap_or_default();
         let method = request.method().to_string();
         let path = request.uri().path().to_owned();
         let text = |value: &axum::http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-        let headers = request.headers().iter().map(|(name, value)| (name.to_string(), text(value))).collect();
-        let bytes = Bytes::from_request(request, journal).await.map_err(IntoResponse::into_response)?;
+        let headers = request
+            .headers()
+            .iter()
+            .map(|(name, value)| (name.to_string(), text(value)))
+            .collect();
+        let bytes = Bytes::from_request(request, journal)
+            .await
+            .map_err(IntoResponse::into_response)?;
         let body = match serde_json::from_slice(&bytes) {
             Ok(body) => body,
             Err(_) if bytes.is_empty() => Value::Null,
@@ -72,7 +82,11 @@ pub(super) fn wrong<T>(what: impl Into<String>) -> Result<T, Refusal> {
 impl Call {
     /// A header, if it is there and not empty.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
-        self.request.headers.get(name).map(String::as_str).filter(|value| !value.is_empty())
+        self.request
+            .headers
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
     }
 
     /// Checks the key of a request.
@@ -90,7 +104,11 @@ impl Call {
         if kind.split(';').next().map(str::trim) != Some("application/json") {
             return wrong("content-type is not application/json");
         }
-        if self.request.body.is_object() { Ok(()) } else { wrong("the body is no JSON object") }
+        if self.request.body.is_object() {
+            Ok(())
+        } else {
+            wrong("the body is no JSON object")
+        }
     }
 
     /// A text in the body that is not empty.
@@ -132,7 +150,9 @@ async fn late(wait: Duration, accept: impl FnOnce() -> Response + Send + 'static
         tokio::time::sleep(wait).await;
         accept()
     });
-    accepting.await.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
+    accepting
+        .await
+        .unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }
 
 /// An answer in JSON.

@@ -67,19 +67,33 @@ impl Which {
 }
 
 async fn requests(State(servers): Servers, Query(which): Query<Which>) -> Json<Vec<Recorded>> {
-    let mut all: Vec<Recorded> = which.of(&servers).into_iter().flat_map(|server| server.requests()).collect();
+    let mut all: Vec<Recorded> = which
+        .of(&servers)
+        .into_iter()
+        .flat_map(|server| server.requests())
+        .collect();
     all.sort_by_key(|request| request.at);
     Json(all)
 }
 
 async fn phone(State(servers): Servers, Query(which): Query<Which>) -> Json<Vec<Delivered>> {
-    let mut all: Vec<Delivered> = which.of(&servers).into_iter().flat_map(|server| server.phone()).collect();
+    let mut all: Vec<Delivered> = which
+        .of(&servers)
+        .into_iter()
+        .flat_map(|server| server.phone())
+        .collect();
     all.sort_by_key(|message| message.at);
     Json(all)
 }
 
 async fn violations(State(servers): Servers, Query(which): Query<Which>) -> Json<Vec<Violation>> {
-    Json(which.of(&servers).into_iter().flat_map(|server| server.violations()).collect())
+    Json(
+        which
+            .of(&servers)
+            .into_iter()
+            .flat_map(|server| server.violations())
+            .collect(),
+    )
 }
 
 #[derive(Deserialize)]

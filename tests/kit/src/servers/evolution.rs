@@ -31,7 +31,7 @@ pub(super) fn router(journal: Arc<Journal>) -> Router {
 struct Text {
     instance: String,
     number: String,
-    text: String,
+    words: String,
     version: u8,
 }
 
@@ -57,7 +57,7 @@ fn read(instance: String, call: &Call) -> Result<Text, Refusal> {
     Ok(Text {
         instance,
         number: number.to_owned(),
-        text: text.to_owned(),
+        words: text.to_owned(),
         version,
     })
 }
@@ -75,7 +75,11 @@ fn check_number(number: &str) -> Result<(), Refusal> {
         None => {
             let plain = number.strip_prefix('+').unwrap_or(number);
             let fine = digits(plain) && (8..GROUP_DIGITS).contains(&plain.len());
-            if fine { Ok(()) } else { wrong("number is no phone number") }
+            if fine {
+                Ok(())
+            } else {
+                wrong("number is no phone number")
+            }
         }
     }
 }
@@ -95,7 +99,7 @@ fn accept(journal: &Journal, text: Text) -> Response {
     let message = Delivered {
         instance: text.instance,
         to: text.number,
-        text: text.text,
+        text: text.words,
         id: format!("3EB0{}", fresh()[..36].to_uppercase()),
         callback: None,
         at: Timestamp::now(),
@@ -135,7 +139,14 @@ fn stored(message: &Delivered) -> Value {
 /// An invented UUID, the same for the same instance.
 pub(super) fn instance_id(instance: &str) -> String {
     let hex = digits(instance);
-    format!("{}-{}-4{}-8{}-{}", &hex[..8], &hex[8..12], &hex[12..15], &hex[15..18], &hex[18..30])
+    format!(
+        "{}-{}-4{}-8{}-{}",
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..15],
+        &hex[15..18],
+        &hex[18..30]
+    )
 }
 
 async fn connection_state(
@@ -147,7 +158,10 @@ async fn connection_state(
         return refuse(&call, &refusal);
     }
     let state = journal.connection(&instance);
-    json(StatusCode::OK, json!({"instance": {"instanceName": instance, "state": state}}))
+    json(
+        StatusCode::OK,
+        json!({"instance": {"instanceName": instance, "state": state}}),
+    )
 }
 
 async fn find_messages(
@@ -167,7 +181,12 @@ async fn find_messages(
         (of_instance, bare)
     };
     // The newest first.
-    let found: Vec<Value> = sent.iter().rev().filter(|m| fits(m, &body["where"], bare)).map(stored).collect();
+    let found: Vec<Value> = sent
+        .iter()
+        .rev()
+        .filter(|m| fits(m, &body["where"], bare))
+        .map(stored)
+        .collect();
     if bare {
         return json(StatusCode::OK, Value::Array(found));
     }
@@ -178,7 +197,11 @@ async fn find_messages(
     // `offset` is the page's size.
     let (page, size) = (count("page", 1), count("offset", PAGE));
     let total = found.len();
-    let records: Vec<Value> = found.into_iter().skip((page - 1).saturating_mul(size)).take(size).collect();
+    let records: Vec<Value> = found
+        .into_iter()
+        .skip((page - 1).saturating_mul(size))
+        .take(size)
+        .collect();
     let messages = json!({
         "total": total,
         "pages": total.div_ceil(size),
@@ -194,7 +217,11 @@ fn fits(message: &Delivered, wanted: &Value, bare: bool) -> bool {
     let key = &wanted["key"];
     let same = |field: &str, value: &str| key[field].as_str().is_none_or(|wanted| wanted == value);
     let time = &wanted["messageTimestamp"];
-    let end = |name: &str| time[name].as_str().and_then(|text| text.parse::<Timestamp>().ok());
+    let end = |name: &str| {
+        time[name]
+            .as_str()
+            .and_then(|text| text.parse::<Timestamp>().ok())
+    };
     let in_time = match (end("gte"), end("lte")) {
         _ if bare => time.is_null(),
         (Some(from), Some(to)) => (from.as_second()..=to.as_second()).contains(&message.at.as_second()),

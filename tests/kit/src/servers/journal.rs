@@ -185,12 +185,19 @@ impl Journal {
     }
 
     pub(super) fn is_credential(&self, shown: &str) -> bool {
-        self.pages().credential.as_deref().is_none_or(|expected| expected == shown)
+        self.pages()
+            .credential
+            .as_deref()
+            .is_none_or(|expected| expected == shown)
     }
 
     pub(super) fn connection(&self, instance: &str) -> ConnectionState {
         let pages = self.pages();
-        pages.connections.get(instance).copied().unwrap_or(pages.connection)
+        pages
+            .connections
+            .get(instance)
+            .copied()
+            .unwrap_or(pages.connection)
     }
 
     /// Anthropic: whether this prompt was cached before; it is from now on.

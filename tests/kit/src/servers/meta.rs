@@ -36,7 +36,7 @@ enum To {
 struct Text {
     phone_number_id: String,
     to: To,
-    text: String,
+    words: String,
     callback: String,
 }
 
@@ -49,7 +49,9 @@ async fn send(Path((version, phone_number_id)): Path<(String, String)>, call: Ca
 }
 
 fn read(version: &str, phone_number_id: String, call: &Call) -> Result<Text, Refusal> {
-    let bearer = call.header("authorization").and_then(|header| header.strip_prefix("Bearer "));
+    let bearer = call
+        .header("authorization")
+        .and_then(|header| header.strip_prefix("Bearer "));
     call.check_credential(bearer.filter(|token| !token.trim().is_empty()), "no bearer token")?;
     call.check_json()?;
     check_version(version)?;
@@ -71,7 +73,7 @@ fn read(version: &str, phone_number_id: String, call: &Call) -> Result<Text, Ref
     Ok(Text {
         phone_number_id,
         to: recipient(call)?,
-        text: text.to_owned(),
+        words: text.to_owned(),
         callback: callback.to_owned(),
     })
 }
@@ -79,7 +81,9 @@ fn read(version: &str, phone_number_id: String, call: &Call) -> Result<Text, Ref
 /// Such as `v24.0`.
 fn check_version(version: &str) -> Result<(), Refusal> {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let numbers = version.strip_prefix('v').and_then(|numbers| numbers.split_once('.'));
+    let numbers = version
+        .strip_prefix('v')
+        .and_then(|numbers| numbers.split_once('.'));
     match numbers {
         Some((major, minor)) if digits(major) && digits(minor) => Ok(()),
         _ => wrong("no version of the Graph API in the path"),
@@ -95,14 +99,22 @@ fn recipient(call: &Call) -> Result<To, Refusal> {
             let to = call.text("/to")?;
             let digits = to.strip_prefix('+').unwrap_or_default();
             let fine = (7..=15).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
-            if fine { Ok(To::Phone(to.to_owned())) } else { wrong("to is no phone number with a +") }
+            if fine {
+                Ok(To::Phone(to.to_owned()))
+            } else {
+                wrong("to is no phone number with a +")
+            }
         }
         (None, Some(_)) => {
             let user = call.text("/recipient")?;
             let fine = user.split_once('.').is_some_and(|(country, id)| {
                 country.len() == 2 && country.bytes().all(|b| b.is_ascii_uppercase()) && !id.is_empty()
             });
-            if fine { Ok(To::User(user.to_owned())) } else { wrong("recipient is no user id") }
+            if fine {
+                Ok(To::User(user.to_owned()))
+            } else {
+                wrong("recipient is no user id")
+            }
         }
         (Some(_), Some(_)) => wrong("to and recipient: which one?"),
         (None, None) => wrong("neither to nor recipient"),
@@ -111,16 +123,22 @@ fn recipient(call: &Call) -> Result<To, Refusal> {
 
 fn accept(journal: &Journal, text: Text) -> Response {
     let (contact, to) = match text.to {
-        To::Phone(phone) => (json!({"input": phone, "wa_id": phone.trim_start_matches('+')}), phone),
+        To::Phone(phone) => (
+            json!({"input": phone, "wa_id": phone.trim_start_matches('+')}),
+            phone,
+        ),
         To::User(user) => (json!({"input": user, "user_id": user}), user),
     };
     // As a real one it contains the number in clear, under Base64.
-    let id = format!("wamid.{}", STANDARD.encode(format!("\u{1d}{to}\u{15}{}", fresh())));
+    let id = format!(
+        "wamid.{}",
+        STANDARD.encode(format!("\u{1d}{to}\u{15}{}", fresh()))
+    );
     let body = json!({"messaging_product": "whatsapp", "contacts": [contact], "messages": [{"id": id}]});
     journal.deliver(Delivered {
         instance: text.phone_number_id,
         to,
-        text: text.text,
+        text: text.words,
         id,
         callback: Some(text.callback),
         at: Timestamp::now(),
@@ -131,7 +149,10 @@ fn accept(journal: &Journal, text: Text) -> Response {
 
 async fn no_route(call: Call) -> Response {
     call.violate("no such route");
-    json(StatusCode::NOT_FOUND, error(2500, "Unknown path components", &call.request.path))
+    json(
+        StatusCode::NOT_FOUND,
+        error(2500, "Unknown path components", &call.request.path),
+    )
 }
 
 fn refuse(call: &Call, refusal: &Refusal) -> Response {
@@ -142,7 +163,10 @@ fn refuse(call: &Call, refusal: &Refusal) -> Response {
         }
         Refusal::Wrong(what) => {
             call.violate(what);
-            json(StatusCode::BAD_REQUEST, error(100, "(#100) Invalid parameter", what))
+            json(
+                StatusCode::BAD_REQUEST,
+                error(100, "(#100) Invalid parameter", what),
+            )
         }
     }
 }

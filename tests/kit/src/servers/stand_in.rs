@@ -69,7 +69,10 @@ impl StandIn {
         Self::anywhere(Kind::Anthropic)
     }
 
-    #[expect(clippy::expect_used, reason = "a test on a machine without a free port cannot go on")]
+    #[expect(
+        clippy::expect_used,
+        reason = "a test on a machine without a free port cannot go on"
+    )]
     fn anywhere(kind: Kind) -> Self {
         Self::start(kind, 0).expect("a free port of 127.0.0.1")
     }
@@ -133,6 +136,9 @@ impl StandIns {
 
     /// All wrong requests to any of them.
     pub fn violations(&self) -> Vec<super::Violation> {
-        self.all().into_iter().flat_map(|stand_in| stand_in.violations()).collect()
+        self.all()
+            .into_iter()
+            .flat_map(|stand_in| stand_in.violations())
+            .collect()
     }
 }

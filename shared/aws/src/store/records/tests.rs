@@ -2,7 +2,9 @@ use super::*;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::event::{EventKind, EventState, InboundJob, Provider, event_id};
-use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, InstanceId, Nonce, Ordinal, TenantId, ThreadId};
+use recado_domain::ids::{
+    ConversationId, CorrelationId, ExternalId, InstanceId, Nonce, Ordinal, TenantId, ThreadId,
+};
 use recado_domain::message::Role;
 use recado_domain::millis::instant;
 use recado_domain::outbox::{Author, Outbox};
@@ -32,7 +34,10 @@ pub(in crate::store) fn outgoing() -> Message {
         tenant: TenantId::parse("clinic").unwrap(),
         instance,
         role: Role::Assistant,
-        content: Content::Unsupported { kind: "x".to_owned(), raw: json!({"": [null, {"a": 0.1}]}) },
+        content: Content::Unsupported {
+            kind: "x".to_owned(),
+            raw: json!({"": [null, {"a": 0.1}]}),
+        },
         provider_message_id: None,
         written_at: instant(5),
         stored_at: instant(6),
@@ -59,7 +64,10 @@ fn an_event_survives_being_written_and_read_and_its_payload_can_be_dropped_alone
     assert_eq!(read_event("test", &item).unwrap(), record);
     assert_eq!(item::whole(&item, "open_due"), Some(121_000));
     assert!(item.remove("payload").is_some_and(|payload| payload.is_s()));
-    assert_eq!(read_event("test", &item).unwrap().job.payload, Payload::Inline(Value::Null));
+    assert_eq!(
+        read_event("test", &item).unwrap().job.payload,
+        Payload::Inline(Value::Null)
+    );
 }
 
 #[test]
@@ -73,9 +81,17 @@ fn a_settled_event_is_not_in_the_index_of_open_records() {
 fn an_open_message_lies_on_the_open_list_with_its_revision_and_in_the_conversation_without() {
     let mut message = outgoing();
     let nonce = Nonce::parse("n1").unwrap();
-    message.out.as_mut().unwrap().claim(nonce, instant(7), instant(8)).unwrap();
+    message
+        .out
+        .as_mut()
+        .unwrap()
+        .claim(nonce, instant(7), instant(8))
+        .unwrap();
     let copy = open("test", &message).unwrap();
-    assert_eq!((item::whole(&copy, "out_rev"), item::string(&copy, "out_nonce")), (Some(2), Some("n1")));
+    assert_eq!(
+        (item::whole(&copy, "out_rev"), item::string(&copy, "out_nonce")),
+        (Some(2), Some("n1"))
+    );
     assert!(copy.contains_key("open_due"));
     let record = self::message("test", &message).unwrap();
     assert!(!record.contains_key("out_rev") && !record.contains_key("open_due"));
@@ -91,5 +107,8 @@ fn a_dead_message_is_open_until_its_dead_letter_exists() {
     assert!(stays_open(&message));
     message.out.as_mut().unwrap().mark_copied();
     assert!(!stays_open(&message));
-    assert_eq!(item::whole(&self::message("test", &message).unwrap(), "out_rev"), Some(3));
+    assert_eq!(
+        item::whole(&self::message("test", &message).unwrap(), "out_rev"),
+        Some(3)
+    );
 }

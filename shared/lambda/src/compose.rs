@@ -1,0 +1,259 @@
+//! Everything that a function consists of, put together once at start and without a request.
+
+use crate::batch::Visibility;
+use recado_ai::{Claude, ClaudeError, ClaudeSettings, ClientError, Model, http_client};
+use recado_aws::{AwsConfig, AwsQueues, AwsSecrets, Clients, DynamoStore, SystemAmbient};
+use recado_domain::dead_letter::QueueName;
+use recado_pipeline::ports::PortError;
+use recado_pipeline::settings::Problem;
+use recado_pipeline::{Parts, Settings};
+use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
+use std::time::Duration;
+
+/// The world of the functions.
+pub type AwsWorld = Parts<
+    DynamoStore<SystemAmbient>,
+    AwsQueues<SystemAmbient>,
+    WhatsApp<AwsSecrets<SystemAmbient>, SystemAmbient>,
+    Model<AwsSecrets<SystemAmbient>, SystemAmbient>,
+    SystemAmbient,
+>;
+
+/// What was put together.
+#[derive(Debug)]
+pub struct Composed {
+    /// What the use cases reach.
+    pub world: AwsWorld,
+    /// Credentials, the operator's token, the webhook masters.
+    pub secrets: AwsSecrets<SystemAmbient>,
+}
+
+/// Why a function cannot start. Everything that is wrong is named at once.
+#[derive(Debug, thiserror::Error)]
+pub enum ComposeError {
+    /// Variables of the environment are missing or unusable.
+    #[error("the environment is not usable: {}", listed(.0))]
+    Environment(Vec<Problem>),
+    /// The HTTP client could not be built.
+    #[error(transparent)]
+    Http(#[from] ClientError),
+    /// The model's client could not be built.
+    #[error(transparent)]
+    Model(#[from] ClaudeError),
+}
+
+fn listed(problems: &[Problem]) -> String {
+    problems
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// What the environment says of the world outside.
+#[derive(Debug, PartialEq)]
+struct Environment {
+    settings: Settings,
+    evolution_url: Option<String>,
+    meta_url: Option<String>,
+    meta_version: Option<String>,
+    anthropic_url: Option<String>,
+    simulation: bool,
+}
+
+impl Environment {
+    fn read(variable: impl Fn(&str) -> Option<String>, problems: &mut Vec<Problem>) -> Self {
+        let get = |name: &str| {
+            variable(name)
+                .map(|text| text.trim().to_owned())
+                .filter(|text| !text.is_empty())
+        };
+        let settings = Settings::read(get, problems);
+        let mut problem = |name: &str, what: &str| {
+            problems.push(Problem {
+                name: name.to_owned(),
+                what: what.to_owned(),
+            });
+        };
+        let mut url = |name: &str| {
+            let url = get(name).map(|url| url.trim_end_matches('/').to_owned());
+            if url
+                .as_deref()
+                .is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://"))
+            {
+                problem(name, "must begin with http:// or https://");
+            }
+            url
+        };
+        let (evolution_url, meta_url) = (url("EVOLUTION_API_URL"), url("META_BASE_URL"));
+        let anthropic_url = url("ANTHROPIC_BASE_URL");
+        let simulation = match get("RECADO_SIMULATION").as_deref() {
+            None | Some("false") => false,
+            Some("true") => true,
+            Some(_) => {
+                problem("RECADO_SIMULATION", "must be true or false");
+                false
+            }
+        };
+        Self {
+            settings,
+            evolution_url,
+            meta_url,
+            meta_version: get("META_API_VERSION"),
+            anthropic_url,
+            simulation,
+        }
+    }
+
+    fn providers(&self) -> ProviderConfig {
+        let defaults = ProviderConfig::default();
+        ProviderConfig {
+            evolution_base_url: self.evolution_url.clone(),
+            meta_base_url: self.meta_url.clone().unwrap_or(defaults.meta_base_url),
+            meta_api_version: self.meta_version.clone().unwrap_or(defaults.meta_api_version),
+            timeout: self.settings.provider_timeout,
+            simulation: if self.simulation {
+                Simulation::WithoutCredentials(SimulatedOutbox::default())
+            } else {
+                Simulation::Off
+            },
+        }
+    }
+
+    fn claude(&self) -> ClaudeSettings {
+        let mut settings = ClaudeSettings::default();
+        if let Some(url) = &self.anthropic_url {
+            settings.base_url.clone_from(url);
+        }
+        settings
+    }
+}
+
+/// How long the simulated model takes, where simulation is allowed and there is no key.
+const SIMULATED_LATENCY: Duration = Duration::from_millis(300);
+
+/// Puts a function together. `required` are the variables (see [`recado_aws::variable`]) that it cannot do without,
+/// besides the table. Only where simulation is allowed is the model's key looked for here.
+pub async fn compose(required: &[&'static str]) -> Result<Composed, ComposeError> {
+    let mut problems = Vec::new();
+    let environment = Environment::read(|name| std::env::var(name).ok(), &mut problems);
+    let required: Vec<&'static str> = [recado_aws::variable::TABLE]
+        .into_iter()
+        .chain(required.iter().copied())
+        .collect();
+    let config = AwsConfig::from_env(&required).unwrap_or_else(|missing| {
+        let missing = missing.into_iter().map(|name| Problem {
+            name: name.to_owned(),
+            what: "is not set".to_owned(),
+        });
+        problems.extend(missing);
+        AwsConfig::default()
+    });
+    if !problems.is_empty() {
+        return Err(ComposeError::Environment(problems));
+    }
+    let clients = Clients::load().await;
+    let secrets = AwsSecrets::new(&clients, SystemAmbient);
+    let http = http_client()?;
+    let claude = Claude::new(http.clone(), environment.claude(), secrets.clone(), SystemAmbient)?;
+    let llm = if environment.simulation {
+        // A store of secrets that does not answer now is no reason to simulate, nor not to start.
+        match claude.has_key().await {
+            Ok(false) => Model::Simulated(recado_ai::Simulated::new(SystemAmbient, SIMULATED_LATENCY)),
+            Ok(true) | Err(_) => Model::Claude(claude),
+        }
+    } else {
+        Model::Claude(claude)
+    };
+    let settings = environment.settings.clone();
+    let table = config.table.clone().unwrap_or_default();
+    let store = DynamoStore::new(
+        clients.dynamodb.clone(),
+        table,
+        SystemAmbient,
+        settings.config_ttl,
+        settings.delivery_ttl,
+    );
+    let providers = WhatsApp::new(http, secrets.clone(), SystemAmbient, environment.providers());
+    let queues = AwsQueues::new(clients, config, SystemAmbient);
+    let world = Parts {
+        store,
+        queues,
+        providers,
+        llm,
+        ambient: SystemAmbient,
+        settings,
+    };
+    Ok(Composed { world, secrets })
+}
+
+/// The visibility of messages received from one queue.
+#[derive(Debug, Clone, Copy)]
+pub struct QueueVisibility<'a> {
+    /// The queues.
+    pub queues: &'a AwsQueues<SystemAmbient>,
+    /// From which one they were received.
+    pub queue: QueueName,
+}
+
+impl Visibility for QueueVisibility<'_> {
+    type Error = PortError;
+
+    async fn change(&self, receipt: &str, seconds: u32) -> Result<(), PortError> {
+        self.queues.change_visibility(self.queue, receipt, seconds).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> (Environment, Vec<Problem>) {
+        let mut problems = Vec::new();
+        let get = |name: &str| {
+            variables
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| (*value).to_owned())
+        };
+        (Environment::read(get, &mut problems), problems)
+    }
+
+    #[test]
+    fn nothing_is_simulated_unless_it_is_allowed() {
+        assert!(matches!(read(&[]).0.providers().simulation, Simulation::Off));
+        assert!(matches!(
+            read(&[("RECADO_SIMULATION", "false")]).0.providers().simulation,
+            Simulation::Off
+        ));
+        let allowed = read(&[("RECADO_SIMULATION", "true")]).0.providers().simulation;
+        assert!(matches!(allowed, Simulation::WithoutCredentials(_)));
+    }
+
+    #[test]
+    fn empty_addresses_are_the_vendors_own_and_others_are_taken_without_their_last_slash() {
+        let (environment, problems) = read(&[
+            ("ANTHROPIC_BASE_URL", ""),
+            ("META_BASE_URL", "https://graph.example/"),
+        ]);
+        assert!(problems.is_empty());
+        assert_eq!(environment.claude().base_url, "https://api.anthropic.com");
+        assert_eq!(environment.providers().meta_base_url, "https://graph.example");
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_named_at_once() {
+        let wrong = [
+            ("RECADO_SIMULATION", "auto"),
+            ("EVOLUTION_API_URL", "evo"),
+            ("RECADO_STALE_SECONDS", "x"),
+        ];
+        let names: Vec<String> = read(&wrong).1.into_iter().map(|problem| problem.name).collect();
+        assert_eq!(names.len(), 3);
+        assert!(
+            wrong
+                .iter()
+                .all(|(name, _)| names.iter().any(|known| known == name))
+        );
+    }
+}

@@ -1,0 +1,59 @@
+//! The keys of the HTTP surface on AWS.
+
+use crate::compose::ComposeError;
+use recado_aws::{AwsSecrets, SystemAmbient};
+use recado_domain::config::CredentialRef;
+use recado_domain::secret::Secret;
+use recado_http::{Keys, WebhookKeys, WebhookLimits};
+use recado_pipeline::ports::{PortError, Secrets};
+use recado_pipeline::settings::Problem;
+use std::sync::Arc;
+
+/// The template's generated secrets and the parameters that its user named. Each is read once and kept for some minutes;
+/// none is read before the first request that needs it.
+#[derive(Debug, Clone)]
+pub struct AwsKeys {
+    secrets: AwsSecrets<SystemAmbient>,
+}
+
+impl AwsKeys {
+    /// The keys that `secrets` holds.
+    pub fn new(secrets: AwsSecrets<SystemAmbient>) -> Self {
+        Self { secrets }
+    }
+
+    async fn parameter(&self, name: &str) -> Result<Option<Secret>, PortError> {
+        self.secrets.resolve(&CredentialRef::Env(name.to_owned())).await
+    }
+}
+
+impl Keys for AwsKeys {
+    async fn webhook(&self) -> Result<Arc<WebhookKeys>, PortError> {
+        let app_secrets = self.parameter("META_APP_SECRET").await?;
+        let app_secrets = app_secrets.iter().flat_map(|several| several.expose().split(','));
+        Ok(Arc::new(WebhookKeys {
+            meta_app_secrets: app_secrets.filter_map(Secret::new).collect(),
+            masters: self.secrets.webhook_masters().await?,
+            meta_verify_token: self.parameter("META_VERIFY_TOKEN").await?,
+        }))
+    }
+
+    async fn operator_token(&self) -> Result<Option<Secret>, PortError> {
+        self.secrets.operator_token().await
+    }
+}
+
+/// The largest webhook that is taken: `RECADO_WEBHOOK_MAX_BYTES`, else what Lambda carries.
+pub fn webhook_limits() -> Result<WebhookLimits, ComposeError> {
+    let name = "RECADO_WEBHOOK_MAX_BYTES";
+    match std::env::var(name).ok().filter(|text| !text.trim().is_empty()) {
+        None => Ok(WebhookLimits::default()),
+        Some(text) => match text.trim().parse() {
+            Ok(bytes_max) => Ok(WebhookLimits { bytes_max }),
+            Err(_) => Err(ComposeError::Environment(vec![Problem {
+                name: name.to_owned(),
+                what: "must be a number of bytes".to_owned(),
+            }])),
+        },
+    }
+}

@@ -1,0 +1,86 @@
+//! Logs of the functions: one JSON object per line, as CloudWatch Logs Insights reads them.
+
+use tracing::Level;
+use tracing_subscriber::filter::{EnvFilter, filter_fn};
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// Libraries that write requests and answers to the log when they are asked for details: what people wrote would stand
+/// there. Whatever the level, only their warnings are let through.
+const TALKATIVE: [&str; 11] = [
+    "aws_config",
+    "aws_runtime",
+    "aws_sdk_",
+    "aws_sigv4",
+    "aws_smithy_",
+    "genai",
+    "h2",
+    "hyper",
+    "lambda_",
+    "reqwest",
+    "rustls",
+];
+
+fn is_talkative(target: &str) -> bool {
+    TALKATIVE.iter().any(|library| target.starts_with(library))
+}
+
+/// The levels asked for: `RUST_LOG`, else the level that Lambda was configured with, else `info`.
+fn levels(variable: impl Fn(&str) -> Option<String>) -> String {
+    let named = |name| variable(name).filter(|text| !text.trim().is_empty());
+    named("RUST_LOG")
+        .or_else(|| named("AWS_LAMBDA_LOG_LEVEL"))
+        .unwrap_or_else(|| "info".to_owned())
+}
+
+/// Begins logging, and chooses `ring` for whatever speaks TLS. Called once, first; a second call changes nothing.
+pub fn start() {
+    let filter = EnvFilter::try_new(levels(|name| std::env::var(name).ok()))
+        .unwrap_or_else(|_| EnvFilter::new("info"));
+    // Lambda adds the time; the spans of an event are listed once, the outermost first.
+    let lines = tracing_subscriber::fmt::layer()
+        .json()
+        .with_ansi(false)
+        .without_time()
+        .with_current_span(false);
+    let private =
+        filter_fn(|event| event.is_span() || !is_talkative(event.target()) || *event.level() <= Level::WARN);
+    // Refused only if it was done before.
+    let _logging = tracing_subscriber::registry()
+        .with(filter)
+        .with(lines.with_filter(private))
+        .try_init();
+    let _tls = rustls::crypto::ring::default_provider().install_default();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rust_log_wins_over_lambdas_level_and_info_is_the_rest() {
+        assert_eq!(levels(|_| None), "info");
+        assert_eq!(
+            levels(|name| (name == "AWS_LAMBDA_LOG_LEVEL").then(|| "WARN".to_owned())),
+            "WARN"
+        );
+        assert_eq!(
+            levels(|name| Some(if name == "RUST_LOG" { "debug" } else { "WARN" }.to_owned())),
+            "debug"
+        );
+        assert_eq!(levels(|_| Some(" ".to_owned())), "info");
+    }
+
+    #[test]
+    fn libraries_that_show_bodies_are_kept_quiet_and_recado_is_not() {
+        for target in [
+            "genai::webc",
+            "aws_smithy_runtime::client",
+            "aws_sdk_sqs",
+            "hyper_util::client",
+        ] {
+            assert!(is_talkative(target), "{target}");
+        }
+        assert!(!is_talkative("recado::aws") && !is_talkative("recado_pipeline::send"));
+    }
+}

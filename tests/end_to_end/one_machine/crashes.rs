@@ -1,0 +1,62 @@
+use crate::machine::{INSTANCE, Machine, eventually, seconds};
+use recado_testkit::servers::Behaviour;
+use recado_testkit::webhooks::evolution_text;
+use std::time::Duration;
+
+const MARIA: &str = "5511900000001@s.whatsapp.net";
+
+#[tokio::test]
+async fn killed_between_the_acknowledgement_and_the_reply_nothing_is_lost_and_one_reply_goes_out() {
+    let mut machine = Machine::serving(&[]);
+    let texts = ["um", "dois", "três"];
+    for (number, text) in texts.iter().enumerate() {
+        let body = evolution_text(INSTANCE, MARIA, &format!("K{number}"), text, seconds());
+        assert_eq!(machine.evolution(&body).await, 200);
+        machine.kill();
+        machine.start("serve");
+    }
+    // A burst that is cut up by restarts may be answered in parts, but each part once and all of it.
+    let id = machine.conversation().await;
+    eventually("all to be answered", || async {
+        let messages = machine.messages(&id).await;
+        let inbound = messages.iter().filter(|message| message["role"] == "user").count();
+        let open = messages.iter().any(|message| message["status"] == "pending");
+        let answered = messages.last().is_some_and(|message| message["role"] == "assistant");
+        (inbound == 3 && answered && !open).then_some(())
+    })
+    .await;
+    machine.quiet().await;
+    let said: Vec<String> = machine.stand_ins.evolution.phone().into_iter().map(|got| got.text).collect();
+    for text in texts {
+        assert_eq!(said.iter().filter(|said| said.contains(text)).count(), 1, "{text} in {said:?}");
+    }
+}
+
+#[tokio::test]
+async fn killed_while_the_model_thinks_the_turn_is_taken_up_again() {
+    let mut machine = Machine::serving(&[("RECADO_DEBOUNCE_SECONDS", "0")]);
+    machine.stand_ins.anthropic.next(Behaviour::Hang(Duration::from_secs(20)));
+    machine.evolution(&evolution_text(INSTANCE, MARIA, "T1", "Oi", seconds())).await;
+    machine.stand_ins.anthropic.wait_for_requests(1, Duration::from_secs(20)).await;
+    machine.kill();
+    // The lease of the dead worker lasts 95 s and the message's visibility 120 s: too long for a test. What is shown
+    // here is that the obligation is still there.
+    machine.start("serve");
+    let id = machine.conversation().await;
+    let messages = machine.messages(&id).await;
+    assert_eq!(messages.len(), 1);
+    assert_eq!(machine.get("/health/whatsapp").await["queue_depth"], 1, "the turn is still queued");
+}
+
+#[tokio::test]
+async fn a_terminated_process_finishes_what_it_began() {
+    let mut machine = Machine::serving(&[("RECADO_DEBOUNCE_SECONDS", "0")]);
+    machine.stand_ins.anthropic.next(Behaviour::Hang(Duration::from_millis(1500)));
+    machine.evolution(&evolution_text(INSTANCE, MARIA, "D1", "Oi", seconds())).await;
+    machine.stand_ins.anthropic.wait_for_requests(1, Duration::from_secs(20)).await;
+    assert!(machine.stop("-TERM").success());
+    machine.start("serve");
+    machine.phone(1).await;
+    let asked = machine.stand_ins.anthropic.requests().len();
+    assert_eq!(asked, 1, "the model was waited for, not asked again");
+}

@@ -1,0 +1,281 @@
+//! A running `recado` with stand-ins around it.
+
+use recado_domain::event::Provider;
+use recado_testkit::servers::{Delivered, StandIns};
+use recado_testkit::webhooks::derived_secret;
+use reqwest::{Client, Method, Response, StatusCode};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::future::Future;
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+pub(crate) const MASTER: &str = "master-of-this-test";
+pub(crate) const TOKEN: &str = "token-of-this-test";
+pub(crate) const APP_SECRET: &str = "app-secret-of-this-test";
+pub(crate) const VERIFY_TOKEN: &str = "verify-token-of-this-test";
+pub(crate) const INSTANCE: &str = "suporte-01";
+pub(crate) const PHONE_NUMBER_ID: &str = "100000000000001";
+
+/// How long anything may take before the test fails.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a running `recado` is started with and where its data is; restarted, it finds the same.
+pub(crate) struct Machine {
+    pub(crate) stand_ins: StandIns,
+    pub(crate) http: Client,
+    folder: PathBuf,
+    variables: BTreeMap<String, String>,
+    running: Option<Running>,
+}
+
+struct Running {
+    child: Child,
+    url: String,
+    output: Arc<Mutex<String>>,
+    log: Arc<Mutex<String>>,
+}
+
+impl Machine {
+    /// All three stand-ins, keys for them, and a debounce of 300 ms; changed by `variables`. Not started yet.
+    pub(crate) fn prepared(variables: &[(&str, &str)]) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("recado-e2e-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let stand_ins = StandIns::start();
+        let mut all = BTreeMap::new();
+        let mut set = |name: &str, value: &str| all.insert(name.to_owned(), value.to_owned());
+        set("RECADO_ADDR", "127.0.0.1:0");
+        set("RECADO_DATA", &folder.join("data").display().to_string());
+        set("RECADO_TOKEN", TOKEN);
+        set("RECADO_WEBHOOK_SECRET", MASTER);
+        set("RECADO_DEBOUNCE_SECONDS", "0.3");
+        set("RECADO_DEBOUNCE_MAX_SECONDS", "5");
+        set("EVOLUTION_API_URL", &stand_ins.evolution.url());
+        set("EVOLUTION_API_KEY", "evolution-key");
+        set("META_BASE_URL", &stand_ins.meta.url());
+        set("META_ACCESS_TOKEN", "meta-token");
+        set("META_APP_SECRET", APP_SECRET);
+        set("META_VERIFY_TOKEN", VERIFY_TOKEN);
+        set("ANTHROPIC_BASE_URL", &stand_ins.anthropic.url());
+        set("ANTHROPIC_API_KEY", "anthropic-key");
+        for (name, value) in variables {
+            set(name, value);
+        }
+        let http = recado_ai::http_client().unwrap();
+        Self { stand_ins, http, folder, variables: all, running: None }
+    }
+
+    /// As [`Machine::prepared`], and serving.
+    pub(crate) fn serving(variables: &[(&str, &str)]) -> Self {
+        let mut machine = Self::prepared(variables);
+        machine.start("serve");
+        machine
+    }
+
+    /// Writes the configuration that the next start applies.
+    pub(crate) fn configure(&mut self, document: &str) {
+        let file = self.folder.join("recado.toml");
+        std::fs::write(&file, document).unwrap();
+        self.set("RECADO_CONFIG", &file.display().to_string());
+    }
+
+    /// Changes a setting for the next start.
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        self.variables.insert(name.to_owned(), value.to_owned());
+    }
+
+    /// Removes a setting for the next start.
+    pub(crate) fn unset(&mut self, name: &str) {
+        self.variables.remove(name);
+    }
+
+    /// The data folder.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
+    /// The binary with this machine's environment and no other.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_recado"));
+        command.args(arguments).env_clear().envs(&self.variables).current_dir(&self.folder);
+        command
+    }
+
+    /// Starts it and waits until it listens. Without a command: pass "".
+    pub(crate) fn start(&mut self, command: &str) {
+        let arguments: Vec<&str> = [command].into_iter().filter(|word| !word.is_empty()).collect();
+        let mut child =
+            self.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let output = collect(child.stdout.take().unwrap());
+        let log = collect(child.stderr.take().unwrap());
+        let began = Instant::now();
+        let url = loop {
+            let so_far = output.lock().unwrap().clone();
+            if let Some(rest) = so_far.split("Recado listens on ").nth(1)
+                && let Some(url) = rest.split_whitespace().next()
+            {
+                break url.to_owned();
+            }
+            let ended = child.try_wait().unwrap();
+            let said = || format!("{so_far}{}", log.lock().unwrap());
+            assert!(ended.is_none() && began.elapsed() < PATIENCE, "recado does not start: {}", said());
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        self.running = Some(Running { child, url, output, log });
+    }
+
+    fn running(&self) -> &Running {
+        self.running.as_ref().expect("recado is running")
+    }
+
+    /// Its address.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.running().url)
+    }
+
+    /// What it printed.
+    pub(crate) fn output(&self) -> String {
+        self.running().output.lock().unwrap().clone()
+    }
+
+    /// What it logged.
+    pub(crate) fn log(&self) -> String {
+        self.running().log.lock().unwrap().clone()
+    }
+
+    /// Ends it without warning.
+    pub(crate) fn kill(&mut self) {
+        let mut running = self.running.take().expect("recado is running");
+        running.child.kill().unwrap();
+        running.child.wait().unwrap();
+    }
+
+    /// Asks it to stop and waits until it has.
+    pub(crate) fn stop(&mut self, signal: &str) -> ExitStatus {
+        let mut running = self.running.take().expect("recado is running");
+        let asked = Command::new("kill").args([signal, &running.child.id().to_string()]).status().unwrap();
+        assert!(asked.success());
+        let began = Instant::now();
+        loop {
+            if let Some(status) = running.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(began.elapsed() < PATIENCE, "recado does not stop");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// The webhook secret of an Evolution instance.
+    pub(crate) fn secret(instance: &str) -> String {
+        derived_secret(MASTER, Provider::Evolution, instance)
+    }
+
+    /// Posts a webhook of Evolution API with its proof.
+    pub(crate) async fn evolution(&self, body: &Value) -> StatusCode {
+        let instance = body["instance"].as_str().or(body["instanceName"].as_str()).unwrap_or(INSTANCE);
+        let request = self.http.post(self.url("/webhooks/evolution")).header("apikey", Self::secret(instance));
+        request.json(body).send().await.unwrap().status()
+    }
+
+    /// Calls the operators' API.
+    pub(crate) async fn api(&self, method: Method, path: &str, body: Option<Value>) -> (StatusCode, Value) {
+        let mut request = self.http.request(method, self.url(path)).bearer_auth(TOKEN);
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        json_of(request.send().await.unwrap()).await
+    }
+
+    /// Reads from the operators' API.
+    pub(crate) async fn get(&self, path: &str) -> Value {
+        let (status, body) = self.api(Method::GET, path, None).await;
+        assert_eq!(status, StatusCode::OK, "{path}: {body}");
+        body
+    }
+
+    /// The only conversation's id, once there is one.
+    pub(crate) async fn conversation(&self) -> String {
+        let list = eventually("a conversation", || async {
+            let list = self.get("/v1/conversations").await;
+            (!list["items"].as_array().unwrap().is_empty()).then_some(list)
+        });
+        let list = list.await;
+        assert_eq!(list["items"].as_array().unwrap().len(), 1, "{list}");
+        list["items"][0]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// A conversation's messages, the oldest first.
+    pub(crate) async fn messages(&self, conversation: &str) -> Vec<Value> {
+        let list = self.get(&format!("/v1/conversations/{conversation}/messages")).await;
+        list["items"].as_array().unwrap().iter().rev().cloned().collect()
+    }
+
+    /// What Evolution's stand-in accepted, once there are `count`.
+    pub(crate) async fn phone(&self, count: usize) -> Vec<Delivered> {
+        let got = self.stand_ins.evolution.wait_for_phone(count, PATIENCE).await;
+        assert_eq!(got.len(), count, "on the phone: {got:?}\n{}", self.log());
+        got
+    }
+
+    /// Waits until nothing is queued and nothing is being done.
+    pub(crate) async fn quiet(&self) {
+        eventually("quiet queues", || async {
+            let health = self.get("/health/whatsapp").await;
+            (health["queue_depth"] == json!(0)).then_some(())
+        })
+        .await;
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            let _ = running.child.kill();
+            let _ = running.child.wait();
+        }
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn collect(stream: impl Read + Send + 'static) -> Arc<Mutex<String>> {
+    let text = Arc::new(Mutex::new(String::new()));
+    let into = Arc::clone(&text);
+    std::thread::spawn(move || {
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            let _ = writeln!(into.lock().unwrap(), "{line}");
+        }
+    });
+    text
+}
+
+/// A response's status and JSON body; text that is no JSON as a string.
+pub(crate) async fn json_of(response: Response) -> (StatusCode, Value) {
+    let status = response.status();
+    let text = response.text().await.unwrap();
+    let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+    (status, body)
+}
+
+/// Waits for a condition, with a limit.
+pub(crate) async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, mut look: impl FnMut() -> F) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "waited in vain for {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// The time in seconds, as providers write it.
+pub(crate) fn seconds() -> i64 {
+    jiff::Timestamp::now().as_second()
+}

@@ -1,0 +1,273 @@
+//! Claiming: one attempt at a time, and none of the agent's once a person took over.
+
+use super::given::{begun, committed, replied, updated};
+use crate::builders::{Scene, at, claimed, nonce, out};
+use futures::future::join_all;
+use recado_domain::conversation::Conversation;
+use recado_domain::ids::ConversationId;
+use recado_domain::instance::InFlight;
+use recado_domain::message::Message;
+use recado_pipeline::ports::{Claimed, Guard, Store, Written};
+
+fn guard(conversation: &Conversation) -> Guard {
+    Guard {
+        conversation: conversation.id.clone(),
+        epoch: conversation.epoch,
+    }
+}
+
+async fn flights<S: Store>(store: &S, scene: &Scene) -> Vec<InFlight> {
+    store.in_flight(scene.instance()).await.unwrap()
+}
+
+async fn open<S: Store>(store: &S, conversation: &ConversationId) -> Vec<Message> {
+    store.open(conversation).await.unwrap()
+}
+
+pub async fn a_claim_makes_it_sending_and_notes_it_in_flight<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let message = replied(store, &scene, &mut conversation).await;
+    assert!(flights(store, &scene).await.is_empty());
+    let (sending, flight) = claimed(&message);
+    let found = store
+        .claim(&sending, Some(&guard(&conversation)), &flight)
+        .await
+        .unwrap();
+    assert_eq!(found, Claimed::Yes);
+    assert_eq!(open(store, &conversation.id).await, [sending.clone()]);
+    assert_eq!(store.message(&sending.id()).await.unwrap(), Some(sending));
+    assert_eq!(flights(store, &scene).await, [flight]);
+    assert_eq!(
+        store.conversation(&conversation.id).await.unwrap(),
+        Some(conversation),
+        "only looked at"
+    );
+}
+
+pub async fn a_claim_repeated_with_its_own_nonce_is_ours<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let message = replied(store, &scene, &mut conversation).await;
+    let (sending, flight) = claimed(&message);
+    for _ in 0..3 {
+        let found = store
+            .claim(&sending, Some(&guard(&conversation)), &flight)
+            .await
+            .unwrap();
+        assert_eq!(found, Claimed::Yes);
+    }
+    assert_eq!(open(store, &conversation.id).await, [sending]);
+    assert_eq!(flights(store, &scene).await, [flight]);
+}
+
+pub async fn another_attempt_meanwhile_is_a_conflict_and_leaves_no_note<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let message = replied(store, &scene, &mut conversation).await;
+    let ((ours, our_flight), (theirs, their_flight)) = (claimed(&message), claimed(&message));
+    let guard = guard(&conversation);
+    assert_eq!(
+        store.claim(&ours, Some(&guard), &our_flight).await.unwrap(),
+        Claimed::Yes
+    );
+    assert_eq!(
+        store.claim(&theirs, Some(&guard), &their_flight).await.unwrap(),
+        Claimed::Conflict
+    );
+    assert_eq!(open(store, &conversation.id).await, [ours]);
+    assert_eq!(flights(store, &scene).await, [our_flight]);
+}
+
+pub async fn of_twenty_claims_at_once_one_wins<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let message = replied(store, &scene, &mut conversation).await;
+    let (attempts, guard) = (
+        (0..20).map(|_| claimed(&message)).collect::<Vec<_>>(),
+        guard(&conversation),
+    );
+    let found = join_all(
+        attempts
+            .iter()
+            .map(|(m, flight)| store.claim(m, Some(&guard), flight)),
+    )
+    .await;
+    let found: Vec<Claimed> = found.into_iter().map(Result::unwrap).collect();
+    let won: Vec<usize> = (0..20).filter(|index| found[*index] == Claimed::Yes).collect();
+    assert_eq!(won.len(), 1);
+    assert_eq!(
+        found.iter().filter(|found| **found == Claimed::Conflict).count(),
+        19
+    );
+    let (sending, flight) = &attempts[won[0]];
+    assert_eq!(open(store, &conversation.id).await, [sending.clone()]);
+    assert_eq!(flights(store, &scene).await, [flight.clone()]);
+}
+
+pub async fn a_stale_message_is_not_claimed<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let mut message = replied(store, &scene, &mut conversation).await;
+    let (sending, flight) = claimed(&message);
+    out(&mut message).hold_slot(at(4_000));
+    assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
+    assert_eq!(
+        store.claim(&sending, None, &flight).await.unwrap(),
+        Claimed::Conflict
+    );
+    assert_eq!(open(store, &conversation.id).await, [message]);
+    assert!(flights(store, &scene).await.is_empty());
+}
+
+async fn assert_stopped<S: Store>(store: &S, scene: &Scene, message: &Message, guard: &Guard) {
+    let (sending, flight) = claimed(message);
+    assert_eq!(
+        store.claim(&sending, Some(guard), &flight).await.unwrap(),
+        Claimed::Stopped
+    );
+    assert_eq!(open(store, &message.conversation).await, [message.clone()]);
+    assert!(flights(store, scene).await.is_empty());
+}
+
+pub async fn a_takeover_stops_the_agents_message<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let message = replied(store, &scene, &mut conversation).await;
+    let before = guard(&conversation);
+    conversation.take_over();
+    updated(store, &mut conversation).await;
+    assert_stopped(store, &scene, &message, &before).await;
+    // Manual in the very same epoch stops it too.
+    assert_stopped(store, &scene, &message, &guard(&conversation)).await;
+}
+
+pub async fn another_epoch_stops_the_agents_message<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let message = replied(store, &scene, &mut conversation).await;
+    let before = guard(&conversation);
+    conversation.take_over();
+    updated(store, &mut conversation).await;
+    conversation.give_back(conversation.last, at(1));
+    updated(store, &mut conversation).await;
+    assert_stopped(store, &scene, &message, &before).await;
+    let (sending, flight) = claimed(&message);
+    let found = store
+        .claim(&sending, Some(&guard(&conversation)), &flight)
+        .await
+        .unwrap();
+    assert_eq!(found, Claimed::Yes, "the epoch it is in now");
+}
+
+pub async fn a_guard_needs_its_conversation<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let message = replied(store, &scene, &mut conversation).await;
+    let elsewhere = guard(&Scene::new().conversation(1));
+    assert_stopped(store, &scene, &message, &elsewhere).await;
+}
+
+pub async fn a_newer_message_of_the_contact_does_not_stop_it<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let message = replied(store, &scene, &mut conversation).await;
+    let before = guard(&conversation);
+    super::given::received(store, &scene, &mut conversation, &scene.job()).await;
+    let (sending, flight) = claimed(&message);
+    assert_eq!(
+        store.claim(&sending, Some(&before), &flight).await.unwrap(),
+        Claimed::Yes
+    );
+}
+
+pub async fn a_persons_message_is_claimed_in_whatever_mode<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    conversation.take_over();
+    updated(store, &mut conversation).await;
+    let message = scene.answer(&mut conversation);
+    committed(store, &conversation, &message).await;
+    let (sending, flight) = claimed(&message);
+    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
+    assert_eq!(flights(store, &scene).await, [flight]);
+}
+
+pub async fn a_saved_outcome_removes_the_note_of_its_attempt_only<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let first = replied(store, &scene, &mut conversation).await;
+    let second = replied(store, &scene, &mut conversation).await;
+    let ((mut first, first_flight), (second, second_flight)) = (claimed(&first), claimed(&second));
+    for (message, flight) in [(&first, &first_flight), (&second, &second_flight)] {
+        assert_eq!(store.claim(message, None, flight).await.unwrap(), Claimed::Yes);
+    }
+    assert_eq!(flights(store, &scene).await.len(), 2);
+    out(&mut first)
+        .put_back(at(2), false, "connection refused")
+        .unwrap();
+    assert_eq!(
+        store.save_open(&first, Some(&first_flight)).await.unwrap(),
+        Written::Yes
+    );
+    assert_eq!(flights(store, &scene).await, [second_flight]);
+    let (again, flight) = claimed(&first);
+    assert_eq!(store.claim(&again, None, &flight).await.unwrap(), Claimed::Yes);
+    assert_eq!(
+        flights(store, &scene).await.len(),
+        2,
+        "a new attempt has a note of its own"
+    );
+}
+
+pub async fn a_lost_save_removes_no_note<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let message = replied(store, &scene, &mut conversation).await;
+    let (sending, flight) = claimed(&message);
+    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
+    let mut stale = message;
+    out(&mut stale).hold_slot(at(4_000));
+    assert_eq!(
+        store.save_open(&stale, Some(&flight)).await.unwrap(),
+        Written::Conflict
+    );
+    assert_eq!(flights(store, &scene).await, [flight]);
+    assert_eq!(open(store, &conversation.id).await, [sending]);
+}
+
+pub async fn a_note_is_removed_by_itself_and_twice_is_no_error<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let message = replied(store, &scene, &mut conversation).await;
+    let (sending, flight) = claimed(&message);
+    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
+    let of_another_attempt = InFlight {
+        nonce: nonce(),
+        ..flight.clone()
+    };
+    store.land(scene.instance(), &of_another_attempt).await.unwrap();
+    assert_eq!(
+        flights(store, &scene).await.as_slice(),
+        std::slice::from_ref(&flight)
+    );
+    store.land(scene.instance(), &flight).await.unwrap();
+    store.land(scene.instance(), &flight).await.unwrap();
+    assert!(flights(store, &scene).await.is_empty());
+    assert_eq!(
+        open(store, &conversation.id).await,
+        [sending],
+        "the message is as it was"
+    );
+}
+
+pub async fn notes_are_kept_by_instance<S: Store>(store: &S) {
+    let (scene, other) = (Scene::new(), Scene::new());
+    let mut conversation = begun(store, &scene).await;
+    let message = replied(store, &scene, &mut conversation).await;
+    let (sending, flight) = claimed(&message);
+    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
+    assert!(flights(store, &other).await.is_empty());
+    store.land(other.instance(), &flight).await.unwrap();
+    assert_eq!(flights(store, &scene).await, [flight]);
+}

@@ -1,0 +1,258 @@
+//! Whatever people and providers write comes back exactly.
+
+use super::given::{begun, committed, updated};
+use crate::builders::{Scene, at, fresh, out};
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::{Content, MediaKind};
+use recado_domain::event::{InboundJob, Payload};
+use recado_domain::ids::{IdempotencyKey, Ordinal};
+use recado_domain::message::{Message, Usage};
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::{InboundStored, InboundWrite, PageRequest, Recorded, Store};
+use serde_json::{Value, json};
+
+/// Text that stores stumble over: characters outside the basic plane, joined ones, U+0000, line separators, what looks
+/// like an escape, and none at all.
+fn texts() -> Vec<String> {
+    [
+        "",
+        " ",
+        "Olá, você pode às 15h? \u{1F33B}",
+        "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467} \u{1F1E7}\u{1F1F7} e\u{301}",
+        "\u{0}",
+        "a\u{0}b\u{1}\u{7f}\u{85}\u{2028}\u{2029}\u{feff}\u{fffe}\u{ffff}\u{10ffff}",
+        "\"\\\\u0000\" '; DROP TABLE messages; -- \r\n\t",
+        "\u{202e}مرحبا 你好",
+    ]
+    .map(str::to_owned)
+    .into()
+}
+
+/// JSON that stores stumble over.
+fn odd_json() -> Value {
+    json!({
+        "": {"": [{"": ""}, null, [], {}]},
+        "key\u{0}with\u{1F33B}": "value\u{0}\u{ffff}",
+        "a.b#c:d": true,
+        "largest": u64::MAX,
+        "smallest": i64::MIN,
+        "seconds": 1_767_614_400u64,
+        "zero": [0, 0.0, 1.0, -1.5],
+        "floats": [0.1, 1e-7, 1.5e300, f64::MAX, f64::MIN_POSITIVE, f64::EPSILON, 1.0 / 3.0],
+        "places": [-23.550_519_943_237_305, -46.633_308_410_644_53, 2.675, 123_456_789.123_456_79],
+        "texts": texts(),
+    })
+}
+
+/// So deep that a store's own nesting cannot hold it (DynamoDB: 32).
+fn deep_json() -> Value {
+    (0..60).fold(json!("core"), |inner, level| {
+        if level % 2 == 0 {
+            json!({"in": inner})
+        } else {
+            json!([inner])
+        }
+    })
+}
+
+/// As large as a body may be in a record, of characters that take four bytes each.
+fn large_json() -> Value {
+    json!({"text": "\u{1F33B}".repeat(22_500)})
+}
+
+/// Equal, down to how numbers are written.
+fn assert_same(found: &Value, expected: &Value) {
+    assert_eq!(found, expected);
+    assert_eq!(found.to_string(), expected.to_string());
+}
+
+fn payload(job: &InboundJob) -> &Value {
+    match &job.payload {
+        Payload::Inline(value) => value,
+        Payload::Stored(_) => panic!("it was inline"),
+    }
+}
+
+pub async fn an_events_payload_comes_back_exactly<S: Store>(store: &S) {
+    for expected in [
+        odd_json(),
+        deep_json(),
+        large_json(),
+        json!(null),
+        json!("text"),
+        json!([]),
+    ] {
+        let mut job = Scene::new().job();
+        job.payload = Payload::Inline(expected.clone());
+        assert_eq!(store.record_event(&job).await.unwrap(), Recorded::New);
+        let record = store.event(&job.event).await.unwrap().unwrap();
+        assert_same(payload(&record.job), &expected);
+        store
+            .settle_event(&job.event, Some(Reason::Poison), at(1), at(1))
+            .await
+            .unwrap();
+        assert!(store.revive_event(&job.event).await.unwrap());
+        let record = store.event(&job.event).await.unwrap().unwrap();
+        assert_same(payload(&record.job), &expected);
+    }
+}
+
+pub async fn a_pointer_to_a_large_body_comes_back<S: Store>(store: &S) {
+    let mut job = Scene::new().job();
+    job.payload = Payload::Stored(fresh("payloads/2026/01"));
+    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::New);
+    assert_eq!(store.event(&job.event).await.unwrap().unwrap().job, job);
+}
+
+async fn messages<S: Store>(store: &S, message: &Message) -> Vec<Message> {
+    let page = PageRequest {
+        limit: 1,
+        cursor: None,
+    };
+    let (_, mut all) = store
+        .with_history(&message.conversation, 1)
+        .await
+        .unwrap()
+        .unwrap();
+    all.extend(store.message(&message.id()).await.unwrap());
+    all.extend(store.messages(&message.conversation, &page).await.unwrap().items);
+    all
+}
+
+pub async fn a_message_that_is_not_understood_is_kept_as_it_came<S: Store>(store: &S) {
+    for expected in [odd_json(), deep_json(), large_json()] {
+        let scene = Scene::new();
+        let (job, mut conversation) = (scene.job(), scene.conversation(1));
+        let _ = store.record_event(&job).await.unwrap();
+        let content = Content::Unsupported {
+            kind: "orb\u{0}".to_owned(),
+            raw: expected.clone(),
+        };
+        let message = Message {
+            content,
+            ..scene.inbound(&mut conversation, &job)
+        };
+        let write = InboundWrite {
+            event: &job.event,
+            conversation: &conversation,
+            message: &message,
+        };
+        assert_eq!(store.store_inbound(write).await.unwrap(), InboundStored::Yes);
+        let found = messages(store, &message).await;
+        assert_eq!(found.len(), 3);
+        for found in found {
+            assert_eq!(found, message);
+            let Content::Unsupported { raw, .. } = &found.content else {
+                panic!("another content")
+            };
+            assert_same(raw, &expected);
+        }
+    }
+}
+
+fn contents() -> Vec<Content> {
+    let some = |text: &str| Some(text.to_owned());
+    let mut contents: Vec<Content> = texts().into_iter().map(Content::text).collect();
+    contents.extend([
+        Content::Media {
+            media: MediaKind::Voice,
+            caption: some("\u{0}"),
+            mime_type: some("audio/ogg; codecs=opus"),
+            file_name: some(""),
+            source: None,
+        },
+        Content::Location {
+            latitude: "-23.550519943237305".to_owned(),
+            longitude: "-46.63330841064453".to_owned(),
+            name: None,
+            address: some("\u{1F33B}"),
+        },
+        Content::Contacts { names: texts() },
+        Content::Choice {
+            id: some(""),
+            title: String::new(),
+        },
+        Content::Reaction {
+            emoji: None,
+            target: some("3EB0"),
+        },
+        Content::Poll {
+            question: String::new(),
+            options: Vec::new(),
+        },
+        Content::Order {
+            items: u32::MAX,
+            text: None,
+        },
+    ]);
+    contents
+}
+
+pub async fn every_content_comes_back_exactly<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    for content in contents() {
+        let message = Message {
+            content,
+            ..scene.reply(&mut conversation)
+        };
+        committed(store, &conversation, &message).await;
+        let found = messages(store, &message).await;
+        assert_eq!(found, [message.clone(), message.clone(), message]);
+    }
+    assert_eq!(
+        store.open(&conversation.id).await.unwrap().len(),
+        contents().len()
+    );
+}
+
+pub async fn a_long_text_and_history_come_back_exactly<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let mut message = scene.reply(&mut conversation);
+    message.content = Content::text("\u{1F33B}".repeat(16_000));
+    for index in 0..100 {
+        let why = format!("\u{1F33B} {index}");
+        out(&mut message)
+            .claim(crate::builders::nonce(), at(index), at(index + 1))
+            .unwrap();
+        out(&mut message).put_back(at(index), true, &why).unwrap();
+    }
+    committed(store, &conversation, &message).await;
+    assert_eq!(store.open(&conversation.id).await.unwrap(), [message.clone()]);
+    assert_eq!(store.message(&message.id()).await.unwrap(), Some(message));
+}
+
+pub async fn every_field_of_a_message_comes_back<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let mut message = scene.reply(&mut conversation);
+    message.event = Some(scene.job().event);
+    message.idempotency_key = Some(IdempotencyKey::parse("order 7/=+:@").unwrap());
+    message.unanswered = Some(Reason::Stale);
+    message.model = Some("model-1".to_owned());
+    message.usage = Some(Usage {
+        input_tokens: u64::MAX,
+        output_tokens: 1 << 53,
+        cache_read_tokens: (1 << 53) + 1,
+        cache_write_tokens: 0,
+    });
+    let way = out(&mut message);
+    (way.slot, way.maybe_sent, way.simulated, way.attempts) = (Some(at(9)), true, true, u32::MAX);
+    (way.epoch, way.covers) = (u64::MAX, Ordinal(u64::MAX));
+    committed(store, &conversation, &message).await;
+    let found = messages(store, &message).await;
+    assert_eq!(found, [message.clone(), message.clone(), message]);
+}
+
+pub async fn odd_names_and_addresses_of_contacts_come_back<S: Store>(store: &S) {
+    for text in texts() {
+        let mut scene = Scene::new();
+        scene.address = ContactAddress::parse(&format!("{}{text}@lid", fresh("1"))).unwrap();
+        let mut conversation = begun(store, &scene).await;
+        conversation.name = Some(text.clone());
+        conversation.phone = Some(text);
+        updated(store, &mut conversation).await;
+        assert_eq!(store.latest(&scene.thread()).await.unwrap(), Some(conversation));
+    }
+}

@@ -1,0 +1,163 @@
+//! Conversations: found by thread and id, written only by who read them last.
+
+use super::given::{begun, committed, ordinals, received, replied, updated};
+use crate::builders::{Scene, at};
+use futures::future::join_all;
+use recado_domain::conversation::Conversation;
+use recado_domain::ids::{ConversationId, Ordinal};
+use recado_pipeline::ports::{Store, Written};
+
+async fn latest<S: Store>(store: &S, scene: &Scene) -> Option<Conversation> {
+    store.latest(&scene.thread()).await.unwrap()
+}
+
+pub async fn an_unknown_conversation_is_none<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let id = ConversationId::new(scene.thread(), 1);
+    assert_eq!(latest(store, &scene).await, None);
+    assert_eq!(store.conversation(&id).await.unwrap(), None);
+    assert_eq!(store.with_history(&id, 5).await.unwrap(), None);
+    assert_eq!(store.message(&id.message(Ordinal(1))).await.unwrap(), None);
+}
+
+pub async fn the_latest_is_the_one_with_the_highest_number_active_or_resolved<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut first = begun(store, &scene).await;
+    assert_eq!(latest(store, &scene).await, Some(first.clone()));
+    first.resolve(first.last).unwrap();
+    updated(store, &mut first).await;
+    assert_eq!(latest(store, &scene).await, Some(first.clone()));
+    // 9 and 10: numbers are not compared as text.
+    for number in [2, 9, 10] {
+        let mut next = scene.conversation(number);
+        received(store, &scene, &mut next, &scene.job()).await;
+        assert_eq!(latest(store, &scene).await, Some(next));
+    }
+    assert_eq!(
+        store.conversation(&first.id).await.unwrap(),
+        Some(first),
+        "the older one is kept"
+    );
+}
+
+pub async fn threads_do_not_mix<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let other = scene.other_contact();
+    let conversation = begun(store, &scene).await;
+    let others = begun(store, &other).await;
+    assert_eq!(latest(store, &scene).await, Some(conversation));
+    assert_eq!(latest(store, &other).await, Some(others));
+}
+
+pub async fn history_is_the_newest_messages_by_ordinal<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    for _ in 0..5 {
+        replied(store, &scene, &mut conversation).await;
+        received(store, &scene, &mut conversation, &scene.job()).await;
+    }
+    received(store, &scene, &mut conversation, &scene.job()).await;
+    for (limit, expected) in [
+        (1, 12..=12),
+        (3, 10..=12),
+        (5, 8..=12),
+        (12, 1..=12),
+        (100, 1..=12),
+    ] {
+        let (read, messages) = store
+            .with_history(&conversation.id, limit)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(read, conversation);
+        assert_eq!(
+            ordinals(&messages),
+            expected.collect::<Vec<u64>>(),
+            "of the newest {limit}"
+        );
+    }
+}
+
+pub async fn history_orders_by_ordinal_whatever_the_provider_says_of_time<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    for minutes in [30, 10, 20] {
+        let mut message = scene.reply(&mut conversation);
+        message.written_at = at(minutes * 60_000);
+        committed(store, &conversation, &message).await;
+    }
+    let (_, messages) = store.with_history(&conversation.id, 10).await.unwrap().unwrap();
+    assert_eq!(ordinals(&messages), [1, 2, 3, 4]);
+}
+
+pub async fn an_update_is_taken_only_one_rev_after_the_stored_one<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    conversation.take_over();
+    updated(store, &mut conversation).await;
+    assert_eq!(
+        store.conversation(&conversation.id).await.unwrap(),
+        Some(conversation.clone())
+    );
+    for rev in [0, 1, 2, 4] {
+        let other = Conversation {
+            name: Some("Ana".to_owned()),
+            rev,
+            ..conversation.clone()
+        };
+        assert_eq!(
+            store.update(&other).await.unwrap(),
+            Written::Conflict,
+            "rev {rev} after 2"
+        );
+    }
+    assert_eq!(
+        store.conversation(&conversation.id).await.unwrap(),
+        Some(conversation)
+    );
+}
+
+pub async fn a_conversation_that_does_not_exist_is_not_updated<S: Store>(store: &S) {
+    let mut conversation = Scene::new().conversation(1);
+    conversation.rev = 2;
+    assert_eq!(store.update(&conversation).await.unwrap(), Written::Conflict);
+    assert_eq!(store.conversation(&conversation.id).await.unwrap(), None);
+}
+
+pub async fn of_twenty_updates_at_once_one_wins<S: Store>(store: &S) {
+    let conversation = begun(store, &Scene::new()).await;
+    let changes: Vec<Conversation> = (0..20)
+        .map(|index| Conversation {
+            name: Some(format!("Ana {index}")),
+            rev: conversation.rev + 1,
+            ..conversation.clone()
+        })
+        .collect();
+    let found = join_all(changes.iter().map(|change| store.update(change))).await;
+    let found: Vec<Written> = found.into_iter().map(Result::unwrap).collect();
+    let won: Vec<&Conversation> = changes
+        .iter()
+        .zip(&found)
+        .filter_map(|(change, found)| (*found == Written::Yes).then_some(change))
+        .collect();
+    assert_eq!(won.len(), 1);
+    assert_eq!(
+        store.conversation(&conversation.id).await.unwrap().as_ref(),
+        Some(won[0])
+    );
+}
+
+pub async fn every_field_of_a_conversation_comes_back<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    conversation.learn(Some("Ana \u{1F33B}"), Some("+5511999990000"));
+    conversation.lease(crate::builders::nonce(), at(5), at(95_005));
+    conversation.schedule(at(3_600_000));
+    conversation.nudged_at = Some(at(7));
+    conversation.human = Ordinal(1);
+    updated(store, &mut conversation).await;
+    assert_eq!(
+        store.conversation(&conversation.id).await.unwrap(),
+        Some(conversation)
+    );
+}

@@ -1,0 +1,227 @@
+//! Dead letters.
+
+use super::patience::{INDEX, eventually};
+use crate::builders::{Scene, at};
+use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
+use recado_domain::ids::Ordinal;
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::{DeadLetterFilter, PageRequest, Store};
+
+/// More pages than any list here has.
+const PAGES_MAX: usize = 100;
+
+fn of_instance(scene: &Scene) -> DeadLetterFilter {
+    DeadLetterFilter {
+        instance: Some(scene.instance().clone()),
+        ..DeadLetterFilter::default()
+    }
+}
+
+async fn listed<S: Store>(store: &S, filter: &DeadLetterFilter, limit: usize) -> Vec<DeadLetter> {
+    let (mut all, mut cursor) = (Vec::new(), None);
+    for _ in 0..PAGES_MAX {
+        let page = store
+            .dead_letters(filter, &PageRequest { limit, cursor })
+            .await
+            .unwrap();
+        assert!(page.items.len() <= limit, "a page holds at most {limit}");
+        all.extend(page.items);
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            return all;
+        }
+    }
+    panic!("the list does not end");
+}
+
+/// What is listed, once it is as expected.
+async fn settled<S: Store>(store: &S, filter: &DeadLetterFilter, limit: usize, expected: &[DeadLetter]) {
+    let read = async || listed(store, filter, limit).await;
+    let found = eventually(INDEX, read, |found| found == expected).await;
+    let ids = |letters: &[DeadLetter]| letters.iter().map(|letter| letter.at).collect::<Vec<_>>();
+    assert_eq!(ids(&found), ids(expected), "{filter:?} by {limit}");
+    assert_eq!(found, expected);
+}
+
+async fn count<S: Store>(store: &S, scene: &Scene, expected: u64) {
+    let read = async || store.count_dead_letters(Some(scene.instance())).await.unwrap();
+    assert_eq!(
+        eventually(INDEX, read, |found| *found == expected).await,
+        expected
+    );
+}
+
+/// Six dead letters of one instance, two of each queue, the newest first.
+async fn six<S: Store>(store: &S, scene: &Scene) -> Vec<DeadLetter> {
+    let mut letters = Vec::new();
+    for (index, minutes) in [4, 1, 6, 3, 2, 5].into_iter().enumerate() {
+        let letter = DeadLetter {
+            queue: QueueName::ALL[index % 3],
+            reason: [Reason::Poison, Reason::WindowClosed][index / 3],
+            at: at(minutes * 60_000),
+            ..scene.dead_letter()
+        };
+        store.put_dead_letter(&letter).await.unwrap();
+        letters.push(letter);
+    }
+    letters.sort_by_key(|letter| std::cmp::Reverse(letter.at));
+    letters
+}
+
+pub async fn a_dead_letter_is_kept_as_it_is<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let message = scene.conversation(1).id.message(Ordinal(3));
+    let outgoing = DeadLetter {
+        id: message.to_string(),
+        queue: QueueName::Outbound,
+        last_error: None,
+        what: DeadWhat::Message { message },
+        ..scene.dead_letter()
+    };
+    let unreadable = DeadLetter {
+        what: DeadWhat::Unreadable {
+            body: "{\"half\": \u{1F33B}\u{0}".to_owned(),
+        },
+        instance: None,
+        ..scene.dead_letter()
+    };
+    for letter in [scene.dead_letter(), outgoing, unreadable] {
+        assert_eq!(store.dead_letter(&letter.id).await.unwrap(), None);
+        store.put_dead_letter(&letter).await.unwrap();
+        assert_eq!(store.dead_letter(&letter.id).await.unwrap(), Some(letter.clone()));
+        assert!(store.remove_dead_letter(&letter.id).await.unwrap());
+    }
+}
+
+pub async fn one_of_the_same_id_is_replaced<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let first = scene.dead_letter();
+    store.put_dead_letter(&first).await.unwrap();
+    let second = DeadLetter {
+        queue: QueueName::Turns,
+        reason: Reason::Stale,
+        at: at(60_000),
+        attempts: 9,
+        ..first
+    };
+    store.put_dead_letter(&second).await.unwrap();
+    assert_eq!(store.dead_letter(&second.id).await.unwrap(), Some(second.clone()));
+    settled(store, &of_instance(&scene), 10, std::slice::from_ref(&second)).await;
+    let before = DeadLetterFilter {
+        queue: Some(QueueName::Inbound),
+        ..of_instance(&scene)
+    };
+    settled(store, &before, 10, &[]).await;
+    count(store, &scene, 1).await;
+}
+
+pub async fn a_removed_one_is_gone<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let letter = scene.dead_letter();
+    assert!(
+        !store.remove_dead_letter(&letter.id).await.unwrap(),
+        "there is none"
+    );
+    store.put_dead_letter(&letter).await.unwrap();
+    assert!(store.remove_dead_letter(&letter.id).await.unwrap());
+    assert_eq!(store.dead_letter(&letter.id).await.unwrap(), None);
+    assert!(!store.remove_dead_letter(&letter.id).await.unwrap(), "it is gone");
+    settled(store, &of_instance(&scene), 10, &[]).await;
+    count(store, &scene, 0).await;
+}
+
+pub async fn the_newest_come_first_by_pages<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let letters = six(store, &scene).await;
+    for limit in [1, 2, 4, 6, 50] {
+        settled(store, &of_instance(&scene), limit, &letters).await;
+    }
+}
+
+pub async fn those_of_one_time_are_paged_too<S: Store>(store: &S) {
+    let scene = Scene::new();
+    for _ in 0..5 {
+        store.put_dead_letter(&scene.dead_letter()).await.unwrap();
+    }
+    let read = async || {
+        let mut ids: Vec<String> = listed(store, &of_instance(&scene), 2)
+            .await
+            .into_iter()
+            .map(|letter| letter.id)
+            .collect();
+        ids.sort_unstable();
+        ids
+    };
+    let mut found = eventually(INDEX, read, |ids| ids.len() == 5).await;
+    found.dedup();
+    assert_eq!(found.len(), 5);
+}
+
+pub async fn a_list_is_narrowed_by_queue_reason_and_instance<S: Store>(store: &S) {
+    let (scene, other) = (Scene::new(), Scene::new());
+    let letters = six(store, &scene).await;
+    six(store, &other).await;
+    let queues = [
+        None,
+        Some(QueueName::Inbound),
+        Some(QueueName::Turns),
+        Some(QueueName::Outbound),
+    ];
+    let reasons = [
+        None,
+        Some(Reason::Poison),
+        Some(Reason::WindowClosed),
+        Some(Reason::Purged),
+    ];
+    for queue in queues {
+        for reason in reasons {
+            let filter = DeadLetterFilter {
+                queue,
+                reason,
+                ..of_instance(&scene)
+            };
+            let fits =
+                |l: &&DeadLetter| queue.is_none_or(|q| q == l.queue) && reason.is_none_or(|r| r == l.reason);
+            let expected: Vec<DeadLetter> = letters.iter().filter(fits).cloned().collect();
+            for limit in [1, 50] {
+                settled(store, &filter, limit, &expected).await;
+            }
+        }
+    }
+}
+
+pub async fn a_list_without_an_instance_holds_all<S: Store>(store: &S) {
+    let (mut known, mut unknown) = (Scene::new().dead_letter(), Scene::new().dead_letter());
+    // Newer than what other cases put, so that they are near the top.
+    (known.at, unknown.at) = (at(365 * 86_400_000), at(365 * 86_400_000));
+    unknown.instance = None;
+    for letter in [&known, &unknown] {
+        store.put_dead_letter(letter).await.unwrap();
+    }
+    let page = PageRequest {
+        limit: 100,
+        cursor: None,
+    };
+    for queue in [None, Some(QueueName::Inbound)] {
+        let filter = DeadLetterFilter {
+            queue,
+            ..DeadLetterFilter::default()
+        };
+        let read = async || store.dead_letters(&filter, &page).await.unwrap().items;
+        let there = |found: &Vec<DeadLetter>| found.contains(&known) && found.contains(&unknown);
+        assert!(there(&eventually(INDEX, read, there).await));
+    }
+    for letter in [&known, &unknown] {
+        assert!(store.remove_dead_letter(&letter.id).await.unwrap());
+    }
+}
+
+pub async fn they_are_counted_by_instance_and_in_all<S: Store>(store: &S) {
+    let scene = Scene::new();
+    count(store, &scene, 0).await;
+    let letters = six(store, &scene).await;
+    count(store, &scene, 6).await;
+    assert!(store.count_dead_letters(None).await.unwrap() >= 6);
+    assert!(store.remove_dead_letter(&letters[0].id).await.unwrap());
+    count(store, &scene, 5).await;
+}

@@ -1,0 +1,156 @@
+//! Delivery records: they only grow.
+
+use crate::builders::{at, far_ahead, fresh, long_ago};
+use futures::future::join_all;
+use recado_domain::delivery::DeliveryStatus::{Delivered, Failed, Played, Read, Sent};
+use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::ids::ExternalId;
+use recado_pipeline::ports::Store;
+
+const ALL: [DeliveryStatus; 5] = [Sent, Delivered, Read, Played, Failed];
+
+fn key() -> DeliveryKey {
+    DeliveryKey::provider(&ExternalId::parse("line").unwrap(), &fresh("wa"))
+}
+
+/// Each status comes at a time of its own.
+fn update(key: &DeliveryKey, status: DeliveryStatus) -> StatusUpdate {
+    StatusUpdate {
+        key: key.clone(),
+        status,
+        at: at(i64::from(status.rank()) * 1_000),
+        provider_message_id: None,
+    }
+}
+
+async fn record<S: Store>(
+    store: &S,
+    key: &DeliveryKey,
+    statuses: &[DeliveryStatus],
+) -> Option<DeliveryStatus> {
+    for status in statuses {
+        store
+            .record_status(&update(key, *status), far_ahead())
+            .await
+            .unwrap();
+    }
+    let delivery = store.delivery(key).await.unwrap()?;
+    assert_eq!(delivery.at, delivery.status.map(|status| update(key, status).at));
+    delivery.status
+}
+
+pub async fn an_unknown_delivery_is_none<S: Store>(store: &S) {
+    assert_eq!(store.delivery(&key()).await.unwrap(), None);
+}
+
+pub async fn a_status_is_recorded_with_its_time<S: Store>(store: &S) {
+    let key = key();
+    let update = StatusUpdate {
+        provider_message_id: Some("theirs".to_owned()),
+        ..update(&key, Delivered)
+    };
+    store.record_status(&update, far_ahead()).await.unwrap();
+    let expected = Delivery {
+        status: Some(Delivered),
+        at: Some(update.at),
+        message: None,
+        provider_message_id: Some("theirs".to_owned()),
+    };
+    assert_eq!(store.delivery(&key).await.unwrap(), Some(expected));
+}
+
+pub async fn a_record_only_grows_in_whatever_order_statuses_come<S: Store>(store: &S) {
+    for first in ALL {
+        for second in ALL {
+            for third in ALL {
+                let order = [first, second, third];
+                let best = order.into_iter().max_by_key(|status| status.rank());
+                assert_eq!(record(store, &key(), &order).await, best, "{order:?}");
+            }
+        }
+    }
+}
+
+pub async fn a_repeated_status_does_not_change_when_it_was_reached<S: Store>(store: &S) {
+    let key = key();
+    record(store, &key, &[Read]).await;
+    let later = StatusUpdate {
+        at: at(99_000),
+        ..update(&key, Read)
+    };
+    store.record_status(&later, far_ahead()).await.unwrap();
+    let delivery = store.delivery(&key).await.unwrap().unwrap();
+    assert_eq!(delivery.at, Some(update(&key, Read).at));
+}
+
+pub async fn statuses_at_once_leave_the_best<S: Store>(store: &S) {
+    let key = key();
+    let updates: Vec<StatusUpdate> = (0..20)
+        .map(|index| update(&key, ALL[index % ALL.len()]))
+        .collect();
+    let recorded = join_all(
+        updates
+            .iter()
+            .map(|update| store.record_status(update, far_ahead())),
+    )
+    .await;
+    recorded.into_iter().for_each(Result::unwrap);
+    assert_eq!(record(store, &key, &[]).await, Some(Played));
+}
+
+pub async fn a_better_status_keeps_the_providers_id<S: Store>(store: &S) {
+    let key = key();
+    let first = StatusUpdate {
+        provider_message_id: Some("theirs".to_owned()),
+        ..update(&key, Sent)
+    };
+    store.record_status(&first, far_ahead()).await.unwrap();
+    record(store, &key, &[Read]).await;
+    let delivery = store.delivery(&key).await.unwrap().unwrap();
+    assert_eq!(delivery.provider_message_id.as_deref(), Some("theirs"));
+}
+
+pub async fn an_expired_record_is_gone<S: Store>(store: &S) {
+    let key = key();
+    store
+        .record_status(&update(&key, Read), long_ago())
+        .await
+        .unwrap();
+    assert_eq!(store.delivery(&key).await.unwrap(), None);
+    assert_eq!(
+        store.deliveries(std::slice::from_ref(&key)).await.unwrap(),
+        [None]
+    );
+    assert_eq!(
+        record(store, &key, &[Sent]).await,
+        Some(Sent),
+        "a new record begins"
+    );
+}
+
+pub async fn many_records_are_read_in_the_order_asked<S: Store>(store: &S) {
+    assert!(store.deliveries(&[]).await.unwrap().is_empty());
+    let keys: Vec<DeliveryKey> = (0..120).map(|_| key()).collect();
+    for (index, key) in keys.iter().enumerate().filter(|(index, _)| index % 10 == 0) {
+        record(store, key, &[ALL[index / 10 % ALL.len()]]).await;
+    }
+    let found = store.deliveries(&keys).await.unwrap();
+    assert_eq!(found.len(), keys.len());
+    for (index, found) in found.into_iter().enumerate() {
+        let expected = (index % 10 == 0).then(|| ALL[index / 10 % ALL.len()]);
+        assert_eq!(found.and_then(|found| found.status), expected, "{index}");
+    }
+}
+
+pub async fn a_record_asked_for_twice_is_given_twice<S: Store>(store: &S) {
+    let (one, other, unknown) = (key(), key(), key());
+    record(store, &one, &[Sent]).await;
+    record(store, &other, &[Read]).await;
+    let asked = [one.clone(), unknown.clone(), other, one, unknown];
+    let found = store.deliveries(&asked).await.unwrap();
+    let found: Vec<_> = found
+        .into_iter()
+        .map(|found| found.and_then(|found| found.status))
+        .collect();
+    assert_eq!(found, [Some(Sent), None, Some(Read), Some(Sent), None]);
+}

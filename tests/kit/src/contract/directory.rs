@@ -1,0 +1,196 @@
+//! Configuration.
+
+use super::patience::{CONFIGURATION, eventually};
+use crate::builders::{Scene, fresh};
+use recado_domain::config::{Bound, CredentialRef, Document};
+use recado_domain::event::Provider;
+use recado_domain::ids::ExternalId;
+use recado_domain::rate::Rate;
+use recado_pipeline::ports::Store;
+use serde_json::json;
+
+async fn bound<S: Store>(store: &S, scene: &Scene, external: &ExternalId) -> Option<Bound> {
+    store
+        .bound(scene.bound.instance.provider, external)
+        .await
+        .unwrap()
+}
+
+/// Asserts what the instance is found as, by both of its names, as soon as configuration is no longer old.
+async fn assert_bound<S: Store>(store: &S, scene: &Scene, expected: &Bound) {
+    let external = expected.instance.external().unwrap();
+    let found = async || bound(store, scene, &external).await;
+    let fits = |found: &Option<Bound>| found.as_ref() == Some(expected);
+    assert_eq!(
+        eventually(CONFIGURATION, found, fits).await.as_ref(),
+        Some(expected)
+    );
+    let found = async || store.bound_by_id(scene.instance()).await.unwrap();
+    assert_eq!(
+        eventually(CONFIGURATION, found, fits).await.as_ref(),
+        Some(expected)
+    );
+}
+
+/// Asserts that all of `part` is configured as it says.
+async fn assert_configured<S: Store>(store: &S, part: &Document) {
+    let all = store.configuration().await.unwrap();
+    for tenant in &part.tenants {
+        assert_eq!(all.tenants.iter().filter(|known| *known == tenant).count(), 1);
+        assert_eq!(
+            all.tenants.iter().filter(|known| known.id == tenant.id).count(),
+            1
+        );
+    }
+    for agent in &part.agents {
+        assert_eq!(all.agents.iter().filter(|known| *known == agent).count(), 1);
+        assert_eq!(all.agents.iter().filter(|known| known.id == agent.id).count(), 1);
+    }
+    for instance in &part.instances {
+        assert_eq!(all.instances.iter().filter(|known| *known == instance).count(), 1);
+        assert_eq!(
+            all.instances
+                .iter()
+                .filter(|known| known.id == instance.id)
+                .count(),
+            1
+        );
+    }
+}
+
+pub async fn what_is_not_configured_is_not_found<S: Store>(store: &S) {
+    let scene = Scene::new();
+    assert_eq!(bound(store, &scene, &scene.external()).await, None);
+    assert_eq!(store.bound_by_id(scene.instance()).await.unwrap(), None);
+}
+
+pub async fn an_instance_is_found_by_both_names_with_tenant_and_agent<S: Store>(store: &S) {
+    for provider in [Provider::Evolution, Provider::Meta] {
+        let scene = Scene::on(provider);
+        store.apply(&scene.document()).await.unwrap();
+        assert_configured(store, &scene.document()).await;
+        assert_eq!(
+            bound(store, &scene, &scene.external()).await.as_ref(),
+            Some(&scene.bound)
+        );
+        let found = store.bound_by_id(scene.instance()).await.unwrap();
+        assert_eq!(found.as_ref(), Some(&scene.bound));
+    }
+}
+
+pub async fn an_instance_without_a_name_of_the_providers_is_found_by_its_id<S: Store>(store: &S) {
+    let mut scene = Scene::new();
+    scene.bound.instance.external_id = None;
+    store.apply(&scene.document()).await.unwrap();
+    let name = ExternalId::parse(scene.instance().as_str()).unwrap();
+    assert_eq!(bound(store, &scene, &name).await, Some(scene.bound));
+}
+
+pub async fn a_name_counts_at_its_provider_only<S: Store>(store: &S) {
+    let (one, mut other) = (Scene::on(Provider::Evolution), Scene::on(Provider::Meta));
+    other.bound.instance.external_id = one.bound.instance.external_id.clone();
+    store.apply(&one.document()).await.unwrap();
+    let by_other = store.bound(Provider::Meta, &one.external()).await.unwrap();
+    assert_eq!(by_other, None);
+    store.apply(&other.document()).await.unwrap();
+    assert_bound(store, &one, &one.bound).await;
+    assert_bound(store, &other, &other.bound).await;
+}
+
+pub async fn what_a_change_names_is_replaced_and_the_rest_left_alone<S: Store>(store: &S) {
+    let (mut scene, other) = (Scene::new(), Scene::new());
+    store.apply(&scene.document()).await.unwrap();
+    store.apply(&other.document()).await.unwrap();
+    "You answer for the clinic. Be brief.".clone_into(&mut scene.bound.agent.system_prompt);
+    let agent_only = Document {
+        agents: vec![scene.bound.agent.clone()],
+        ..Document::default()
+    };
+    store.apply(&agent_only).await.unwrap();
+    assert_configured(store, &scene.document()).await;
+    assert_configured(store, &other.document()).await;
+    assert_bound(store, &scene, &scene.bound).await;
+    assert_bound(store, &other, &other.bound).await;
+    scene.bound.tenant.name = None;
+    scene.bound.instance.rate = Some(Rate {
+        per_second: 0.25,
+        burst: 3,
+    });
+    store.apply(&scene.document()).await.unwrap();
+    assert_configured(store, &scene.document()).await;
+    assert_bound(store, &scene, &scene.bound).await;
+}
+
+pub async fn applying_the_same_twice_changes_nothing<S: Store>(store: &S) {
+    let scene = Scene::new();
+    for _ in 0..2 {
+        store.apply(&scene.document()).await.unwrap();
+        assert_configured(store, &scene.document()).await;
+    }
+    store.apply(&Document::default()).await.unwrap();
+    assert_configured(store, &scene.document()).await;
+}
+
+pub async fn an_instance_that_got_another_name_is_found_by_that_only<S: Store>(store: &S) {
+    let mut scene = Scene::new();
+    store.apply(&scene.document()).await.unwrap();
+    let before = scene.external();
+    scene.bound.instance.external_id = Some(ExternalId::parse(&fresh("line")).unwrap());
+    store.apply(&scene.document()).await.unwrap();
+    assert_bound(store, &scene, &scene.bound).await;
+    let found = async || bound(store, &scene, &before).await;
+    assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
+}
+
+pub async fn two_instances_may_swap_their_names<S: Store>(store: &S) {
+    let (mut one, mut other) = (Scene::new(), Scene::new());
+    let both = |one: &Scene, other: &Scene| one.document().merged(&other.document());
+    store.apply(&both(&one, &other)).await.unwrap();
+    std::mem::swap(
+        &mut one.bound.instance.external_id,
+        &mut other.bound.instance.external_id,
+    );
+    store.apply(&both(&one, &other)).await.unwrap();
+    assert_configured(store, &both(&one, &other)).await;
+    assert_bound(store, &one, &one.bound).await;
+    assert_bound(store, &other, &other.bound).await;
+}
+
+pub async fn an_instance_may_change_its_provider<S: Store>(store: &S) {
+    let mut scene = Scene::on(Provider::Evolution);
+    store.apply(&scene.document()).await.unwrap();
+    scene.bound.instance.provider = Provider::Meta;
+    store.apply(&scene.document()).await.unwrap();
+    assert_bound(store, &scene, &scene.bound).await;
+    let found = async || store.bound(Provider::Evolution, &scene.external()).await.unwrap();
+    assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
+}
+
+pub async fn fifty_instances_are_applied_in_one_change<S: Store>(store: &S) {
+    let all = (0..50).fold(Document::default(), |all, _| all.merged(&Scene::new().document()));
+    store.apply(&all).await.unwrap();
+    assert_configured(store, &all).await;
+}
+
+pub async fn every_field_comes_back<S: Store>(store: &S) {
+    let mut scene = Scene::new();
+    let instance = &mut scene.bound.instance;
+    instance.starts_with_ai = false;
+    instance.phone_takes_over = false;
+    instance.opening_hours = Some(
+        serde_json::from_value(json!({"mon": ["09:00-12:00", "13:00-18:00"], "sat": ["22:00-02:00"]}))
+            .unwrap(),
+    );
+    instance.debounce_seconds = Some(0.1);
+    instance.rate = Some(Rate {
+        per_second: 0.3,
+        burst: 7,
+    });
+    instance.base_url = Some("https://wa.example.com/api".to_owned());
+    instance.api_version = 1;
+    instance.credential = Some(CredentialRef::Ssm("/recado/front desk/key".to_owned()));
+    scene.bound.agent.system_prompt = format!("Olá \u{1F33B}\u{0}\n{}", "a".repeat(20_000));
+    store.apply(&scene.document()).await.unwrap();
+    assert_configured(store, &scene.document()).await;
+    assert_bound(store, &scene, &scene.bound).await;
+}

@@ -1,0 +1,245 @@
+//! Events: recorded once, settled once, revived on request.
+
+use crate::builders::{Scene, at, far_ahead, long_ago};
+use futures::future::join_all;
+use recado_domain::event::{EventRecord, EventState};
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::{Recorded, Store};
+use std::time::Duration;
+
+/// The reasons do not matter here.
+const REASON: Option<Reason> = Some(Reason::Poison);
+
+async fn record<S: Store>(store: &S, job: &recado_domain::event::InboundJob) -> EventRecord {
+    store.event(&job.event).await.unwrap().unwrap()
+}
+
+pub async fn a_new_event_is_recorded_as_pending<S: Store>(store: &S) {
+    let job = Scene::new().job();
+    assert_eq!(store.event(&job.event).await.unwrap(), None);
+    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::New);
+    assert_eq!(record(store, &job).await, EventRecord::pending(job));
+}
+
+pub async fn a_repeated_event_is_pending_until_applied<S: Store>(store: &S) {
+    let job = Scene::new().job();
+    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::New);
+    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::Pending);
+    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::Pending);
+    store
+        .settle_event(&job.event, None, at(1), far_ahead())
+        .await
+        .unwrap();
+    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::Settled);
+}
+
+pub async fn a_repetition_changes_nothing<S: Store>(store: &S) {
+    let job = Scene::new().job();
+    let _ = store.record_event(&job).await.unwrap();
+    store.count_attempt(&job.event).await.unwrap();
+    let before = record(store, &job).await;
+    let mut later = job.clone();
+    later.received_at = at(60_000);
+    assert_eq!(store.record_event(&later).await.unwrap(), Recorded::Pending);
+    assert_eq!(record(store, &job).await, before);
+}
+
+pub async fn fifty_webhooks_at_once_make_one_new_event<S: Store>(store: &S) {
+    let job = Scene::new().job();
+    let found = join_all((0..50).map(|_| store.record_event(&job))).await;
+    let found: Vec<Recorded> = found.into_iter().map(Result::unwrap).collect();
+    let count = |what| found.iter().filter(|found| **found == what).count();
+    assert_eq!((count(Recorded::New), count(Recorded::Pending)), (1, 49));
+}
+
+pub async fn an_applied_event_drops_its_payload<S: Store>(store: &S) {
+    let job = Scene::new().job();
+    let _ = store.record_event(&job).await.unwrap();
+    store
+        .settle_event(&job.event, None, at(5), far_ahead())
+        .await
+        .unwrap();
+    let record = record(store, &job).await;
+    assert_eq!(
+        (record.state, record.reason, record.settled_at),
+        (EventState::Applied, None, Some(at(5)))
+    );
+    let kept = serde_json::to_string(&record.job.payload).unwrap();
+    assert!(!kept.contains("Bom dia"), "the payload is still there");
+    let payload = record.job.payload.clone();
+    assert_eq!(
+        record.job,
+        recado_domain::event::InboundJob { payload, ..job },
+        "all else is kept"
+    );
+}
+
+pub async fn a_dead_event_is_settled_keeps_its_payload_and_does_not_expire<S: Store>(store: &S) {
+    let job = Scene::new().job();
+    let _ = store.record_event(&job).await.unwrap();
+    store
+        .settle_event(&job.event, REASON, at(5), long_ago())
+        .await
+        .unwrap();
+    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::Settled);
+    let record = record(store, &job).await;
+    assert_eq!(
+        (record.state, record.reason, record.settled_at),
+        (EventState::Dead, REASON, Some(at(5)))
+    );
+    assert_eq!(record.job, job);
+}
+
+pub async fn an_expired_record_counts_as_absent<S: Store>(store: &S) {
+    let job = Scene::new().job();
+    let _ = store.record_event(&job).await.unwrap();
+    store.count_attempt(&job.event).await.unwrap();
+    store
+        .settle_event(&job.event, None, at(5), long_ago())
+        .await
+        .unwrap();
+    assert_eq!(store.event(&job.event).await.unwrap(), None);
+    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::New);
+    assert_eq!(record(store, &job).await, EventRecord::pending(job.clone()));
+    assert_eq!(
+        store.record_event(&job).await.unwrap(),
+        Recorded::Pending,
+        "its expiry is forgotten"
+    );
+}
+
+pub async fn a_settled_event_stays_as_it_is<S: Store>(store: &S) {
+    let scene = Scene::new();
+    for (first, second) in [(None, REASON), (REASON, None), (REASON, Some(Reason::Stale))] {
+        let job = scene.job();
+        let _ = store.record_event(&job).await.unwrap();
+        store
+            .settle_event(&job.event, first, at(5), far_ahead())
+            .await
+            .unwrap();
+        let before = record(store, &job).await;
+        store
+            .settle_event(&job.event, second, at(9), long_ago())
+            .await
+            .unwrap();
+        assert_eq!(record(store, &job).await, before);
+    }
+}
+
+pub async fn settling_an_unknown_event_makes_none<S: Store>(store: &S) {
+    let job = Scene::new().job();
+    store
+        .settle_event(&job.event, None, at(5), far_ahead())
+        .await
+        .unwrap();
+    assert_eq!(store.event(&job.event).await.unwrap(), None);
+    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::New);
+}
+
+pub async fn attempts_are_counted_while_pending<S: Store>(store: &S) {
+    let job = Scene::new().job();
+    assert_eq!(
+        store.count_attempt(&job.event).await.unwrap(),
+        0,
+        "there is no such event"
+    );
+    assert_eq!(store.event(&job.event).await.unwrap(), None);
+    let _ = store.record_event(&job).await.unwrap();
+    for expected in 1..=3 {
+        assert_eq!(store.count_attempt(&job.event).await.unwrap(), expected);
+    }
+    assert_eq!(record(store, &job).await.attempts, 3);
+    store
+        .settle_event(&job.event, REASON, at(5), far_ahead())
+        .await
+        .unwrap();
+    store.count_attempt(&job.event).await.unwrap();
+    assert_eq!(record(store, &job).await.attempts, 3, "it is no longer pending");
+}
+
+pub async fn ten_attempts_at_once_are_ten<S: Store>(store: &S) {
+    let job = Scene::new().job();
+    let _ = store.record_event(&job).await.unwrap();
+    let counts = join_all((0..10).map(|_| store.count_attempt(&job.event))).await;
+    let mut counts: Vec<u32> = counts.into_iter().map(Result::unwrap).collect();
+    counts.sort_unstable();
+    assert_eq!(counts, (1..=10).collect::<Vec<_>>());
+}
+
+pub async fn a_dead_event_is_revived_with_its_attempts_back_at_0<S: Store>(store: &S) {
+    let job = Scene::new().job();
+    let _ = store.record_event(&job).await.unwrap();
+    store.count_attempt(&job.event).await.unwrap();
+    store
+        .settle_event(&job.event, REASON, at(5), long_ago())
+        .await
+        .unwrap();
+    assert!(store.revive_event(&job.event).await.unwrap());
+    assert_eq!(record(store, &job).await, EventRecord::pending(job.clone()));
+    assert!(
+        !store.revive_event(&job.event).await.unwrap(),
+        "it is not dead any more"
+    );
+    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::Pending);
+}
+
+pub async fn only_dead_events_are_revived<S: Store>(store: &S) {
+    let job = Scene::new().job();
+    assert!(!store.revive_event(&job.event).await.unwrap(), "there is none");
+    assert_eq!(store.event(&job.event).await.unwrap(), None);
+    let _ = store.record_event(&job).await.unwrap();
+    assert!(!store.revive_event(&job.event).await.unwrap(), "it is pending");
+    store
+        .settle_event(&job.event, None, at(5), far_ahead())
+        .await
+        .unwrap();
+    assert!(!store.revive_event(&job.event).await.unwrap(), "it is applied");
+    assert_eq!(record(store, &job).await.state, EventState::Applied);
+}
+
+pub async fn an_event_enqueued_again_is_due_later<S: Store>(store: &S) {
+    let job = Scene::new().job();
+    let due = async || record(store, &job).await.due();
+    assert_eq!(
+        store.note_again(&job.event, at(1)).await.unwrap(),
+        0,
+        "there is no such event"
+    );
+    let _ = store.record_event(&job).await.unwrap();
+    let minutes = |minutes: i64| Some(at(minutes * 60_000));
+    assert_eq!(due().await, minutes(2));
+    assert_eq!(store.note_again(&job.event, at(3 * 60_000)).await.unwrap(), 1);
+    assert_eq!(due().await, minutes(13));
+    assert_eq!(store.note_again(&job.event, at(14 * 60_000)).await.unwrap(), 2);
+    assert_eq!(due().await, minutes(74));
+    store
+        .settle_event(&job.event, REASON, at(5), far_ahead())
+        .await
+        .unwrap();
+    assert_eq!(
+        store.note_again(&job.event, at(6)).await.unwrap(),
+        0,
+        "it is dead"
+    );
+    assert_eq!((record(store, &job).await.again, due().await), (2, None));
+}
+
+pub async fn two_workers_that_settle_at_once_settle_once<S: Store>(store: &S) {
+    let job = Scene::new().job();
+    let _ = store.record_event(&job).await.unwrap();
+    let reasons = [None, REASON, None, REASON];
+    let settle = |reason| store.settle_event(&job.event, reason, at(5), far_ahead());
+    join_all(reasons.map(settle))
+        .await
+        .into_iter()
+        .for_each(Result::unwrap);
+    let first = record(store, &job).await;
+    assert_eq!(
+        first.reason.is_some(),
+        first.state == EventState::Dead,
+        "half one, half the other"
+    );
+    assert_eq!(first.job.payload == job.payload, first.state == EventState::Dead);
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    assert_eq!(record(store, &job).await, first);
+}

@@ -1,0 +1,234 @@
+//! Instances at run time: the connection and the rate.
+
+use crate::builders::{Scene, at};
+use futures::future::join_all;
+use jiff::Timestamp;
+use recado_domain::instance::{Connection, InstanceState};
+use recado_domain::rate::Rate;
+use recado_pipeline::ports::{Reservation, Store};
+
+async fn state<S: Store>(store: &S, scene: &Scene) -> InstanceState {
+    store.instance_state(scene.instance()).await.unwrap()
+}
+
+async fn set<S: Store>(store: &S, scene: &Scene, to: Connection, now: i64, probe: Option<i64>) -> bool {
+    let id = scene.instance();
+    store
+        .set_connection(id, to, at(now), probe.map(at))
+        .await
+        .unwrap()
+}
+
+async fn reserve<S: Store>(store: &S, scene: &Scene, rate: Rate, now: Timestamp) -> Reservation {
+    store.reserve(scene.instance(), rate, now).await.unwrap()
+}
+
+pub async fn an_instance_without_a_state_has_the_default_one<S: Store>(store: &S) {
+    assert_eq!(state(store, &Scene::new()).await, InstanceState::default());
+}
+
+pub async fn a_change_of_connection_is_told_and_begins_anew<S: Store>(store: &S) {
+    let scene = Scene::new();
+    store.note_timeout(scene.instance(), true).await.unwrap();
+    assert!(set(store, &scene, Connection::Closed, 10, Some(60_000)).await);
+    let expected = InstanceState {
+        connection: Connection::Closed,
+        since: Some(at(10)),
+        probe_at: Some(at(60_000)),
+        ..InstanceState::default()
+    };
+    assert_eq!(state(store, &scene).await, expected);
+    assert!(set(store, &scene, Connection::NeedsCredentials, 20, Some(70_000)).await);
+    let expected = InstanceState {
+        connection: Connection::NeedsCredentials,
+        since: Some(at(20)),
+        probe_at: Some(at(70_000)),
+        ..InstanceState::default()
+    };
+    assert_eq!(state(store, &scene).await, expected);
+    assert!(set(store, &scene, Connection::Open, 30, None).await);
+    let expected = InstanceState {
+        since: Some(at(30)),
+        ..InstanceState::default()
+    };
+    assert_eq!(state(store, &scene).await, expected);
+}
+
+pub async fn the_same_connection_again_counts_a_probe<S: Store>(store: &S) {
+    let scene = Scene::new();
+    assert!(set(store, &scene, Connection::Closed, 10, Some(60_000)).await);
+    store.note_timeout(scene.instance(), true).await.unwrap();
+    for probes in 1..=3u32 {
+        let now = i64::from(probes) * 60_000;
+        assert!(!set(store, &scene, Connection::Closed, now, Some(now + 60_000)).await);
+        let state = state(store, &scene).await;
+        assert_eq!(
+            (state.probes, state.since),
+            (probes, Some(at(10))),
+            "since the first"
+        );
+        assert_eq!((state.probe_at, state.timeouts), (Some(at(now + 60_000)), 1));
+    }
+    assert!(set(store, &scene, Connection::Open, 500_000, None).await);
+    assert_eq!(state(store, &scene).await.probes, 0);
+}
+
+pub async fn an_instance_without_a_state_is_open_already<S: Store>(store: &S) {
+    assert!(!set(store, &Scene::new(), Connection::Open, 10, None).await);
+}
+
+pub async fn of_ten_who_see_it_closed_one_is_told_of_the_change<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let close = (0..10).map(|_| set(store, &scene, Connection::Closed, 10, Some(60_000)));
+    let changed = join_all(close)
+        .await
+        .into_iter()
+        .filter(|changed| *changed)
+        .count();
+    assert_eq!(changed, 1);
+    assert_eq!(state(store, &scene).await.probes, 9);
+}
+
+pub async fn slots_follow_the_rates_arithmetic<S: Store>(store: &S) {
+    let odd = Rate {
+        per_second: 0.3,
+        burst: 3,
+    };
+    // A burst, a busy time, a pause, and a clock that goes back.
+    let times = [
+        0, 0, 0, 0, 0, 0, 0, 10, 10, 700, 2_500, 60_000, 60_000, 60_001, 59_000, 61_000, 200_000,
+    ];
+    for rate in [Rate::EVOLUTION, Rate::META, odd] {
+        let (scene, mut arrival) = (Scene::new(), None);
+        for now in times.map(at) {
+            let expected = rate.reserve(arrival, now);
+            assert_eq!(
+                reserve(store, &scene, rate, now).await,
+                Reservation::Slot(expected.at),
+                "{rate:?}"
+            );
+            arrival = Some(expected.arrival);
+            assert_eq!(state(store, &scene).await.arrival, arrival);
+        }
+    }
+}
+
+pub async fn a_changed_rate_goes_on_from_the_stored_arrival<S: Store>(store: &S) {
+    let (scene, mut arrival) = (Scene::new(), None);
+    let rates = [
+        Rate::EVOLUTION,
+        Rate::EVOLUTION,
+        Rate::META,
+        Rate::EVOLUTION,
+        Rate::META,
+    ];
+    for rate in rates.into_iter().cycle().take(20) {
+        let expected = rate.reserve(arrival, at(0));
+        assert_eq!(
+            reserve(store, &scene, rate, at(0)).await,
+            Reservation::Slot(expected.at)
+        );
+        arrival = Some(expected.arrival);
+    }
+}
+
+pub async fn twenty_reservations_at_once_get_twenty_slots<S: Store>(store: &S) {
+    let (scene, rate) = (Scene::new(), Rate::EVOLUTION);
+    let found = join_all((0..20).map(|_| reserve(store, &scene, rate, at(0)))).await;
+    let mut slots: Vec<Timestamp> = found
+        .into_iter()
+        .map(|found| match found {
+            Reservation::Slot(slot) => slot,
+            Reservation::NotOpen => panic!("it is open"),
+        })
+        .collect();
+    slots.sort_unstable();
+    let (mut expected, mut arrival) = (Vec::new(), None);
+    for _ in 0..20 {
+        let slot = rate.reserve(arrival, at(0));
+        expected.push(slot.at);
+        arrival = Some(slot.arrival);
+    }
+    assert_eq!(slots, expected);
+}
+
+pub async fn an_instance_that_is_not_open_gives_no_slot<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let rate = Rate::EVOLUTION;
+    let first = rate.reserve(None, at(0));
+    assert_eq!(
+        reserve(store, &scene, rate, at(0)).await,
+        Reservation::Slot(first.at)
+    );
+    for (now, to) in [(10, Connection::Closed), (20, Connection::NeedsCredentials)] {
+        set(store, &scene, to, now, Some(60_000)).await;
+        assert_eq!(reserve(store, &scene, rate, at(30)).await, Reservation::NotOpen);
+        assert_eq!(
+            state(store, &scene).await.arrival,
+            Some(first.arrival),
+            "nothing is used up"
+        );
+    }
+    set(store, &scene, Connection::Open, 40, None).await;
+    let next = rate.reserve(Some(first.arrival), at(50));
+    assert_eq!(
+        reserve(store, &scene, rate, at(50)).await,
+        Reservation::Slot(next.at)
+    );
+}
+
+pub async fn instances_have_rates_of_their_own<S: Store>(store: &S) {
+    let (scene, other) = (Scene::new(), Scene::new());
+    for _ in 0..10 {
+        reserve(store, &scene, Rate::EVOLUTION, at(0)).await;
+    }
+    assert_eq!(
+        reserve(store, &other, Rate::EVOLUTION, at(0)).await,
+        Reservation::Slot(at(0))
+    );
+}
+
+pub async fn timeouts_in_a_row_are_counted_and_forgotten<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let id = scene.instance();
+    assert_eq!(store.note_timeout(id, false).await.unwrap(), 0);
+    for expected in 1..=3 {
+        assert_eq!(store.note_timeout(id, true).await.unwrap(), expected);
+    }
+    assert_eq!(state(store, &scene).await.timeouts, 3);
+    assert_eq!(store.note_timeout(id, false).await.unwrap(), 0);
+    assert_eq!(state(store, &scene).await, InstanceState::default());
+    assert_eq!(store.note_timeout(id, true).await.unwrap(), 1);
+}
+
+pub async fn a_missing_model_key_is_noted_and_a_change_told<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let id = scene.instance();
+    assert!(!store.set_llm_needs_credentials(id, false).await.unwrap());
+    assert!(store.set_llm_needs_credentials(id, true).await.unwrap());
+    assert!(!store.set_llm_needs_credentials(id, true).await.unwrap());
+    assert!(state(store, &scene).await.llm_needs_credentials);
+    assert!(store.set_llm_needs_credentials(id, false).await.unwrap());
+    assert!(!state(store, &scene).await.llm_needs_credentials);
+}
+
+pub async fn what_is_noted_of_an_instance_does_not_disturb_the_rest<S: Store>(store: &S) {
+    let scene = Scene::new();
+    store
+        .set_llm_needs_credentials(scene.instance(), true)
+        .await
+        .unwrap();
+    reserve(store, &scene, Rate::EVOLUTION, at(0)).await;
+    set(store, &scene, Connection::Closed, 10, Some(60_000)).await;
+    store.note_timeout(scene.instance(), true).await.unwrap();
+    let expected = InstanceState {
+        connection: Connection::Closed,
+        since: Some(at(10)),
+        probe_at: Some(at(60_000)),
+        probes: 0,
+        arrival: Some(Rate::EVOLUTION.reserve(None, at(0)).arrival),
+        timeouts: 1,
+        llm_needs_credentials: true,
+    };
+    assert_eq!(state(store, &scene).await, expected);
+}

@@ -1,0 +1,240 @@
+//! Lists of conversations and of messages, by pages.
+
+use super::given::{begun, committed, ordinals, received, updated};
+use super::patience::{INDEX, eventually};
+use crate::builders::{Scene, accepted, at, claimed};
+use recado_domain::conversation::{Conversation, Mode, Status};
+use recado_domain::ids::ConversationId;
+use recado_domain::message::Message;
+use recado_pipeline::ports::{Claimed, ConversationFilter, PageRequest, Store, Written};
+use std::collections::BTreeSet;
+
+/// More pages than any list here has.
+const PAGES_MAX: usize = 100;
+
+async fn listed<S: Store>(store: &S, filter: &ConversationFilter, limit: usize) -> Vec<Conversation> {
+    let (mut all, mut cursor) = (Vec::new(), None);
+    for _ in 0..PAGES_MAX {
+        let page = store.list(filter, &PageRequest { limit, cursor }).await.unwrap();
+        assert!(page.items.len() <= limit, "a page holds at most {limit}");
+        all.extend(page.items);
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            return all;
+        }
+    }
+    panic!("the list does not end");
+}
+
+/// The ids listed, once as many are there as expected.
+async fn ids<S: Store>(
+    store: &S,
+    filter: &ConversationFilter,
+    limit: usize,
+    expected: &[ConversationId],
+) -> Vec<ConversationId> {
+    let read = async || {
+        let listed = listed(store, filter, limit).await;
+        listed
+            .into_iter()
+            .map(|conversation| conversation.id)
+            .collect::<Vec<_>>()
+    };
+    eventually(INDEX, read, |found| found == expected).await
+}
+
+fn of_instance(scene: &Scene) -> ConversationFilter {
+    ConversationFilter {
+        instance: Some(scene.instance().clone()),
+        ..ConversationFilter::default()
+    }
+}
+
+/// Seven conversations of one instance, the most recently active first.
+async fn seven<S: Store>(store: &S, scene: &Scene) -> Vec<Conversation> {
+    let mut conversations = Vec::new();
+    for minutes in [3, 1, 2, 7, 5, 6, 4] {
+        let contact = scene.other_contact();
+        let (mut conversation, mut job) = (contact.conversation(1), contact.job());
+        job.received_at = at(minutes * 60_000);
+        received(store, &contact, &mut conversation, &job).await;
+        conversations.push(conversation);
+    }
+    conversations.sort_by_key(|conversation| std::cmp::Reverse(conversation.last_message_at));
+    conversations
+}
+
+fn ids_of<'a>(conversations: impl IntoIterator<Item = &'a Conversation>) -> Vec<ConversationId> {
+    conversations
+        .into_iter()
+        .map(|conversation| conversation.id.clone())
+        .collect()
+}
+
+pub async fn the_most_recently_active_conversation_comes_first<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut expected = ids_of(&seven(store, &scene).await);
+    assert_eq!(ids(store, &of_instance(&scene), 50, &expected).await, expected);
+    // A new message brings the last one to the top.
+    let last = expected.pop().unwrap();
+    let mut conversation = store.conversation(&last).await.unwrap().unwrap();
+    let mut job = scene.job();
+    job.received_at = at(60 * 60_000);
+    received(store, &scene, &mut conversation, &job).await;
+    expected.insert(0, last);
+    assert_eq!(ids(store, &of_instance(&scene), 50, &expected).await, expected);
+}
+
+pub async fn pages_reach_the_end_without_gap_or_repetition<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let expected = ids_of(&seven(store, &scene).await);
+    for limit in [1, 2, 3, 7, 8] {
+        assert_eq!(
+            ids(store, &of_instance(&scene), limit, &expected).await,
+            expected,
+            "by {limit}"
+        );
+    }
+}
+
+pub async fn conversations_active_at_the_same_time_are_paged_too<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut expected = BTreeSet::new();
+    for _ in 0..5 {
+        expected.insert(begun(store, &scene.other_contact()).await.id.to_string());
+    }
+    for limit in [1, 2] {
+        let read = async || listed(store, &of_instance(&scene), limit).await;
+        let found = eventually(INDEX, read, |found| found.len() == expected.len()).await;
+        assert_eq!(found.len(), expected.len(), "none twice");
+        assert_eq!(
+            found.iter().map(|c| c.id.to_string()).collect::<BTreeSet<_>>(),
+            expected
+        );
+    }
+}
+
+pub async fn a_list_holds_conversations_as_they_are<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    conversation.take_over();
+    updated(store, &mut conversation).await;
+    let read = async || listed(store, &of_instance(&scene), 10).await;
+    let expected = vec![conversation];
+    assert_eq!(
+        eventually(INDEX, read, |found| *found == expected).await,
+        expected
+    );
+}
+
+pub async fn a_list_is_narrowed_by_instance_mode_and_status<S: Store>(store: &S) {
+    let (scene, other) = (Scene::new(), Scene::new());
+    let mut conversations = seven(store, &scene).await;
+    seven(store, &other).await;
+    for (index, conversation) in conversations.iter_mut().enumerate() {
+        if index % 2 == 0 {
+            conversation.take_over();
+            updated(store, conversation).await;
+        }
+        if index % 3 == 0 {
+            conversation.resolve(conversation.last).unwrap();
+            updated(store, conversation).await;
+        }
+    }
+    for mode in [None, Some(Mode::Ai), Some(Mode::Manual)] {
+        for status in [None, Some(Status::Active), Some(Status::Resolved)] {
+            let filter = ConversationFilter {
+                mode,
+                status,
+                ..of_instance(&scene)
+            };
+            let fits =
+                |c: &&Conversation| mode.is_none_or(|m| m == c.mode) && status.is_none_or(|s| s == c.status);
+            let expected = ids_of(conversations.iter().filter(fits));
+            assert!(!expected.is_empty());
+            for limit in [2, 50] {
+                assert_eq!(
+                    ids(store, &filter, limit, &expected).await,
+                    expected,
+                    "{filter:?} by {limit}"
+                );
+            }
+        }
+    }
+}
+
+pub async fn a_list_without_an_instance_holds_all_instances<S: Store>(store: &S) {
+    let mut expected = Vec::new();
+    for _ in 0..2 {
+        let scene = Scene::new();
+        let (mut conversation, mut job) = (scene.conversation(1), scene.job());
+        // Newer than what other cases store, so that it is near the top.
+        job.received_at = at(365 * 86_400_000);
+        received(store, &scene, &mut conversation, &job).await;
+        expected.push(conversation.id);
+    }
+    let page = PageRequest {
+        limit: 100,
+        cursor: None,
+    };
+    let read = async || {
+        ids_of(
+            &store
+                .list(&ConversationFilter::default(), &page)
+                .await
+                .unwrap()
+                .items,
+        )
+    };
+    let there = |found: &Vec<ConversationId>| expected.iter().all(|id| found.contains(id));
+    assert!(there(&eventually(INDEX, read, there).await));
+}
+
+async fn messages<S: Store>(store: &S, id: &ConversationId, limit: usize) -> Vec<Message> {
+    let (mut all, mut cursor) = (Vec::new(), None);
+    for _ in 0..PAGES_MAX {
+        let page = store.messages(id, &PageRequest { limit, cursor }).await.unwrap();
+        assert!(page.items.len() <= limit, "a page holds at most {limit}");
+        all.extend(page.items);
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            return all;
+        }
+    }
+    panic!("the list does not end");
+}
+
+pub async fn messages_come_newest_first_by_pages<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    for _ in 0..6 {
+        let reply = scene.reply(&mut conversation);
+        committed(store, &conversation, &reply).await;
+        received(store, &scene, &mut conversation, &scene.job()).await;
+    }
+    let expected: Vec<u64> = (1..=13).rev().collect();
+    for limit in [1, 4, 13, 50] {
+        let found = messages(store, &conversation.id, limit).await;
+        assert_eq!(ordinals(&found), expected, "by {limit}");
+    }
+    assert!(messages(store, &scene.conversation(2).id, 10).await.is_empty());
+}
+
+pub async fn open_messages_are_listed_as_they_are_now<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let message = scene.reply(&mut conversation);
+    committed(store, &conversation, &message).await;
+    let listed = async || messages(store, &conversation.id, 10).await.remove(0);
+    assert_eq!(listed().await, message);
+    let (sending, flight) = claimed(&message);
+    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
+    assert_eq!(listed().await, sending);
+    let sent = accepted(&sending);
+    assert_eq!(
+        store.settle(&sent, Some(&flight), None, None).await.unwrap(),
+        Written::Yes
+    );
+    assert_eq!(listed().await, sent);
+    assert_eq!(messages(store, &conversation.id, 10).await.len(), 2, "none twice");
+}

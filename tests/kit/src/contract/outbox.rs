@@ -1,0 +1,206 @@
+//! Open messages: in order, changed only by who read them last, and amended after they were settled.
+
+use super::given::{begun, committed, open_ordinals, received, replied};
+use crate::builders::{Scene, accepted, at, claimed, is, out};
+use futures::future::join_all;
+use recado_domain::message::Message;
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::{Claimed, Store, Written};
+
+async fn stored<S: Store>(store: &S, message: &Message) -> Message {
+    store.message(&message.id()).await.unwrap().unwrap()
+}
+
+/// A message that was sent, and its conversation.
+async fn sent<S: Store>(store: &S, scene: &Scene) -> (recado_domain::conversation::Conversation, Message) {
+    let mut conversation = begun(store, scene).await;
+    let message = replied(store, scene, &mut conversation).await;
+    let (sending, flight) = claimed(&message);
+    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
+    let sent = accepted(&sending);
+    assert_eq!(
+        store.settle(&sent, Some(&flight), None, None).await.unwrap(),
+        Written::Yes
+    );
+    (conversation, sent)
+}
+
+pub async fn open_messages_come_by_ordinal<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    assert!(open_ordinals(store, &conversation).await.is_empty());
+    for _ in 0..6 {
+        replied(store, &scene, &mut conversation).await;
+        received(store, &scene, &mut conversation, &scene.job()).await;
+    }
+    // 8, 10: ordinals are not compared as text.
+    assert_eq!(open_ordinals(store, &conversation).await, [2, 4, 6, 8, 10, 12]);
+}
+
+pub async fn an_open_message_is_saved_only_one_rev_after_the_stored_one<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let mut message = replied(store, &scene, &mut conversation).await;
+    out(&mut message).hold_slot(at(9_000));
+    assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
+    assert_eq!(store.open(&conversation.id).await.unwrap(), [message.clone()]);
+    assert_eq!(stored(store, &message).await, message);
+    for rev in [0, 1, 2, 4] {
+        let mut other = message.clone();
+        out(&mut other).rev = rev;
+        out(&mut other).attempts = 4;
+        assert_eq!(
+            store.save_open(&other, None).await.unwrap(),
+            Written::Conflict,
+            "rev {rev} after 2"
+        );
+    }
+    assert_eq!(store.open(&conversation.id).await.unwrap(), [message]);
+}
+
+pub async fn of_twenty_saves_at_once_one_wins<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let message = replied(store, &scene, &mut conversation).await;
+    let changes: Vec<Message> = (0..20)
+        .map(|index| {
+            let mut message = message.clone();
+            out(&mut message).hold_slot(at(index));
+            message
+        })
+        .collect();
+    let found = join_all(changes.iter().map(|change| store.save_open(change, None))).await;
+    let won: Vec<&Message> = changes
+        .iter()
+        .zip(found)
+        .filter_map(|(change, found)| (found.unwrap() == Written::Yes).then_some(change))
+        .collect();
+    assert_eq!(won.len(), 1);
+    assert_eq!(store.open(&conversation.id).await.unwrap(), [won[0].clone()]);
+}
+
+pub async fn a_message_that_is_not_open_is_not_saved_as_open<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let (mut conversation, mut sent) = sent(store, &scene).await;
+    let before = sent.clone();
+    out(&mut sent).rev += 1;
+    assert_eq!(store.save_open(&sent, None).await.unwrap(), Written::Conflict);
+    assert_eq!(stored(store, &sent).await, before);
+    let never_stored = scene.reply(&mut conversation);
+    let mut next = never_stored.clone();
+    out(&mut next).hold_slot(at(1));
+    assert_eq!(store.save_open(&next, None).await.unwrap(), Written::Conflict);
+    assert_eq!(store.message(&next.id()).await.unwrap(), None);
+}
+
+pub async fn a_dead_message_is_open_until_its_dead_letter_exists<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let mut message = replied(store, &scene, &mut conversation).await;
+    out(&mut message)
+        .give_up(at(1), Reason::WindowClosed, None)
+        .unwrap();
+    assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
+    assert_eq!(store.open(&conversation.id).await.unwrap(), [message.clone()]);
+    out(&mut message).mark_copied();
+    assert_eq!(
+        store.settle(&message, None, None, None).await.unwrap(),
+        Written::Yes
+    );
+    assert!(open_ordinals(store, &conversation).await.is_empty());
+    assert_eq!(stored(store, &message).await, message);
+}
+
+pub async fn a_sent_message_that_failed_after_all_is_open_until_copied<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let (conversation, mut message) = sent(store, &scene).await;
+    out(&mut message)
+        .give_up(at(2), Reason::WhatsappPermanentError, None)
+        .unwrap();
+    assert_eq!(store.amend(&message).await.unwrap(), Written::Yes);
+    assert_eq!(store.open(&conversation.id).await.unwrap(), [message.clone()]);
+    assert_eq!(stored(store, &message).await, message);
+    out(&mut message).mark_copied();
+    assert_eq!(
+        store.settle(&message, None, None, None).await.unwrap(),
+        Written::Yes
+    );
+    assert!(open_ordinals(store, &conversation).await.is_empty());
+    assert_eq!(stored(store, &message).await, message);
+}
+
+pub async fn a_redriven_message_is_open_again<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let mut message = replied(store, &scene, &mut conversation).await;
+    replied(store, &scene, &mut conversation).await;
+    out(&mut message)
+        .give_up(at(1), Reason::WindowClosed, None)
+        .unwrap();
+    assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
+    out(&mut message).mark_copied();
+    assert_eq!(
+        store.settle(&message, None, None, None).await.unwrap(),
+        Written::Yes
+    );
+    assert_eq!(open_ordinals(store, &conversation).await, [3]);
+    out(&mut message).revive(at(2)).unwrap();
+    assert_eq!(store.amend(&message).await.unwrap(), Written::Yes);
+    assert_eq!(open_ordinals(store, &conversation).await, [2, 3]);
+    assert_eq!(stored(store, &message).await, message);
+    let (sending, flight) = claimed(&message);
+    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
+    assert_eq!(store.open(&conversation.id).await.unwrap()[0], sending);
+}
+
+pub async fn a_message_is_amended_only_one_rev_after_the_stored_one<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let (conversation, message) = sent(store, &scene).await;
+    let rev = message.out.as_ref().unwrap().rev;
+    for wrong in [0, rev - 1, rev, rev + 2] {
+        let mut other = message.clone();
+        out(&mut other).give_up(at(2), Reason::Stale, None).unwrap();
+        out(&mut other).rev = wrong;
+        assert_eq!(
+            store.amend(&other).await.unwrap(),
+            Written::Conflict,
+            "rev {wrong} after {rev}"
+        );
+    }
+    assert_eq!(stored(store, &message).await, message);
+    assert!(open_ordinals(store, &conversation).await.is_empty());
+}
+
+pub async fn an_amendment_that_does_not_reopen_stays_closed<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let (conversation, mut message) = sent(store, &scene).await;
+    message.provider_message_id = Some("another".to_owned());
+    out(&mut message).rev += 1;
+    assert_eq!(store.amend(&message).await.unwrap(), Written::Yes);
+    assert_eq!(stored(store, &message).await, message);
+    assert!(open_ordinals(store, &conversation).await.is_empty());
+}
+
+pub async fn an_open_message_is_not_amended<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let message = replied(store, &scene, &mut conversation).await;
+    let mut other = message.clone();
+    out(&mut other).give_up(at(2), Reason::Stale, None).unwrap();
+    assert_eq!(store.amend(&other).await.unwrap(), Written::Conflict);
+    assert_eq!(store.open(&conversation.id).await.unwrap(), [message]);
+    let never_stored = scene.reply(&mut conversation);
+    assert_eq!(store.amend(&never_stored).await.unwrap(), Written::Conflict);
+    assert_eq!(store.message(&never_stored.id()).await.unwrap(), None);
+}
+
+pub async fn a_person_and_an_agent_write_to_one_open_list<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    replied(store, &scene, &mut conversation).await;
+    let answer = scene.answer(&mut conversation);
+    committed(store, &conversation, &answer).await;
+    let open = store.open(&conversation.id).await.unwrap();
+    assert!(open.iter().all(|message| is(message, "queued")));
+    assert_eq!(open_ordinals(store, &conversation).await, [2, 3]);
+}

@@ -1,0 +1,364 @@
+//! What has been open too long is found when it is due, not before, and not once it is done.
+
+use super::given::{begun, received, replied, updated};
+use super::patience::{INDEX, eventually};
+use crate::builders::{Scene, accepted, claimed, far_ahead, nonce, out};
+use jiff::Timestamp;
+use recado_domain::conversation::Conversation;
+use recado_domain::event::InboundJob;
+use recado_domain::ids::Ordinal;
+use recado_domain::instance::{Connection, Parked};
+use recado_domain::message::Message;
+use recado_domain::millis::{instant, shift};
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::{Claimed, Overdue, OverdueWork, Store, Written};
+
+/// What other cases have open lies decades later, what other cases here have open is little.
+const LIMIT: usize = 1_000;
+
+/// Each case lives in a year of its own, from 1991 on.
+fn year(index: i64) -> Timestamp {
+    instant((21 + index) * 31_557_600_000)
+}
+
+fn minutes(from: Timestamp, minutes: i64) -> Timestamp {
+    shift(from, minutes * 60_000)
+}
+
+/// Asserts that the work that `ours` knows is overdue from `due` on and not a millisecond earlier.
+async fn assert_due<S: Overdue>(
+    store: &S,
+    due: Timestamp,
+    ours: impl Fn(&OverdueWork) -> bool,
+) -> OverdueWork {
+    let found_at = |now| {
+        let ours = &ours;
+        async move || {
+            store
+                .overdue(now, LIMIT)
+                .await
+                .unwrap()
+                .into_iter()
+                .filter(ours)
+                .collect::<Vec<_>>()
+        }
+    };
+    let found = eventually(INDEX, found_at(due), |found: &Vec<_>| found.len() == 1).await;
+    assert_eq!(found.len(), 1, "due at {due}");
+    let before = eventually(INDEX, found_at(shift(due, -1)), Vec::is_empty).await;
+    assert_eq!(before, [], "not due before {due}");
+    found.into_iter().next().unwrap()
+}
+
+/// Asserts that the work that `ours` knows is not overdue, whenever.
+async fn assert_done<S: Overdue>(store: &S, from: Timestamp, ours: impl Fn(&OverdueWork) -> bool) {
+    let found = async || {
+        let found = store.overdue(minutes(from, 7 * 24 * 60), LIMIT).await.unwrap();
+        found.into_iter().filter(&ours).collect::<Vec<_>>()
+    };
+    assert_eq!(eventually(INDEX, found, Vec::is_empty).await, []);
+}
+
+fn job_at(scene: &Scene, at: Timestamp) -> InboundJob {
+    InboundJob {
+        received_at: at,
+        ..scene.job()
+    }
+}
+
+fn is_event(job: &InboundJob) -> impl Fn(&OverdueWork) -> bool {
+    move |work| matches!(work, OverdueWork::Event(record) if record.job.event == job.event)
+}
+
+pub async fn a_pending_event_is_overdue_until_applied<S: Store>(store: &S) {
+    let (scene, base) = (Scene::new(), year(0));
+    let job = job_at(&scene, base);
+    let _ = store.record_event(&job).await.unwrap();
+    let found = assert_due(store, minutes(base, 2), is_event(&job)).await;
+    let record = store.event(&job.event).await.unwrap().unwrap();
+    assert_eq!(found, OverdueWork::Event(Box::new(record)));
+    store.note_again(&job.event, minutes(base, 3)).await.unwrap();
+    assert_due(store, minutes(base, 13), is_event(&job)).await;
+    store.note_again(&job.event, minutes(base, 14)).await.unwrap();
+    assert_due(store, minutes(base, 74), is_event(&job)).await;
+    store.count_attempt(&job.event).await.unwrap();
+    assert_due(store, minutes(base, 74), is_event(&job)).await;
+    store
+        .settle_event(&job.event, None, minutes(base, 75), far_ahead())
+        .await
+        .unwrap();
+    assert_done(store, base, is_event(&job)).await;
+}
+
+pub async fn a_dead_event_is_not_overdue_until_revived<S: Store>(store: &S) {
+    let (scene, base) = (Scene::new(), year(1));
+    let job = job_at(&scene, base);
+    let _ = store.record_event(&job).await.unwrap();
+    store
+        .settle_event(&job.event, Some(Reason::Poison), base, base)
+        .await
+        .unwrap();
+    assert_done(store, base, is_event(&job)).await;
+    assert!(store.revive_event(&job.event).await.unwrap());
+    assert_due(store, minutes(base, 2), is_event(&job)).await;
+    store
+        .settle_event(&job.event, None, base, far_ahead())
+        .await
+        .unwrap();
+    assert_done(store, base, is_event(&job)).await;
+}
+
+pub async fn an_event_stays_overdue_when_its_message_is_stored<S: Store>(store: &S) {
+    let (scene, base) = (Scene::new(), year(2));
+    let job = job_at(&scene, base);
+    let mut conversation = scene.conversation(1);
+    received(store, &scene, &mut conversation, &job).await;
+    assert_due(store, minutes(base, 2), is_event(&job)).await;
+    store
+        .settle_event(&job.event, None, base, far_ahead())
+        .await
+        .unwrap();
+    assert_done(store, base, is_event(&job)).await;
+    conversation.take_over();
+    updated(store, &mut conversation).await;
+}
+
+/// A conversation of the year's with a queued reply; nothing else of it is open.
+async fn replied_at<S: Store>(store: &S, scene: &Scene, base: Timestamp) -> (Conversation, Message) {
+    let (mut conversation, job) = (scene.conversation(1), job_at(scene, base));
+    received(store, scene, &mut conversation, &job).await;
+    store
+        .settle_event(&job.event, None, base, far_ahead())
+        .await
+        .unwrap();
+    let mut message = scene.reply(&mut conversation);
+    (message.stored_at, message.written_at) = (base, base);
+    super::given::committed(store, &conversation, &message).await;
+    (conversation, message)
+}
+
+fn is_outgoing(message: &Message) -> impl Fn(&OverdueWork) -> bool {
+    let expected = OverdueWork::Outgoing {
+        conversation: message.conversation.clone(),
+        ordinal: message.ordinal,
+    };
+    move |work| *work == expected
+}
+
+pub async fn an_open_message_is_overdue_until_sent<S: Store>(store: &S) {
+    let (scene, base) = (Scene::new(), year(3));
+    let (_, mut message) = replied_at(store, &scene, base).await;
+    assert_due(store, minutes(base, 5), is_outgoing(&message)).await;
+    out(&mut message).hold_slot(minutes(base, 20));
+    assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
+    assert_due(store, minutes(base, 25), is_outgoing(&message)).await;
+    let (sending, flight) = claimed(&message);
+    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
+    assert_due(store, minutes(base, 25), is_outgoing(&message)).await;
+    let sent = accepted(&sending);
+    assert_eq!(
+        store.settle(&sent, Some(&flight), None, None).await.unwrap(),
+        Written::Yes
+    );
+    assert_done(store, base, is_outgoing(&message)).await;
+}
+
+pub async fn a_dead_message_is_overdue_until_copied<S: Store>(store: &S) {
+    let (scene, base) = (Scene::new(), year(4));
+    let (_, message) = replied_at(store, &scene, base).await;
+    let (sending, flight) = claimed(&message);
+    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
+    let mut message = accepted(&sending);
+    assert_eq!(
+        store.settle(&message, Some(&flight), None, None).await.unwrap(),
+        Written::Yes
+    );
+    assert_done(store, base, is_outgoing(&message)).await;
+    out(&mut message).give_up(base, Reason::Stale, None).unwrap();
+    assert_eq!(store.amend(&message).await.unwrap(), Written::Yes);
+    assert_due(store, minutes(base, 5), is_outgoing(&message)).await;
+    out(&mut message).mark_copied();
+    assert_eq!(
+        store.settle(&message, None, None, None).await.unwrap(),
+        Written::Yes
+    );
+    assert_done(store, base, is_outgoing(&message)).await;
+    out(&mut message).revive(base).unwrap();
+    assert_eq!(store.amend(&message).await.unwrap(), Written::Yes);
+    assert_due(store, minutes(base, 5), is_outgoing(&message)).await;
+    out(&mut message).cancel(base, Reason::TakenOver).unwrap();
+    assert_eq!(
+        store.settle(&message, None, None, None).await.unwrap(),
+        Written::Yes
+    );
+    assert_done(store, base, is_outgoing(&message)).await;
+}
+
+fn is_owed(conversation: &Conversation) -> impl Fn(&OverdueWork) -> bool {
+    let expected = OverdueWork::Owed(conversation.id.clone());
+    move |work| *work == expected
+}
+
+pub async fn an_owed_answer_is_overdue_until_given<S: Store>(store: &S) {
+    let (scene, base) = (Scene::new(), year(5));
+    let (mut conversation, job) = (scene.conversation(1), job_at(&scene, base));
+    received(store, &scene, &mut conversation, &job).await;
+    store
+        .settle_event(&job.event, None, base, far_ahead())
+        .await
+        .unwrap();
+    assert_due(store, minutes(base, 5), is_owed(&conversation)).await;
+    conversation.schedule(minutes(base, 600));
+    updated(store, &mut conversation).await;
+    assert_due(store, minutes(base, 602), is_owed(&conversation)).await;
+    conversation.nudged_at = Some(minutes(base, 700));
+    conversation.scheduled_for = None;
+    updated(store, &mut conversation).await;
+    assert_due(store, minutes(base, 705), is_owed(&conversation)).await;
+    let mut reply = replied(store, &scene, &mut conversation).await;
+    assert_done(store, base, is_owed(&conversation)).await;
+    // A cancelled reply makes it owed again, by the settlement.
+    out(&mut reply).cancel(base, Reason::Stale).unwrap();
+    assert!(conversation.uncover(Ordinal(0), minutes(base, 800)));
+    conversation.rev += 1;
+    let found = store
+        .settle(&reply, None, None, Some(&conversation))
+        .await
+        .unwrap();
+    assert_eq!(found, Written::Yes);
+    assert_due(store, minutes(base, 805), is_owed(&conversation)).await;
+    conversation.take_over();
+    updated(store, &mut conversation).await;
+    assert_done(store, base, is_owed(&conversation)).await;
+}
+
+pub async fn a_closed_instance_is_to_be_probed_until_open<S: Store>(store: &S) {
+    let (scene, base) = (Scene::new(), year(6));
+    let id = scene.instance();
+    let expected = OverdueWork::Probe(id.clone());
+    let ours = |work: &OverdueWork| *work == expected;
+    assert_done(store, base, ours).await;
+    for (connection, after) in [
+        (Connection::Closed, 3),
+        (Connection::Closed, 9),
+        (Connection::NeedsCredentials, 30),
+    ] {
+        store
+            .set_connection(id, connection, base, Some(minutes(base, after)))
+            .await
+            .unwrap();
+        assert_due(store, minutes(base, after), ours).await;
+    }
+    store.set_llm_needs_credentials(id, true).await.unwrap();
+    store.note_timeout(id, true).await.unwrap();
+    assert_due(store, minutes(base, 30), ours).await;
+    store
+        .set_connection(id, Connection::Open, base, None)
+        .await
+        .unwrap();
+    assert_done(store, base, ours).await;
+    // Without a time to ask at: at once.
+    store
+        .set_connection(id, Connection::Closed, minutes(base, 40), None)
+        .await
+        .unwrap();
+    assert_due(store, minutes(base, 40), ours).await;
+    store
+        .set_connection(id, Connection::Open, base, None)
+        .await
+        .unwrap();
+    assert_done(store, base, ours).await;
+}
+
+pub async fn a_parked_conversation_is_overdue_until_released<S: Store>(store: &S) {
+    let (scene, base) = (Scene::new(), year(7));
+    let mut parked = Parked {
+        instance: scene.instance().clone(),
+        conversation: scene.conversation(1).id,
+        version: nonce(),
+        since: base,
+        not_before: Some(minutes(base, 50)),
+    };
+    let id = parked.conversation.clone();
+    let ours = |work: &OverdueWork| matches!(work, OverdueWork::Parked(parked) if parked.conversation == id);
+    store.park(&parked).await.unwrap();
+    let found = assert_due(store, minutes(base, 50), ours).await;
+    assert_eq!(found, OverdueWork::Parked(parked.clone()));
+    (parked.version, parked.not_before) = (nonce(), None);
+    parked.since = minutes(base, 60);
+    store.park(&parked).await.unwrap();
+    parked.since = base;
+    let found = assert_due(store, minutes(base, 72 * 60), ours).await;
+    assert_eq!(
+        found,
+        OverdueWork::Parked(parked.clone()),
+        "72 hours after it was parked first"
+    );
+    assert!(store.unpark(&parked).await.unwrap());
+    assert_done(store, base, ours).await;
+}
+
+pub async fn the_longest_overdue_come_first_and_not_more_than_asked<S: Store>(store: &S) {
+    // Before all other cases, so that a small limit shows these.
+    let (scene, base) = (Scene::new(), year(-4));
+    let mut ids = Vec::new();
+    for after in [4, 1, 3, 0, 2] {
+        let job = job_at(&scene, minutes(base, after));
+        let _ = store.record_event(&job).await.unwrap();
+        ids.push((after, job));
+    }
+    // Another kind in between.
+    let id = scene.instance();
+    store
+        .set_connection(
+            id,
+            Connection::Closed,
+            base,
+            Some(shift(minutes(base, 3), 30_000)),
+        )
+        .await
+        .unwrap();
+    ids.sort_by_key(|(after, _)| *after);
+    let place = |work: &OverdueWork| match work {
+        OverdueWork::Event(record) => ids.iter().position(|(_, job)| job.event == record.job.event),
+        OverdueWork::Probe(probed) => (probed == id).then_some(100),
+        _ => None,
+    };
+    let read = async || {
+        let found = store.overdue(minutes(base, 60), LIMIT).await.unwrap();
+        found.iter().filter_map(place).collect::<Vec<_>>()
+    };
+    let expected = vec![0, 1, 100, 2, 3, 4];
+    assert_eq!(
+        eventually(INDEX, read, |found| *found == expected).await,
+        expected
+    );
+    for limit in [1, 3] {
+        assert_eq!(
+            store.overdue(minutes(base, 60), limit).await.unwrap().len(),
+            limit
+        );
+    }
+    for (_, job) in &ids {
+        store
+            .settle_event(&job.event, None, base, far_ahead())
+            .await
+            .unwrap();
+    }
+    store
+        .set_connection(id, Connection::Open, base, None)
+        .await
+        .unwrap();
+}
+
+pub async fn nothing_settled_from_the_start_is_ever_overdue<S: Store>(store: &S) {
+    let (scene, base) = (Scene::new(), year(8));
+    let mut conversation = begun(store, &scene).await;
+    let mut typed_on_the_phone = scene.answer(&mut conversation);
+    typed_on_the_phone.out = None;
+    super::given::committed(store, &conversation, &typed_on_the_phone).await;
+    assert_done(store, base, is_outgoing(&typed_on_the_phone)).await;
+    let forty_years = minutes(base, 40 * 365 * 24 * 60);
+    assert_done(store, forty_years, is_outgoing(&typed_on_the_phone)).await;
+    assert_done(store, forty_years, is_owed(&conversation)).await;
+}

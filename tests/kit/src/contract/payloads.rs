@@ -1,0 +1,52 @@
+//! Bodies that are too large for a queue message.
+
+use crate::builders::fresh;
+use recado_pipeline::ports::Queues;
+use serde_json::{Value, json};
+
+async fn payload<Q: Queues>(queues: &Q, key: &str) -> Option<Value> {
+    queues.payload(key).await.unwrap()
+}
+
+pub async fn an_unknown_payload_is_none<Q: Queues>(queues: &Q) {
+    assert_eq!(payload(queues, &fresh("none")).await, None);
+}
+
+pub async fn a_payload_comes_back_exactly<Q: Queues>(queues: &Q) {
+    let deep = (0..60).fold(json!(0), |inner, _| json!({"": inner}));
+    let large = json!({"text": "\u{1F33B}\u{0}\"".repeat(200_000)});
+    for expected in [json!(null), json!({"a": [0.1, u64::MAX, "\u{0}"]}), deep, large] {
+        let key = fresh("body");
+        queues.put_payload(&key, &expected).await.unwrap();
+        assert_eq!(payload(queues, &key).await, Some(expected));
+    }
+}
+
+pub async fn the_same_key_again_replaces_it<Q: Queues>(queues: &Q) {
+    let key = fresh("body");
+    for body in [
+        json!({"text": "x".repeat(150_000)}),
+        json!(2),
+        json!({"text": "3"}),
+    ] {
+        queues.put_payload(&key, &body).await.unwrap();
+        assert_eq!(payload(queues, &key).await, Some(body));
+    }
+}
+
+pub async fn keys_do_not_run_into_each_other<Q: Queues>(queues: &Q) {
+    let key = fresh("body");
+    let keys = [
+        key.clone(),
+        format!("{key}/a"),
+        format!("{key}/../a"),
+        format!("{key}.a"),
+        key.to_uppercase(),
+    ];
+    for (index, key) in keys.iter().enumerate() {
+        queues.put_payload(key, &json!(index)).await.unwrap();
+    }
+    for (index, key) in keys.iter().enumerate() {
+        assert_eq!(payload(queues, key).await, Some(json!(index)), "{key}");
+    }
+}

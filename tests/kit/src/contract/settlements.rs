@@ -1,0 +1,283 @@
+//! Settling: the record becomes final, and all that goes with it in one transaction.
+
+use super::given::{begun, open_ordinals, replied, updated};
+use crate::builders::{Scene, accepted, at, claimed, far_ahead, out};
+use futures::future::join_all;
+use recado_domain::conversation::Conversation;
+use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::ids::Ordinal;
+use recado_domain::instance::InFlight;
+use recado_domain::message::Message;
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::{Claimed, DeliveryLink, Store, Written};
+
+/// A message being sent, with what is stored of it.
+struct Sending {
+    scene: Scene,
+    conversation: Conversation,
+    message: Message,
+    flight: InFlight,
+}
+
+async fn sending<S: Store>(store: &S) -> Sending {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let message = replied(store, &scene, &mut conversation).await;
+    let (message, flight) = claimed(&message);
+    assert_eq!(store.claim(&message, None, &flight).await.unwrap(), Claimed::Yes);
+    Sending {
+        scene,
+        conversation,
+        message,
+        flight,
+    }
+}
+
+fn link(message: &Message) -> DeliveryLink {
+    DeliveryLink {
+        key: DeliveryKey::own(&message.id()),
+        provider_message_id: message.provider_message_id.clone(),
+    }
+}
+
+fn status(link: &DeliveryLink, status: DeliveryStatus) -> StatusUpdate {
+    StatusUpdate {
+        key: link.key.clone(),
+        status,
+        at: at(7),
+        provider_message_id: None,
+    }
+}
+
+impl Sending {
+    async fn assert_still_sending<S: Store>(&self, store: &S) {
+        assert_eq!(
+            store.open(&self.conversation.id).await.unwrap(),
+            [self.message.clone()]
+        );
+        assert_eq!(
+            store.message(&self.message.id()).await.unwrap().as_ref(),
+            Some(&self.message)
+        );
+        let flights = store.in_flight(self.scene.instance()).await.unwrap();
+        assert_eq!(flights.as_slice(), std::slice::from_ref(&self.flight));
+    }
+}
+
+pub async fn a_sent_message_leaves_the_open_list_and_its_record_is_final<S: Store>(store: &S) {
+    let s = sending(store).await;
+    let sent = accepted(&s.message);
+    let link = link(&sent);
+    assert_eq!(
+        store
+            .settle(&sent, Some(&s.flight), Some(&link), None)
+            .await
+            .unwrap(),
+        Written::Yes
+    );
+    assert!(open_ordinals(store, &s.conversation).await.is_empty());
+    assert_eq!(store.message(&sent.id()).await.unwrap(), Some(sent.clone()));
+    assert!(store.in_flight(s.scene.instance()).await.unwrap().is_empty());
+    let linked = Delivery {
+        status: None,
+        at: None,
+        message: Some(sent.id()),
+        provider_message_id: sent.provider_message_id,
+    };
+    assert_eq!(store.delivery(&link.key).await.unwrap(), Some(linked));
+    assert_eq!(
+        store.conversation(&s.conversation.id).await.unwrap(),
+        Some(s.conversation)
+    );
+}
+
+pub async fn the_others_stay_open<S: Store>(store: &S) {
+    let mut s = sending(store).await;
+    let next = replied(store, &s.scene, &mut s.conversation).await;
+    let sent = accepted(&s.message);
+    assert_eq!(
+        store.settle(&sent, Some(&s.flight), None, None).await.unwrap(),
+        Written::Yes
+    );
+    assert_eq!(store.open(&s.conversation.id).await.unwrap(), [next]);
+}
+
+pub async fn a_status_that_came_first_is_kept<S: Store>(store: &S) {
+    let s = sending(store).await;
+    let sent = accepted(&s.message);
+    let link = link(&sent);
+    store
+        .record_status(&status(&link, DeliveryStatus::Read), far_ahead())
+        .await
+        .unwrap();
+    assert_eq!(
+        store
+            .settle(&sent, Some(&s.flight), Some(&link), None)
+            .await
+            .unwrap(),
+        Written::Yes
+    );
+    let delivery = store.delivery(&link.key).await.unwrap().unwrap();
+    assert_eq!(
+        (delivery.status, delivery.at),
+        (Some(DeliveryStatus::Read), Some(at(7)))
+    );
+    assert_eq!(delivery.message, Some(sent.id()));
+    assert_eq!(delivery.provider_message_id, sent.provider_message_id);
+}
+
+pub async fn a_status_that_comes_after_keeps_the_link<S: Store>(store: &S) {
+    let s = sending(store).await;
+    let sent = accepted(&s.message);
+    let link = link(&sent);
+    assert_eq!(
+        store
+            .settle(&sent, Some(&s.flight), Some(&link), None)
+            .await
+            .unwrap(),
+        Written::Yes
+    );
+    for (word, best) in [
+        (DeliveryStatus::Delivered, DeliveryStatus::Delivered),
+        (DeliveryStatus::Sent, DeliveryStatus::Delivered),
+        (DeliveryStatus::Read, DeliveryStatus::Read),
+    ] {
+        store
+            .record_status(&status(&link, word), far_ahead())
+            .await
+            .unwrap();
+        let delivery = store.delivery(&link.key).await.unwrap().unwrap();
+        assert_eq!(delivery.status, Some(best));
+        assert_eq!(delivery.message, Some(sent.id()));
+        assert_eq!(delivery.provider_message_id, sent.provider_message_id);
+    }
+}
+
+pub async fn a_link_without_the_providers_id_keeps_one_that_a_status_brought<S: Store>(store: &S) {
+    let s = sending(store).await;
+    let sent = accepted(&s.message);
+    let link = DeliveryLink {
+        provider_message_id: None,
+        ..link(&sent)
+    };
+    let update = StatusUpdate {
+        provider_message_id: Some("brought".to_owned()),
+        ..status(&link, DeliveryStatus::Sent)
+    };
+    store.record_status(&update, far_ahead()).await.unwrap();
+    assert_eq!(
+        store
+            .settle(&sent, Some(&s.flight), Some(&link), None)
+            .await
+            .unwrap(),
+        Written::Yes
+    );
+    let delivery = store.delivery(&link.key).await.unwrap().unwrap();
+    assert_eq!(delivery.provider_message_id.as_deref(), Some("brought"));
+    assert_eq!(delivery.message, Some(sent.id()));
+}
+
+pub async fn a_cancelled_message_and_its_conversation_are_written_together<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let mut message = replied(store, &scene, &mut conversation).await;
+    out(&mut message).cancel(at(1), Reason::TakenOver).unwrap();
+    assert!(conversation.uncover(Ordinal(0), at(1)));
+    conversation.rev += 1;
+    let found = store
+        .settle(&message, None, None, Some(&conversation))
+        .await
+        .unwrap();
+    assert_eq!(found, Written::Yes);
+    assert!(open_ordinals(store, &conversation).await.is_empty());
+    assert_eq!(store.message(&message.id()).await.unwrap(), Some(message));
+    assert_eq!(
+        store.conversation(&conversation.id).await.unwrap(),
+        Some(conversation)
+    );
+}
+
+pub async fn a_conversation_changed_meanwhile_is_a_conflict_and_nothing_is_written<S: Store>(store: &S) {
+    let mut s = sending(store).await;
+    let mut stale = s.conversation.clone();
+    s.conversation.take_over();
+    updated(store, &mut s.conversation).await;
+    stale.rev += 1;
+    let sent = accepted(&s.message);
+    let link = link(&sent);
+    let found = store
+        .settle(&sent, Some(&s.flight), Some(&link), Some(&stale))
+        .await
+        .unwrap();
+    assert_eq!(found, Written::Conflict);
+    s.assert_still_sending(store).await;
+    assert_eq!(store.delivery(&link.key).await.unwrap(), None);
+    assert_eq!(
+        store.conversation(&s.conversation.id).await.unwrap(),
+        Some(s.conversation)
+    );
+}
+
+pub async fn a_message_changed_meanwhile_is_a_conflict_and_nothing_is_written<S: Store>(store: &S) {
+    let s = sending(store).await;
+    let mut changed = s.conversation.clone();
+    changed.take_over();
+    changed.rev += 1;
+    let rev = s.message.out.as_ref().unwrap().rev;
+    for wrong in [rev - 1, rev, rev + 2] {
+        let mut sent = accepted(&s.message);
+        out(&mut sent).rev = wrong;
+        let link = link(&sent);
+        let found = store
+            .settle(&sent, Some(&s.flight), Some(&link), Some(&changed))
+            .await
+            .unwrap();
+        assert_eq!(found, Written::Conflict, "rev {wrong} after {rev}");
+        s.assert_still_sending(store).await;
+        assert_eq!(store.delivery(&link.key).await.unwrap(), None);
+        let stored = store.conversation(&changed.id).await.unwrap();
+        assert_eq!(stored.as_ref(), Some(&s.conversation));
+    }
+}
+
+pub async fn a_settled_message_is_not_settled_again<S: Store>(store: &S) {
+    let s = sending(store).await;
+    let mut sent = accepted(&s.message);
+    assert_eq!(
+        store.settle(&sent, Some(&s.flight), None, None).await.unwrap(),
+        Written::Yes
+    );
+    let before = sent.clone();
+    assert_eq!(
+        store.settle(&sent, None, None, None).await.unwrap(),
+        Written::Conflict
+    );
+    out(&mut sent).rev += 1;
+    sent.provider_message_id = None;
+    assert_eq!(
+        store.settle(&sent, None, None, None).await.unwrap(),
+        Written::Conflict
+    );
+    assert_eq!(store.message(&sent.id()).await.unwrap(), Some(before));
+}
+
+pub async fn of_ten_settlements_at_once_one_wins<S: Store>(store: &S) {
+    let s = sending(store).await;
+    let outcomes: Vec<Message> = (0..10).map(|_| accepted(&s.message)).collect();
+    let found = join_all(
+        outcomes
+            .iter()
+            .map(|m| store.settle(m, Some(&s.flight), None, None)),
+    )
+    .await;
+    let won: Vec<&Message> = outcomes
+        .iter()
+        .zip(found)
+        .filter_map(|(outcome, found)| (found.unwrap() == Written::Yes).then_some(outcome))
+        .collect();
+    assert_eq!(won.len(), 1);
+    assert_eq!(
+        store.message(&s.message.id()).await.unwrap().as_ref(),
+        Some(won[0])
+    );
+}

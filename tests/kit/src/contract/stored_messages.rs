@@ -1,0 +1,210 @@
+//! Storing what came in: once per event, on the conversation as read.
+
+use super::given::{begun, received};
+use crate::builders::{Scene, at, far_ahead};
+use futures::future::join_all;
+use recado_domain::event::StoredAs;
+use recado_domain::ids::Ordinal;
+use recado_pipeline::ports::{InboundStored, InboundWrite, Recorded, Store};
+
+pub async fn a_message_its_conversation_and_its_event_are_stored_together<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let (mut conversation, job) = (scene.conversation(1), scene.job());
+    let message = received(store, &scene, &mut conversation, &job).await;
+    let stored = StoredAs {
+        conversation: conversation.id.clone(),
+        ordinal: Ordinal(1),
+    };
+    let event = store.event(&job.event).await.unwrap().unwrap();
+    assert_eq!(event.stored, Some(stored));
+    assert_eq!(event.job, job, "it is still owed");
+    assert_eq!(
+        store.conversation(&conversation.id).await.unwrap(),
+        Some(conversation.clone())
+    );
+    assert_eq!(store.message(&message.id()).await.unwrap(), Some(message));
+    assert!(
+        store.open(&conversation.id).await.unwrap().is_empty(),
+        "what came in does not go out"
+    );
+}
+
+pub async fn a_second_message_follows_the_first<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let second = received(store, &scene, &mut conversation, &scene.job()).await;
+    assert_eq!(second.ordinal, Ordinal(2));
+    let (read, messages) = store.with_history(&conversation.id, 10).await.unwrap().unwrap();
+    assert_eq!((read, messages.len()), (conversation, 2));
+}
+
+pub async fn an_events_message_is_stored_once<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let (mut conversation, job) = (scene.conversation(1), scene.job());
+    received(store, &scene, &mut conversation, &job).await;
+    let before = conversation.clone();
+    // A worker that read the conversation only now would number the message anew.
+    let again = scene.inbound(&mut conversation, &job);
+    let write = InboundWrite {
+        event: &job.event,
+        conversation: &conversation,
+        message: &again,
+    };
+    let stored = StoredAs {
+        conversation: before.id.clone(),
+        ordinal: Ordinal(1),
+    };
+    assert_eq!(
+        store.store_inbound(write).await.unwrap(),
+        InboundStored::Already(stored)
+    );
+    assert_eq!(store.conversation(&before.id).await.unwrap(), Some(before));
+    assert_eq!(store.message(&again.id()).await.unwrap(), None);
+}
+
+pub async fn a_worker_that_repeats_its_own_write_is_told_where_it_lies<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let (mut conversation, job) = (scene.conversation(1), scene.job());
+    let message = received(store, &scene, &mut conversation, &job).await;
+    let write = InboundWrite {
+        event: &job.event,
+        conversation: &conversation,
+        message: &message,
+    };
+    let found = store.store_inbound(write).await.unwrap();
+    assert!(
+        matches!(
+            found,
+            InboundStored::Already(StoredAs {
+                ordinal: Ordinal(1),
+                ..
+            })
+        ),
+        "{found:?}"
+    );
+}
+
+async fn assert_conflict<S: Store>(
+    store: &S,
+    scene: &Scene,
+    mut stale: recado_domain::conversation::Conversation,
+) {
+    let (job, before) = (scene.job(), store.conversation(&stale.id).await.unwrap());
+    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::New);
+    let mut message = scene.inbound(&mut stale, &job);
+    message.ordinal = Ordinal(77);
+    let write = InboundWrite {
+        event: &job.event,
+        conversation: &stale,
+        message: &message,
+    };
+    assert_eq!(store.store_inbound(write).await.unwrap(), InboundStored::Conflict);
+    assert_eq!(store.conversation(&stale.id).await.unwrap(), before);
+    assert_eq!(store.message(&message.id()).await.unwrap(), None);
+    assert_eq!(store.event(&job.event).await.unwrap().unwrap().stored, None);
+}
+
+pub async fn a_conversation_changed_meanwhile_is_a_conflict_and_nothing_is_written<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let stale = conversation.clone();
+    received(store, &scene, &mut conversation, &scene.job()).await;
+    assert_conflict(store, &scene, stale).await;
+}
+
+pub async fn a_new_conversation_where_one_exists_is_a_conflict<S: Store>(store: &S) {
+    let scene = Scene::new();
+    begun(store, &scene).await;
+    assert_conflict(store, &scene, scene.conversation(1)).await;
+}
+
+pub async fn a_conversation_that_does_not_exist_cannot_be_continued<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut never_stored = scene.conversation(1);
+    never_stored.rev = 4;
+    assert_conflict(store, &scene, never_stored).await;
+}
+
+pub async fn a_message_of_an_event_that_is_not_pending_is_not_stored<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let (unknown, settled) = (scene.job(), scene.job());
+    let _ = store.record_event(&settled).await.unwrap();
+    store
+        .settle_event(&settled.event, None, at(5), far_ahead())
+        .await
+        .unwrap();
+    for job in [unknown, settled] {
+        let mut conversation = scene.conversation(1);
+        let message = scene.inbound(&mut conversation, &job);
+        let write = InboundWrite {
+            event: &job.event,
+            conversation: &conversation,
+            message: &message,
+        };
+        assert_eq!(store.store_inbound(write).await.unwrap(), InboundStored::Conflict);
+        assert_eq!(store.conversation(&conversation.id).await.unwrap(), None);
+        assert_eq!(store.message(&message.id()).await.unwrap(), None);
+    }
+}
+
+pub async fn of_twenty_first_messages_at_once_one_begins_the_conversation<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let attempts = (0..20).map(async |_| {
+        let (job, mut conversation) = (scene.job(), scene.conversation(1));
+        let _ = store.record_event(&job).await.unwrap();
+        let message = scene.inbound(&mut conversation, &job);
+        let write = InboundWrite {
+            event: &job.event,
+            conversation: &conversation,
+            message: &message,
+        };
+        (store.store_inbound(write).await.unwrap(), job, message)
+    });
+    let found = join_all(attempts).await;
+    let (won, lost): (Vec<_>, Vec<_>) = found.iter().partition(|(found, ..)| *found == InboundStored::Yes);
+    assert_eq!(won.len(), 1);
+    assert!(lost.iter().all(|(found, ..)| *found == InboundStored::Conflict));
+    let (_, job, message) = won[0];
+    assert_eq!(
+        store.message(&message.id()).await.unwrap().as_ref(),
+        Some(message)
+    );
+    assert!(store.event(&job.event).await.unwrap().unwrap().stored.is_some());
+    for (_, job, _) in lost {
+        assert_eq!(store.event(&job.event).await.unwrap().unwrap().stored, None);
+    }
+}
+
+pub async fn of_ten_workers_on_one_event_one_stores_its_message<S: Store>(store: &S) {
+    let (scene, other) = (Scene::new(), Scene::new());
+    let job = scene.job();
+    let _ = store.record_event(&job).await.unwrap();
+    // Half of them think that it belongs elsewhere: the event alone decides.
+    let attempts = (0..10).map(async |index| {
+        let scene = if index % 2 == 0 { &scene } else { &other };
+        let mut conversation = scene.conversation(1);
+        let message = scene.inbound(&mut conversation, &job);
+        let write = InboundWrite {
+            event: &job.event,
+            conversation: &conversation,
+            message: &message,
+        };
+        (store.store_inbound(write).await.unwrap(), message.id())
+    });
+    let found = join_all(attempts).await;
+    let won: Vec<_> = found
+        .iter()
+        .filter(|(found, _)| *found == InboundStored::Yes)
+        .collect();
+    assert_eq!(won.len(), 1);
+    for (found, _) in &found {
+        if let InboundStored::Already(stored) = found {
+            assert_eq!(stored.conversation.message(stored.ordinal), won[0].1);
+        }
+    }
+    let mut stored = 0;
+    for scene in [&scene, &other] {
+        stored += usize::from(store.latest(&scene.thread()).await.unwrap().is_some());
+    }
+    assert_eq!(stored, 1);
+}

@@ -1,0 +1,38 @@
+//! The contract on `SQLite`: every case on a store of its own in memory, and all of them at once on one on the disk.
+
+#![expect(clippy::unwrap_used, reason = "this is test code")]
+
+mod in_memory {
+    use recado_embedded::{Clock, Embedded};
+
+    async fn embedded_store() -> Embedded {
+        Embedded::in_memory(Clock::system()).unwrap()
+    }
+
+    recado_testkit::store_contract!(embedded_store);
+    recado_testkit::payloads_contract!(embedded_store);
+}
+
+mod on_disk {
+    use recado_embedded::{Clock, Embedded};
+    use std::path::Path;
+    use std::sync::OnceLock;
+
+    static STORE: OnceLock<Embedded> = OnceLock::new();
+
+    /// The store that all cases of this process share, in the build's own folder for what tests write.
+    async fn shared_store() -> Embedded {
+        let open = || {
+            let name = recado_testkit::builders::fresh("contract");
+            Embedded::open(
+                &Path::new(env!("CARGO_TARGET_TMPDIR")).join(name),
+                Clock::system(),
+            )
+            .unwrap()
+        };
+        STORE.get_or_init(open).clone()
+    }
+
+    recado_testkit::store_contract!(shared_store);
+    recado_testkit::payloads_contract!(shared_store);
+}
