@@ -31,8 +31,8 @@ pub mod telemetry;
 
 pub use batch::{Received, Visibility, run_batch};
 pub use compose::{AwsWorld, ComposeError, Composed, QueueVisibility, compose};
-pub use keys::{AwsKeys, webhook_limits};
 pub use event::{BatchItemFailure, SqsAttributes, SqsBatchResponse, SqsEvent, SqsRecord};
+pub use keys::{AwsKeys, webhook_limits};
 
 use jiff::Timestamp;
 use recado_domain::millis::instant;

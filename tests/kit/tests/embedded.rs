@@ -4,9 +4,10 @@
 
 mod in_memory {
     use recado_embedded::{Clock, Embedded};
+    use std::future::ready;
 
-    async fn embedded_store() -> Embedded {
-        Embedded::in_memory(Clock::system()).unwrap()
+    fn embedded_store() -> impl Future<Output = Embedded> {
+        ready(Embedded::in_memory(Clock::system()).unwrap())
     }
 
     recado_testkit::store_contract!(embedded_store);
@@ -15,22 +16,20 @@ mod in_memory {
 
 mod on_disk {
     use recado_embedded::{Clock, Embedded};
+    use std::future::ready;
     use std::path::Path;
     use std::sync::OnceLock;
 
     static STORE: OnceLock<Embedded> = OnceLock::new();
 
     /// The store that all cases of this process share, in the build's own folder for what tests write.
-    async fn shared_store() -> Embedded {
+    fn shared_store() -> impl Future<Output = Embedded> {
         let open = || {
             let name = recado_testkit::builders::fresh("contract");
-            Embedded::open(
-                &Path::new(env!("CARGO_TARGET_TMPDIR")).join(name),
-                Clock::system(),
-            )
-            .unwrap()
+            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+            Embedded::open(&folder, Clock::system()).unwrap()
         };
-        STORE.get_or_init(open).clone()
+        ready(STORE.get_or_init(open).clone())
     }
 
     recado_testkit::store_contract!(shared_store);

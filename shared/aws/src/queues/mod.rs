@@ -46,7 +46,9 @@ fn queue_id(id: &str) -> String {
 
 /// A delay in whole seconds: never shorter than asked for, never longer than SQS allows.
 fn delay_seconds(delay: Duration) -> i32 {
-    let whole = delay.as_secs().saturating_add(u64::from(delay.subsec_nanos() > 0));
+    let whole = delay
+        .as_secs()
+        .saturating_add(u64::from(delay.subsec_nanos() > 0));
     i32::try_from(whole.min(DELAY_MAX_SECONDS)).unwrap_or_default()
 }
 

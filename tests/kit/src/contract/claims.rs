@@ -35,7 +35,10 @@ pub async fn a_claim_makes_it_sending_and_notes_it_in_flight<S: Store>(store: &S
         .await
         .unwrap();
     assert_eq!(found, Claimed::Yes);
-    assert_eq!(open(store, &conversation.id).await, [sending.clone()]);
+    assert_eq!(
+        open(store, &conversation.id).await,
+        *std::slice::from_ref(&sending)
+    );
     assert_eq!(store.message(&sending.id()).await.unwrap(), Some(sending));
     assert_eq!(flights(store, &scene).await, [flight]);
     assert_eq!(
@@ -101,8 +104,11 @@ pub async fn of_twenty_claims_at_once_one_wins<S: Store>(store: &S) {
         19
     );
     let (sending, flight) = &attempts[won[0]];
-    assert_eq!(open(store, &conversation.id).await, [sending.clone()]);
-    assert_eq!(flights(store, &scene).await, [flight.clone()]);
+    assert_eq!(
+        open(store, &conversation.id).await,
+        *std::slice::from_ref(sending)
+    );
+    assert_eq!(flights(store, &scene).await, *std::slice::from_ref(flight));
 }
 
 pub async fn a_stale_message_is_not_claimed<S: Store>(store: &S) {
@@ -126,7 +132,10 @@ async fn assert_stopped<S: Store>(store: &S, scene: &Scene, message: &Message, g
         store.claim(&sending, Some(guard), &flight).await.unwrap(),
         Claimed::Stopped
     );
-    assert_eq!(open(store, &message.conversation).await, [message.clone()]);
+    assert_eq!(
+        open(store, &message.conversation).await,
+        *std::slice::from_ref(message)
+    );
     assert!(flights(store, scene).await.is_empty());
 }
 

@@ -53,7 +53,7 @@ impl Sending {
     async fn assert_still_sending<S: Store>(&self, store: &S) {
         assert_eq!(
             store.open(&self.conversation.id).await.unwrap(),
-            [self.message.clone()]
+            *std::slice::from_ref(&self.message)
         );
         assert_eq!(
             store.message(&self.message.id()).await.unwrap().as_ref(),
