@@ -22,7 +22,9 @@ async fn main() -> Result<(), Error> {
     telemetry::start();
     let composed = compose(&[variable::TURNS_QUEUE, variable::OUTBOUND_QUEUE]).await?;
     let options = ApiOptions {
-        public_url: std::env::var("RECADO_PUBLIC_URL").ok().filter(|url| !url.is_empty()),
+        public_url: std::env::var("RECADO_PUBLIC_URL")
+            .ok()
+            .filter(|url| !url.is_empty()),
         simulator: None,
         depths: SqsDepths(composed.world.queues.clone()),
     };

@@ -18,10 +18,14 @@ async fn main() -> Result<(), Error> {
         variable::SCHEDULER_ROLE,
     ];
     let world = &compose(&required).await?.world;
-    let visibility = QueueVisibility { queues: &world.queues, queue: QueueName::Turns };
+    let visibility = QueueVisibility {
+        queues: &world.queues,
+        queue: QueueName::Turns,
+    };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
         let ends = deadline(&event.context);
-        let handle = |received: Received| async move { reply(world, &received.body, received.receives).await };
+        let handle =
+            |received: Received| async move { reply(world, &received.body, received.receives).await };
         Ok::<_, Error>(run_batch(event.payload, false, &visibility, Some(ends), handle).await)
     }))
     .await

@@ -41,9 +41,14 @@ pub(crate) async fn compose(environment: &Environment) -> Result<Composed> {
     let providers = ProviderConfig {
         evolution_base_url: environment.evolution_url.clone(),
         meta_base_url: environment.meta_url.clone().unwrap_or(defaults.meta_base_url),
-        meta_api_version: environment.meta_version.clone().unwrap_or(defaults.meta_api_version),
+        meta_api_version: environment
+            .meta_version
+            .clone()
+            .unwrap_or(defaults.meta_api_version),
         timeout: environment.settings.provider_timeout,
-        simulation: simulator.clone().map_or(Simulation::Off, Simulation::WithoutCredentials),
+        simulation: simulator
+            .clone()
+            .map_or(Simulation::Off, Simulation::WithoutCredentials),
     };
     let mut claude = ClaudeSettings::default();
     if let Some(url) = &environment.anthropic_url {
@@ -63,7 +68,11 @@ pub(crate) async fn compose(environment: &Environment) -> Result<Composed> {
         ambient: SystemAmbient,
         settings: environment.settings.clone(),
     };
-    Ok(Composed { world, embedded, simulator })
+    Ok(Composed {
+        world,
+        embedded,
+        simulator,
+    })
 }
 
 /// The depths of the embedded queues.

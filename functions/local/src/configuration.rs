@@ -23,7 +23,10 @@ pub(crate) fn at_start(environment: &Environment) -> Result<(Document, String)> 
     match &environment.config {
         Some(path) => Ok((read(path)?, path.display().to_string())),
         None if usual.exists() => Ok((read(&usual)?, usual.display().to_string())),
-        None => Ok((toml::from_str(SAMPLE).context("the sample")?, "the built-in sample".to_owned())),
+        None => Ok((
+            toml::from_str(SAMPLE).context("the sample")?,
+            "the built-in sample".to_owned(),
+        )),
     }
 }
 
@@ -41,7 +44,10 @@ pub(crate) async fn apply(file: &Path, url: &str, token: &Secret) -> Result<()> 
     let status = answer.status();
     let body: Value = answer.json().await.unwrap_or_default();
     if !status.is_success() {
-        bail!("{status}: {}", text(&body, "detail").unwrap_or("the configuration was not applied"));
+        bail!(
+            "{status}: {}",
+            text(&body, "detail").unwrap_or("the configuration was not applied")
+        );
     }
     print_applied(&body);
     Ok(())
@@ -50,7 +56,11 @@ pub(crate) async fn apply(file: &Path, url: &str, token: &Secret) -> Result<()> 
 fn print_applied(body: &Value) {
     for change in list(body, "changes") {
         let fields: Vec<&str> = list(change, "fields").iter().filter_map(Value::as_str).collect();
-        let fields = if fields.is_empty() { String::new() } else { format!(" ({})", fields.join(", ")) };
+        let fields = if fields.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", fields.join(", "))
+        };
         let part = |name| text(change, name).unwrap_or_default();
         println!("{:<9} {} {}{fields}", part("what"), part("kind"), part("id"));
     }
@@ -65,7 +75,10 @@ fn print_applied(body: &Value) {
 }
 
 fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
-    value.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    value
+        .get(name)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
 }
 
 fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
@@ -80,6 +93,11 @@ mod tests {
     fn the_sample_is_sound() {
         let document: Document = toml::from_str(SAMPLE).unwrap();
         document.check(&Document::default()).unwrap();
-        assert!(document.instances.iter().any(|instance| instance.id.as_str() == "suporte-01"));
+        assert!(
+            document
+                .instances
+                .iter()
+                .any(|instance| instance.id.as_str() == "suporte-01")
+        );
     }
 }

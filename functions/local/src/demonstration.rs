@@ -30,7 +30,9 @@ pub(crate) async fn run(
     document: &Document,
 ) -> Result<()> {
     let evolution = |instance: &&Instance| instance.provider == Provider::Evolution;
-    let Some(instance) = document.instances.iter().find(evolution).filter(|_| wanted) else { return Ok(()) };
+    let Some(instance) = document.instances.iter().find(evolution).filter(|_| wanted) else {
+        return Ok(());
+    };
     if std::env::var("EVOLUTION_API_KEY").is_ok() || instance.credential.is_some() {
         return Ok(());
     }
@@ -74,7 +76,10 @@ async fn post(
     });
     let answer = http
         .post(format!("http://{address}/webhooks/evolution"))
-        .header("apikey", secret(keyring, instance).context("the instance has no secret")?)
+        .header(
+            "apikey",
+            secret(keyring, instance).context("the instance has no secret")?,
+        )
         .json(&body)
         .timeout(Duration::from_secs(10))
         .send()
@@ -95,7 +100,9 @@ async fn wait_for_reply(http: &reqwest::Client, address: SocketAddr, keyring: &K
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, find).await.context("no reply came")?
+    tokio::time::timeout(PATIENCE, find)
+        .await
+        .context("no reply came")?
 }
 
 async fn newest_reply(
@@ -115,9 +122,15 @@ async fn newest_reply(
         .await?;
     let ours = |message: &&Value| {
         let to = message["to"].as_str().unwrap_or_default();
-        let at = message["sent_at"].as_str().and_then(|at| at.parse::<Timestamp>().ok());
+        let at = message["sent_at"]
+            .as_str()
+            .and_then(|at| at.parse::<Timestamp>().ok());
         to.contains(CONTACT) && at.is_some_and(|at| at >= since)
     };
     let items = outbox["items"].as_array().cloned().unwrap_or_default();
-    Ok(items.iter().rfind(ours).and_then(|message| message["text"].as_str()).map(str::to_owned))
+    Ok(items
+        .iter()
+        .rfind(ours)
+        .and_then(|message| message["text"].as_str())
+        .map(str::to_owned))
 }

@@ -52,22 +52,39 @@ const WEBHOOK_BYTES_MAX: usize = 6_000_000;
 impl Environment {
     /// Reads everything from `variable`; names everything that is wrong.
     pub(crate) fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, Vec<Problem>> {
-        let get = |name: &str| variable(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        let get = |name: &str| {
+            variable(name)
+                .map(|text| text.trim().to_owned())
+                .filter(|text| !text.is_empty())
+        };
         let mut problems = Vec::new();
         let settings = Settings::read(get, &mut problems);
         let mut problem = |name: &str, what: &str| {
-            problems.push(Problem { name: name.to_owned(), what: what.to_owned() });
+            problems.push(Problem {
+                name: name.to_owned(),
+                what: what.to_owned(),
+            });
         };
         let number = |name: &str, default: u64| match get(name) {
             None => Some(default),
             Some(text) => text.parse::<u64>().ok(),
         };
-        let address = get("RECADO_ADDR").unwrap_or_else(|| "127.0.0.1:8080".to_owned()).parse();
+        let address = get("RECADO_ADDR")
+            .unwrap_or_else(|| "127.0.0.1:8080".to_owned())
+            .parse();
         if address.is_err() {
-            problem("RECADO_ADDR", "must be an address and a port, such as 127.0.0.1:8080");
+            problem(
+                "RECADO_ADDR",
+                "must be an address and a port, such as 127.0.0.1:8080",
+            );
         }
         let url = |name: &str| get(name).map(|url| url.trim_end_matches('/').to_owned());
-        for name in ["RECADO_PUBLIC_URL", "EVOLUTION_API_URL", "META_BASE_URL", "ANTHROPIC_BASE_URL"] {
+        for name in [
+            "RECADO_PUBLIC_URL",
+            "EVOLUTION_API_URL",
+            "META_BASE_URL",
+            "ANTHROPIC_BASE_URL",
+        ] {
             if url(name).is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
                 problem(name, "must begin with http:// or https://");
             }
@@ -81,13 +98,17 @@ impl Environment {
             problem("RECADO_SIMULATED_LATENCY_MS", "must be a number of milliseconds");
         }
         let bytes = number("RECADO_WEBHOOK_MAX_BYTES", WEBHOOK_BYTES_MAX as u64);
-        let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok()).filter(|bytes| *bytes > 0);
+        let bytes = bytes
+            .and_then(|bytes| usize::try_from(bytes).ok())
+            .filter(|bytes| *bytes > 0);
         if bytes.is_none() {
             problem("RECADO_WEBHOOK_MAX_BYTES", "must be a number of bytes above 0");
         }
         let secret = |name: &str| get(name).and_then(|text| Secret::new(&text));
         let several = |name: &str| get(name).map(|text| text.split(',').filter_map(Secret::new).collect());
-        let (Ok(address), true) = (address, problems.is_empty()) else { return Err(problems) };
+        let (Ok(address), true) = (address, problems.is_empty()) else {
+            return Err(problems);
+        };
         Ok(Self {
             address,
             data: get("RECADO_DATA").map_or_else(|| PathBuf::from(".recado"), PathBuf::from),
@@ -124,13 +145,29 @@ mod tests {
     #[test]
     fn everything_that_is_wrong_is_named_at_once() {
         let variable = |name: &str| {
-            let wrong = ["RECADO_ADDR", "META_BASE_URL", "RECADO_SIMULATION", "RECADO_STALE_SECONDS"];
+            let wrong = [
+                "RECADO_ADDR",
+                "META_BASE_URL",
+                "RECADO_SIMULATION",
+                "RECADO_STALE_SECONDS",
+            ];
             wrong.contains(&name).then(|| "nonsense".to_owned())
         };
-        let mut names: Vec<String> =
-            Environment::read(variable).unwrap_err().into_iter().map(|problem| problem.name).collect();
+        let mut names: Vec<String> = Environment::read(variable)
+            .unwrap_err()
+            .into_iter()
+            .map(|problem| problem.name)
+            .collect();
         names.sort();
-        assert_eq!(names, ["META_BASE_URL", "RECADO_ADDR", "RECADO_SIMULATION", "RECADO_STALE_SECONDS"]);
+        assert_eq!(
+            names,
+            [
+                "META_BASE_URL",
+                "RECADO_ADDR",
+                "RECADO_SIMULATION",
+                "RECADO_STALE_SECONDS"
+            ]
+        );
     }
 
     #[test]

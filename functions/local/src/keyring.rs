@@ -21,7 +21,10 @@ impl Secrets for EnvironmentSecrets {
         match reference {
             CredentialRef::Env(name) => Ok(std::env::var(name).ok().and_then(|text| Secret::new(&text))),
             CredentialRef::Ssm(name) => {
-                tracing::warn!(parameter = name, "a parameter of AWS is not there on one machine: use env:NAME");
+                tracing::warn!(
+                    parameter = name,
+                    "a parameter of AWS is not there on one machine: use env:NAME"
+                );
                 Ok(None)
             }
         }
@@ -48,13 +51,19 @@ impl Keyring {
             None => generated(&environment.data.join(file)),
         };
         let master = kept(&environment.master, "webhook-secret")?;
-        let masters = [Some(master), environment.master_old.clone()].into_iter().flatten().collect();
+        let masters = [Some(master), environment.master_old.clone()]
+            .into_iter()
+            .flatten()
+            .collect();
         let webhook = WebhookKeys {
             masters,
             meta_app_secrets: environment.meta_app_secrets.clone(),
             meta_verify_token: environment.meta_verify_token.clone(),
         };
-        Ok(Self { token: kept(&environment.token, "operator-token")?, webhook: Arc::new(webhook) })
+        Ok(Self {
+            token: kept(&environment.token, "operator-token")?,
+            webhook: Arc::new(webhook),
+        })
     }
 
     /// The master that new webhook secrets are derived from.
@@ -90,13 +99,18 @@ fn generated(file: &Path) -> Result<Secret> {
         .mode(0o600)
         .open(file)
         .with_context(|| format!("cannot write {}", file.display()))?;
-    handle.write_all(text.as_bytes()).and_then(|()| handle.sync_all()).context("cannot keep a secret")?;
+    handle
+        .write_all(text.as_bytes())
+        .and_then(|()| handle.sync_all())
+        .context("cannot keep a secret")?;
     Secret::new(&text).context("a secret of 64 digits")
 }
 
 /// The operators' token that a start in `data` made, for the command line on the same machine.
 pub(crate) fn kept_token(data: &Path) -> Option<Secret> {
-    fs::read_to_string(data.join("operator-token")).ok().and_then(|text| Secret::new(&text))
+    fs::read_to_string(data.join("operator-token"))
+        .ok()
+        .and_then(|text| Secret::new(&text))
 }
 
 #[cfg(test)]

@@ -1,6 +1,10 @@
 //! The `recado` binary: every function of Recado in one process on one machine, and the command line.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line speaks to its user")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command line speaks to its user"
+)]
 
 mod compose;
 mod configuration;
@@ -66,7 +70,12 @@ fn log(serving: bool) {
         Ok(directive) => filter.add_directive(directive),
         Err(_) => filter,
     };
-    tracing_subscriber::fmt().json().flatten_event(true).with_env_filter(filter).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt()
+        .json()
+        .flatten_event(true)
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
 }
 
 fn run(arguments: Arguments) -> Result<()> {
@@ -83,7 +92,10 @@ fn run(arguments: Arguments) -> Result<()> {
         None => runtime.block_on(serve::serve(environment, true)),
         Some(Command::Serve) => runtime.block_on(serve::serve(environment, false)),
         Some(Command::Apply { file, url, token }) => {
-            let token = token.as_deref().and_then(Secret::new).or_else(|| keyring::kept_token(&environment.data));
+            let token = token
+                .as_deref()
+                .and_then(Secret::new)
+                .or_else(|| keyring::kept_token(&environment.data));
             let token = token.context("no operators' token: set RECADO_TOKEN or give --token")?;
             runtime.block_on(configuration::apply(&file, &url, &token))
         }

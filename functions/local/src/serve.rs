@@ -9,6 +9,7 @@ use crate::workers;
 use anyhow::{Context, Result};
 use recado_domain::config::Document;
 use recado_domain::event::Provider;
+use recado_embedded::Recovered;
 use recado_http::{ApiOptions, WebhookLimits, whole_router};
 use recado_pipeline::configure;
 use std::net::SocketAddr;
@@ -30,7 +31,18 @@ pub(crate) async fn serve(environment: Environment, demonstrate: bool) -> Result
         .await
         .with_context(|| format!("cannot listen on {} (RECADO_ADDR)", environment.address))?;
     let address = listener.local_addr()?;
-    let Composed { world, embedded, simulator } = composed;
+    let recovered = composed.embedded.recover().await?;
+    if recovered != Recovered::default() {
+        tracing::warn!(
+            ?recovered,
+            "the process before did not end well: what it held is taken up again"
+        );
+    }
+    let Composed {
+        world,
+        embedded,
+        simulator,
+    } = composed;
     let simulated = simulator.is_some();
     let world = Arc::new(world);
     let (stop, stopped) = watch::channel(false);
@@ -39,7 +51,9 @@ pub(crate) async fn serve(environment: Environment, demonstrate: bool) -> Result
         simulator,
         depths: EmbeddedDepths(embedded.clone()),
     };
-    let limits = WebhookLimits { bytes_max: environment.webhook_bytes_max };
+    let limits = WebhookLimits {
+        bytes_max: environment.webhook_bytes_max,
+    };
     let router = whole_router(Arc::clone(&world), Arc::new(keyring.clone()), limits, options);
     let mut closing = stopped.clone();
     let server = axum::serve(listener, router).with_graceful_shutdown(async move {
@@ -48,7 +62,14 @@ pub(crate) async fn serve(environment: Environment, demonstrate: bool) -> Result
     });
     let server = tokio::spawn(server.into_future());
     let crew = tokio::spawn(workers::run(Arc::clone(&world), embedded.clone(), stopped));
-    welcome(&environment, &world, &keyring, &applied.document, address, &source);
+    welcome(
+        &environment,
+        &world,
+        &keyring,
+        &applied.document,
+        address,
+        &source,
+    );
     tokio::select! {
         done = demonstration::run(demonstrate && simulated, address, &keyring, &applied.document) => {
             if let Err(error) = done {
@@ -83,22 +104,31 @@ fn welcome(
     address: SocketAddr,
     source: &str,
 ) {
-    println!("Recado listens on http://{address}   data: {}   configuration: {source}", environment.data.display());
-    println!("Model: {}.", match world.llm.name() {
-        "simulated" => "simulated, for want of ANTHROPIC_API_KEY",
-        name => name,
-    });
+    println!(
+        "Recado listens on http://{address}   data: {}   configuration: {source}",
+        environment.data.display()
+    );
+    println!(
+        "Model: {}.",
+        match world.llm.name() {
+            "simulated" => "simulated, for want of ANTHROPIC_API_KEY",
+            name => name,
+        }
+    );
     if environment.simulation {
         println!("Instances without a credential are simulated; what they sent: GET /simulator/outbox");
     }
     for instance in &document.instances {
         println!("  {} ({})", instance.id, instance.provider);
     }
-    println!("Operators' token: {}", if environment.token.is_some() {
-        "as RECADO_TOKEN says".to_owned()
-    } else {
-        environment.data.join("operator-token").display().to_string()
-    });
+    println!(
+        "Operators' token: {}",
+        if environment.token.is_some() {
+            "as RECADO_TOKEN says".to_owned()
+        } else {
+            environment.data.join("operator-token").display().to_string()
+        }
+    );
     if let Some(line) = curl(address, keyring, document) {
         println!("\nTry it from another terminal:\n{line}");
     }
@@ -106,7 +136,10 @@ fn welcome(
 
 /// A webhook as Evolution API posts it, ready to be pasted.
 fn curl(address: SocketAddr, keyring: &Keyring, document: &Document) -> Option<String> {
-    let instance = document.instances.iter().find(|instance| instance.provider == Provider::Evolution)?;
+    let instance = document
+        .instances
+        .iter()
+        .find(|instance| instance.provider == Provider::Evolution)?;
     let secret = demonstration::secret(keyring, instance)?;
     let external = instance.external()?;
     Some(format!(

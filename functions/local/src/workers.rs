@@ -56,17 +56,22 @@ async fn work(queue: QueueName, world: Arc<LocalWorld>, queues: Embedded, mut st
         let free = room.available_permits();
         let batch = match free {
             0 => Vec::new(),
-            _ => queues.receive(queue, free, visibility(queue)).await.unwrap_or_else(|error| {
-                tracing::error!(queue = queue.as_str(), %error, "the queue cannot be read");
-                Vec::new()
-            }),
+            _ => queues
+                .receive(queue, free, visibility(queue))
+                .await
+                .unwrap_or_else(|error| {
+                    tracing::error!(queue = queue.as_str(), %error, "the queue cannot be read");
+                    Vec::new()
+                }),
         };
         if batch.is_empty() {
             idle(queue, &world, &queues, &finished, &mut stop).await;
             continue;
         }
         for received in batch {
-            let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
+            let Ok(permit) = Arc::clone(&room).acquire_owned().await else {
+                return;
+            };
             let (world, queues, finished) = (Arc::clone(&world), queues.clone(), Arc::clone(&finished));
             running.spawn(async move {
                 handle(&world, &queues, received).await;
@@ -77,7 +82,10 @@ async fn work(queue: QueueName, world: Arc<LocalWorld>, queues: Embedded, mut st
     }
     let drained = tokio::time::timeout(DRAIN, async { while running.join_next().await.is_some() {} }).await;
     if drained.is_err() {
-        tracing::warn!(queue = queue.as_str(), "stopped before all was finished: the queue brings the rest back");
+        tracing::warn!(
+            queue = queue.as_str(),
+            "stopped before all was finished: the queue brings the rest back"
+        );
     }
 }
 
@@ -116,7 +124,9 @@ async fn handle(world: &LocalWorld, queues: &Embedded, received: Received) {
     // A panic is this message's failure: the queue brings it back, and its attempts are counted in its record.
     let verdict = AssertUnwindSafe(worked).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!(queue = received.queue.as_str(), "a worker panicked");
-        Verdict::ComeBack { after: Duration::from_secs(2) }
+        Verdict::ComeBack {
+            after: Duration::from_secs(2),
+        }
     });
     let kept = match verdict {
         Verdict::Done => queues.delete(&received.receipt).await,

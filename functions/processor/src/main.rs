@@ -9,12 +9,21 @@ use recado_pipeline::process::process;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start();
-    let required = [variable::INBOUND_QUEUE, variable::INBOUND_DLQ, variable::TURNS_QUEUE, variable::OUTBOUND_QUEUE];
+    let required = [
+        variable::INBOUND_QUEUE,
+        variable::INBOUND_DLQ,
+        variable::TURNS_QUEUE,
+        variable::OUTBOUND_QUEUE,
+    ];
     let world = &compose(&required).await?.world;
-    let visibility = QueueVisibility { queues: &world.queues, queue: QueueName::Inbound };
+    let visibility = QueueVisibility {
+        queues: &world.queues,
+        queue: QueueName::Inbound,
+    };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
         let ends = deadline(&event.context);
-        let handle = |received: Received| async move { process(world, &received.body, received.receives).await };
+        let handle =
+            |received: Received| async move { process(world, &received.body, received.receives).await };
         Ok::<_, Error>(run_batch(event.payload, true, &visibility, Some(ends), handle).await)
     }))
     .await

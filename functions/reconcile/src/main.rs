@@ -9,13 +9,22 @@ use serde_json::Value;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start();
-    let required = [variable::INBOUND_QUEUE, variable::TURNS_QUEUE, variable::OUTBOUND_QUEUE];
+    let required = [
+        variable::INBOUND_QUEUE,
+        variable::TURNS_QUEUE,
+        variable::OUTBOUND_QUEUE,
+    ];
     let world = &compose(&required).await?.world;
     lambda_runtime::run(service_fn(async |_: LambdaEvent<Value>| {
         let done = reconcile(world).await?;
         tracing::info!(
-            events = done.events, kicked = done.kicked, turns = done.turns, probes = done.probes,
-            parked = done.parked, failed = done.failed, "reconciled"
+            events = done.events,
+            kicked = done.kicked,
+            turns = done.turns,
+            probes = done.probes,
+            parked = done.parked,
+            failed = done.failed,
+            "reconciled"
         );
         Ok::<_, Error>(())
     }))

@@ -9,13 +9,21 @@ use recado_pipeline::send::send;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start();
-    let required = [variable::OUTBOUND_QUEUE, variable::OUTBOUND_DLQ, variable::TURNS_QUEUE];
+    let required = [
+        variable::OUTBOUND_QUEUE,
+        variable::OUTBOUND_DLQ,
+        variable::TURNS_QUEUE,
+    ];
     let world = &compose(&required).await?.world;
-    let visibility = QueueVisibility { queues: &world.queues, queue: QueueName::Outbound };
+    let visibility = QueueVisibility {
+        queues: &world.queues,
+        queue: QueueName::Outbound,
+    };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
         let ends = deadline(&event.context);
-        let handle =
-            |received: Received| async move { send(world, &received.body, received.receives, received.deadline).await };
+        let handle = |received: Received| async move {
+            send(world, &received.body, received.receives, received.deadline).await
+        };
         Ok::<_, Error>(run_batch(event.payload, true, &visibility, Some(ends), handle).await)
     }))
     .await

@@ -11,5 +11,10 @@ async fn main() -> Result<(), Error> {
     telemetry::start();
     let composed = compose(&[variable::INBOUND_QUEUE, variable::BUCKET]).await?;
     let keys = AwsKeys::new(composed.secrets);
-    lambda_http::run(webhook_router(Arc::new(composed.world), Arc::new(keys), webhook_limits()?)).await
+    lambda_http::run(webhook_router(
+        Arc::new(composed.world),
+        Arc::new(keys),
+        webhook_limits()?,
+    ))
+    .await
 }

@@ -16,7 +16,7 @@ impl Ambient for SystemAmbient {
     }
 
     fn random(&self) -> u64 {
-        // Linux always has random numbers once it is up; std's own are seeded from the same source.
+        // Linux always has random numbers once it is up; std's own come from the same source.
         getrandom::u64().unwrap_or_else(|_| RandomState::new().hash_one(Timestamp::now().as_nanosecond()))
     }
 

@@ -220,6 +220,11 @@ impl Conversation {
         Ok(ordinal)
     }
 
+    /// Takes in a message that changes nothing: one typed on the phone long ago. Returns its ordinal.
+    pub fn append(&mut self, at: Timestamp) -> Ordinal {
+        self.number(at)
+    }
+
     /// Whether an answer is owed, by whomever.
     pub fn owes(&self) -> bool {
         self.turn_upto > self.answered
@@ -233,7 +238,7 @@ impl Conversation {
         if self.turn_upto > named && young {
             return TurnStep::StandDown;
         }
-        if self.mode != Mode::Ai || !self.owes() {
+        if self.mode != Mode::Ai || self.status == Status::Resolved || !self.owes() {
             return TurnStep::NothingOwed;
         }
         match &self.lease {
@@ -356,7 +361,7 @@ impl Conversation {
     /// A reply was cancelled that certainly never left: what it covered and `left` does not is owed again.
     pub fn uncover(&mut self, left: Ordinal, now: Timestamp) -> bool {
         let answered = self.human.max(left).min(self.answered);
-        if self.mode != Mode::Ai || answered == self.answered {
+        if self.mode != Mode::Ai || self.status == Status::Resolved || answered == self.answered {
             return false;
         }
         self.answered = answered;

@@ -136,11 +136,15 @@ impl Message {
         self.out.as_ref().is_some_and(|out| out.state.is_open())
     }
 
-    /// When it is overdue, if it is open: 5 minutes after it was stored or after its slot.
+    /// When it is overdue, if it is open: 5 minutes after it was stored, after its slot, or after the time
+    /// that it waits for.
     pub fn due(&self) -> Option<Timestamp> {
         let out = self.out.as_ref()?;
         let waits = out.state.is_open() || (matches!(out.state, OutboxState::Dead { .. }) && !out.copied);
-        let since = out.slot.map_or(self.stored_at, |slot| slot.max(self.stored_at));
+        let since = [out.slot, out.not_before]
+            .into_iter()
+            .flatten()
+            .fold(self.stored_at, Timestamp::max);
         waits.then(|| millis::shift(since, 5 * 60_000))
     }
 

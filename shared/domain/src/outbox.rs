@@ -130,6 +130,9 @@ pub struct Outbox {
     /// The rate's slot it holds.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub slot: Option<Timestamp>,
+    /// Not to be attempted before: the provider or the backoff asks for it, whoever kicks.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
     /// An attempt's outcome was never learnt, and it was queued again: the contact may have it already.
     #[serde(default)]
     pub maybe_sent: bool,
@@ -166,6 +169,7 @@ impl Outbox {
             epoch,
             covers,
             slot: None,
+            not_before: None,
             maybe_sent: false,
             simulated: false,
             copied: false,
@@ -291,6 +295,8 @@ impl Outbox {
         ) {
             return self.refused("dead");
         }
+        // Given up with an attempt whose outcome is not known: a redrive repeats it, and must say so.
+        self.maybe_sent |= matches!(self.state, OutboxState::Unknown { .. });
         let why = why.map_or_else(|| reason.to_string(), |why| format!("{reason}: {why}"));
         self.become_(OutboxState::Dead { at: now, reason }, now, Some(why));
         Ok(())
@@ -316,6 +322,7 @@ impl Outbox {
         }
         self.attempts = 0;
         self.slot = None;
+        self.not_before = None;
         self.copied = false;
         self.become_(OutboxState::Queued, now, Some("redriven".to_owned()));
         Ok(())
@@ -332,24 +339,16 @@ impl Outbox {
         self.rev += 1;
     }
 
+    /// Puts the next attempt off. Part of the transition that made it `queued`, so `rev` stays.
+    pub fn wait_until(&mut self, at: Timestamp) {
+        self.not_before = Some(at);
+    }
+
     /// Notes that its dead letter exists.
     pub fn mark_copied(&mut self) {
         self.copied = true;
         self.rev += 1;
     }
-}
-
-/// The id of a reply: what it answers decides it, so that two workers that answer the same make the same.
-pub fn reply_id(conversation: &crate::ids::ConversationId, covers: Ordinal, epoch: u64) -> String {
-    crate::ids::hash_of(
-        &[
-            "reply",
-            &conversation.to_string(),
-            &covers.to_string(),
-            &epoch.to_string(),
-        ],
-        16,
-    )
 }
 
 /// A hash of a text, to compare without keeping it.
@@ -376,6 +375,8 @@ pub struct SendKick {
 pub struct TurnKick {
     /// The conversation.
     pub conversation: crate::ids::ConversationId,
+    /// Whose conversation it is: the queue shares its workers fairly between tenants.
+    pub tenant: crate::ids::TenantId,
     /// The message whose timer it is.
     pub ordinal: Ordinal,
     /// Follows it everywhere.

@@ -20,10 +20,12 @@ mod migrations;
 mod payloads;
 mod queue;
 mod record;
+mod recovery;
 mod store;
 
 pub use clock::{Clock, SystemAmbient};
 pub use embedded::Embedded;
 pub use folder::OpenError;
 pub use queue::{DeadMessage, QueueDepth, Receipt, Received};
+pub use recovery::Recovered;
 pub use store::Swept;

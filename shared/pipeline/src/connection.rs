@@ -10,8 +10,9 @@ use recado_domain::millis::shift;
 use recado_domain::outbox::SendKick;
 use std::time::Duration;
 
-/// How many parked conversations one step releases; the rest follow in the next.
-const RELEASE_AT_ONCE: usize = 500;
+/// How many parked conversations are read at once, and how often: what is left after that is swept by `reconcile`.
+const RELEASE_AT_ONCE: usize = 200;
+const RELEASE_ROUNDS: usize = 50;
 
 /// The first probe of a closed instance.
 const PROBE_FIRST: Duration = Duration::from_secs(30);
@@ -42,7 +43,11 @@ async fn opened<W: World>(world: &W, instance: &InstanceId) -> PortResult<()> {
 }
 
 /// The instance cannot send, and is probed with a growing interval.
-pub(crate) async fn closed<W: World>(world: &W, instance: &InstanceId, connection: Connection) -> PortResult<()> {
+pub(crate) async fn closed<W: World>(
+    world: &W,
+    instance: &InstanceId,
+    connection: Connection,
+) -> PortResult<()> {
     let now = world.ambient().now();
     let probes = world.store().instance_state(instance).await?.probes;
     let changed = world
@@ -82,16 +87,24 @@ fn next_probe(now: jiff::Timestamp, probes: u32) -> jiff::Timestamp {
 /// Kicks each parked conversation of an open instance, and removes its entry if it was not parked again meanwhile.
 pub(crate) async fn release<W: World>(world: &W, instance: &InstanceId) -> PortResult<()> {
     let now = world.ambient().now();
-    for parked in world.store().parked(instance, RELEASE_AT_ONCE).await? {
-        if parked.not_before.is_none_or(|not_before| not_before <= now) {
-            release_one(world, &parked).await?;
+    for _ in 0..RELEASE_ROUNDS {
+        let parked = world.store().parked(instance, RELEASE_AT_ONCE).await?;
+        let due = parked
+            .iter()
+            .filter(|entry| entry.not_before.is_none_or(|not_before| not_before <= now));
+        let mut released = 0;
+        for entry in due {
+            released += usize::from(release_one(world, entry).await?);
+        }
+        if released == 0 || parked.len() < RELEASE_AT_ONCE {
+            return Ok(());
         }
     }
     Ok(())
 }
 
-/// Kicks one parked conversation and removes its entry.
-pub(crate) async fn release_one<W: World>(world: &W, parked: &Parked) -> PortResult<()> {
+/// Kicks one parked conversation and removes its entry; `false` if it was parked again meanwhile.
+pub(crate) async fn release_one<W: World>(world: &W, parked: &Parked) -> PortResult<bool> {
     let kick = SendKick {
         conversation: parked.conversation.clone(),
         upto: Ordinal(u64::MAX),
@@ -102,8 +115,7 @@ pub(crate) async fn release_one<W: World>(world: &W, parked: &Parked) -> PortRes
         .queues()
         .send_kick(&kick, &format!("release-{}", parked.version))
         .await?;
-    world.store().unpark(parked).await?;
-    Ok(())
+    world.store().unpark(parked).await
 }
 
 /// Notes that the model's key is missing or was refused.

@@ -6,7 +6,7 @@ use crate::World;
 use crate::ports::{Ambient, DeadLetters, Inbox, OutboxStore, PortResult, Queues, Written};
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
 use recado_domain::event::InboundJob;
-use recado_domain::ids::{InstanceId, hash_of};
+use recado_domain::ids::{InstanceId, MessageId, hash_of};
 use recado_domain::instance::InFlight;
 use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
@@ -48,8 +48,10 @@ pub(crate) async fn keep_unreadable<W: World>(
     world: &W,
     queue: QueueName,
     body: &str,
-    error: &str,
+    error: &serde_json::Error,
 ) -> PortResult<()> {
+    // Not its text: that repeats values.
+    let error = format!("{:?} error in column {}", error.classify(), error.column());
     tracing::error!(queue = queue.as_str(), error, "queue message cannot be read");
     let letter = DeadLetter {
         id: hash_of(&["unreadable", queue.as_str(), body], 32),
@@ -57,7 +59,7 @@ pub(crate) async fn keep_unreadable<W: World>(
         reason: Reason::Poison,
         at: world.ambient().now(),
         attempts: 1,
-        last_error: Some(error.to_owned()),
+        last_error: Some(error),
         correlation: crate::chance::correlation(world.ambient()),
         instance: None,
         what: DeadWhat::Unreadable {
@@ -96,14 +98,15 @@ pub(crate) async fn bury<W: World>(world: &W, mut message: Message) -> PortResul
 pub(crate) async fn give_up_message<W: World>(
     world: &W,
     mut message: Message,
-    landed: Option<&InFlight>,
     reason: Reason,
     why: Option<String>,
 ) -> PortResult<bool> {
     let now = world.ambient().now();
+    let id = message.id();
     let Some(out) = message.out.as_mut() else {
         return Ok(true);
     };
+    let flight = in_flight(&id, &out.state);
     if out.give_up(now, reason, why).is_err() {
         return Ok(false);
     }
@@ -112,17 +115,36 @@ pub(crate) async fn give_up_message<W: World>(
         attempts = out.attempts,
         "message given up"
     );
-    if world.store().save_open(&message, landed).await? == Written::Conflict {
+    if world.store().save_open(&message, flight.as_ref()).await? == Written::Conflict {
         return Ok(false);
     }
     bury(world, message).await
 }
 
+/// The in-flight note of the attempt that a message is in.
+fn in_flight(id: &MessageId, state: &OutboxState) -> Option<InFlight> {
+    let (nonce, claimed_at) = match state {
+        OutboxState::Sending {
+            nonce, claimed_at, ..
+        }
+        | OutboxState::Unknown { nonce, claimed_at } => (nonce.clone(), *claimed_at),
+        _ => return None,
+    };
+    Some(InFlight {
+        message: id.clone(),
+        nonce,
+        claimed_at,
+        until: claimed_at,
+        text_hash: String::new(),
+    })
+}
+
+/// The queue's copy first: the letter in the store is what tells a redelivery that nothing is left to be made.
 async fn copy<W: World>(world: &W, letter: &DeadLetter) -> PortResult<()> {
     tracing::warn!(
         dead_letter = %letter.id, queue = letter.queue.as_str(), reason = letter.reason.as_str(),
         correlation_id = %letter.correlation, "dead letter"
     );
-    world.store().put_dead_letter(letter).await?;
-    world.queues().send_dead(letter).await
+    world.queues().send_dead(letter).await?;
+    world.store().put_dead_letter(letter).await
 }

@@ -49,6 +49,7 @@ pub(crate) async fn turn<W: World>(
 ) -> PortResult<()> {
     let kick = TurnKick {
         conversation: conversation.id.clone(),
+        tenant: conversation.tenant.clone(),
         ordinal: conversation.turn_upto,
         correlation: correlation.clone(),
         due: None,

@@ -2,7 +2,7 @@
 //! heals what a crash, a lost kick or an outage left behind.
 
 use crate::World;
-use crate::chance::correlation;
+use crate::chance::{correlation, nonce};
 use crate::connection::{ask, release_one};
 use crate::dead::give_up_message;
 use crate::kick;
@@ -10,6 +10,7 @@ use crate::ports::{
     Ambient, Conversations, Directory, Enqueue, Inbox, Instances, OutboxStore, Overdue, OverdueWork,
     PortResult, Queues, Written,
 };
+use futures::stream::{self, StreamExt};
 use recado_domain::conversation::Mode;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
@@ -39,34 +40,65 @@ pub struct Reconciled {
     pub failed: usize,
 }
 
+/// How many things are done side by side: a provider that does not answer must not keep the others waiting.
+const SIDE_BY_SIDE: usize = 16;
+
+/// What was done about one thing.
+enum Did {
+    Event,
+    Kick,
+    Turn,
+    Probe,
+    Parked,
+    Nothing,
+}
+
 /// One pass. A failure at one thing does not keep the others waiting.
 pub async fn reconcile<W: World>(world: &W) -> PortResult<Reconciled> {
-    let now = world.ambient().now();
-    let work = world.store().overdue(now, AT_ONCE).await?;
+    let work = world.store().overdue(world.ambient().now(), AT_ONCE).await?;
+    let mut conversations = BTreeSet::new();
+    let once = |item: &OverdueWork| match item {
+        OverdueWork::Outgoing { conversation, .. } => conversations.insert(conversation.clone()),
+        _ => true,
+    };
+    let work: Vec<OverdueWork> = work.into_iter().filter(once).collect();
+    let outcomes: Vec<PortResult<Did>> = stream::iter(work)
+        .map(|item| one(world, item))
+        .buffer_unordered(SIDE_BY_SIDE)
+        .collect()
+        .await;
     let mut done = Reconciled::default();
-    let mut kicked = BTreeSet::new();
-    for item in work {
-        let outcome = match item {
-            OverdueWork::Event(record) => again(world, &record).await.map(|()| done.events += 1),
-            OverdueWork::Outgoing { conversation, .. } if !kicked.insert(conversation.clone()) => Ok(()),
-            OverdueWork::Outgoing {
-                conversation,
-                ordinal,
-            } => sweep(world, &conversation, ordinal)
-                .await
-                .map(|did| done.kicked += usize::from(did)),
-            OverdueWork::Owed(conversation) => nudge(world, &conversation)
-                .await
-                .map(|did| done.turns += usize::from(did)),
-            OverdueWork::Probe(instance) => probe(world, &instance).await.map(|()| done.probes += 1),
-            OverdueWork::Parked(parked) => overdue_parked(world, &parked).await.map(|()| done.parked += 1),
-        };
-        if let Err(error) = outcome {
-            tracing::warn!(error = %crate::process::chain(&error), "reconcile could not do one thing");
-            done.failed += 1;
+    for outcome in outcomes {
+        match outcome {
+            Ok(Did::Event) => done.events += 1,
+            Ok(Did::Kick) => done.kicked += 1,
+            Ok(Did::Turn) => done.turns += 1,
+            Ok(Did::Probe) => done.probes += 1,
+            Ok(Did::Parked) => done.parked += 1,
+            Ok(Did::Nothing) => {}
+            Err(error) => {
+                tracing::warn!(error = %crate::process::chain(&error), "reconcile could not do one thing");
+                done.failed += 1;
+            }
         }
     }
     Ok(done)
+}
+
+async fn one<W: World>(world: &W, item: OverdueWork) -> PortResult<Did> {
+    let did = |done: bool, what: Did| if done { what } else { Did::Nothing };
+    match item {
+        OverdueWork::Event(record) => again(world, &record).await.map(|()| Did::Event),
+        OverdueWork::Outgoing {
+            conversation,
+            ordinal,
+        } => sweep(world, &conversation, ordinal)
+            .await
+            .map(|done| did(done, Did::Kick)),
+        OverdueWork::Owed(conversation) => nudge(world, &conversation).await.map(|done| did(done, Did::Turn)),
+        OverdueWork::Probe(instance) => probe(world, &instance).await.map(|()| Did::Probe),
+        OverdueWork::Parked(parked) => overdue_parked(world, &parked).await.map(|()| Did::Parked),
+    }
 }
 
 /// Enqueues a pending event again, under another deduplication id.
@@ -145,19 +177,29 @@ async fn probe<W: World>(world: &W, instance: &InstanceId) -> PortResult<()> {
     }
 }
 
-/// A parked conversation whose time has come: released if its instance is open, given up if it waited too long.
+/// A parked conversation whose time has come: released if its instance is open; else what waited too long is given up,
+/// each message by its own age.
 async fn overdue_parked<W: World>(world: &W, parked: &Parked) -> PortResult<()> {
     let now = world.ambient().now();
     let state = world.store().instance_state(&parked.instance).await?;
     if state.connection == Connection::Open {
-        return release_one(world, parked).await;
+        return release_one(world, parked).await.map(|_| ());
     }
     let limit = i64::try_from(world.settings().parked_max.as_millis()).unwrap_or(i64::MAX);
-    if shift(parked.since, limit) > now {
-        return Ok(());
-    }
     for message in world.store().open(&parked.conversation).await? {
-        if !give_up_message(world, message, None, Reason::InstanceDisconnected, None).await? {
+        if shift(message.stored_at, limit) > now {
+            // The rest is younger. It is parked anew, with its own time.
+            let since = message.stored_at;
+            let entry = Parked {
+                version: nonce(world.ambient()),
+                since,
+                not_before: None,
+                ..parked.clone()
+            };
+            world.store().unpark(parked).await?;
+            return world.store().park(&entry).await;
+        }
+        if !give_up_message(world, message, Reason::InstanceDisconnected, None).await? {
             return Ok(());
         }
     }

@@ -99,7 +99,9 @@ impl Settings {
         const DAY: f64 = 86_400.0;
         let mut settings = Self::default();
         let mut seconds = |name: &str, unit: f64, most: f64, into: &mut Duration| {
-            let Some(text) = variable(name).filter(|text| !text.trim().is_empty()) else { return };
+            let Some(text) = variable(name).filter(|text| !text.trim().is_empty()) else {
+                return;
+            };
             match text.trim().parse::<f64>() {
                 Ok(number) if number >= 0.0 && number * unit <= most => {
                     *into = Duration::from_secs_f64(number * unit);
@@ -111,11 +113,31 @@ impl Settings {
             }
         };
         seconds("RECADO_DEBOUNCE_SECONDS", 1.0, 300.0, &mut settings.debounce);
-        seconds("RECADO_DEBOUNCE_MAX_SECONDS", 1.0, 890.0, &mut settings.debounce_max);
-        seconds("RECADO_STALE_SECONDS", 1.0, 365.0 * DAY, &mut settings.stale_after);
+        seconds(
+            "RECADO_DEBOUNCE_MAX_SECONDS",
+            1.0,
+            890.0,
+            &mut settings.debounce_max,
+        );
+        seconds(
+            "RECADO_STALE_SECONDS",
+            1.0,
+            365.0 * DAY,
+            &mut settings.stale_after,
+        );
         seconds("RECADO_EVENT_TTL_DAYS", DAY, 365.0 * DAY, &mut settings.event_ttl);
-        seconds("RECADO_UNKNOWN_WAIT_SECONDS", 1.0, DAY, &mut settings.unknown_wait);
-        seconds("RECADO_PARKED_MAX_HOURS", 3600.0, 365.0 * DAY, &mut settings.parked_max);
+        seconds(
+            "RECADO_UNKNOWN_WAIT_SECONDS",
+            1.0,
+            DAY,
+            &mut settings.unknown_wait,
+        );
+        seconds(
+            "RECADO_PARKED_MAX_HOURS",
+            3600.0,
+            365.0 * DAY,
+            &mut settings.parked_max,
+        );
         settings
     }
 }

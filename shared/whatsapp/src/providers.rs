@@ -12,9 +12,13 @@ use recado_pipeline::ports::{
     Ambient, ConnectionAnswer, Evidence, OutgoingMessage, Providers, Secrets, SendOutcome,
 };
 use serde_json::Value;
+use std::time::Duration;
 
 #[cfg(test)]
 mod tests;
+
+/// How long a question may take that is not a send: functions ask on the way, and have little time.
+const QUESTION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The providers, over HTTP.
 #[derive(Debug, Clone)]
@@ -61,6 +65,7 @@ impl<S: Secrets, A: Ambient> WhatsApp<S, A> {
         bound: &'a Bound,
         instance: &'a ExternalId,
         key: &'a Secret,
+        timeout: Duration,
     ) -> Option<evolution::Endpoint<'a>> {
         let base = bound
             .instance
@@ -73,8 +78,29 @@ impl<S: Secrets, A: Ambient> WhatsApp<S, A> {
             key,
             instance,
             version: bound.instance.api_version,
-            timeout: self.config.timeout,
+            timeout,
         })
+    }
+
+    fn meta<'a>(
+        &'a self,
+        bound: &'a Bound,
+        phone_number_id: &'a ExternalId,
+        token: &'a Secret,
+        timeout: Duration,
+    ) -> meta::Endpoint<'a> {
+        meta::Endpoint {
+            http: &self.http,
+            base: bound
+                .instance
+                .base_url
+                .as_deref()
+                .unwrap_or(&self.config.meta_base_url),
+            version: &self.config.meta_api_version,
+            token,
+            phone_number_id,
+            timeout,
+        }
     }
 
     async fn send_with(&self, bound: &Bound, message: &OutgoingMessage, secret: &Secret) -> SendOutcome {
@@ -82,25 +108,14 @@ impl<S: Secrets, A: Ambient> WhatsApp<S, A> {
             return unnamed();
         };
         match bound.instance.provider {
-            Provider::Evolution => match self.evolution(bound, &external, secret) {
+            Provider::Evolution => match self.evolution(bound, &external, secret, self.config.timeout) {
                 Some(endpoint) => evolution::send(&endpoint, message).await,
                 None => SendOutcome::Credentials {
                     why: "no base URL of Evolution is configured".to_owned(),
                 },
             },
             Provider::Meta => {
-                let endpoint = meta::Endpoint {
-                    http: &self.http,
-                    base: bound
-                        .instance
-                        .base_url
-                        .as_deref()
-                        .unwrap_or(&self.config.meta_base_url),
-                    version: &self.config.meta_api_version,
-                    token: secret,
-                    phone_number_id: &external,
-                    timeout: self.config.timeout,
-                };
+                let endpoint = self.meta(bound, &external, secret, self.config.timeout);
                 meta::send(&endpoint, message).await
             }
         }
@@ -164,17 +179,17 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
             Access::Missing => return ConnectionAnswer::NeedsCredentials,
             Access::Unclear => return ConnectionAnswer::Unclear,
         };
-        // Meta's numbers have no connection that could be lost.
-        if bound.instance.provider == Provider::Meta {
-            return ConnectionAnswer::Open;
-        }
         let Some(external) = bound.instance.external() else {
             return ConnectionAnswer::Unclear;
         };
-        let Some(endpoint) = self.evolution(bound, &external, &secret) else {
-            return ConnectionAnswer::NeedsCredentials;
+        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
+        let answer = match bound.instance.provider {
+            Provider::Meta => meta::connection(&self.meta(bound, &external, &secret, timeout)).await,
+            Provider::Evolution => match self.evolution(bound, &external, &secret, timeout) {
+                Some(endpoint) => evolution::connection(&endpoint).await,
+                None => return ConnectionAnswer::NeedsCredentials,
+            },
         };
-        let answer = evolution::connection(&endpoint).await;
         if answer == ConnectionAnswer::NeedsCredentials {
             self.secrets.forget(&bound.instance.credential()).await;
         }
@@ -202,7 +217,7 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
         let Some(external) = bound.instance.external() else {
             return Evidence::Unclear;
         };
-        let Some(mut endpoint) = self.evolution(bound, &external, &secret) else {
+        let Some(mut endpoint) = self.evolution(bound, &external, &secret, self.config.timeout) else {
             return Evidence::Unclear;
         };
         // A number that Evolution rewrites takes two requests.

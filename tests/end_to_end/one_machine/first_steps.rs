@@ -9,6 +9,8 @@ async fn the_first_command_shows_a_burst_going_in_and_one_reply_coming_out() {
         ("ANTHROPIC_API_KEY", ""),
         ("RECADO_TOKEN", ""),
         ("RECADO_WEBHOOK_SECRET", ""),
+        ("RECADO_DEBOUNCE_SECONDS", ""),
+        ("RECADO_DEBOUNCE_MAX_SECONDS", ""),
     ]);
     machine.unset("EVOLUTION_API_KEY");
     machine.start("");
@@ -18,8 +20,15 @@ async fn the_first_command_shows_a_burst_going_in_and_one_reply_coming_out() {
     })
     .await;
     assert_eq!(output.matches("  → ").count(), 3, "{output}");
-    assert_eq!(output.matches("  ← [simulated] I read 3 messages").count(), 1, "{output}");
-    assert!(output.contains("/webhooks/evolution"), "it prints a line to try: {output}");
+    assert_eq!(
+        output.matches("  ← [simulated] I read 3 messages").count(),
+        1,
+        "{output}"
+    );
+    assert!(
+        output.contains("/webhooks/evolution"),
+        "it prints a line to try: {output}"
+    );
     assert!(machine.stop("-INT").success());
 }
 
@@ -30,11 +39,21 @@ async fn the_printed_curl_line_works_as_pasted() {
     machine.start("serve");
     let output = machine.output();
     let line = output.split("terminal:\n").nth(1).expect("a line to paste");
-    let pasted = std::process::Command::new("bash").args(["-c", line]).stderr(Stdio::null()).output();
+    let pasted = std::process::Command::new("bash")
+        .args(["-c", line])
+        .stderr(Stdio::null())
+        .output();
     let pasted = pasted.expect("bash");
-    assert!(pasted.status.success(), "{line}\n{}", String::from_utf8_lossy(&pasted.stdout));
+    assert!(
+        pasted.status.success(),
+        "{line}\n{}",
+        String::from_utf8_lossy(&pasted.stdout)
+    );
     let id = machine.conversation().await;
-    assert_eq!(machine.messages(&id).await[0]["content"], "Qual o horario de funcionamento?");
+    assert_eq!(
+        machine.messages(&id).await[0]["content"],
+        "Qual o horario de funcionamento?"
+    );
 }
 
 #[tokio::test]
@@ -43,13 +62,23 @@ async fn applying_twice_changes_nothing_and_prints_each_webhook() {
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../../recado.toml");
     let apply = |token: &str| {
         let url = machine.url("");
-        let output = machine.command(&["apply", sample, "--url", &url, "--token", token]).output().unwrap();
-        (output.status.success(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+        let output = machine
+            .command(&["apply", sample, "--url", &url, "--token", token])
+            .output()
+            .unwrap();
+        (
+            output.status.success(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
     };
     let (done, output, _) = apply(TOKEN);
     assert!(done);
     assert!(output.contains("unchanged instance suporte-01"), "{output}");
-    assert!(output.contains(&Machine::secret("suporte-01")) && output.contains("/webhooks/meta"), "{output}");
+    assert!(
+        output.contains(&Machine::secret("suporte-01")) && output.contains("/webhooks/meta"),
+        "{output}"
+    );
     let (done, _, error) = apply("wrong");
     assert!(!done && error.contains("401"), "{error}");
 }
@@ -60,13 +89,20 @@ async fn a_start_names_everything_that_is_wrong() {
     let output = machine.command(&["serve"]).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success());
-    assert!(error.contains("RECADO_ADDR") && error.contains("RECADO_STALE_SECONDS"), "{error}");
+    assert!(
+        error.contains("RECADO_ADDR") && error.contains("RECADO_STALE_SECONDS"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
 async fn two_processes_do_not_share_a_data_folder() {
     let machine = Machine::serving(&[]);
-    let second = machine.command(&["serve"]).stdout(Stdio::null()).output().unwrap();
+    let second = machine
+        .command(&["serve"])
+        .stdout(Stdio::null())
+        .output()
+        .unwrap();
     assert!(!second.status.success());
     let error = String::from_utf8(second.stderr).unwrap();
     assert!(error.contains("data folder"), "{error}");
@@ -78,12 +114,27 @@ async fn nothing_is_open_for_want_of_a_secret() {
     machine.unset("RECADO_TOKEN");
     machine.unset("META_APP_SECRET");
     machine.start("serve");
-    let refused = machine.http.get(machine.url("/v1/conversations")).send().await.unwrap();
+    let refused = machine
+        .http
+        .get(machine.url("/v1/conversations"))
+        .send()
+        .await
+        .unwrap();
     assert_eq!(refused.status(), 401);
     let kept = std::fs::read_to_string(machine.data().join("operator-token")).unwrap();
-    let let_in = machine.http.get(machine.url("/v1/conversations")).bearer_auth(kept.trim());
+    let let_in = machine
+        .http
+        .get(machine.url("/v1/conversations"))
+        .bearer_auth(kept.trim());
     assert_eq!(let_in.send().await.unwrap().status(), 200);
-    let meta = machine.http.post(machine.url("/webhooks/meta")).body("{}").timeout(PATIENCE).send().await.unwrap();
+    let meta = machine
+        .http
+        .post(machine.url("/webhooks/meta"))
+        .body("{}")
+        .timeout(PATIENCE)
+        .send()
+        .await
+        .unwrap();
     assert_eq!(meta.status(), 503, "without an app secret nothing can be proven");
     assert!(meta.headers().contains_key("retry-after"));
 }

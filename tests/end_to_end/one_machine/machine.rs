@@ -45,7 +45,11 @@ impl Machine {
     /// All three stand-ins, keys for them, and a debounce of 300 ms; changed by `variables`. Not started yet.
     pub(crate) fn prepared(variables: &[(&str, &str)]) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("recado-e2e-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let name = format!(
+            "recado-e2e-{}-{}",
+            std::process::id(),
+            COUNT.fetch_add(1, Ordering::Relaxed)
+        );
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
         let stand_ins = StandIns::start();
@@ -69,7 +73,13 @@ impl Machine {
             set(name, value);
         }
         let http = recado_ai::http_client().unwrap();
-        Self { stand_ins, http, folder, variables: all, running: None }
+        Self {
+            stand_ins,
+            http,
+            folder,
+            variables: all,
+            running: None,
+        }
     }
 
     /// As [`Machine::prepared`], and serving.
@@ -104,15 +114,23 @@ impl Machine {
     /// The binary with this machine's environment and no other.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_recado"));
-        command.args(arguments).env_clear().envs(&self.variables).current_dir(&self.folder);
+        command
+            .args(arguments)
+            .env_clear()
+            .envs(&self.variables)
+            .current_dir(&self.folder);
         command
     }
 
     /// Starts it and waits until it listens. Without a command: pass "".
     pub(crate) fn start(&mut self, command: &str) {
         let arguments: Vec<&str> = [command].into_iter().filter(|word| !word.is_empty()).collect();
-        let mut child =
-            self.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = self
+            .command(&arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let output = collect(child.stdout.take().unwrap());
         let log = collect(child.stderr.take().unwrap());
         let began = Instant::now();
@@ -125,10 +143,19 @@ impl Machine {
             }
             let ended = child.try_wait().unwrap();
             let said = || format!("{so_far}{}", log.lock().unwrap());
-            assert!(ended.is_none() && began.elapsed() < PATIENCE, "recado does not start: {}", said());
+            assert!(
+                ended.is_none() && began.elapsed() < PATIENCE,
+                "recado does not start: {}",
+                said()
+            );
             std::thread::sleep(Duration::from_millis(5));
         };
-        self.running = Some(Running { child, url, output, log });
+        self.running = Some(Running {
+            child,
+            url,
+            output,
+            log,
+        });
     }
 
     fn running(&self) -> &Running {
@@ -160,7 +187,10 @@ impl Machine {
     /// Asks it to stop and waits until it has.
     pub(crate) fn stop(&mut self, signal: &str) -> ExitStatus {
         let mut running = self.running.take().expect("recado is running");
-        let asked = Command::new("kill").args([signal, &running.child.id().to_string()]).status().unwrap();
+        let asked = Command::new("kill")
+            .args([signal, &running.child.id().to_string()])
+            .status()
+            .unwrap();
         assert!(asked.success());
         let began = Instant::now();
         loop {
@@ -179,8 +209,14 @@ impl Machine {
 
     /// Posts a webhook of Evolution API with its proof.
     pub(crate) async fn evolution(&self, body: &Value) -> StatusCode {
-        let instance = body["instance"].as_str().or(body["instanceName"].as_str()).unwrap_or(INSTANCE);
-        let request = self.http.post(self.url("/webhooks/evolution")).header("apikey", Self::secret(instance));
+        let instance = body["instance"]
+            .as_str()
+            .or(body["instanceName"].as_str())
+            .unwrap_or(INSTANCE);
+        let request = self
+            .http
+            .post(self.url("/webhooks/evolution"))
+            .header("apikey", Self::secret(instance));
         request.json(body).send().await.unwrap().status()
     }
 
@@ -213,7 +249,9 @@ impl Machine {
 
     /// A conversation's messages, the oldest first.
     pub(crate) async fn messages(&self, conversation: &str) -> Vec<Value> {
-        let list = self.get(&format!("/v1/conversations/{conversation}/messages")).await;
+        let list = self
+            .get(&format!("/v1/conversations/{conversation}/messages"))
+            .await;
         list["items"].as_array().unwrap().iter().rev().cloned().collect()
     }
 
@@ -264,7 +302,10 @@ pub(crate) async fn json_of(response: Response) -> (StatusCode, Value) {
 }
 
 /// Waits for a condition, with a limit.
-pub(crate) async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, mut look: impl FnMut() -> F) -> T {
+pub(crate) async fn eventually<T, F: Future<Output = Option<T>>>(
+    what: &str,
+    mut look: impl FnMut() -> F,
+) -> T {
     let began = Instant::now();
     loop {
         if let Some(found) = look().await {

@@ -1,7 +1,11 @@
 //! The real `recado` binary, driven from outside: webhooks over HTTP in, stand-in Evolution, Meta and Anthropic servers
 //! out, killed and restarted.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "test code: whatever is not as it should be ends the test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "test code: whatever is not as it should be ends the test"
+)]
 
 mod bad_input;
 mod crashes;

@@ -6,7 +6,10 @@ use serde_json::Value;
 async fn post(machine: &Machine, body: &Value, app_secret: &str) -> StatusCode {
     let bytes = body.to_string().into_bytes();
     let signature = meta_signature(app_secret, &bytes);
-    let request = machine.http.post(machine.url("/webhooks/meta")).header("X-Hub-Signature-256", signature);
+    let request = machine
+        .http
+        .post(machine.url("/webhooks/meta"))
+        .header("X-Hub-Signature-256", signature);
     request.body(bytes).send().await.unwrap().status()
 }
 
@@ -15,7 +18,9 @@ async fn the_handshake_echoes_the_challenge_for_the_right_token_only() {
     let machine = Machine::serving(&[]);
     let ask = |token: &str| {
         let query = format!("hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token={token}");
-        let request = machine.http.get(machine.url(&format!("/webhooks/whatsapp?{query}")));
+        let request = machine
+            .http
+            .get(machine.url(&format!("/webhooks/whatsapp?{query}")));
         async {
             let response = request.send().await.unwrap();
             (response.status(), response.text().await.unwrap())
@@ -56,13 +61,18 @@ async fn many_messages_in_one_payload_keep_their_order() {
     assert_eq!(post(&machine, &body, APP_SECRET).await, 200);
     let id = machine.conversation().await;
     let messages = eventually("25 messages", || async {
-        let list = machine.get(&format!("/v1/conversations/{id}/messages?limit=100")).await;
+        let list = machine
+            .get(&format!("/v1/conversations/{id}/messages?limit=100"))
+            .await;
         let items = list["items"].as_array().unwrap().clone();
         (items.iter().filter(|item| item["role"] == "user").count() == 25).then_some(items)
     })
     .await;
-    let mut said: Vec<&str> =
-        messages.iter().filter(|item| item["role"] == "user").map(|item| item["content"].as_str().unwrap()).collect();
+    let mut said: Vec<&str> = messages
+        .iter()
+        .filter(|item| item["role"] == "user")
+        .map(|item| item["content"].as_str().unwrap())
+        .collect();
     said.reverse();
     let expected: Vec<String> = (0..25).map(|number| format!("parte {number}")).collect();
     assert_eq!(said, expected);

@@ -8,24 +8,46 @@ use std::time::Duration;
 const MARIA: &str = "5511900000001@s.whatsapp.net";
 
 async fn answer(machine: &Machine, id: &str, key: &str, text: &str) -> (StatusCode, Value) {
-    let request = machine.http.post(machine.url(&format!("/v1/conversations/{id}/messages"))).bearer_auth(TOKEN);
-    let request = request.header("Idempotency-Key", key).json(&json!({"text": text}));
+    let request = machine
+        .http
+        .post(machine.url(&format!("/v1/conversations/{id}/messages")))
+        .bearer_auth(TOKEN);
+    let request = request
+        .header("Idempotency-Key", key)
+        .json(&json!({"text": text}));
     json_of(request.send().await.unwrap()).await
 }
 
 #[tokio::test]
 async fn a_takeover_while_the_model_thinks_stops_its_reply_and_a_give_back_owes_it_again() {
     let machine = Machine::serving(&[("RECADO_DEBOUNCE_SECONDS", "0")]);
-    machine.stand_ins.anthropic.next(Behaviour::Hang(Duration::from_secs(2)));
-    machine.evolution(&evolution_text(INSTANCE, MARIA, "O1", "Oi", seconds())).await;
-    machine.stand_ins.anthropic.wait_for_requests(1, Duration::from_secs(20)).await;
+    machine
+        .stand_ins
+        .anthropic
+        .next(Behaviour::Hang(Duration::from_secs(2)));
+    machine
+        .evolution(&evolution_text(INSTANCE, MARIA, "O1", "Oi", seconds()))
+        .await;
+    machine
+        .stand_ins
+        .anthropic
+        .wait_for_requests(1, Duration::from_secs(20))
+        .await;
     let id = machine.conversation().await;
     let path = format!("/v1/conversations/{id}");
-    let (status, body) = machine.api(Method::PATCH, &path, Some(json!({"mode": "manual"}))).await;
-    assert_eq!((status, &body["mode"]), (StatusCode::OK, &json!("manual")), "{body}");
+    let (status, body) = machine
+        .api(Method::PATCH, &path, Some(json!({"mode": "manual"})))
+        .await;
+    assert_eq!(
+        (status, &body["mode"]),
+        (StatusCode::OK, &json!("manual")),
+        "{body}"
+    );
     machine.quiet().await;
     assert_eq!(machine.stand_ins.evolution.phone(), []);
-    let (status, _) = machine.api(Method::PATCH, &path, Some(json!({"mode": "ai"}))).await;
+    let (status, _) = machine
+        .api(Method::PATCH, &path, Some(json!({"mode": "ai"})))
+        .await;
     assert_eq!(status, StatusCode::OK);
     assert_eq!(machine.phone(1).await[0].text, "echo: Oi");
 }
@@ -33,13 +55,22 @@ async fn a_takeover_while_the_model_thinks_stops_its_reply_and_a_give_back_owes_
 #[tokio::test]
 async fn an_operators_answer_is_sent_once_however_often_the_client_repeats_it() {
     let machine = Machine::serving(&[("RECADO_DEBOUNCE_SECONDS", "30")]);
-    machine.evolution(&evolution_text(INSTANCE, MARIA, "O2", "Oi", seconds())).await;
+    machine
+        .evolution(&evolution_text(INSTANCE, MARIA, "O2", "Oi", seconds()))
+        .await;
     let id = machine.conversation().await;
     let (first, made) = answer(&machine, &id, "key-1", "Olá, aqui é a Bia").await;
     let (again, same) = answer(&machine, &id, "key-1", "Olá, aqui é a Bia").await;
-    assert_eq!((first, again), (StatusCode::ACCEPTED, StatusCode::ACCEPTED), "{made} {same}");
+    assert_eq!(
+        (first, again),
+        (StatusCode::ACCEPTED, StatusCode::ACCEPTED),
+        "{made} {same}"
+    );
     assert_eq!(made["id"], same["id"]);
-    assert_eq!(answer(&machine, &id, "key-1", "another text").await.0, StatusCode::CONFLICT);
+    assert_eq!(
+        answer(&machine, &id, "key-1", "another text").await.0,
+        StatusCode::CONFLICT
+    );
     assert_eq!(machine.phone(1).await[0].text, "Olá, aqui é a Bia");
     let conversation = machine.get(&format!("/v1/conversations/{id}")).await;
     assert_eq!(conversation["mode"], "manual", "answering takes over");
@@ -48,13 +79,18 @@ async fn an_operators_answer_is_sent_once_however_often_the_client_repeats_it() 
 #[tokio::test]
 async fn a_message_typed_on_the_phone_takes_over_and_our_own_echo_does_not() {
     let machine = Machine::serving(&[]);
-    machine.evolution(&evolution_text(INSTANCE, MARIA, "O3", "Oi", seconds())).await;
+    machine
+        .evolution(&evolution_text(INSTANCE, MARIA, "O3", "Oi", seconds()))
+        .await;
     let sent = machine.phone(1).await;
     let id = machine.conversation().await;
     let echo = evolution_from_me(INSTANCE, MARIA, &sent[0].id, &sent[0].text, seconds());
     assert_eq!(machine.evolution(&echo).await, 200);
     machine.quiet().await;
-    assert_eq!(machine.get(&format!("/v1/conversations/{id}")).await["mode"], "ai");
+    assert_eq!(
+        machine.get(&format!("/v1/conversations/{id}")).await["mode"],
+        "ai"
+    );
     assert_eq!(machine.messages(&id).await.len(), 2);
     let typed = evolution_from_me(INSTANCE, MARIA, "TYPED1", "Deixa comigo", seconds());
     assert_eq!(machine.evolution(&typed).await, 200);
@@ -63,19 +99,28 @@ async fn a_message_typed_on_the_phone_takes_over_and_our_own_echo_does_not() {
     })
     .await;
     let messages = machine.messages(&id).await;
-    assert_eq!((&messages[2]["role"], &messages[2]["content"]), (&json!("operator"), &json!("Deixa comigo")));
+    assert_eq!(
+        (&messages[2]["role"], &messages[2]["content"]),
+        (&json!("operator"), &json!("Deixa comigo"))
+    );
 }
 
 #[tokio::test]
 async fn after_a_resolve_the_next_message_begins_another_conversation() {
     let machine = Machine::serving(&[]);
-    machine.evolution(&evolution_text(INSTANCE, MARIA, "O4", "Oi", seconds())).await;
+    machine
+        .evolution(&evolution_text(INSTANCE, MARIA, "O4", "Oi", seconds()))
+        .await;
     machine.phone(1).await;
     let id = machine.conversation().await;
     let path = format!("/v1/conversations/{id}");
-    let (status, _) = machine.api(Method::PATCH, &path, Some(json!({"status": "resolved"}))).await;
+    let (status, _) = machine
+        .api(Method::PATCH, &path, Some(json!({"status": "resolved"})))
+        .await;
     assert_eq!(status, StatusCode::OK);
-    machine.evolution(&evolution_text(INSTANCE, MARIA, "O5", "Oi de novo", seconds())).await;
+    machine
+        .evolution(&evolution_text(INSTANCE, MARIA, "O5", "Oi de novo", seconds()))
+        .await;
     machine.phone(2).await;
     let list = machine.get("/v1/conversations?status=active").await;
     assert_ne!(list["items"][0]["id"], id.as_str());
@@ -85,14 +130,22 @@ async fn after_a_resolve_the_next_message_begins_another_conversation() {
 #[tokio::test]
 async fn a_messages_way_can_be_read() {
     let machine = Machine::serving(&[]);
-    machine.evolution(&evolution_text(INSTANCE, MARIA, "O6", "Oi", seconds())).await;
+    machine
+        .evolution(&evolution_text(INSTANCE, MARIA, "O6", "Oi", seconds()))
+        .await;
     machine.phone(1).await;
     let id = machine.conversation().await;
     let reply = eventually("the sent reply", || async {
-        machine.messages(&id).await.into_iter().find(|message| message["status"] == "sent")
+        machine
+            .messages(&id)
+            .await
+            .into_iter()
+            .find(|message| message["status"] == "sent")
     })
     .await;
-    let way = machine.get(&format!("/v1/messages/{}", reply["id"].as_str().unwrap())).await;
+    let way = machine
+        .get(&format!("/v1/messages/{}", reply["id"].as_str().unwrap()))
+        .await;
     let text = way.to_string();
     for step in ["queued", "sending", "sent"] {
         assert!(text.contains(step), "{step} in {text}");

@@ -35,7 +35,11 @@ async fn post_all(machine: &Machine, folder: &Path) -> usize {
             continue;
         };
         // The proof belongs to the instance that the body names; a name that was masked is given one.
-        let name = body["instance"].as_str().or(body["instanceName"].as_str()).unwrap_or_default().to_owned();
+        let name = body["instance"]
+            .as_str()
+            .or(body["instanceName"].as_str())
+            .unwrap_or_default()
+            .to_owned();
         if recado_domain::ids::ExternalId::parse(&name).is_err() {
             body["instance"] = json!(INSTANCE);
         }
@@ -47,7 +51,12 @@ async fn post_all(machine: &Machine, folder: &Path) -> usize {
         let bytes = std::fs::read(&file).unwrap();
         let request = machine.http.post(machine.url("/webhooks/meta")).timeout(PATIENCE);
         let request = request.header("X-Hub-Signature-256", meta_signature(APP_SECRET, &bytes));
-        assert_eq!(request.body(bytes).send().await.unwrap().status(), 200, "{}", file.display());
+        assert_eq!(
+            request.body(bytes).send().await.unwrap().status(),
+            200,
+            "{}",
+            file.display()
+        );
         posted += 1;
     }
     posted
@@ -59,7 +68,16 @@ async fn every_payload_of_the_repository_is_acknowledged() {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures"));
     assert!(post_all(&machine, folder).await > 50);
     machine.quiet().await;
-    assert_eq!(machine.http.get(machine.url("/health")).send().await.unwrap().status(), 200);
+    assert_eq!(
+        machine
+            .http
+            .get(machine.url("/health"))
+            .send()
+            .await
+            .unwrap()
+            .status(),
+        200
+    );
 }
 
 #[tokio::test]

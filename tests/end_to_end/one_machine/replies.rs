@@ -10,7 +10,12 @@ const MARIA: &str = "5511900000001@s.whatsapp.net";
 async fn a_burst_is_answered_once_with_all_of_it_read() {
     let machine = Machine::serving(&[]);
     for (id, text) in [("A1", "Oi"), ("A2", "tudo bem?"), ("A3", "quero marcar")] {
-        assert_eq!(machine.evolution(&evolution_text(INSTANCE, MARIA, id, text, seconds())).await, 200);
+        assert_eq!(
+            machine
+                .evolution(&evolution_text(INSTANCE, MARIA, id, text, seconds()))
+                .await,
+            200
+        );
     }
     let phone = machine.phone(1).await;
     assert_eq!(phone[0].text, "echo: Oi\ntudo bem?\nquero marcar");
@@ -25,7 +30,10 @@ async fn a_burst_is_answered_once_with_all_of_it_read() {
     assert_eq!(reply["provider_message_id"], phone[0].id.as_str());
     assert!(reply["input_tokens"].as_u64().unwrap() > 0 && reply["output_tokens"].as_u64().unwrap() > 0);
     let asked = &machine.stand_ins.anthropic.requests()[0].body;
-    assert!(asked.to_string().contains("cache_control"), "the prompt is marked for caching: {asked}");
+    assert!(
+        asked.to_string().contains("cache_control"),
+        "the prompt is marked for caching: {asked}"
+    );
     assert_eq!(machine.stand_ins.violations(), []);
 }
 
@@ -50,8 +58,19 @@ async fn the_same_webhook_fifty_times_at_once_and_after_a_restart_is_one_message
 async fn every_form_of_evolution_is_understood() {
     let machine = Machine::serving(&[]);
     let forms = [
-        evolution_v1_text(INSTANCE, "5511900000011@s.whatsapp.net", "V1", "version 1", seconds()),
-        queue_worker_form(INSTANCE, "5511900000012@s.whatsapp.net", Some("QW"), "queue worker"),
+        evolution_v1_text(
+            INSTANCE,
+            "5511900000011@s.whatsapp.net",
+            "V1",
+            "version 1",
+            seconds(),
+        ),
+        queue_worker_form(
+            INSTANCE,
+            "5511900000012@s.whatsapp.net",
+            Some("QW"),
+            "queue worker",
+        ),
         evolution_text(INSTANCE, "123456789012345@lid", "LID", "no number", seconds()),
     ];
     for body in &forms {
@@ -59,18 +78,28 @@ async fn every_form_of_evolution_is_understood() {
     }
     let mut texts: Vec<String> = machine.phone(3).await.into_iter().map(|got| got.text).collect();
     texts.sort();
-    assert_eq!(texts, ["echo: no number", "echo: queue worker", "echo: version 1"]);
+    assert_eq!(
+        texts,
+        ["echo: no number", "echo: queue worker", "echo: version 1"]
+    );
     assert_eq!(machine.stand_ins.violations(), []);
 }
 
 #[tokio::test]
 async fn statuses_move_a_reply_to_delivered_and_read_and_never_back() {
     let machine = Machine::serving(&[]);
-    machine.evolution(&evolution_text(INSTANCE, MARIA, "S1", "Oi", seconds())).await;
+    machine
+        .evolution(&evolution_text(INSTANCE, MARIA, "S1", "Oi", seconds()))
+        .await;
     let sent = machine.phone(1).await;
     let id = machine.conversation().await;
     for status in ["READ", "DELIVERY_ACK", "SERVER_ACK"] {
-        assert_eq!(machine.evolution(&evolution_status(INSTANCE, &sent[0].id, status)).await, 200);
+        assert_eq!(
+            machine
+                .evolution(&evolution_status(INSTANCE, &sent[0].id, status))
+                .await,
+            200
+        );
     }
     eventually("the reply to be read", || async {
         (machine.messages(&id).await[1]["status"] == "read").then_some(())
@@ -81,8 +110,17 @@ async fn statuses_move_a_reply_to_delivered_and_read_and_never_back() {
 #[tokio::test]
 async fn groups_and_broadcasts_are_acknowledged_and_left_alone() {
     let machine = Machine::serving(&[]);
-    for (id, jid) in [("G1", "120363041234567890@g.us"), ("G2", "status@broadcast"), ("G3", "12036304@newsletter")] {
-        assert_eq!(machine.evolution(&evolution_text(INSTANCE, jid, id, "hello all", seconds())).await, 200);
+    for (id, jid) in [
+        ("G1", "120363041234567890@g.us"),
+        ("G2", "status@broadcast"),
+        ("G3", "12036304@newsletter"),
+    ] {
+        assert_eq!(
+            machine
+                .evolution(&evolution_text(INSTANCE, jid, id, "hello all", seconds()))
+                .await,
+            200
+        );
     }
     machine.quiet().await;
     assert_eq!(machine.get("/v1/conversations").await["items"], json!([]));
@@ -103,8 +141,13 @@ async fn an_old_message_is_stored_and_not_answered() {
 async fn a_model_that_fails_for_good_is_answered_by_the_agents_error_message() {
     let machine = Machine::serving(&[]);
     let refusal = json!({"type": "error", "error": {"type": "invalid_request_error", "message": "no"}});
-    machine.stand_ins.anthropic.usually(Behaviour::status(400, refusal));
-    machine.evolution(&evolution_text(INSTANCE, MARIA, "E1", "Oi", seconds())).await;
+    machine
+        .stand_ins
+        .anthropic
+        .usually(Behaviour::status(400, refusal));
+    machine
+        .evolution(&evolution_text(INSTANCE, MARIA, "E1", "Oi", seconds()))
+        .await;
     assert!(machine.phone(1).await[0].text.starts_with("Desculpe"));
 }
 
@@ -112,23 +155,41 @@ async fn a_model_that_fails_for_good_is_answered_by_the_agents_error_message() {
 async fn an_overloaded_model_is_asked_again() {
     let machine = Machine::serving(&[]);
     let overloaded = json!({"type": "error", "error": {"type": "overloaded_error", "message": "later"}});
-    machine.stand_ins.anthropic.next(Behaviour::status(529, overloaded.clone()));
-    machine.stand_ins.anthropic.next(Behaviour::status_with(429, overloaded, "retry-after", "1"));
-    machine.evolution(&evolution_text(INSTANCE, MARIA, "O1", "Oi", seconds())).await;
+    machine
+        .stand_ins
+        .anthropic
+        .next(Behaviour::status(529, overloaded.clone()));
+    machine
+        .stand_ins
+        .anthropic
+        .next(Behaviour::status_with(429, overloaded, "retry-after", "1"));
+    machine
+        .evolution(&evolution_text(INSTANCE, MARIA, "O1", "Oi", seconds()))
+        .await;
     assert_eq!(machine.phone(1).await[0].text, "echo: Oi");
 }
 
 #[tokio::test]
 async fn a_refused_send_is_retried_and_a_permanent_one_becomes_a_dead_letter() {
     let machine = Machine::serving(&[]);
-    machine.stand_ins.evolution.next(Behaviour::status(503, json!({"error": "busy"})));
-    machine.evolution(&evolution_text(INSTANCE, MARIA, "R1", "Oi", seconds())).await;
+    machine
+        .stand_ins
+        .evolution
+        .next(Behaviour::status(503, json!({"error": "busy"})));
+    machine
+        .evolution(&evolution_text(INSTANCE, MARIA, "R1", "Oi", seconds()))
+        .await;
     machine.phone(1).await;
     let gone = json!({"status": 400, "error": "Bad Request", "response": {"message": [{"exists": false, "jid": "x", "number": "x"}]}});
     machine.stand_ins.evolution.next(Behaviour::status(400, gone));
-    machine.evolution(&evolution_text(INSTANCE, MARIA, "R2", "Oi de novo", seconds())).await;
+    machine
+        .evolution(&evolution_text(INSTANCE, MARIA, "R2", "Oi de novo", seconds()))
+        .await;
     let letters = eventually("a dead letter", || async {
-        let letters = machine.get("/v1/dead-letters").await["items"].as_array().unwrap().clone();
+        let letters = machine.get("/v1/dead-letters").await["items"]
+            .as_array()
+            .unwrap()
+            .clone();
         (!letters.is_empty()).then_some(letters)
     })
     .await;
@@ -141,7 +202,9 @@ async fn a_refused_send_is_retried_and_a_permanent_one_becomes_a_dead_letter() {
 async fn a_send_whose_answer_is_lost_is_found_at_the_provider_and_not_repeated() {
     let machine = Machine::serving(&[]);
     machine.stand_ins.evolution.next(Behaviour::AcceptThenDrop);
-    machine.evolution(&evolution_text(INSTANCE, MARIA, "L1", "Oi", seconds())).await;
+    machine
+        .evolution(&evolution_text(INSTANCE, MARIA, "L1", "Oi", seconds()))
+        .await;
     let id = machine.conversation().await;
     eventually("the evidence", || async {
         let messages = machine.messages(&id).await;

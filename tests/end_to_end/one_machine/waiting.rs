@@ -10,7 +10,9 @@ async fn without_a_credential_messages_wait_and_leave_once_it_is_there() {
     let mut machine = Machine::prepared(&[("RECADO_SIMULATION", "off")]);
     machine.unset("EVOLUTION_API_KEY");
     machine.start("serve");
-    machine.evolution(&evolution_text(INSTANCE, MARIA, "W1", "Oi", seconds())).await;
+    machine
+        .evolution(&evolution_text(INSTANCE, MARIA, "W1", "Oi", seconds()))
+        .await;
     eventually("needs_credentials", || async {
         let health = machine.get("/health/whatsapp").await.to_string();
         health.contains("needs_credentials").then_some(())
@@ -18,7 +20,11 @@ async fn without_a_credential_messages_wait_and_leave_once_it_is_there() {
     .await;
     machine.quiet().await;
     assert_eq!(machine.stand_ins.evolution.phone(), []);
-    assert_eq!(machine.get("/v1/dead-letters").await["items"], json!([]), "waiting is not failing");
+    assert_eq!(
+        machine.get("/v1/dead-letters").await["items"],
+        json!([]),
+        "waiting is not failing"
+    );
     machine.stop("-TERM");
     machine.set("EVOLUTION_API_KEY", "evolution-key");
     machine.start("serve");
@@ -32,18 +38,39 @@ async fn a_disconnected_instances_messages_are_parked_and_released_in_order() {
     let machine = Machine::serving(&[("RECADO_DEBOUNCE_SECONDS", "0")]);
     machine.stand_ins.evolution.set_connection(ConnectionState::Close);
     for number in 0..3 {
-        let body = evolution_text(INSTANCE, MARIA, &format!("C{number}"), &format!("parte {number}"), seconds());
+        let body = evolution_text(
+            INSTANCE,
+            MARIA,
+            &format!("C{number}"),
+            &format!("parte {number}"),
+            seconds(),
+        );
         machine.evolution(&body).await;
-        machine.stand_ins.anthropic.wait_for_requests(number + 1, crate::machine::PATIENCE).await;
+        machine
+            .stand_ins
+            .anthropic
+            .wait_for_requests(number + 1, crate::machine::PATIENCE)
+            .await;
     }
     eventually("the instance to be closed", || async {
-        machine.get("/health/whatsapp").await.to_string().contains("closed").then_some(())
+        machine
+            .get("/health/whatsapp")
+            .await
+            .to_string()
+            .contains("closed")
+            .then_some(())
     })
     .await;
     machine.quiet().await;
     assert_eq!(machine.stand_ins.evolution.phone(), []);
     machine.stand_ins.evolution.set_connection(ConnectionState::Open);
-    machine.evolution(&evolution_connection(INSTANCE, "open", "2026-01-05T12:00:01.000Z")).await;
+    machine
+        .evolution(&evolution_connection(
+            INSTANCE,
+            "open",
+            "2026-01-05T12:00:01.000Z",
+        ))
+        .await;
     let got = machine.phone(3).await;
     let texts: Vec<&str> = got.iter().map(|got| got.text.as_str()).collect();
     assert_eq!(texts, ["echo: parte 0", "echo: parte 1", "echo: parte 2"]);
@@ -55,7 +82,10 @@ async fn out_of_hours_the_turn_waits_for_the_opening() {
     let mut machine = Machine::prepared(&[]);
     // Open on one weekday only, three days from now: closed today, whatever the day.
     let days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
-    let weekday = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).weekday().to_monday_zero_offset();
+    let weekday = jiff::Timestamp::now()
+        .to_zoned(jiff::tz::TimeZone::UTC)
+        .weekday()
+        .to_monday_zero_offset();
     let opens = days[usize::try_from((weekday + 3) % 7).unwrap()];
     machine.configure(&format!(
         r#"
@@ -76,7 +106,9 @@ async fn out_of_hours_the_turn_waits_for_the_opening() {
         "#
     ));
     machine.start("serve");
-    machine.evolution(&evolution_text(INSTANCE, MARIA, "H1", "Oi", seconds())).await;
+    machine
+        .evolution(&evolution_text(INSTANCE, MARIA, "H1", "Oi", seconds()))
+        .await;
     eventually("the turn to be put off", || async {
         machine.log().contains("turn waits for opening").then_some(())
     })

@@ -35,6 +35,11 @@ pub fn far_ahead() -> Timestamp {
     instant(4_102_444_800_000)
 }
 
+/// A year from now by the machine's clock: later than what other cases and earlier runs on the same store have.
+pub fn newest() -> Timestamp {
+    instant(Timestamp::now().as_millisecond() + 365 * 86_400_000)
+}
+
 /// A name that nobody else has: `prefix` and 16 hexadecimal digits.
 pub fn fresh(prefix: &str) -> String {
     let random = getrandom::u64().expect("the system has random numbers");

@@ -131,9 +131,14 @@ impl Key {
         self.into_item(Item::new())
     }
 
-    /// `open_shard` of the record.
+    /// `open_shard` of the record: its kind and a number, so that much of one kind hides nothing of another.
     pub(crate) fn shard(&self) -> String {
-        open_shard(shard_of(&[&self.pk, &self.sk]))
+        let kind = if self.sk.starts_with(PARK) {
+            'P'
+        } else {
+            self.pk.chars().next().unwrap_or('?')
+        };
+        open_shard(kind, shard_of(&[&self.pk, &self.sk]))
     }
 }
 
@@ -195,9 +200,12 @@ fn padded(ordinal: Ordinal) -> String {
     format!("{:012}", ordinal.0)
 }
 
-/// `open_shard` number `shard`.
-pub(crate) fn open_shard(shard: u32) -> String {
-    format!("S{shard}")
+/// The kinds of records that can be open: events, open messages, conversations, instances, parked conversations.
+pub(crate) const OPEN_KINDS: [char; 5] = ['E', 'O', 'C', 'I', 'P'];
+
+/// `open_shard` number `shard` of a kind.
+pub(crate) fn open_shard(kind: char, shard: u32) -> String {
+    format!("{kind}{shard}")
 }
 
 /// `list_key` of a conversation on this instance.
@@ -274,7 +282,7 @@ mod tests {
     fn every_shard_is_used_and_a_record_keeps_its_own() {
         let shard = |number| Key::conversation(&conversation(number)).shard();
         let all: std::collections::BTreeSet<String> = (1..200).map(shard).collect();
-        assert_eq!(all, (0..SHARDS).map(open_shard).collect());
+        assert_eq!(all, (0..SHARDS).map(|shard| open_shard('C', shard)).collect());
         assert_eq!(shard(7), shard(7));
     }
 }

@@ -52,8 +52,8 @@ pub(super) fn page<T>(mut found: Vec<(Place, T)>, limit: usize) -> Page<T> {
 
 impl<A: Ambient> DynamoStore<A> {
     /// At least one record more than the page has, if there are so many, of those under `list_key` that come after the
-    /// cursor and that `wanted` takes. A filter may make it read far: there are few conversations that a filter leaves
-    /// out and nobody has closed.
+    /// cursor and that `wanted` takes. A rare match makes it read far: filters are
+    /// applied here, not by the index.
     pub(super) async fn listed<T>(
         &self,
         what: &'static str,

@@ -36,9 +36,9 @@ fn work(what: &'static str, item: &Item) -> PortResult<OverdueWork> {
 impl<A: Ambient> Overdue for DynamoStore<A> {
     async fn overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
         const WHAT: &str = "reading what is overdue";
-        let shard = |shard: u32| async move {
+        let shard = |(kind, shard): (char, u32)| async move {
             let keys = Expression::new("#open_shard = :shard AND #open_due <= :now")
-                .text(":shard", keys::open_shard(shard))
+                .text(":shard", keys::open_shard(kind, shard))
                 .number(":now", now.as_millisecond());
             let query = Query {
                 index: Some("open"),
@@ -48,10 +48,15 @@ impl<A: Ambient> Overdue for DynamoStore<A> {
             };
             self.table.query(WHAT, &query).await
         };
-        let found = try_join_all((0..keys::SHARDS).map(shard)).await?;
-        let mut due: Vec<Item> = found.into_iter().flatten().collect();
+        let mut due: Vec<Item> = Vec::new();
+        for kind in keys::OPEN_KINDS {
+            let found = try_join_all((0..keys::SHARDS).map(|number| shard((kind, number)))).await?;
+            let mut of_kind: Vec<Item> = found.into_iter().flatten().collect();
+            of_kind.sort_by_key(|item| item::whole(item, "open_due"));
+            of_kind.truncate(limit);
+            due.extend(of_kind);
+        }
         due.sort_by_key(|item| item::whole(item, "open_due"));
-        due.truncate(limit);
         // One record that cannot be read must not keep the others from being found.
         let readable = |item: &Item| match work(WHAT, item) {
             Ok(work) => Some(work),

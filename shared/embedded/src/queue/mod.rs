@@ -49,6 +49,21 @@ fn regroup(connection: &Connection, queue: QueueName, group: Option<&str>) -> Re
     Ok(())
 }
 
+/// Makes what was handed out of `queue` and neither deleted nor put back receivable at `now`. Returns how many.
+pub(crate) fn hand_back(
+    connection: &Connection,
+    queue: QueueName,
+    now: jiff::Timestamp,
+) -> Result<usize, Fault> {
+    let now = now.as_millisecond();
+    let sql = "UPDATE queue_messages SET visible_at = ?2
+        WHERE queue = ?1 AND dead_at IS NULL AND receives > 0 AND visible_at > ?2";
+    let count = execute(connection, sql, params![queue.as_str(), now])?;
+    let sql = "UPDATE queue_groups SET free_at = ?2 WHERE queue = ?1 AND free_at > ?2";
+    execute(connection, sql, params![queue.as_str(), now])?;
+    Ok(count)
+}
+
 /// Whether it keeps the order of its groups.
 fn is_fifo(queue: QueueName) -> bool {
     queue != QueueName::Turns

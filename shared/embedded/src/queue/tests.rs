@@ -3,7 +3,9 @@ use crate::{Clock, Embedded};
 use futures::executor::block_on;
 use futures::{FutureExt, poll};
 use recado_domain::event::{EventKind, InboundJob, Payload, Provider, event_id};
-use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, InstanceId, Ordinal, ThreadId};
+use recado_domain::ids::{
+    ConversationId, CorrelationId, ExternalId, InstanceId, Ordinal, TenantId, ThreadId,
+};
 use recado_domain::millis::instant;
 use recado_domain::outbox::{SendKick, TurnKick};
 use recado_pipeline::ports::{Enqueue, Queues};
@@ -87,6 +89,7 @@ fn turn(ordinal: u64) -> TurnKick {
     let correlation = CorrelationId::parse("k").unwrap();
     TurnKick {
         conversation: conversation(),
+        tenant: TenantId::parse("loja").unwrap(),
         ordinal: Ordinal(ordinal),
         correlation,
         due: None,

@@ -27,7 +27,7 @@ fn status_name(status: Status) -> &'static str {
 
 /// A conversation as it lies in its table.
 #[derive(Debug)]
-pub(super) struct ConversationRow {
+pub(crate) struct ConversationRow {
     id: String,
     thread: String,
     number: u32,
@@ -42,7 +42,7 @@ pub(super) struct ConversationRow {
 }
 
 impl ConversationRow {
-    pub(super) fn of(conversation: &Conversation) -> Result<Self, Fault> {
+    pub(crate) fn of(conversation: &Conversation) -> Result<Self, Fault> {
         Ok(Self {
             id: conversation.id.to_string(),
             thread: conversation.id.thread().as_str().to_owned(),
@@ -68,7 +68,7 @@ impl ConversationRow {
         Ok(self.rev >= 1 && stored.unwrap_or(0) == self.rev - 1)
     }
 
-    pub(super) fn put(&self, connection: &Connection) -> Result<(), Fault> {
+    pub(crate) fn put(&self, connection: &Connection) -> Result<(), Fault> {
         let sql = "INSERT OR REPLACE INTO conversations
             (id, thread, number, instance, mode, status, epoch, rev, last_at, due, body)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";

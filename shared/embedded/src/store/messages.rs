@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 /// A message as it lies in its table. An open one and its record are one row here.
 #[derive(Debug)]
-pub(super) struct MessageRow {
+pub(crate) struct MessageRow {
     conversation: String,
     ordinal: i64,
     rev: i64,
@@ -18,7 +18,7 @@ pub(super) struct MessageRow {
 }
 
 impl MessageRow {
-    pub(super) fn of(message: &Message) -> Result<Self, Fault> {
+    pub(crate) fn of(message: &Message) -> Result<Self, Fault> {
         let out = message.out.as_ref();
         // A dead message counts as open until its dead letter exists.
         let open = out.is_some_and(|out| {
@@ -62,7 +62,7 @@ impl MessageRow {
         one(connection, sql, params![self.conversation, self.ordinal])
     }
 
-    pub(super) fn put(&self, connection: &Connection) -> Result<(), Fault> {
+    pub(crate) fn put(&self, connection: &Connection) -> Result<(), Fault> {
         let sql = "INSERT INTO messages (conversation, ordinal, rev, open, due, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             ON CONFLICT DO UPDATE SET rev = excluded.rev, open = excluded.open, due = excluded.due, body = excluded.body";
         let Self {

@@ -11,7 +11,9 @@ mod messages;
 mod outbox;
 mod overdue;
 
+pub(crate) use conversations::ConversationRow;
 pub use expiry::Swept;
+pub(crate) use messages::MessageRow;
 
 #[cfg(test)]
 mod tests;

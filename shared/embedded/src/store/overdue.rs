@@ -6,7 +6,7 @@ use recado_domain::ids::{ConversationId, IdError, InstanceId, Ordinal};
 use recado_pipeline::ports::{Overdue, OverdueWork, PortResult};
 use rusqlite::{Connection, Row, params};
 
-/// Each table gives its longest overdue by its index; of these the longest are taken.
+/// Each table gives its longest overdue by its index, so that much of one kind hides nothing of another.
 const SQL: &str = "
     SELECT * FROM (SELECT 'event' AS kind, body AS what, 0 AS ordinal, due FROM events
         WHERE due <= ?1 ORDER BY due LIMIT ?2)
@@ -15,7 +15,7 @@ const SQL: &str = "
     UNION ALL SELECT * FROM (SELECT 'owed', id, 0, due FROM conversations WHERE due <= ?1 ORDER BY due LIMIT ?2)
     UNION ALL SELECT * FROM (SELECT 'probe', id, 0, due FROM instance_states WHERE due <= ?1 ORDER BY due LIMIT ?2)
     UNION ALL SELECT * FROM (SELECT 'parked', body, 0, due FROM parked WHERE due <= ?1 ORDER BY due LIMIT ?2)
-    ORDER BY 4, 1, 2, 3 LIMIT ?2";
+    ORDER BY 4, 1, 2, 3";
 
 fn overdue(connection: &Connection, now: Timestamp, most: usize) -> Result<Vec<OverdueWork>, Fault> {
     let mut statement = connection.prepare_cached(SQL)?;

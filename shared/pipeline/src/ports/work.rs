@@ -29,7 +29,8 @@ pub enum OverdueWork {
 /// (`EventRecord::due`, `Message::due`, `Conversation::due`, `InstanceState::due`, `Parked::due`); the store keeps that
 /// in an index together with the record. The index may be some seconds old.
 pub trait Overdue: Send + Sync {
-    /// At most `limit` of what was due at `now` or before, the longest overdue first.
+    /// What was due at `now` or before, the longest overdue first, at most `limit` of each kind: much of one kind must not
+    /// hide another.
     fn overdue(
         &self,
         now: Timestamp,

@@ -34,7 +34,7 @@ pub(super) async fn received<W: World>(
 }
 
 /// History syncs and retries of long ago are stored, not answered.
-fn is_stale<W: World>(world: &W, job: &InboundJob, inbound: &InboundMessage) -> bool {
+pub(super) fn is_stale<W: World>(world: &W, job: &InboundJob, inbound: &InboundMessage) -> bool {
     let limit = i64::try_from(world.settings().stale_after.as_millis()).unwrap_or(i64::MAX);
     inbound
         .sent_at
@@ -136,6 +136,7 @@ async fn send_timer<W: World>(
 ) -> PortResult<()> {
     let kick = TurnKick {
         conversation: place.conversation.clone(),
+        tenant: bound.tenant.id.clone(),
         ordinal: place.ordinal,
         correlation: job.correlation.clone(),
         due: None,

@@ -10,7 +10,7 @@ use crate::ports::{Ambient, DeadLetters, Directory, Inbox, PortError, PortResult
 use crate::verdict::Verdict;
 use recado_domain::config::Bound;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::event::{EventState, InboundJob, Payload};
+use recado_domain::event::{EventKind, EventState, InboundJob, Payload};
 use recado_domain::inbound::Inbound;
 use recado_domain::millis::shift;
 use recado_domain::reason::Reason;
@@ -22,7 +22,7 @@ pub async fn process<W: World>(world: &W, body: &str, receives: u32) -> Verdict 
     let job: InboundJob = match serde_json::from_str(body) {
         Ok(job) => job,
         Err(error) => {
-            let kept = keep_unreadable(world, QueueName::Inbound, body, &error.to_string()).await;
+            let kept = keep_unreadable(world, QueueName::Inbound, body, &error).await;
             return kept.map_or(Verdict::SOON, |()| Verdict::Done);
         }
     };
@@ -46,10 +46,17 @@ pub async fn process<W: World>(world: &W, body: &str, receives: u32) -> Verdict 
     .await
 }
 
-/// An error with its causes, in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+/// After so many receives an event is counted as attempted before its body is even read.
+const READS_MAX: u32 = 40;
+
+/// An error with its causes, in one line. What could not be read is not shown: parsers repeat values.
+pub(crate) fn chain(error: &PortError) -> String {
     let mut text = error.to_string();
-    let mut cause = error.source();
+    let mut cause = if error.retryable() {
+        std::error::Error::source(error)
+    } else {
+        None
+    };
     while let Some(error) = cause {
         text = format!("{text}: {error}");
         cause = error.source();
@@ -63,7 +70,7 @@ async fn apply<W: World>(world: &W, job: &InboundJob, receives: u32) -> PortResu
             return Ok(Verdict::Done);
         }
         world.store().remove_dead_letter(job.event.as_str()).await?;
-    } else if receives > 1 && settled(world, job).await? {
+    } else if (receives > 1 || job.kind != EventKind::Message) && settled(world, job).await? {
         return Ok(Verdict::Done);
     }
     let Some(bound) = world.store().bound(job.provider, &job.external).await? else {
@@ -71,7 +78,18 @@ async fn apply<W: World>(world: &W, job: &InboundJob, receives: u32) -> PortResu
         give_up_event(world, job, None, Reason::UnknownInstance, 1, None).await?;
         return Ok(Verdict::Done);
     };
-    let payload = body_of(world, job).await?;
+    // Waiting is no attempt and is looked at first, but a body that ends its reader every time must end some time.
+    if receives > READS_MAX && used_up(world, job, &bound).await? {
+        return Ok(Verdict::Done);
+    }
+    let payload = match body_of(world, job).await {
+        Err(error @ PortError::Invalid { .. }) => {
+            let why = Some(chain(&error));
+            give_up_event(world, job, Some(bound.instance.id), Reason::Poison, receives, why).await?;
+            return Ok(Verdict::Done);
+        }
+        read => read?,
+    };
     let inbound = world.providers().interpret(job, &payload);
     if let Some(verdict) = must_wait(world, job, &bound, &inbound).await? {
         return Ok(verdict);
@@ -114,13 +132,14 @@ async fn must_wait<W: World>(
     bound: &Bound,
     inbound: &Inbound,
 ) -> PortResult<Option<Verdict>> {
-    let waits = match inbound {
-        Inbound::Message(message) => message.from_me,
-        Inbound::Failed(_) => true,
-        Inbound::ConnectionChanged | Inbound::Ignored { .. } => false,
-    };
-    if !waits {
-        return Ok(None);
+    match inbound {
+        Inbound::Message(message) if message.from_me => {
+            if phone::is_known(world, job, message).await? {
+                return Ok(None);
+            }
+        }
+        Inbound::Failed(_) => {}
+        Inbound::Message(_) | Inbound::ConnectionChanged | Inbound::Ignored { .. } => return Ok(None),
     }
     phone::unresolved_before(world, job, bound).await
 }

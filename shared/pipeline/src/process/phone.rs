@@ -1,7 +1,7 @@
 //! Messages with `fromMe`: an echo of what we sent, or words that somebody of the business typed on the phone. Only the
 //! latter is a person's answer.
 
-use super::message::{TRIES, current, record};
+use super::message::{TRIES, current, is_stale, record};
 use crate::World;
 use crate::ports::{
     Ambient, Conversations, Deliveries, InboundStored, InboundWrite, Inbox, OutboxStore, PortError,
@@ -14,8 +14,13 @@ use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{Ordinal, ThreadId};
 use recado_domain::inbound::InboundMessage;
+use recado_domain::instance::InFlight;
 use recado_domain::message::Role;
+use recado_domain::millis::shift;
 use recado_domain::outbox::text_hash;
+
+/// How far the clocks of two functions may differ.
+const SKEW_MS: i64 = 2_000;
 
 /// While a send of this instance runs that was claimed before the event arrived, the event may be about that send: wait
 /// for its outcome.
@@ -25,11 +30,16 @@ pub(super) async fn unresolved_before<W: World>(
     bound: &Bound,
 ) -> PortResult<Option<Verdict>> {
     let now = world.ambient().now();
-    let running = |flight: &&recado_domain::instance::InFlight| {
-        flight.claimed_at <= job.received_at && flight.until > now
-    };
     let flights = world.store().in_flight(&bound.instance.id).await?;
-    Ok(flights.iter().find(running).map(|_| Verdict::SOON))
+    let running = flights
+        .iter()
+        .filter(|flight| began_before(flight, job) && flight.until > now);
+    let soonest = running.map(|flight| flight.until).min();
+    Ok(soonest.map(|until| Verdict::at(until.min(shift(now, 3_000)), now)))
+}
+
+fn began_before(flight: &InFlight, job: &InboundJob) -> bool {
+    flight.claimed_at <= shift(job.received_at, SKEW_MS)
 }
 
 /// Stores what was typed on the phone, unless it is an echo of our own.
@@ -47,8 +57,13 @@ pub(super) async fn typed<W: World>(
     for _ in 0..TRIES {
         let latest = world.store().latest(&thread).await?;
         let mut conversation = current(latest, &thread, bound, inbound, world.ambient().now());
-        let seen = seen_by(world, &conversation, inbound).await?;
-        let ordinal = conversation.answer(seen, bound.instance.phone_takes_over, job.received_at);
+        let ordinal = if is_stale(world, job, inbound) {
+            // Words of long ago (a history sync, a late retry) answer nothing of today.
+            conversation.append(job.received_at)
+        } else {
+            let seen = seen_by(world, &conversation, inbound).await?;
+            conversation.answer(seen, bound.instance.phone_takes_over, job.received_at)
+        };
         conversation.learn(None, inbound.phone.as_deref());
         conversation.rev += 1;
         let message = record(world, job, &conversation, inbound, Role::Operator, ordinal);
@@ -69,6 +84,22 @@ pub(super) async fn typed<W: World>(
     Err(PortError::unavailable("conversation", "others kept writing it"))
 }
 
+/// Whether the provider's id is known as that of a message of ours.
+pub(super) async fn is_known<W: World>(
+    world: &W,
+    job: &InboundJob,
+    inbound: &InboundMessage,
+) -> PortResult<bool> {
+    let Some(id) = &inbound.provider_message_id else {
+        return Ok(false);
+    };
+    let known = world
+        .store()
+        .delivery(&DeliveryKey::provider(&job.external, id))
+        .await?;
+    Ok(known.is_some_and(|delivery| delivery.message.is_some()))
+}
+
 /// Ours by the provider's id, or by its text for an attempt whose outcome was never learnt.
 async fn is_echo<W: World>(
     world: &W,
@@ -76,23 +107,18 @@ async fn is_echo<W: World>(
     bound: &Bound,
     inbound: &InboundMessage,
 ) -> PortResult<bool> {
-    if let Some(id) = &inbound.provider_message_id {
-        let known = world
-            .store()
-            .delivery(&DeliveryKey::provider(&job.external, id))
-            .await?;
-        if known.is_some_and(|delivery| delivery.message.is_some()) {
-            return Ok(true);
-        }
+    if is_known(world, job, inbound).await? {
+        return Ok(true);
     }
     let hash = text_hash(&inbound.content.as_text());
     let flights = world.store().in_flight(&bound.instance.id).await?;
     Ok(flights
         .iter()
-        .any(|flight| flight.claimed_at <= job.received_at && flight.text_hash == hash))
+        .any(|flight| began_before(flight, job) && flight.text_hash == hash))
 }
 
-/// What its author had on screen: what the contact wrote up to its own time, by the provider's clock.
+/// What its author had on screen: what the contact wrote up to its own time by the provider's clock, as far as nothing
+/// newer lies in between. (An old message that arrived late must not cover one that nobody saw.)
 async fn seen_by<W: World>(
     world: &W,
     conversation: &Conversation,
@@ -104,8 +130,7 @@ async fn seen_by<W: World>(
     let Some((_, history)) = world.store().with_history(&conversation.id, 50).await? else {
         return Ok(Ordinal(0));
     };
-    let seen = history
-        .iter()
-        .filter(|m| m.role == Role::User && m.written_at <= typed_at);
-    Ok(seen.map(|message| message.ordinal).max().unwrap_or_default())
+    let of_contact = history.iter().filter(|message| message.role == Role::User);
+    let seen = of_contact.take_while(|message| message.written_at <= typed_at);
+    Ok(seen.last().map(|message| message.ordinal).unwrap_or_default())
 }

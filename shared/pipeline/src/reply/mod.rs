@@ -27,7 +27,7 @@ pub async fn reply<W: World>(world: &W, body: &str, receives: u32) -> Verdict {
     let kick: TurnKick = match serde_json::from_str(body) {
         Ok(kick) => kick,
         Err(error) => {
-            let kept = keep_unreadable(world, QueueName::Turns, body, &error.to_string()).await;
+            let kept = keep_unreadable(world, QueueName::Turns, body, &error).await;
             return kept.map_or(Verdict::SOON, |()| Verdict::Done);
         }
     };
@@ -51,6 +51,9 @@ pub async fn reply<W: World>(world: &W, body: &str, receives: u32) -> Verdict {
     .await
 }
 
+/// How often a turn whose lease another worker holds is looked at.
+const HELD_LOOK_MS: i64 = 3_000;
+
 /// The turn, step by step: stand down, see whether anything is owed, wait for opening, take the lease, draft, commit,
 /// kick.
 async fn turn<W: World>(world: &W, kick: &TurnKick) -> PortResult<Verdict> {
@@ -65,7 +68,8 @@ async fn turn<W: World>(world: &W, kick: &TurnKick) -> PortResult<Verdict> {
     match conversation.turn(kick.ordinal, now, wait_max) {
         TurnStep::StandDown => return Ok(Verdict::Done),
         TurnStep::NothingOwed => return done(world, kick).await,
-        TurnStep::Held(until) => return Ok(Verdict::at(until, now)),
+        // Usually done long before the lease ends, and then what came meanwhile is owed at once.
+        TurnStep::Held(until) => return Ok(Verdict::at(until.min(shift(now, HELD_LOOK_MS)), now)),
         TurnStep::Ours => {}
     }
     let Some(bound) = world.store().bound_by_id(&conversation.instance).await? else {

@@ -9,7 +9,7 @@ use crate::ports::{
 };
 use crate::verdict::Verdict;
 use jiff::Timestamp;
-use recado_domain::instance::InFlight;
+use recado_domain::instance::{Connection, InFlight};
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
 use recado_domain::outbox::{Author, Outbox, text_hash};
@@ -27,6 +27,9 @@ pub(super) async fn attempt<W: World>(
     context: Context<'_>,
     mut message: Message,
 ) -> PortResult<Step> {
+    if let Some(step) = too_early(world, &message).await? {
+        return Ok(step);
+    }
     let slot = match slot(world, context, &mut message).await? {
         Ok(slot) => slot,
         Err(step) => return Ok(step),
@@ -73,6 +76,23 @@ pub(super) fn outgoing(message: &Message) -> Option<OutgoingMessage> {
     })
 }
 
+/// A message that waits for a time keeps everything behind it waiting too.
+async fn too_early<W: World>(world: &W, message: &Message) -> PortResult<Option<Step>> {
+    let now = world.ambient().now();
+    let not_before = message
+        .out
+        .as_ref()
+        .and_then(|out| out.not_before)
+        .filter(|at| *at > now);
+    match not_before {
+        None => Ok(None),
+        Some(at) if at > shift(now, PARK_BEYOND_MS) => {
+            parking::park(world, message, Some(at)).await.map(Some)
+        }
+        Some(at) => Ok(Some(Step::Stop(Verdict::at(at, now)))),
+    }
+}
+
 /// The slot in which the message may leave, reserved and waited for; or what to do instead.
 async fn slot<W: World>(
     world: &W,
@@ -82,6 +102,10 @@ async fn slot<W: World>(
     let now = world.ambient().now();
     let held = message.out.as_ref().and_then(|out| out.slot_at(now));
     let slot = if let Some(slot) = held {
+        // Reserved before: the instance may have closed since.
+        if world.store().instance_state(&message.instance).await?.connection != Connection::Open {
+            return parking::park(world, message, None).await.map(Err);
+        }
         slot
     } else {
         let instance = &context.bound.instance;

@@ -46,7 +46,7 @@ pub async fn send<W: World>(world: &W, body: &str, receives: u32, deadline: Opti
     let kick: SendKick = match serde_json::from_str(body) {
         Ok(kick) => kick,
         Err(error) => {
-            let kept = keep_unreadable(world, QueueName::Outbound, body, &error.to_string()).await;
+            let kept = keep_unreadable(world, QueueName::Outbound, body, &error).await;
             return kept.map_or(Verdict::SOON, |()| Verdict::Done);
         }
     };

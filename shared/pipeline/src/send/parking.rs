@@ -29,6 +29,7 @@ pub(super) async fn park<W: World>(
     }
     let state = world.store().instance_state(&message.instance).await?;
     if state.connection == Connection::Open {
+        world.store().unpark(&parked).await?;
         return Ok(Step::Stop(Verdict::SOON));
     }
     tracing::info!(connection = state.connection.as_str(), "parked");

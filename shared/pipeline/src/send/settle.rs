@@ -64,7 +64,7 @@ pub(super) async fn outcome<W: World>(
             Ok(step)
         }
         SendOutcome::Permanent { reason, why } => {
-            let buried = give_up_message(world, message, Some(flight), reason, Some(why)).await?;
+            let buried = give_up_message(world, message, reason, Some(why)).await?;
             Ok(if buried { Step::Next } else { LOST })
         }
     }
@@ -149,16 +149,20 @@ async fn retry<W: World>(
     let attempts = out.attempts;
     if attempts >= settings.attempts.outbound {
         let reason = Reason::MaxRetriesExceeded;
-        let buried = give_up_message(world, message, Some(flight), reason, Some(why)).await?;
+        let buried = give_up_message(world, message, reason, Some(why)).await?;
         return Ok(if buried { Step::Next } else { LOST });
-    }
-    if out.put_back(now, true, &why).is_err()
-        || world.store().save_open(&message, Some(flight)).await? == Written::Conflict
-    {
-        return Ok(LOST);
     }
     let backoff = settings.outbound_backoff.wait(attempts, world.ambient().random());
     let after = after.map_or(backoff, |asked| asked.max(backoff));
+    let milliseconds = i64::try_from(after.as_millis()).unwrap_or(i64::MAX);
+    if out.put_back(now, true, &why).is_err() {
+        return Ok(LOST);
+    }
+    // In the record, so that no other kick of this conversation comes too early.
+    out.wait_until(shift(now, milliseconds));
+    if world.store().save_open(&message, Some(flight)).await? == Written::Conflict {
+        return Ok(LOST);
+    }
     tracing::warn!(
         ordinal = message.ordinal.0,
         attempt = attempts,
@@ -166,7 +170,6 @@ async fn retry<W: World>(
         ?after,
         "attempt failed"
     );
-    let milliseconds = i64::try_from(after.as_millis()).unwrap_or(i64::MAX);
     if milliseconds > PARK_BEYOND_MS {
         return parking::park(world, &message, Some(shift(now, milliseconds))).await;
     }

@@ -1,15 +1,16 @@
 //! An unknown outcome is reconciled with the provider's evidence before anything is repeated.
 
 use super::attempt::outgoing;
+use super::parking::park;
 use super::settle::link;
 use super::{Context, LOST, Step};
 use crate::World;
 use crate::dead::give_up_message;
-use crate::ports::{Ambient, Deliveries, Evidence, OutboxStore, PortResult, Providers, Written};
+use crate::ports::{Ambient, Deliveries, Evidence, Instances, OutboxStore, PortResult, Providers, Written};
 use crate::verdict::Verdict;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus};
 use recado_domain::ids::Nonce;
-use recado_domain::instance::InFlight;
+use recado_domain::instance::{Connection, InFlight};
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
 use recado_domain::outbox::OutboxState;
@@ -35,7 +36,7 @@ pub(super) async fn reconcile<W: World>(
     {
         if status == DeliveryStatus::Failed {
             let reason = Reason::WhatsappPermanentError;
-            let buried = give_up_message(world, message, Some(&flight), reason, None).await?;
+            let buried = give_up_message(world, message, reason, None).await?;
             return Ok(if buried { Step::Next } else { LOST });
         }
         return sent(world, context, message, &flight, delivery.provider_message_id).await;
@@ -43,11 +44,19 @@ pub(super) async fn reconcile<W: World>(
     let Some(asked) = outgoing(&message) else {
         return Ok(Step::Next);
     };
-    if let Evidence::Sent { provider_message_id } =
-        world.providers().evidence(context.bound, &asked, claimed_at).await
-        && !is_of_another(world, context, &message, provider_message_id.as_ref()).await?
-    {
-        return sent(world, context, message, &flight, provider_message_id).await;
+    let evidence = world
+        .providers()
+        .evidence(context.bound, &asked, claimed_at)
+        .await;
+    match evidence {
+        Evidence::Sent { provider_message_id } => {
+            if !is_of_another(world, context, &message, provider_message_id.as_ref()).await? {
+                return sent(world, context, message, &flight, provider_message_id).await;
+            }
+        }
+        // Nobody could be asked: that is no evidence that it was not sent.
+        Evidence::Unclear => return not_answered(world, message, claimed_at).await,
+        Evidence::None => {}
     }
     let wait = i64::try_from(world.settings().unknown_wait.as_millis()).unwrap_or(i64::MAX);
     let over = shift(claimed_at, wait);
@@ -71,6 +80,26 @@ pub(super) async fn reconcile<W: World>(
     Ok(LOST)
 }
 
+/// The provider could not be asked: wait beside the queue while its instance is closed, in it while it is open, and give
+/// up after as long as messages wait for an instance.
+async fn not_answered<W: World>(
+    world: &W,
+    message: Message,
+    claimed_at: jiff::Timestamp,
+) -> PortResult<Step> {
+    let limit = i64::try_from(world.settings().parked_max.as_millis()).unwrap_or(i64::MAX);
+    if world.ambient().now() >= shift(claimed_at, limit) {
+        let why = Some("the provider could not be asked".to_owned());
+        let buried = give_up_message(world, message, Reason::UnknownOutcome, why).await?;
+        return Ok(if buried { Step::Next } else { LOST });
+    }
+    let state = world.store().instance_state(&message.instance).await?;
+    if state.connection != Connection::Open {
+        return park(world, &message, None).await;
+    }
+    Ok(Step::Stop(Verdict::ComeBack { after: BETWEEN_LOOKS }))
+}
+
 /// Whether what was found at the provider is known to be another message of equal text.
 async fn is_of_another<W: World>(
     world: &W,
@@ -78,10 +107,15 @@ async fn is_of_another<W: World>(
     message: &Message,
     found: Option<&String>,
 ) -> PortResult<bool> {
-    let Some(key) = found.and_then(|id| Some(DeliveryKey::provider(&context.bound.instance.external()?, id))) else {
+    let Some(key) = found.and_then(|id| Some(DeliveryKey::provider(&context.bound.instance.external()?, id)))
+    else {
         return Ok(false);
     };
-    let known = world.store().delivery(&key).await?.and_then(|delivery| delivery.message);
+    let known = world
+        .store()
+        .delivery(&key)
+        .await?
+        .and_then(|delivery| delivery.message);
     Ok(known.is_some_and(|known| known != message.id()))
 }
 

@@ -1,6 +1,7 @@
 //! Meta's WhatsApp Cloud API. Facts are from its documentation of 2025-10 to 2026-11 and from bodies seen in tests of
 //! public projects.
 
+mod connection;
 mod errors;
 mod parse;
 mod send;
@@ -8,5 +9,6 @@ mod verify;
 
 pub use verify::{handshake, verify};
 
+pub(crate) use connection::connection;
 pub(crate) use parse::{interpret, split};
 pub(crate) use send::{Endpoint, send};

@@ -1,7 +1,7 @@
 //! Dead letters.
 
 use super::patience::{INDEX, eventually};
-use crate::builders::{Scene, at};
+use crate::builders::{Scene, at, newest};
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
 use recado_domain::ids::Ordinal;
 use recado_domain::reason::Reason;
@@ -192,8 +192,7 @@ pub async fn a_list_is_narrowed_by_queue_reason_and_instance<S: Store>(store: &S
 
 pub async fn a_list_without_an_instance_holds_all<S: Store>(store: &S) {
     let (mut known, mut unknown) = (Scene::new().dead_letter(), Scene::new().dead_letter());
-    // Newer than what other cases put, so that they are near the top.
-    (known.at, unknown.at) = (at(365 * 86_400_000), at(365 * 86_400_000));
+    (known.at, unknown.at) = (newest(), newest());
     unknown.instance = None;
     for letter in [&known, &unknown] {
         store.put_dead_letter(letter).await.unwrap();

@@ -2,7 +2,7 @@
 
 use super::given::{begun, committed, ordinals, received, updated};
 use super::patience::{INDEX, eventually};
-use crate::builders::{Scene, accepted, at, claimed};
+use crate::builders::{Scene, accepted, at, claimed, newest};
 use recado_domain::conversation::{Conversation, Mode, Status};
 use recado_domain::ids::ConversationId;
 use recado_domain::message::Message;
@@ -168,8 +168,7 @@ pub async fn a_list_without_an_instance_holds_all_instances<S: Store>(store: &S)
     for _ in 0..2 {
         let scene = Scene::new();
         let (mut conversation, mut job) = (scene.conversation(1), scene.job());
-        // Newer than what other cases store, so that it is near the top.
-        job.received_at = at(365 * 86_400_000);
+        job.received_at = newest();
         received(store, &scene, &mut conversation, &job).await;
         expected.push(conversation.id);
     }

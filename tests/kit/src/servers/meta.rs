@@ -6,7 +6,7 @@ use axum::Router;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
-use axum::routing::post;
+use axum::routing::{get, post};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use recado_domain::Timestamp;
@@ -22,9 +22,24 @@ const CALLBACK_MAX: usize = 512;
 pub(super) fn router(journal: Arc<Journal>) -> Router {
     Router::new()
         .route("/{version}/{phone_number_id}/messages", post(send))
+        .route("/{version}/{phone_number_id}", get(number))
         .fallback(no_route)
         .method_not_allowed_fallback(no_route)
         .with_state(journal)
+}
+
+/// The number itself, as a token is tried by reading it.
+async fn number(Path((version, phone_number_id)): Path<(String, String)>, call: Call) -> Response {
+    let bearer = call
+        .header("authorization")
+        .and_then(|header| header.strip_prefix("Bearer "));
+    let read = call
+        .check_credential(bearer.filter(|token| !token.trim().is_empty()), "no bearer token")
+        .and_then(|()| check_version(&version));
+    match read {
+        Ok(()) => json(StatusCode::OK, json!({"id": phone_number_id})),
+        Err(refusal) => refuse(&call, &refusal),
+    }
 }
 
 /// Whom a message goes to.

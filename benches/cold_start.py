@@ -1,0 +1,171 @@
+"""Cold start of the webhook function: a fresh process for each run, with the environment that template.yaml gives it.
+
+Between it and the stand-ins there is no network, and nothing limits its processor as Lambda does: what is measured is
+the program's own work. With `tls` the stand-in for AWS speaks TLS, so that handshakes, and reading the certificates that
+this machine trusts, are part of it."""
+
+import asyncio
+import os
+import shutil
+import ssl
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from evolution import MASTER, gateway_event
+from processes import MeasurementError, cpu_seconds, end, memory_kib, tail
+from stand_ins import Aws, RuntimeApi
+
+RUN_SECONDS_MAX = 30
+MASTER_ARN = "arn:aws:secretsmanager:us-east-1:111111111111:secret:recado-webhook-master"
+PARAMETERS = {"/recado/meta-app-secret": "an-app-secret", "/recado/meta-verify-token": "a-verify-token"}
+# What one message may cost (the protocol's account of requests), and what a cold function reads besides.
+PER_MESSAGE = ["AmazonSQS.SendMessage", "DynamoDB_20120810.PutItem"]
+SECRET_READS = {"secretsmanager.GetSecretValue", "AmazonSSM.GetParameter"}
+CERTIFICATES = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"]
+
+
+def measure(binary, runs, tls, scratch):
+    """One dictionary for each run. Times in milliseconds, memory in KiB."""
+    scratch = Path(tempfile.mkdtemp(prefix="cold-", dir=scratch))
+    try:
+        server_tls, trusted = certificate(scratch) if tls else (None, None)
+        # The first run only brings the binary into memory.
+        results = [asyncio.run(one_run(binary, server_tls, trusted, scratch)) for _ in range(runs + 1)]
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return results[1:]
+
+
+async def one_run(binary, server_tls, trusted, scratch):
+    seen = {}
+
+    def on_answer(number):
+        # The function waits for the stand-in meanwhile, so that this costs it nothing.
+        resident, peak = memory_kib(process.pid)
+        seen[number] = {"rss": resident, "peak": peak, "cpu": cpu_seconds(process.pid), "calls": list(aws.calls)}
+
+    runtime = RuntimeApi([gateway_event(1), gateway_event(2)], on_answer)
+    aws = Aws({MASTER_ARN: MASTER}, PARAMETERS)
+    at_first_ask = {}
+    watch_first_ask(runtime, aws, at_first_ask)
+    runtime_port, aws_port = await runtime.start(), await aws.start(server_tls)
+    variables = environment(runtime_port, aws_port, trusted)
+    log_path = scratch / "function.log"
+    with open(log_path, "wb") as log:
+        started = time.monotonic()
+        process = subprocess.Popen(
+            [binary], env=variables, cwd=scratch, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+        )
+    try:
+        await wait_for_answers(runtime, process)
+    finally:
+        end(process)
+        await runtime.stop()
+        await aws.stop()
+    problems = check(runtime, seen, at_first_ask)
+    if problems:
+        raise MeasurementError("\n".join(["the webhook function:", *problems, tail(log_path)]))
+    return {
+        "init_ms": (runtime.asked_at[0] - started) * 1000,
+        "first_response_ms": (runtime.answered_at[0] - started) * 1000,
+        "first_response_cpu_ms": seen[1]["cpu"] * 1000,
+        "second_response_ms": (runtime.answered_at[1] - runtime.asked_at[1]) * 1000,
+        "peak_kib": seen[2]["peak"],
+        "cold_reads": len(seen[1]["calls"]) - len(PER_MESSAGE),
+        "connections": aws.connections,
+    }
+
+
+def watch_first_ask(runtime, aws, at_first_ask):
+    """Notes what was asked of AWS, connections included, until the function first asks for work."""
+    answer = runtime.answer
+
+    async def noting(*request):
+        at_first_ask.setdefault("calls", list(aws.calls))
+        at_first_ask.setdefault("connections", aws.connections)
+        return await answer(*request)
+
+    runtime.answer = noting
+
+
+async def wait_for_answers(runtime, process):
+    deadline = time.monotonic() + RUN_SECONDS_MAX
+    while not runtime.done.is_set() and process.poll() is None and time.monotonic() < deadline:
+        try:
+            await asyncio.wait_for(runtime.done.wait(), 0.5)
+        except TimeoutError:
+            pass
+
+
+def check(runtime, seen, at_first_ask):
+    """What was not as it must be."""
+    problems = list(runtime.failures)
+    if len(runtime.answers) != len(runtime.events):
+        return [*problems, f"answered {len(runtime.answers)} of {len(runtime.events)} events"]
+    if at_first_ask["calls"] or at_first_ask["connections"]:
+        problems.append(f"asked AWS before it asked for work: {at_first_ask}")
+    statuses = [answer.get("statusCode") for answer in runtime.answers]
+    if statuses != [200, 200]:
+        problems.append(f"answered {statuses} instead of 200")
+    first = seen[1]["calls"]
+    second = seen[2]["calls"][len(first) :]
+    if sorted(call for call in first if call not in SECRET_READS) != PER_MESSAGE:
+        problems.append(f"the first message cost {first}")
+    if sorted(second) != PER_MESSAGE:
+        problems.append(f"the second message cost {second}")
+    return problems
+
+
+def environment(runtime_port, aws_port, trusted):
+    """What Lambda sets, and what template.yaml sets. Nothing of this machine's own environment."""
+    variables = {
+        "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{runtime_port}",
+        "AWS_LAMBDA_FUNCTION_NAME": "recado-webhook",
+        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "256",
+        "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+        "AWS_LAMBDA_LOG_FORMAT": "JSON",
+        "AWS_LAMBDA_LOG_LEVEL": "INFO",
+        "AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/recado-webhook",
+        "AWS_LAMBDA_LOG_STREAM_NAME": "measured",
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_SESSION_TOKEN": "test",
+        "_HANDLER": "bootstrap",
+        "TZ": ":UTC",
+        "LANG": "en_US.UTF-8",
+        "AWS_ENDPOINT_URL": f"{'https' if trusted else 'http'}://127.0.0.1:{aws_port}",
+        "RUST_LOG": "INFO",
+        "RECADO_TABLE": "recado-table",
+        "RECADO_BUCKET": "recado-bucket",
+        "RECADO_INBOUND_QUEUE_URL": "https://sqs.us-east-1.amazonaws.com/111111111111/recado-inbound.fifo",
+        "RECADO_WEBHOOK_SECRET_ARN": MASTER_ARN,
+        "RECADO_WEBHOOK_MAX_BYTES": "6000000",
+        "RECADO_DEBOUNCE_SECONDS": "4",
+        "RECADO_DEBOUNCE_MAX_SECONDS": "20",
+        "RECADO_STALE_SECONDS": "3600",
+        "RECADO_EVENT_TTL_DAYS": "7",
+        "RECADO_SIMULATION": "false",
+        "META_APP_SECRET_PARAMETER": "/recado/meta-app-secret",
+        "META_VERIFY_TOKEN_PARAMETER": "/recado/meta-verify-token",
+    }
+    return variables | ({"SSL_CERT_FILE": str(trusted)} if trusted else {})
+
+
+def certificate(scratch):
+    """A certificate for 127.0.0.1, made for this measurement, beside those that this machine trusts anyhow: on Lambda
+    the function reads as many."""
+    key, made, trusted = scratch / "key.pem", scratch / "made.pem", scratch / "trusted.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    command += ["-days", "2", "-subj", "/CN=measured", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command += ["-addext", "basicConstraints=critical,CA:FALSE", "-keyout", str(key), "-out", str(made)]
+    subprocess.run(command, check=True, capture_output=True)
+    known = next((Path(path).read_text() for path in CERTIFICATES if os.path.exists(path)), "")
+    trusted.write_text(known + "\n" + made.read_text())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(made, key)
+    return context, trusted

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Measures what the README claims: cold start, sizes, acknowledgements.
+
+    benches/figures.py                                 builds for release and measures
+    benches/figures.py --no-build                      measures what is built already
+    benches/figures.py --profile ci                    builds and measures with another Cargo profile
+    benches/figures.py --binaries DIR                  measures DIR/recado and DIR/<function>/bootstrap
+    benches/figures.py --only cold-start --runs 50     one part of it
+
+Needs Linux and Python 3.11 or newer, nothing else; to build, cargo and the tools of `make tools`; `openssl` for the cold
+start over TLS. Prints Markdown and writes target/figures.json. Listens and connects on the loopback interface only. Run
+it on a machine that does nothing else."""
+
+import argparse
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+import cold_start
+import embedded
+import machine
+import table
+from processes import MeasurementError
+
+ROOT = Path(__file__).resolve().parents[1]
+FUNCTIONS = ["webhook", "processor", "deferred-reply", "sender", "api", "reconcile"]
+PARTS = ["cold-start", "sizes", "embedded"]
+
+
+def main():
+    arguments = parse_arguments()
+    if not (arguments.no_build or arguments.binaries):
+        build(arguments.profile)
+    binaries = find_binaries(arguments)
+    scratch = ROOT / "target" / "figures"
+    scratch.mkdir(parents=True, exist_ok=True)
+    try:
+        figures = measure(arguments, binaries, scratch)
+    except MeasurementError as error:
+        sys.exit(f"figures: {error}")
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    (ROOT / "target" / "figures.json").write_text(json.dumps(figures, indent=2) + "\n")
+    print(table.markdown(figures))
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description="Measures what the README claims.")
+    parser.add_argument("--no-build", action="store_true", help="measure what is built already")
+    parser.add_argument("--profile", default="release", help="Cargo profile (default: release)")
+    parser.add_argument("--binaries", type=Path, help="directory with recado and <function>/bootstrap")
+    parser.add_argument("--only", action="append", choices=PARTS, help="a part of it; may be repeated")
+    parser.add_argument("--runs", type=at_least_one, default=20, help="cold starts (default: 20)")
+    parser.add_argument("--messages", type=at_least_one, default=10_000, help="webhooks of many clients (default: 10000)")
+    parser.add_argument("--clients", type=at_least_one, default=64, help="clients at once (default: 64)")
+    parser.add_argument("--single", type=at_least_one, default=2_000, help="webhooks of one client alone (default: 2000)")
+    return parser.parse_args()
+
+
+def at_least_one(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def build(profile):
+    # The pinned tools first, as the Makefile has it.
+    tools = [str(ROOT / ".tools" / "venv" / "bin"), str(ROOT / ".tools" / "bin")]
+    variables = os.environ | {"PATH": os.pathsep.join([*tools, os.environ.get("PATH", os.defpath)])}
+    chosen = ["--release"] if profile == "release" else ["--profile", profile]
+    packages = [word for name in FUNCTIONS for word in ("--package", name)]
+    for command in (["cargo", "build", *chosen, "-p", "recado"], ["cargo", "lambda", "build", *chosen, *packages]):
+        built = subprocess.run(command, cwd=ROOT, env=variables, stdout=sys.stderr, stdin=subprocess.DEVNULL)
+        if built.returncode != 0:
+            sys.exit(f"figures: {' '.join(command[:3])} failed")
+
+
+def find_binaries(arguments):
+    """Every binary that is there, by name. `target/lambda` holds the functions of whatever profile was built last."""
+    if arguments.binaries:
+        functions = directory = arguments.binaries.resolve()
+    else:
+        directory = ROOT / "target" / ("debug" if arguments.profile == "dev" else arguments.profile)
+        functions = ROOT / "target" / "lambda"
+    places = {"recado": directory / "recado"} | {name: functions / name / "bootstrap" for name in FUNCTIONS}
+    return {name: place for name, place in places.items() if place.is_file()}
+
+
+def measure(arguments, binaries, scratch):
+    parts = arguments.only or PARTS
+    needed = {"cold-start": ["webhook"], "embedded": ["recado"], "sizes": ["recado", *FUNCTIONS]}
+    missing = sorted({name for part in parts for name in needed[part]} - set(binaries))
+    if missing:
+        raise MeasurementError(f"not built: {', '.join(missing)}")
+    named = "as given" if arguments.binaries else arguments.profile
+    figures = {"profile": named, "machine": machine.facts(scratch)}
+    if "sizes" in parts:
+        figures["sizes"] = {name: size(path) for name, path in binaries.items()}
+    if "cold-start" in parts:
+        kinds = ["plain", "tls"] if shutil.which("openssl") else ["plain"]
+        figures["cold_start"] = {}
+        for kind in kinds:
+            say(f"cold start, {kind}: {arguments.runs} runs")
+            runs = cold_start.measure(binaries["webhook"], arguments.runs, kind == "tls", scratch)
+            figures["cold_start"][kind] = runs
+    if "embedded" in parts:
+        figures["embedded"] = []
+        for messages, clients in ((arguments.messages, arguments.clients), (arguments.single, 1)):
+            say(f"recado serve: {messages} webhooks, clients at once: {clients}")
+            figures["embedded"].append(embedded.measure(binaries["recado"], messages, clients, scratch))
+    return figures
+
+
+def size(path):
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        archive.write(path, "bootstrap")
+    return {"bytes": path.stat().st_size, "zipped": len(zipped.getvalue())}
+
+
+def say(what):
+    print(f"figures: {what}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+//! What a process that died left behind.
+//!
+//! A data folder belongs to one process at a time, so at its start nobody else holds anything: what the one before held
+//! need not be waited for. (On AWS a lease or a visibility time-out must run out, since its holder may only be slow.)
+
+use crate::Embedded;
+use crate::fault::Fault;
+use crate::queue::hand_back;
+use crate::record::{all, execute};
+use crate::store::{ConversationRow, MessageRow};
+use jiff::Timestamp;
+use recado_domain::conversation::Conversation;
+use recado_domain::dead_letter::QueueName;
+use recado_domain::instance::InFlight;
+use recado_domain::message::Message;
+use recado_domain::outbox::OutboxState;
+use recado_pipeline::ports::PortResult;
+use rusqlite::{Connection, params};
+
+/// What was found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// Queue messages that had been handed out.
+    pub received: usize,
+    /// Turns that were being thought about.
+    pub turns: usize,
+    /// Sends that had begun, of which nobody knows how they ended.
+    pub sends: usize,
+}
+
+fn recover(connection: &Connection, now: Timestamp) -> Result<Recovered, Fault> {
+    let mut recovered = Recovered::default();
+    for queue in QueueName::ALL {
+        recovered.received += hand_back(connection, queue, now)?;
+    }
+    let leased = "SELECT body FROM conversations WHERE json_extract(body, '$.lease') IS NOT NULL";
+    for mut conversation in all::<Conversation>(connection, leased, [])? {
+        conversation.lease = None;
+        conversation.rev += 1;
+        ConversationRow::of(&conversation)?.put(connection)?;
+        recovered.turns += 1;
+    }
+    let open = "SELECT body FROM messages WHERE open = 1";
+    for mut message in all::<Message>(connection, open, [])? {
+        let lost = message.out.as_mut().is_some_and(|out| {
+            matches!(out.state, OutboxState::Sending { .. })
+                && out
+                    .lose_track(now, "the process ended during the attempt")
+                    .is_ok()
+        });
+        if lost {
+            MessageRow::of(&message)?.put(connection)?;
+            recovered.sends += 1;
+        }
+    }
+    let flights = "SELECT body FROM in_flight";
+    for mut flight in all::<InFlight>(connection, flights, [])? {
+        flight.until = flight.until.min(now);
+        let sql = "UPDATE in_flight SET body = ?3 WHERE message = ?1 AND nonce = ?2";
+        let body = crate::record::encode(&flight)?;
+        execute(
+            connection,
+            sql,
+            params![flight.message.as_str(), flight.nonce.as_str(), body],
+        )?;
+    }
+    Ok(recovered)
+}
+
+impl Embedded {
+    /// Takes over from a process that did not end by [`Self::close`]: hands its queue messages out again, ends its
+    /// leases, and marks sends that it had begun as of unknown outcome. To be called once, before any worker starts.
+    pub async fn recover(&self) -> PortResult<Recovered> {
+        let now = self.now();
+        self.write("recovery", move |c| recover(c, now)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Clock;
+    use std::time::Duration;
+
+    #[test]
+    fn what_was_handed_out_comes_again_at_once() {
+        futures::executor::block_on(async {
+            let store = Embedded::in_memory(Clock::system()).unwrap();
+            let kick = serde_json::from_value(serde_json::json!({
+                "conversation": "c_0123456789abcdef0123456789abcdef-1", "tenant": "t", "ordinal": 1, "correlation": "k",
+            }));
+            recado_pipeline::ports::Queues::send_turn(&store, &kick.unwrap(), Duration::ZERO)
+                .await
+                .unwrap();
+            let hour = Duration::from_secs(3600);
+            assert_eq!(store.receive(QueueName::Turns, 1, hour).await.unwrap().len(), 1);
+            assert_eq!(store.receive(QueueName::Turns, 1, hour).await.unwrap().len(), 0);
+            assert_eq!(store.recover().await.unwrap().received, 1);
+            assert_eq!(
+                store.receive(QueueName::Turns, 1, hour).await.unwrap()[0].receives,
+                2
+            );
+        });
+    }
+}

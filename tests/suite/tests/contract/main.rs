@@ -1,0 +1,8 @@
+//! What every backend must do, on the services of AWS as the emulator plays them.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "test code: whatever is not as it should be ends the test")]
+
+#[path = "../account.rs"]
+mod account;
+mod dynamodb;
+mod queues;

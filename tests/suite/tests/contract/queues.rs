@@ -1,0 +1,252 @@
+//! What the queues port promises, on SQS, S3 and `EventBridge` Scheduler.
+
+use crate::account::{REGION, clients};
+use aws_sdk_scheduler::types::Target;
+use aws_sdk_sqs::types::{Message, QueueAttributeName};
+use futures::future::join_all;
+use recado_aws::{AwsConfig, AwsQueues, Clients, SystemAmbient};
+use recado_domain::Timestamp;
+use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
+use recado_domain::event::{InboundJob, Payload};
+use recado_domain::ids::{ConversationId, Ordinal};
+use recado_domain::outbox::{SendKick, TurnKick};
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::{Enqueue, Queues};
+use recado_testkit::builders::{Scene, correlation, fresh};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+const ACCOUNT: &str = "333333333333";
+
+/// Queues, a bucket and a group of schedules that nobody else has.
+struct Bench {
+    clients: Clients,
+    config: AwsConfig,
+    queues: AwsQueues<SystemAmbient>,
+}
+
+impl Bench {
+    async fn new() -> Self {
+        let (clients, name) = (clients(ACCOUNT), fresh("contract"));
+        let url = |suffix: &str| make_queue(&clients, format!("{name}-{suffix}"));
+        let config = AwsConfig {
+            table: None,
+            bucket: Some(make_bucket(&clients, &name).await),
+            inbound_queue_url: Some(url("inbound.fifo").await),
+            turns_queue_url: Some(url("turns").await),
+            outbound_queue_url: Some(url("outbound.fifo").await),
+            turns_queue_arn: Some(format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{name}-turns")),
+            inbound_dlq_url: Some(url("inbound-dlq.fifo").await),
+            turns_dlq_url: Some(url("turns-dlq").await),
+            outbound_dlq_url: Some(url("outbound-dlq.fifo").await),
+            schedule_group: Some(make_group(&clients, &name).await),
+            scheduler_role_arn: Some(format!("arn:aws:iam::{ACCOUNT}:role/scheduler")),
+        };
+        let queues = AwsQueues::new(clients.clone(), config.clone(), SystemAmbient);
+        Self { clients, config, queues }
+    }
+
+    fn inbound(&self) -> &str {
+        self.config.inbound_queue_url.as_deref().unwrap()
+    }
+
+    /// What lies in a queue, in the order it is handed out, removed. Until there are `count`.
+    async fn take(&self, url: &str, count: usize) -> Vec<Message> {
+        let began = Instant::now();
+        let mut taken = Vec::new();
+        while taken.len() < count && began.elapsed() < Duration::from_secs(60) {
+            taken.extend(self.receive(url).await);
+        }
+        taken
+    }
+
+    async fn receive(&self, url: &str) -> Vec<Message> {
+        let request = self.clients.sqs.receive_message().queue_url(url).max_number_of_messages(10);
+        let request = request.message_attribute_names("All").wait_time_seconds(1);
+        let messages = request.send().await.unwrap().messages.unwrap_or_default();
+        let remove = |message: &Message| {
+            let receipt = message.receipt_handle.clone().unwrap();
+            self.clients.sqs.delete_message().queue_url(url).receipt_handle(receipt).send()
+        };
+        join_all(messages.iter().map(remove)).await.into_iter().for_each(|removed| {
+            removed.unwrap();
+        });
+        messages
+    }
+}
+
+async fn make_queue(clients: &Clients, name: String) -> String {
+    let fifo = name.ends_with(".fifo");
+    let mut request = clients.sqs.create_queue().queue_name(name);
+    if fifo {
+        request = request
+            .attributes(QueueAttributeName::FifoQueue, "true")
+            .attributes(QueueAttributeName::ContentBasedDeduplication, "false")
+            .attributes(QueueAttributeName::DeduplicationScope, "messageGroup")
+            .attributes(QueueAttributeName::FifoThroughputLimit, "perMessageGroupId");
+    }
+    request.send().await.unwrap().queue_url.unwrap()
+}
+
+async fn make_bucket(clients: &Clients, name: &str) -> String {
+    clients.s3.create_bucket().bucket(name).send().await.unwrap();
+    name.to_owned()
+}
+
+async fn make_group(clients: &Clients, name: &str) -> String {
+    clients.scheduler.create_schedule_group().name(name).send().await.unwrap();
+    name.to_owned()
+}
+
+fn json_of(message: &Message) -> Value {
+    serde_json::from_str(message.body.as_deref().unwrap()).unwrap()
+}
+
+/// Events of one contact, in order, each saying its number.
+fn events(count: usize) -> Vec<Enqueue> {
+    let scene = Scene::new();
+    let event = |number: usize| {
+        let job = InboundJob { payload: Payload::Inline(json!({"number": number})), ..scene.job() };
+        Enqueue { deduplication: job.event.to_string(), job }
+    };
+    (0..count).map(event).collect()
+}
+
+fn numbers(messages: &[Message]) -> Vec<u64> {
+    messages.iter().map(|message| json_of(message)["payload"]["inline"]["number"].as_u64().unwrap()).collect()
+}
+
+fn conversation() -> ConversationId {
+    Scene::new().conversation(1).id
+}
+
+#[tokio::test]
+async fn a_groups_events_come_in_the_order_they_were_sent_however_many() {
+    let bench = Bench::new().await;
+    bench.queues.send_inbound(&events(25)).await.unwrap();
+    let taken = bench.take(bench.inbound(), 25).await;
+    assert_eq!(numbers(&taken), (0..25).collect::<Vec<u64>>());
+}
+
+#[tokio::test]
+async fn an_event_enqueued_again_is_dropped_and_one_under_another_id_is_not() {
+    let bench = Bench::new().await;
+    let mut sent = events(2);
+    bench.queues.send_inbound(&sent[..1]).await.unwrap();
+    bench.queues.send_inbound(&sent[..1]).await.unwrap();
+    sent[0].deduplication.push_str("-1");
+    bench.queues.send_inbound(&sent).await.unwrap();
+    assert_eq!(numbers(&bench.take(bench.inbound(), 3).await), [0, 0, 1]);
+    assert_eq!(bench.receive(bench.inbound()).await, []);
+}
+
+#[tokio::test]
+async fn a_body_is_ascii_and_comes_back_with_all_that_people_write() {
+    let bench = Bench::new().await;
+    let said = json!({"text": "olá 😀\u{0}\u{7f}\u{fffe}\u{ffff}\u{d7ff} \"\\"});
+    let job = InboundJob { payload: Payload::Inline(said), ..Scene::new().job() };
+    let event = Enqueue { deduplication: job.event.to_string(), job: job.clone() };
+    bench.queues.send_inbound(&[event]).await.unwrap();
+    let taken = bench.take(bench.inbound(), 1).await;
+    let body = taken[0].body.as_deref().unwrap();
+    assert!(body.bytes().all(|byte| (0x20..0x7f).contains(&byte)), "{body}");
+    assert_eq!(serde_json::from_str::<InboundJob>(body).unwrap(), job);
+}
+
+#[tokio::test]
+async fn a_turns_timer_comes_after_its_delay() {
+    let bench = Bench::new().await;
+    let kick = turn_kick();
+    let began = Instant::now();
+    bench.queues.send_turn(&kick, Duration::from_millis(1_500)).await.unwrap();
+    let taken = bench.take(bench.config.turns_queue_url.as_deref().unwrap(), 1).await;
+    assert!(began.elapsed() >= Duration::from_millis(1_500), "{:?}", began.elapsed());
+    assert_eq!(serde_json::from_value::<TurnKick>(json_of(&taken[0])).unwrap(), kick);
+}
+
+fn turn_kick() -> TurnKick {
+    let (conversation, tenant) = (conversation(), Scene::new().bound.tenant.id);
+    TurnKick { conversation, tenant, ordinal: Ordinal(1), correlation: correlation(), due: None }
+}
+
+#[tokio::test]
+async fn a_turn_scheduled_twice_for_a_minute_is_one_schedule_and_the_first_stays() {
+    let bench = Bench::new().await;
+    let at: Timestamp = "2100-01-05T09:00:00Z".parse().unwrap();
+    let first = TurnKick { due: Some(at), ..turn_kick() };
+    let again = TurnKick { ordinal: Ordinal(2), ..first.clone() };
+    bench.queues.schedule_turn(&first, at).await.unwrap();
+    bench.queues.schedule_turn(&again, at).await.unwrap();
+    let later: Timestamp = "2100-01-05T09:01:00Z".parse().unwrap();
+    bench.queues.schedule_turn(&again, later).await.unwrap();
+    let group = bench.config.schedule_group.clone().unwrap();
+    let listed = bench.clients.scheduler.list_schedules().group_name(&group).send().await.unwrap();
+    assert_eq!(listed.schedules.len(), 2);
+    let mut found = HashMap::new();
+    for summary in &listed.schedules {
+        let name = summary.name.clone().unwrap();
+        let request = bench.clients.scheduler.get_schedule().group_name(&group).name(&name);
+        let schedule = request.send().await.unwrap();
+        found.insert(schedule.schedule_expression.unwrap(), schedule.target.unwrap());
+    }
+    let kick = |target: &Target| serde_json::from_str::<TurnKick>(target.input.as_deref().unwrap()).unwrap();
+    let at_nine = &found["at(2100-01-05T09:00:00)"];
+    assert_eq!((kick(at_nine), kick(&found["at(2100-01-05T09:01:00)"])), (first, again));
+    assert_eq!(Some(at_nine.arn.clone()), bench.config.turns_queue_arn);
+    assert_eq!(Some(at_nine.role_arn.clone()), bench.config.scheduler_role_arn);
+}
+
+#[tokio::test]
+async fn a_kick_with_an_id_of_its_own_is_not_dropped() {
+    let bench = Bench::new().await;
+    let kick = SendKick { conversation: conversation(), upto: Ordinal(2), correlation: correlation(), redrive: None };
+    for deduplication in ["first", "second", "first"] {
+        bench.queues.send_kick(&kick, deduplication).await.unwrap();
+    }
+    let url = bench.config.outbound_queue_url.as_deref().unwrap();
+    let taken = bench.take(url, 2).await;
+    let kicks: Vec<SendKick> = taken.iter().map(|m| serde_json::from_value(json_of(m)).unwrap()).collect();
+    assert_eq!(kicks, [kick.clone(), kick]);
+    assert_eq!(bench.receive(url).await, []);
+}
+
+#[tokio::test]
+async fn a_dead_letters_copy_is_what_its_queue_carries_marked_redrive_with_its_fields_beside() {
+    let bench = Bench::new().await;
+    let letter = Scene::new().dead_letter();
+    bench.queues.send_dead(&letter).await.unwrap();
+    let taken = bench.take(bench.config.inbound_dlq_url.as_deref().unwrap(), 1).await;
+    let DeadWhat::Event(job) = &letter.what else { unreachable!("the builder makes an event's letter") };
+    let copied: InboundJob = serde_json::from_value(json_of(&taken[0])).unwrap();
+    assert_eq!(copied, InboundJob { redrive: true, ..InboundJob::clone(job) });
+    let beside = taken[0].message_attributes.clone().unwrap();
+    let field = |name: &str| beside[name].string_value.clone().unwrap();
+    assert_eq!((field("id"), field("reason")), (letter.id.clone(), letter.reason.to_string()));
+    assert_eq!((field("attempts"), field("correlation_id")), ("3".to_owned(), letter.correlation.to_string()));
+    assert_eq!(Some(field("last_error")), letter.last_error);
+}
+
+#[tokio::test]
+async fn a_dead_messages_copy_is_the_kick_that_revives_it() {
+    let bench = Bench::new().await;
+    let message = conversation().message(Ordinal(7));
+    let what = DeadWhat::Message { message: message.clone() };
+    let (queue, reason) = (QueueName::Outbound, Reason::WhatsappPermanentError);
+    let letter = DeadLetter { id: message.to_string(), queue, reason, what, ..Scene::new().dead_letter() };
+    bench.queues.send_dead(&letter).await.unwrap();
+    let taken = bench.take(bench.config.outbound_dlq_url.as_deref().unwrap(), 1).await;
+    let kick: SendKick = serde_json::from_value(json_of(&taken[0])).unwrap();
+    assert_eq!((kick.upto, kick.redrive), (Ordinal(7), Some(message)));
+}
+
+/// The queues of a bench that only puts bodies.
+async fn queues() -> AwsQueues<SystemAmbient> {
+    Bench::new().await.queues
+}
+
+mod bodies {
+    use super::queues;
+
+    recado_testkit::payloads_contract!(queues);
+}
