@@ -1,8 +1,8 @@
 """Cold start of the webhook function: a fresh process for each run, with the environment that template.yaml gives it.
 
 Between it and the stand-ins there is no network, and nothing limits its processor as Lambda does: what is measured is
-the program's own work. With `tls` the stand-in for AWS speaks TLS, so that handshakes, and reading the certificates that
-this machine trusts, are part of it."""
+the program's own work. With `tls` the stand-in for AWS speaks TLS, so that handshakes, and reading the certificates
+that this machine trusts, are part of it."""
 
 import asyncio
 import os

@@ -1,8 +1,9 @@
 """Acknowledgements of `recado serve`: webhooks over kept connections, every one of them stored.
 
-The server has a data folder of its own under target/, on the disk that the repository lies on, since an acknowledgement
-is only given once its commits are on the disk. Model and provider are simulated, and replies are put off by five minutes,
-so that what is measured is taking messages in: acknowledging them, and storing them at the same time."""
+The server has a data folder of its own under target/, on the disk that the repository lies on, since an
+acknowledgement is only given once its commits are on the disk. Model and provider are simulated, and replies are put
+off by five minutes, so that what is measured is taking messages in: acknowledging them, and storing them at the same
+time."""
 
 import json
 import os
@@ -93,9 +94,9 @@ def port_of(server, log_path):
 def load_and_check(server, folder, log_path, messages, clients):
     port = port_of(server, log_path)
     idle, _ = memory_kib(server.pid)
-    busy_before, began = cpu_seconds(server.pid), time.monotonic()
+    busy_before = cpu_seconds(server.pid)
     loaded = load(port, messages, clients)
-    seconds, busy = time.monotonic() - began, cpu_seconds(server.pid) - busy_before
+    busy = cpu_seconds(server.pid) - busy_before
     if loaded["statuses"] != {"200": messages}:
         raise MeasurementError(f"answered {loaded['statuses']} instead of {messages} times 200")
     database = folder / "data" / "recado.db"
@@ -110,7 +111,7 @@ def load_and_check(server, folder, log_path, messages, clients):
     return loaded | {
         "messages": messages,
         "clients": clients,
-        "server_cpu_share": busy / seconds,
+        "server_cpu_share": busy / loaded["seconds"],
         "stored_after_last_answer_s": stored_after,
         "stored_per_second": messages / (loaded["seconds"] + stored_after),
         "stored": found,

@@ -7,17 +7,19 @@
     benches/figures.py --binaries DIR                  measures DIR/recado and DIR/<function>/bootstrap
     benches/figures.py --only cold-start --runs 50     one part of it
 
-Needs Linux and Python 3.11 or newer, nothing else; to build, cargo and the tools of `make tools`; `openssl` for the cold
-start over TLS. Prints Markdown and writes target/figures.json. Listens and connects on the loopback interface only. Run
-it on a machine that does nothing else."""
+Needs Linux and Python 3.11 or newer, nothing else; to build, cargo and the tools of `make tools`; `openssl` for the
+cold start over TLS. Prints Markdown and writes target/figures.json. Listens and connects on the loopback interface only.
+Run it on a machine that does nothing else."""
 
 import argparse
 import io
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -36,11 +38,12 @@ PARTS = ["cold-start", "sizes", "embedded"]
 
 def main():
     arguments = parse_arguments()
+    # Told to stop, it still ends what it started and removes what it wrote.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if not (arguments.no_build or arguments.binaries):
         build(arguments.profile)
     binaries = find_binaries(arguments)
-    scratch = ROOT / "target" / "figures"
-    scratch.mkdir(parents=True, exist_ok=True)
+    scratch = tempfile.mkdtemp(prefix="figures-", dir=made(ROOT / "target"))
     try:
         figures = measure(arguments, binaries, scratch)
     except MeasurementError as error:
@@ -51,6 +54,11 @@ def main():
     print(table.markdown(figures))
 
 
+def made(directory):
+    directory.mkdir(exist_ok=True)
+    return directory
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description="Measures what the README claims.")
     parser.add_argument("--no-build", action="store_true", help="measure what is built already")
@@ -58,9 +66,9 @@ def parse_arguments():
     parser.add_argument("--binaries", type=Path, help="directory with recado and <function>/bootstrap")
     parser.add_argument("--only", action="append", choices=PARTS, help="a part of it; may be repeated")
     parser.add_argument("--runs", type=at_least_one, default=20, help="cold starts (default: 20)")
-    parser.add_argument("--messages", type=at_least_one, default=10_000, help="webhooks of many clients (default: 10000)")
+    parser.add_argument("--messages", type=at_least_one, default=10_000, help="of many clients (default: 10000)")
     parser.add_argument("--clients", type=at_least_one, default=64, help="clients at once (default: 64)")
-    parser.add_argument("--single", type=at_least_one, default=2_000, help="webhooks of one client alone (default: 2000)")
+    parser.add_argument("--single", type=at_least_one, default=2_000, help="messages of one client (default: 2000)")
     return parser.parse_args()
 
 

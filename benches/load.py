@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Posts webhooks from many clients at once, each on one connection that it keeps, each waiting for its answer before it
-posts again. A process of its own: `load.py PORT FIRST COUNT CLIENTS`. Says on standard output, as JSON, what came of it."""
+"""Posts webhooks from many clients at once, each on one connection that it keeps, each waiting for its answer before
+it posts again. A process of its own: `load.py PORT FIRST COUNT CLIENTS`. Prints, as JSON, what came of it."""
 
 import asyncio
 import gc
@@ -67,12 +67,16 @@ async def run(port, first, count, clients):
     loop = asyncio.get_running_loop()
     overs = [loop.create_future() for _ in range(clients)]
     # Connect all first, so that connecting is not measured.
-    made = [await loop.create_connection(lambda o=over: Client(requests, results, o), "127.0.0.1", port) for over in overs]
+    made = []
+    for over in overs:
+        client = Client(requests, results, over)
+        await loop.create_connection(lambda c=client: c, "127.0.0.1", port)
+        made.append(client)
     gc.collect()
     gc.disable()
     before = processor_seconds()
     started = time.perf_counter()
-    for _, client in made:
+    for client in made:
         client.post()
     await asyncio.wait_for(asyncio.gather(*overs), SECONDS_MAX)
     seconds = time.perf_counter() - started

@@ -27,17 +27,20 @@ def introduction(figures):
 
 
 def cold_rows(cold):
-    names = {"plain": "stand-in for AWS over plain HTTP", "tls": "over TLS"}
     rows = []
     for kind, runs in cold.items():
-        over = names[kind]
+        over = {"plain": "AWS's stand-in over plain HTTP", "tls": "AWS's stand-in over TLS"}[kind]
         target = f" (target {COLD_TARGET_MS} ms)" if kind == "plain" else ""
+        reads = runs[0]["cold_reads"]
         if kind == "plain":
-            rows.append([f"webhook function, start to ready, without a request to AWS ({len(runs)} runs)", spread(runs, "init_ms")])
-        rows.append([f"… start to first 200, {over}, cold reads of {runs[0]['cold_reads']} secrets included{target}", spread(runs, "first_response_ms")])
-        rows.append([f"… processor time of that, {over}", spread(runs, "first_response_cpu_ms")])
-        rows.append([f"… second message, {over}", spread(runs, "second_response_ms")])
-        rows.append([f"… memory at most, {over}", spread(runs, "peak_kib", 1 / 1024, "MiB")])
+            what = f"webhook function, start to ready, without a request to AWS ({len(runs)} runs)"
+            rows.append([what, spread(runs, "init_ms")])
+        rows += [
+            [f"… start to first 200, {over}, {reads} reads of secrets{target}", spread(runs, "first_response_ms")],
+            [f"… processor time of that, {over}", spread(runs, "first_response_cpu_ms")],
+            [f"… second message, {over}", spread(runs, "second_response_ms")],
+            [f"… memory at most, {over}", spread(runs, "peak_kib", 1 / 1024, "MiB")],
+        ]
     return rows
 
 
@@ -52,22 +55,17 @@ def embedded_rows(results):
     for result in results:
         who = "1 client" if result["clients"] == 1 else f"{result['clients']} clients"
         bound = "; the load generator was the limit" if result["client_cpu_share"] > 0.9 else ""
-        rows.append([
-            f"`recado serve`, {who}, {result['messages']:,} webhooks: acknowledged, each durable (WAL, `synchronous=FULL`)",
-            f"{result['per_second']:,.0f}/s; p50 {result['p50_ms']:.1f} ms, p99 {result['p99_ms']:.1f} ms",
-        ])
-        rows.append([
-            "… on a processor meanwhile, of one core",
-            f"server {result['server_cpu_share']:.0%}, load generator {result['client_cpu_share']:.0%}{bound}",
-        ])
-        rows.append([
-            "… all applied to their conversations",
-            f"{result['stored_after_last_answer_s']:.1f} s after the last answer ({result['stored_per_second']:,.0f}/s over all)",
-        ])
-        rows.append([
-            "… memory before, after, at most",
-            ", ".join(f"{result[name] / 1024:.0f} MiB" for name in ("idle_rss_kib", "rss_kib", "peak_kib")),
-        ])
+        what = f"`recado serve`, {who}, {result['messages']:,} webhooks, each durable (WAL, `synchronous=FULL`)"
+        latency = f"p50 {result['p50_ms']:.1f} ms, p99 {result['p99_ms']:.1f} ms"
+        shares = f"server {result['server_cpu_share']:.0%}, load generator {result['client_cpu_share']:.0%}"
+        after = f"{result['stored_after_last_answer_s']:.1f} s after the last answer"
+        memory = [f"{result[name] / 1024:.0f} MiB" for name in ("idle_rss_kib", "rss_kib", "peak_kib")]
+        rows += [
+            [what, f"{result['per_second']:,.0f} acknowledged/s; {latency}"],
+            ["… on a processor meanwhile, of one core", shares + bound],
+            ["… all stored in their conversations", f"{after} ({result['stored_per_second']:,.0f}/s over all)"],
+            ["… memory before, after, at most", ", ".join(memory)],
+        ]
     return rows
 
 

@@ -54,7 +54,8 @@ pub(crate) async fn closed<W: World>(
         .store()
         .set_connection(instance, connection, now, Some(next_probe(now, probes)))
         .await?;
-    if changed && connection == Connection::NeedsCredentials {
+    if connection == Connection::NeedsCredentials {
+        // At every probe, not only at the first: an alarm must last as long as its cause.
         tracing::error!(instance_id = %instance, event = "needs_credentials", "credential missing or refused: messages wait");
     } else if changed {
         tracing::warn!(instance_id = %instance, connection = connection.as_str(), "instance not open: messages wait");

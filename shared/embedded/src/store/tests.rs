@@ -313,9 +313,11 @@ fn what_is_overdue_comes_from_every_table_the_longest_first() {
         };
         let all = store.overdue(minutes(6), 10).await.unwrap();
         assert_eq!(kinds(all), ["event", "probe", "parked", "outgoing", "owed"]);
+        let one_of_each = store.overdue(minutes(6), 1).await.unwrap();
         assert_eq!(
-            kinds(store.overdue(minutes(6), 2).await.unwrap()),
-            ["event", "probe"]
+            kinds(one_of_each).len(),
+            5,
+            "much of one kind hides nothing of another"
         );
         assert_eq!(kinds(store.overdue(minutes(2), 10).await.unwrap()), ["event"]);
     });

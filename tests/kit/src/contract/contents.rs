@@ -239,6 +239,7 @@ pub async fn every_field_of_a_message_comes_back<S: Store>(store: &S) {
     });
     let way = out(&mut message);
     (way.slot, way.maybe_sent, way.simulated, way.attempts) = (Some(at(9)), true, true, u32::MAX);
+    way.not_before = Some(at(10));
     (way.epoch, way.covers) = (u64::MAX, Ordinal(u64::MAX));
     committed(store, &conversation, &message).await;
     let found = messages(store, &message).await;

@@ -152,9 +152,13 @@ pub async fn an_open_message_is_overdue_until_sent<S: Store>(store: &S) {
     out(&mut message).hold_slot(minutes(base, 20));
     assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
     assert_due(store, minutes(base, 25), is_outgoing(&message)).await;
+    out(&mut message).wait_until(minutes(base, 30));
+    out(&mut message).rev += 1;
+    assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
+    assert_due(store, minutes(base, 35), is_outgoing(&message)).await;
     let (sending, flight) = claimed(&message);
     assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
-    assert_due(store, minutes(base, 25), is_outgoing(&message)).await;
+    assert_due(store, minutes(base, 35), is_outgoing(&message)).await;
     let sent = accepted(&sending);
     assert_eq!(
         store.settle(&sent, Some(&flight), None, None).await.unwrap(),
@@ -334,9 +338,13 @@ pub async fn the_longest_overdue_come_first_and_not_more_than_asked<S: Store>(st
         expected
     );
     for limit in [1, 3] {
-        assert_eq!(
-            store.overdue(minutes(base, 60), limit).await.unwrap().len(),
-            limit
+        // Of each kind: much of one must not hide another.
+        let found = store.overdue(minutes(base, 60), limit).await.unwrap();
+        let events = found.iter().filter(|work| matches!(work, OverdueWork::Event(_)));
+        assert_eq!(events.count(), limit);
+        assert!(
+            found.iter().any(|work| place(work) == Some(100)),
+            "the probe is found as well"
         );
     }
     for (_, job) in &ids {

@@ -3,8 +3,8 @@
 use crate::account::clients;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{
-    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection, ProjectionType,
-    ScalarAttributeType,
+    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
+    ProjectionType, ScalarAttributeType,
 };
 use recado_aws::{DynamoStore, SystemAmbient};
 use std::time::Duration;
@@ -24,11 +24,19 @@ async fn dynamo_store() -> DynamoStore<SystemAmbient> {
 }
 
 fn key(name: &str, kind: KeyType) -> KeySchemaElement {
-    KeySchemaElement::builder().attribute_name(name).key_type(kind).build().unwrap()
+    KeySchemaElement::builder()
+        .attribute_name(name)
+        .key_type(kind)
+        .build()
+        .unwrap()
 }
 
 fn attribute(name: &str, kind: ScalarAttributeType) -> AttributeDefinition {
-    AttributeDefinition::builder().attribute_name(name).attribute_type(kind).build().unwrap()
+    AttributeDefinition::builder()
+        .attribute_name(name)
+        .attribute_type(kind)
+        .build()
+        .unwrap()
 }
 
 fn index(name: &str, hash: &str, range: &str) -> GlobalSecondaryIndex {
@@ -60,7 +68,10 @@ async fn make_table(client: &Client) {
         .global_secondary_indexes(index("lists", "list_key", "list_at"));
     match request.send().await {
         Ok(_) => {}
-        Err(error) if error.as_service_error().is_some_and(|error| error.is_resource_in_use_exception()) => {}
+        Err(error)
+            if error
+                .as_service_error()
+                .is_some_and(|error| error.is_resource_in_use_exception()) => {}
         Err(error) => panic!("the table could not be made: {error:?}"),
     }
 }

@@ -1,6 +1,10 @@
 //! What every backend must do, on the services of AWS as the emulator plays them.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "test code: whatever is not as it should be ends the test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "test code: whatever is not as it should be ends the test"
+)]
 
 #[path = "../account.rs"]
 mod account;

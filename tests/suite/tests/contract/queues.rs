@@ -44,7 +44,11 @@ impl Bench {
             scheduler_role_arn: Some(format!("arn:aws:iam::{ACCOUNT}:role/scheduler")),
         };
         let queues = AwsQueues::new(clients.clone(), config.clone(), SystemAmbient);
-        Self { clients, config, queues }
+        Self {
+            clients,
+            config,
+            queues,
+        }
     }
 
     fn inbound(&self) -> &str {
@@ -62,16 +66,29 @@ impl Bench {
     }
 
     async fn receive(&self, url: &str) -> Vec<Message> {
-        let request = self.clients.sqs.receive_message().queue_url(url).max_number_of_messages(10);
+        let request = self
+            .clients
+            .sqs
+            .receive_message()
+            .queue_url(url)
+            .max_number_of_messages(10);
         let request = request.message_attribute_names("All").wait_time_seconds(1);
         let messages = request.send().await.unwrap().messages.unwrap_or_default();
         let remove = |message: &Message| {
             let receipt = message.receipt_handle.clone().unwrap();
-            self.clients.sqs.delete_message().queue_url(url).receipt_handle(receipt).send()
+            self.clients
+                .sqs
+                .delete_message()
+                .queue_url(url)
+                .receipt_handle(receipt)
+                .send()
         };
-        join_all(messages.iter().map(remove)).await.into_iter().for_each(|removed| {
-            removed.unwrap();
-        });
+        join_all(messages.iter().map(remove))
+            .await
+            .into_iter()
+            .for_each(|removed| {
+                removed.unwrap();
+            });
         messages
     }
 }
@@ -95,7 +112,13 @@ async fn make_bucket(clients: &Clients, name: &str) -> String {
 }
 
 async fn make_group(clients: &Clients, name: &str) -> String {
-    clients.scheduler.create_schedule_group().name(name).send().await.unwrap();
+    clients
+        .scheduler
+        .create_schedule_group()
+        .name(name)
+        .send()
+        .await
+        .unwrap();
     name.to_owned()
 }
 
@@ -107,14 +130,23 @@ fn json_of(message: &Message) -> Value {
 fn events(count: usize) -> Vec<Enqueue> {
     let scene = Scene::new();
     let event = |number: usize| {
-        let job = InboundJob { payload: Payload::Inline(json!({"number": number})), ..scene.job() };
-        Enqueue { deduplication: job.event.to_string(), job }
+        let job = InboundJob {
+            payload: Payload::Inline(json!({"number": number})),
+            ..scene.job()
+        };
+        Enqueue {
+            deduplication: job.event.to_string(),
+            job,
+        }
     };
     (0..count).map(event).collect()
 }
 
 fn numbers(messages: &[Message]) -> Vec<u64> {
-    messages.iter().map(|message| json_of(message)["payload"]["inline"]["number"].as_u64().unwrap()).collect()
+    messages
+        .iter()
+        .map(|message| json_of(message)["payload"]["inline"]["number"].as_u64().unwrap())
+        .collect()
 }
 
 fn conversation() -> ConversationId {
@@ -145,8 +177,14 @@ async fn an_event_enqueued_again_is_dropped_and_one_under_another_id_is_not() {
 async fn a_body_is_ascii_and_comes_back_with_all_that_people_write() {
     let bench = Bench::new().await;
     let said = json!({"text": "olá 😀\u{0}\u{7f}\u{fffe}\u{ffff}\u{d7ff} \"\\"});
-    let job = InboundJob { payload: Payload::Inline(said), ..Scene::new().job() };
-    let event = Enqueue { deduplication: job.event.to_string(), job: job.clone() };
+    let job = InboundJob {
+        payload: Payload::Inline(said),
+        ..Scene::new().job()
+    };
+    let event = Enqueue {
+        deduplication: job.event.to_string(),
+        job: job.clone(),
+    };
     bench.queues.send_inbound(&[event]).await.unwrap();
     let taken = bench.take(bench.inbound(), 1).await;
     let body = taken[0].body.as_deref().unwrap();
@@ -159,40 +197,80 @@ async fn a_turns_timer_comes_after_its_delay() {
     let bench = Bench::new().await;
     let kick = turn_kick();
     let began = Instant::now();
-    bench.queues.send_turn(&kick, Duration::from_millis(1_500)).await.unwrap();
-    let taken = bench.take(bench.config.turns_queue_url.as_deref().unwrap(), 1).await;
-    assert!(began.elapsed() >= Duration::from_millis(1_500), "{:?}", began.elapsed());
-    assert_eq!(serde_json::from_value::<TurnKick>(json_of(&taken[0])).unwrap(), kick);
+    bench
+        .queues
+        .send_turn(&kick, Duration::from_millis(1_500))
+        .await
+        .unwrap();
+    let taken = bench
+        .take(bench.config.turns_queue_url.as_deref().unwrap(), 1)
+        .await;
+    assert!(
+        began.elapsed() >= Duration::from_millis(1_500),
+        "{:?}",
+        began.elapsed()
+    );
+    assert_eq!(
+        serde_json::from_value::<TurnKick>(json_of(&taken[0])).unwrap(),
+        kick
+    );
 }
 
 fn turn_kick() -> TurnKick {
     let (conversation, tenant) = (conversation(), Scene::new().bound.tenant.id);
-    TurnKick { conversation, tenant, ordinal: Ordinal(1), correlation: correlation(), due: None }
+    TurnKick {
+        conversation,
+        tenant,
+        ordinal: Ordinal(1),
+        correlation: correlation(),
+        due: None,
+    }
 }
 
 #[tokio::test]
 async fn a_turn_scheduled_twice_for_a_minute_is_one_schedule_and_the_first_stays() {
     let bench = Bench::new().await;
     let at: Timestamp = "2100-01-05T09:00:00Z".parse().unwrap();
-    let first = TurnKick { due: Some(at), ..turn_kick() };
-    let again = TurnKick { ordinal: Ordinal(2), ..first.clone() };
+    let first = TurnKick {
+        due: Some(at),
+        ..turn_kick()
+    };
+    let again = TurnKick {
+        ordinal: Ordinal(2),
+        ..first.clone()
+    };
     bench.queues.schedule_turn(&first, at).await.unwrap();
     bench.queues.schedule_turn(&again, at).await.unwrap();
     let later: Timestamp = "2100-01-05T09:01:00Z".parse().unwrap();
     bench.queues.schedule_turn(&again, later).await.unwrap();
     let group = bench.config.schedule_group.clone().unwrap();
-    let listed = bench.clients.scheduler.list_schedules().group_name(&group).send().await.unwrap();
+    let listed = bench
+        .clients
+        .scheduler
+        .list_schedules()
+        .group_name(&group)
+        .send()
+        .await
+        .unwrap();
     assert_eq!(listed.schedules.len(), 2);
     let mut found = HashMap::new();
     for summary in &listed.schedules {
         let name = summary.name.clone().unwrap();
-        let request = bench.clients.scheduler.get_schedule().group_name(&group).name(&name);
+        let request = bench
+            .clients
+            .scheduler
+            .get_schedule()
+            .group_name(&group)
+            .name(&name);
         let schedule = request.send().await.unwrap();
         found.insert(schedule.schedule_expression.unwrap(), schedule.target.unwrap());
     }
     let kick = |target: &Target| serde_json::from_str::<TurnKick>(target.input.as_deref().unwrap()).unwrap();
     let at_nine = &found["at(2100-01-05T09:00:00)"];
-    assert_eq!((kick(at_nine), kick(&found["at(2100-01-05T09:01:00)"])), (first, again));
+    assert_eq!(
+        (kick(at_nine), kick(&found["at(2100-01-05T09:01:00)"])),
+        (first, again)
+    );
     assert_eq!(Some(at_nine.arn.clone()), bench.config.turns_queue_arn);
     assert_eq!(Some(at_nine.role_arn.clone()), bench.config.scheduler_role_arn);
 }
@@ -200,13 +278,21 @@ async fn a_turn_scheduled_twice_for_a_minute_is_one_schedule_and_the_first_stays
 #[tokio::test]
 async fn a_kick_with_an_id_of_its_own_is_not_dropped() {
     let bench = Bench::new().await;
-    let kick = SendKick { conversation: conversation(), upto: Ordinal(2), correlation: correlation(), redrive: None };
+    let kick = SendKick {
+        conversation: conversation(),
+        upto: Ordinal(2),
+        correlation: correlation(),
+        redrive: None,
+    };
     for deduplication in ["first", "second", "first"] {
         bench.queues.send_kick(&kick, deduplication).await.unwrap();
     }
     let url = bench.config.outbound_queue_url.as_deref().unwrap();
     let taken = bench.take(url, 2).await;
-    let kicks: Vec<SendKick> = taken.iter().map(|m| serde_json::from_value(json_of(m)).unwrap()).collect();
+    let kicks: Vec<SendKick> = taken
+        .iter()
+        .map(|m| serde_json::from_value(json_of(m)).unwrap())
+        .collect();
     assert_eq!(kicks, [kick.clone(), kick]);
     assert_eq!(bench.receive(url).await, []);
 }
@@ -216,14 +302,30 @@ async fn a_dead_letters_copy_is_what_its_queue_carries_marked_redrive_with_its_f
     let bench = Bench::new().await;
     let letter = Scene::new().dead_letter();
     bench.queues.send_dead(&letter).await.unwrap();
-    let taken = bench.take(bench.config.inbound_dlq_url.as_deref().unwrap(), 1).await;
-    let DeadWhat::Event(job) = &letter.what else { unreachable!("the builder makes an event's letter") };
+    let taken = bench
+        .take(bench.config.inbound_dlq_url.as_deref().unwrap(), 1)
+        .await;
+    let DeadWhat::Event(job) = &letter.what else {
+        unreachable!("the builder makes an event's letter")
+    };
     let copied: InboundJob = serde_json::from_value(json_of(&taken[0])).unwrap();
-    assert_eq!(copied, InboundJob { redrive: true, ..InboundJob::clone(job) });
+    assert_eq!(
+        copied,
+        InboundJob {
+            redrive: true,
+            ..InboundJob::clone(job)
+        }
+    );
     let beside = taken[0].message_attributes.clone().unwrap();
     let field = |name: &str| beside[name].string_value.clone().unwrap();
-    assert_eq!((field("id"), field("reason")), (letter.id.clone(), letter.reason.to_string()));
-    assert_eq!((field("attempts"), field("correlation_id")), ("3".to_owned(), letter.correlation.to_string()));
+    assert_eq!(
+        (field("id"), field("reason")),
+        (letter.id.clone(), letter.reason.to_string())
+    );
+    assert_eq!(
+        (field("attempts"), field("correlation_id")),
+        ("3".to_owned(), letter.correlation.to_string())
+    );
     assert_eq!(Some(field("last_error")), letter.last_error);
 }
 
@@ -231,11 +333,21 @@ async fn a_dead_letters_copy_is_what_its_queue_carries_marked_redrive_with_its_f
 async fn a_dead_messages_copy_is_the_kick_that_revives_it() {
     let bench = Bench::new().await;
     let message = conversation().message(Ordinal(7));
-    let what = DeadWhat::Message { message: message.clone() };
+    let what = DeadWhat::Message {
+        message: message.clone(),
+    };
     let (queue, reason) = (QueueName::Outbound, Reason::WhatsappPermanentError);
-    let letter = DeadLetter { id: message.to_string(), queue, reason, what, ..Scene::new().dead_letter() };
+    let letter = DeadLetter {
+        id: message.to_string(),
+        queue,
+        reason,
+        what,
+        ..Scene::new().dead_letter()
+    };
     bench.queues.send_dead(&letter).await.unwrap();
-    let taken = bench.take(bench.config.outbound_dlq_url.as_deref().unwrap(), 1).await;
+    let taken = bench
+        .take(bench.config.outbound_dlq_url.as_deref().unwrap(), 1)
+        .await;
     let kick: SendKick = serde_json::from_value(json_of(&taken[0])).unwrap();
     assert_eq!((kick.upto, kick.redrive), (Ordinal(7), Some(message)));
 }

@@ -1,0 +1,22 @@
+//! The stack as `sam deploy` makes it, on the emulator: webhooks over HTTP in, stand-in Evolution, Meta and Anthropic
+//! servers out. It is deployed once; tests run side by side on it, each with contacts of its own.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "test code: whatever is not as it should be ends the test"
+)]
+
+#[path = "../account.rs"]
+mod account;
+mod bench;
+mod contact;
+mod dead_letters;
+mod doors;
+mod hours;
+mod logs;
+mod people;
+mod queues;
+mod replies;
+mod requests;
+mod stack;

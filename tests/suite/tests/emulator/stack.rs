@@ -1,0 +1,204 @@
+//! The stack: made once for all tests of the process.
+
+use crate::account::{clients, emulator};
+use crate::contact::Contact;
+use crate::hours;
+use recado_aws::Clients;
+use recado_domain::event::Provider;
+use recado_testkit::servers::{StandIn, StandIns};
+use recado_testkit::webhooks::derived_secret;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+use tokio::sync::OnceCell;
+
+/// The account that the stack is in.
+pub(crate) const ACCOUNT: &str = "111111111111";
+/// An Evolution instance.
+pub(crate) const INSTANCE: &str = "suporte-01";
+/// An Evolution instance whose provider refuses when it is told to.
+pub(crate) const REFUSING: &str = "recusa-01";
+/// An Evolution instance that is closed today.
+pub(crate) const CLOSED: &str = "fechada-01";
+/// An Evolution instance that opens soon after the tests began.
+pub(crate) const OPENING: &str = "abre-logo-01";
+/// Meta's name of the Meta instance.
+pub(crate) const PHONE_NUMBER_ID: &str = "100000000000001";
+pub(crate) const APP_SECRET: &str = "app-secret-of-this-test";
+pub(crate) const VERIFY_TOKEN: &str = "verify-token-of-this-test";
+
+/// Parameters that hold credentials, by the names that `template.yaml` gives them.
+const PARAMETERS: [(&str, &str); 5] = [
+    ("/recado/evolution-api-key", "evolution-key-of-this-test"),
+    ("/recado/meta-access-token", "meta-token-of-this-test"),
+    ("/recado/anthropic-api-key", "anthropic-key-of-this-test"),
+    ("/recado/meta-app-secret", APP_SECRET),
+    ("/recado/meta-verify-token", VERIFY_TOKEN),
+];
+
+/// What was deployed, and what stands around it.
+pub(crate) struct Stack {
+    pub(crate) stand_ins: StandIns,
+    /// The provider of [`REFUSING`].
+    pub(crate) refusing: StandIn,
+    pub(crate) token: String,
+    /// Who wrote to [`OPENING`] when the tests began.
+    pub(crate) early: Contact,
+    outputs: Value,
+    master: String,
+}
+
+static STACK: OnceCell<Stack> = OnceCell::const_new();
+
+/// The stack, deployed by whoever asks first.
+pub(crate) async fn stack() -> &'static Stack {
+    STACK.get_or_init(Stack::deploy).await
+}
+
+impl Stack {
+    async fn deploy() -> Self {
+        let (stand_ins, refusing) = (StandIns::start(), StandIn::evolution());
+        let keyed = [&stand_ins.evolution, &stand_ins.meta, &stand_ins.anthropic];
+        for (stand_in, (_, key)) in keyed.into_iter().zip(PARAMETERS) {
+            stand_in.expect_credential(key);
+        }
+        let aws = clients(ACCOUNT);
+        put_parameters(&aws).await;
+        let began = Instant::now();
+        let outputs = run_deploy(&stand_ins);
+        println!("deployed in {:.1} s", began.elapsed().as_secs_f64());
+        let token = secret(&aws, &outputs, "OperatorTokenSecret").await;
+        let master = secret(&aws, &outputs, "WebhookMasterSecret").await;
+        let stack = Self {
+            stand_ins,
+            refusing,
+            token,
+            early: Contact::new(),
+            outputs,
+            master,
+        };
+        stack.configure().await;
+        // What takes minutes is begun first, so that the other tests run meanwhile.
+        hours::begin(&stack).await;
+        stack
+    }
+
+    /// The address of a route.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.output("LocalApiUrl"))
+    }
+
+    /// An output of the stack.
+    pub(crate) fn output(&self, name: &str) -> &str {
+        self.outputs[name]
+            .as_str()
+            .unwrap_or_else(|| panic!("the stack has no output {name}: {}", self.outputs))
+    }
+
+    /// The webhook secret of an Evolution instance.
+    pub(crate) fn secret(&self, instance: &str) -> String {
+        derived_secret(&self.master, Provider::Evolution, instance)
+    }
+
+    async fn configure(&self) {
+        let http = recado_ai::http_client().unwrap();
+        let request = http
+            .put(self.url("/v1/config"))
+            .bearer_auth(&self.token)
+            .json(&self.document());
+        let response = request.send().await.unwrap();
+        let (status, body) = (response.status(), response.text().await.unwrap());
+        assert_eq!(status, StatusCode::OK, "{body}");
+        let body: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(
+            body["instances"][0]["secret"],
+            self.secret(INSTANCE),
+            "what applying shows opens the webhook"
+        );
+    }
+
+    fn document(&self) -> Value {
+        // Fast enough for all tests at once.
+        let rate = json!({"per_second": 100.0, "burst": 100});
+        let instance = |id: &str, more: Value| {
+            let mut instance =
+                json!({"id": id, "tenant": "clinic", "agent": "ana", "provider": "evolution", "rate": rate});
+            instance
+                .as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            instance
+        };
+        json!({
+            "tenants": [{"id": "clinic", "time_zone": "UTC"}],
+            "agents": [{
+                "id": "ana", "tenant": "clinic", "model": "claude-sonnet-4-5",
+                "system_prompt": "You are the receptionist of a clinic.",
+            }],
+            "instances": [
+                instance(INSTANCE, json!({})),
+                instance("meta-01", json!({"provider": "meta", "external_id": PHONE_NUMBER_ID})),
+                instance(REFUSING, json!({"base_url": self.refusing.url()})),
+                instance(CLOSED, json!({"opening_hours": hours::closed_today()})),
+                instance(OPENING, json!({"opening_hours": hours::opening_soon()})),
+            ],
+        })
+    }
+}
+
+/// Before the functions are deployed: they remember for a while that a parameter is missing.
+async fn put_parameters(aws: &Clients) {
+    for (name, value) in PARAMETERS {
+        let kind = aws_sdk_ssm::types::ParameterType::SecureString;
+        let request = aws
+            .ssm
+            .put_parameter()
+            .name(name)
+            .value(value)
+            .r#type(kind)
+            .overwrite(true);
+        request.send().await.unwrap();
+    }
+}
+
+/// `sam deploy`, as `tests/emulator/emulator.py` runs it; its outputs.
+fn run_deploy(stand_ins: &StandIns) -> Value {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../emulator/emulator.py");
+    let emulator = emulator();
+    let port = emulator.rsplit(':').next().unwrap().trim_end_matches('/');
+    let parameters = [
+        format!("EvolutionApiUrl={}", stand_ins.evolution.url()),
+        format!("MetaBaseUrl={}", stand_ins.meta.url()),
+        format!("AnthropicBaseUrl={}", stand_ins.anthropic.url()),
+        "AllowSimulation=false".to_owned(),
+        "LogAwsRequests=true".to_owned(),
+    ];
+    let mut command = Command::new(script);
+    command.args(["deploy", "--port", port, "--account", ACCOUNT]);
+    command.args(parameters.iter().flat_map(|parameter| ["--parameter", parameter]));
+    let done = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .unwrap();
+    assert!(
+        done.status.success(),
+        "the stack was not deployed: {}",
+        done.status
+    );
+    serde_json::from_slice(&done.stdout).unwrap()
+}
+
+async fn secret(aws: &Clients, outputs: &Value, output: &str) -> String {
+    let id = outputs[output].as_str().unwrap();
+    aws.secrets
+        .get_secret_value()
+        .secret_id(id)
+        .send()
+        .await
+        .unwrap()
+        .secret_string
+        .unwrap()
+}
