@@ -3,7 +3,7 @@
 use recado_domain::secret::Secret;
 use recado_pipeline::Settings;
 use recado_pipeline::settings::Problem;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -49,85 +49,105 @@ pub(crate) struct Environment {
 /// The largest webhook that is taken unless a setting says otherwise. Meta sends up to 3 MB; AWS carries 6 MB.
 const WEBHOOK_BYTES_MAX: usize = 6_000_000;
 
+/// The variables, and what was found wrong with them.
+struct Variables<F> {
+    variable: F,
+    problems: Vec<Problem>,
+}
+
+impl<F: Fn(&str) -> Option<String>> Variables<F> {
+    /// A variable's text; an empty one counts as absent.
+    fn text(&self, name: &str) -> Option<String> {
+        (self.variable)(name)
+            .map(|text| text.trim().to_owned())
+            .filter(|text| !text.is_empty())
+    }
+
+    fn problem(&mut self, name: &str, what: &str) {
+        self.problems.push(Problem {
+            name: name.to_owned(),
+            what: what.to_owned(),
+        });
+    }
+
+    fn secret(&self, name: &str) -> Option<Secret> {
+        self.text(name).as_deref().and_then(Secret::new)
+    }
+
+    /// What `read` makes of a variable, else `default`; text that it refuses is a problem.
+    fn parsed<T>(&mut self, name: &str, default: T, what: &str, read: impl Fn(&str) -> Option<T>) -> T {
+        match self.text(name).map(|text| read(&text)) {
+            None => default,
+            Some(Some(value)) => value,
+            Some(None) => {
+                self.problem(name, what);
+                default
+            }
+        }
+    }
+
+    /// A base URL without the slash at its end.
+    fn url(&mut self, name: &str) -> Option<String> {
+        let http = |url: &str| url.starts_with("http://") || url.starts_with("https://");
+        self.parsed(name, None, "must begin with http:// or https://", |text| {
+            http(text).then(|| Some(text.trim_end_matches('/').to_owned()))
+        })
+    }
+}
+
 impl Environment {
     /// Reads everything from `variable`; names everything that is wrong.
     pub(crate) fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, Vec<Problem>> {
-        let get = |name: &str| {
-            variable(name)
-                .map(|text| text.trim().to_owned())
-                .filter(|text| !text.is_empty())
-        };
         let mut problems = Vec::new();
-        let settings = Settings::read(get, &mut problems);
-        let mut problem = |name: &str, what: &str| {
-            problems.push(Problem {
-                name: name.to_owned(),
-                what: what.to_owned(),
-            });
+        let settings = Settings::read(&variable, &mut problems);
+        let mut variables = Variables { variable, problems };
+        let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080));
+        let where_to = "must be an address and a port, such as 127.0.0.1:8080";
+        let milliseconds = |text: &str| text.parse().ok().map(Duration::from_millis);
+        let simulated = |text: &str| match text {
+            "auto" => Some(true),
+            "off" => Some(false),
+            _ => None,
         };
-        let number = |name: &str, default: u64| match get(name) {
-            None => Some(default),
-            Some(text) => text.parse::<u64>().ok(),
-        };
-        let address = get("RECADO_ADDR")
-            .unwrap_or_else(|| "127.0.0.1:8080".to_owned())
-            .parse();
-        if address.is_err() {
-            problem(
-                "RECADO_ADDR",
-                "must be an address and a port, such as 127.0.0.1:8080",
-            );
-        }
-        let url = |name: &str| get(name).map(|url| url.trim_end_matches('/').to_owned());
-        for name in [
-            "RECADO_PUBLIC_URL",
-            "EVOLUTION_API_URL",
-            "META_BASE_URL",
-            "ANTHROPIC_BASE_URL",
-        ] {
-            if url(name).is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
-                problem(name, "must begin with http:// or https://");
-            }
-        }
-        let simulation = get("RECADO_SIMULATION").unwrap_or_else(|| "auto".to_owned());
-        if !["auto", "off"].contains(&simulation.as_str()) {
-            problem("RECADO_SIMULATION", "must be auto or off");
-        }
-        let latency = number("RECADO_SIMULATED_LATENCY_MS", 300);
-        if latency.is_none() {
-            problem("RECADO_SIMULATED_LATENCY_MS", "must be a number of milliseconds");
-        }
-        let bytes = number("RECADO_WEBHOOK_MAX_BYTES", WEBHOOK_BYTES_MAX as u64);
-        let bytes = bytes
-            .and_then(|bytes| usize::try_from(bytes).ok())
-            .filter(|bytes| *bytes > 0);
-        if bytes.is_none() {
-            problem("RECADO_WEBHOOK_MAX_BYTES", "must be a number of bytes above 0");
-        }
-        let secret = |name: &str| get(name).and_then(|text| Secret::new(&text));
-        let several = |name: &str| get(name).map(|text| text.split(',').filter_map(Secret::new).collect());
-        let (Ok(address), true) = (address, problems.is_empty()) else {
-            return Err(problems);
-        };
-        Ok(Self {
-            address,
-            data: get("RECADO_DATA").map_or_else(|| PathBuf::from(".recado"), PathBuf::from),
-            config: get("RECADO_CONFIG").map(PathBuf::from),
-            public_url: url("RECADO_PUBLIC_URL"),
-            token: secret("RECADO_TOKEN"),
-            master: secret("RECADO_WEBHOOK_SECRET"),
-            master_old: secret("RECADO_WEBHOOK_SECRET_OLD"),
-            meta_app_secrets: several("META_APP_SECRET").unwrap_or_default(),
-            meta_verify_token: secret("META_VERIFY_TOKEN"),
-            evolution_url: url("EVOLUTION_API_URL"),
-            meta_url: url("META_BASE_URL"),
-            meta_version: get("META_API_VERSION"),
-            anthropic_url: url("ANTHROPIC_BASE_URL"),
-            simulation: simulation == "auto",
-            simulated_latency: Duration::from_millis(latency.unwrap_or_default()),
-            webhook_bytes_max: bytes.unwrap_or(WEBHOOK_BYTES_MAX),
+        let several = variables.text("META_APP_SECRET").unwrap_or_default();
+        let environment = Self {
+            address: variables.parsed("RECADO_ADDR", local, where_to, |text| text.parse().ok()),
+            data: PathBuf::from(
+                variables
+                    .text("RECADO_DATA")
+                    .unwrap_or_else(|| ".recado".to_owned()),
+            ),
+            config: variables.text("RECADO_CONFIG").map(PathBuf::from),
+            public_url: variables.url("RECADO_PUBLIC_URL"),
+            token: variables.secret("RECADO_TOKEN"),
+            master: variables.secret("RECADO_WEBHOOK_SECRET"),
+            master_old: variables.secret("RECADO_WEBHOOK_SECRET_OLD"),
+            meta_app_secrets: several.split(',').filter_map(Secret::new).collect(),
+            meta_verify_token: variables.secret("META_VERIFY_TOKEN"),
+            evolution_url: variables.url("EVOLUTION_API_URL"),
+            meta_url: variables.url("META_BASE_URL"),
+            meta_version: variables.text("META_API_VERSION"),
+            anthropic_url: variables.url("ANTHROPIC_BASE_URL"),
+            simulation: variables.parsed("RECADO_SIMULATION", true, "must be auto or off", simulated),
+            simulated_latency: variables.parsed(
+                "RECADO_SIMULATED_LATENCY_MS",
+                Duration::from_millis(300),
+                "must be a number of milliseconds",
+                milliseconds,
+            ),
+            webhook_bytes_max: variables.parsed(
+                "RECADO_WEBHOOK_MAX_BYTES",
+                WEBHOOK_BYTES_MAX,
+                "must be a number of bytes above 0",
+                |text| text.parse().ok().filter(|bytes| *bytes > 0),
+            ),
             settings,
-        })
+        };
+        if variables.problems.is_empty() {
+            Ok(environment)
+        } else {
+            Err(variables.problems)
+        }
     }
 }
 

@@ -24,8 +24,7 @@ const IDLE: Duration = Duration::from_secs(5);
 fn at_once(queue: QueueName) -> usize {
     match queue {
         QueueName::Inbound => 16,
-        QueueName::Turns => 64,
-        QueueName::Outbound => 64,
+        QueueName::Turns | QueueName::Outbound => 64,
     }
 }
 
