@@ -23,6 +23,8 @@ PARAMETERS = {"/recado/meta-app-secret": "an-app-secret", "/recado/meta-verify-t
 # What one message may cost (the protocol's account of requests), and what a cold function reads besides.
 PER_MESSAGE = ["AmazonSQS.SendMessage", "DynamoDB_20120810.PutItem"]
 SECRET_READS = {"secretsmanager.GetSecretValue", "AmazonSSM.GetParameter"}
+# As the SDK spells them in AWS_ENDPOINT_URL_<SERVICE>.
+SERVICES = ["DYNAMODB", "SQS", "SSM", "SECRETS_MANAGER"]
 CERTIFICATES = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"]
 
 
@@ -50,8 +52,10 @@ async def one_run(binary, server_tls, trusted, scratch):
     aws = Aws({MASTER_ARN: MASTER}, PARAMETERS)
     at_first_ask = {}
     watch_first_ask(runtime, aws, at_first_ask)
-    runtime_port, aws_port = await runtime.start(), await aws.start(server_tls)
-    variables = environment(runtime_port, aws_port, trusted)
+    runtime_port = await runtime.listen()
+    # Each service has an address of its own on AWS, and so connections and handshakes of its own.
+    aws_ports = {service: await aws.listen(server_tls) for service in SERVICES}
+    variables = environment(runtime_port, aws_ports, trusted)
     log_path = scratch / "function.log"
     with open(log_path, "wb") as log:
         started = time.monotonic()
@@ -118,7 +122,7 @@ def check(runtime, seen, at_first_ask):
     return problems
 
 
-def environment(runtime_port, aws_port, trusted):
+def environment(runtime_port, aws_ports, trusted):
     """What Lambda sets, and what template.yaml sets. Nothing of this machine's own environment."""
     variables = {
         "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{runtime_port}",
@@ -138,7 +142,6 @@ def environment(runtime_port, aws_port, trusted):
         "_HANDLER": "bootstrap",
         "TZ": ":UTC",
         "LANG": "en_US.UTF-8",
-        "AWS_ENDPOINT_URL": f"{'https' if trusted else 'http'}://127.0.0.1:{aws_port}",
         "RUST_LOG": "INFO",
         "RECADO_TABLE": "recado-table",
         "RECADO_BUCKET": "recado-bucket",
@@ -153,6 +156,11 @@ def environment(runtime_port, aws_port, trusted):
         "META_APP_SECRET_PARAMETER": "/recado/meta-app-secret",
         "META_VERIFY_TOKEN_PARAMETER": "/recado/meta-verify-token",
     }
+    scheme = "https" if trusted else "http"
+    for service, port in aws_ports.items():
+        variables[f"AWS_ENDPOINT_URL_{service}"] = f"{scheme}://127.0.0.1:{port}"
+    # Any other service would be looked for where nothing listens, never on the network.
+    variables["AWS_ENDPOINT_URL"] = f"{scheme}://127.0.0.1:9"
     return variables | ({"SSL_CERT_FILE": str(trusted)} if trusted else {})
 
 

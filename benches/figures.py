@@ -8,8 +8,8 @@
     benches/figures.py --only cold-start --runs 50     one part of it
 
 Needs Linux and Python 3.11 or newer, nothing else; to build, cargo and the tools of `make tools`; `openssl` for the
-cold start over TLS. Prints Markdown and writes target/figures.json. Listens and connects on the loopback interface only.
-Run it on a machine that does nothing else."""
+cold start over TLS. Prints Markdown and writes target/figures.json. Listens and connects on the loopback interface
+only. Run it on a machine that does nothing else."""
 
 import argparse
 import io

@@ -13,15 +13,18 @@ class Server:
 
     def __init__(self):
         self.connections = 0
-        self._server = None
+        self._listeners = []
         self._open = set()
 
-    async def start(self, ssl=None):
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=ssl)
-        return self._server.sockets[0].getsockname()[1]
+    async def listen(self, ssl=None):
+        """Listens on a port more, and returns it."""
+        listener = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=ssl)
+        self._listeners.append(listener)
+        return listener.sockets[0].getsockname()[1]
 
     async def stop(self):
-        self._server.close()
+        for listener in self._listeners:
+            listener.close()
         for task in self._open:
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)

@@ -132,12 +132,6 @@ impl Settings {
             DAY,
             &mut settings.unknown_wait,
         );
-        seconds(
-            "RECADO_PARKED_MAX_HOURS",
-            3600.0,
-            365.0 * DAY,
-            &mut settings.parked_max,
-        );
         settings
     }
 }

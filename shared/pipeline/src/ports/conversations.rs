@@ -90,7 +90,7 @@ pub trait Conversations: Send + Sync {
 
     /// In one transaction: the conversation as in [`Self::update`] (a `rev` of 1: it must not exist yet), its new
     /// message (which is open if it is queued), and the client's key, if there is one, on condition that it is new or
-    /// expired.
+    /// expired. A used key is told before a conflict.
     fn commit(
         &self,
         conversation: &Conversation,

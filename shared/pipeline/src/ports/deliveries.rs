@@ -13,10 +13,10 @@ pub trait Deliveries: Send + Sync {
         expires: Timestamp,
     ) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// A delivery's record, read strongly.
+    /// A delivery's record, read strongly; an expired one is absent.
     fn delivery(&self, key: &DeliveryKey) -> impl Future<Output = PortResult<Option<Delivery>>> + Send;
 
-    /// Many records at once, in the order of `keys`.
+    /// Many records at once, in the order of `keys`, which may repeat one another.
     fn deliveries(
         &self,
         keys: &[DeliveryKey],

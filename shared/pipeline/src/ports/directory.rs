@@ -9,7 +9,7 @@ pub trait Directory: Send + Sync {
     /// All of it.
     fn configuration(&self) -> impl Future<Output = PortResult<Document>> + Send;
 
-    /// Creates and replaces what `change` names. The caller has checked it.
+    /// Creates and replaces what `change` names (two instances may swap their provider's names). The caller has checked it.
     fn apply(&self, change: &Document) -> impl Future<Output = PortResult<()>> + Send;
 
     /// The instance that `provider` calls `external`, with its tenant and agent. May be as old as

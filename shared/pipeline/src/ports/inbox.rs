@@ -68,7 +68,7 @@ pub trait Inbox: Send + Sync {
     /// Counts an attempt at a pending event and returns how many there were with it; 0 if there is no such event.
     fn count_attempt(&self, id: &EventId) -> impl Future<Output = PortResult<u32>> + Send;
 
-    /// `dead → pending`, with its attempts back at 0. `false` if it was not dead.
+    /// `dead → pending`, with its attempts back at 0 and no reason. `false` if it was not dead.
     fn revive_event(&self, id: &EventId) -> impl Future<Output = PortResult<bool>> + Send;
 
     /// Notes that a pending event was enqueued again at `at`; returns how often that was, 0 if it is not pending.

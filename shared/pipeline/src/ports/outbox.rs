@@ -70,7 +70,7 @@ pub trait OutboxStore: Send + Sync {
     ) -> impl Future<Output = PortResult<Written>> + Send;
 
     /// Changes a message that is not open, `out.rev` one more than the stored one's; one that became `queued` or `dead`
-    /// again is open again.
+    /// again is open again. One that is open is a conflict here, one that is not open in [`Self::save_open`].
     fn amend(&self, message: &Message) -> impl Future<Output = PortResult<Written>> + Send;
 
     /// The sends of an instance that have begun and whose outcome is not stored, read strongly.

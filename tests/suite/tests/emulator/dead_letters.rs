@@ -1,11 +1,10 @@
 //! What cannot be done is kept where a person finds it: in the queue's dead-letter queue and in the API.
 
 use crate::bench::Bench;
-use crate::contact::{Contact, message_id, seconds};
+use crate::contact::Contact;
 use crate::stack::REFUSING;
 use recado_testkit::builders::fresh;
 use recado_testkit::servers::Behaviour;
-use recado_testkit::webhooks::evolution_text;
 use serde_json::{Value, json};
 
 #[tokio::test]
