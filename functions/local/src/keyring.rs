@@ -3,6 +3,7 @@
 use crate::environment::Environment;
 use anyhow::{Context, Result, anyhow};
 use recado_domain::config::CredentialRef;
+use recado_domain::event::Provider;
 use recado_domain::secret::Secret;
 use recado_http::{Keys, WebhookKeys};
 use recado_pipeline::ports::{PortError, PortResult, Secrets};
@@ -73,7 +74,7 @@ impl Keyring {
 }
 
 impl Keys for Keyring {
-    async fn webhook(&self) -> Result<Arc<WebhookKeys>, PortError> {
+    async fn webhook(&self, _: Provider) -> Result<Arc<WebhookKeys>, PortError> {
         Ok(Arc::clone(&self.webhook))
     }
 

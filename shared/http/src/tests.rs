@@ -77,7 +77,7 @@ pub(crate) struct FixedKeys {
 }
 
 impl Keys for FixedKeys {
-    async fn webhook(&self) -> PortResult<Arc<WebhookKeys>> {
+    async fn webhook(&self, _: Provider) -> PortResult<Arc<WebhookKeys>> {
         Ok(Arc::clone(&self.webhook))
     }
 

@@ -94,8 +94,8 @@ pub(crate) fn routes<W: World + 'static, K: Keys>(
 
 impl<W: World, K: Keys> Webhook<W, K> {
     /// The keys, or the 503 that makes the provider come back.
-    async fn keys(&self) -> Result<Arc<WebhookKeys>, Problem> {
-        Ok(self.keys.webhook().await?)
+    async fn keys(&self, provider: Provider) -> Result<Arc<WebhookKeys>, Problem> {
+        Ok(self.keys.webhook(provider).await?)
     }
 
     /// Takes in a body whose sender has proven itself.

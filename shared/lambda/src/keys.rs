@@ -1,8 +1,10 @@
 //! The keys of the HTTP surface on AWS.
 
 use crate::compose::ComposeError;
+use futures::future::try_join;
 use recado_aws::{AwsSecrets, SystemAmbient};
 use recado_domain::config::CredentialRef;
+use recado_domain::event::Provider;
 use recado_domain::secret::Secret;
 use recado_http::{Keys, WebhookKeys, WebhookLimits};
 use recado_pipeline::ports::{PortError, Secrets};
@@ -28,14 +30,22 @@ impl AwsKeys {
 }
 
 impl Keys for AwsKeys {
-    async fn webhook(&self) -> Result<Arc<WebhookKeys>, PortError> {
-        let app_secrets = self.parameter("META_APP_SECRET").await?;
-        let app_secrets = app_secrets.iter().flat_map(|several| several.expose().split(','));
-        Ok(Arc::new(WebhookKeys {
-            meta_app_secrets: app_secrets.filter_map(Secret::new).collect(),
-            masters: self.secrets.webhook_masters().await?,
-            meta_verify_token: self.parameter("META_VERIFY_TOKEN").await?,
-        }))
+    async fn webhook(&self, provider: Provider) -> Result<Arc<WebhookKeys>, PortError> {
+        let mut keys = WebhookKeys::default();
+        match provider {
+            Provider::Evolution => keys.masters = self.secrets.webhook_masters().await?,
+            Provider::Meta => {
+                let (app_secrets, verify_token) = try_join(
+                    self.parameter("META_APP_SECRET"),
+                    self.parameter("META_VERIFY_TOKEN"),
+                )
+                .await?;
+                let several = app_secrets.iter().flat_map(|several| several.expose().split(','));
+                keys.meta_app_secrets = several.filter_map(Secret::new).collect();
+                keys.meta_verify_token = verify_token;
+            }
+        }
+        Ok(Arc::new(keys))
     }
 
     async fn operator_token(&self) -> Result<Option<Secret>, PortError> {

@@ -93,7 +93,8 @@ pub(super) async fn apply<W: World, K: Keys, D: Depths>(
 /// Where providers reach us, and how they prove themselves.
 struct Site {
     base: String,
-    keys: Arc<WebhookKeys>,
+    evolution: Arc<WebhookKeys>,
+    meta: Arc<WebhookKeys>,
 }
 
 impl Site {
@@ -104,7 +105,8 @@ impl Site {
         };
         Ok(Self {
             base,
-            keys: api.keys.webhook().await?,
+            evolution: api.keys.webhook(Provider::Evolution).await?,
+            meta: api.keys.webhook(Provider::Meta).await?,
         })
     }
 
@@ -116,11 +118,11 @@ impl Site {
                 provider,
                 url: format!("{}/webhooks/meta", self.base),
                 secret: None,
-                proof_set: !self.keys.meta_app_secrets.is_empty(),
-                verify_token_set: Some(self.keys.meta_verify_token.is_some()),
+                proof_set: !self.meta.meta_app_secrets.is_empty(),
+                verify_token_set: Some(self.meta.meta_verify_token.is_some()),
             },
             Provider::Evolution => {
-                let master = self.keys.masters.first().filter(|_| with_secret);
+                let master = self.evolution.masters.first().filter(|_| with_secret);
                 let secret = master.zip(instance.external()).map(|(master, external)| {
                     webhook_secret(master, Provider::Evolution, &external)
                         .expose()
@@ -132,7 +134,7 @@ impl Site {
                     1 => format!("{plain}/k/{}", secret.as_deref().unwrap_or(HIDDEN)),
                     _ => plain,
                 };
-                let proof_set = !self.keys.masters.is_empty();
+                let proof_set = !self.evolution.masters.is_empty();
                 Webhook {
                     id,
                     provider,

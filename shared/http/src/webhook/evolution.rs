@@ -130,7 +130,7 @@ async fn prove<W: World, K: Keys>(
     path_token: Option<&str>,
     instance: &ExternalId,
 ) -> Result<(), Problem> {
-    let keys = webhook.keys().await?;
+    let keys = webhook.keys(Provider::Evolution).await?;
     if keys.masters.is_empty() {
         return Err(not_set_up("the webhook master secret"));
     }

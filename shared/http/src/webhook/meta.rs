@@ -21,7 +21,7 @@ pub(super) async fn handshake<W: World, K: Keys>(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     tracing::Span::current().record("provider", Provider::Meta.as_str());
-    let keys = webhook.keys().await?;
+    let keys = webhook.keys(Provider::Meta).await?;
     let Some(token) = &keys.meta_verify_token else {
         return Err(not_set_up("Meta's verify token"));
     };
@@ -46,7 +46,7 @@ pub(super) async fn receive<W: World, K: Keys>(
 ) -> Result<Response, Problem> {
     tracing::Span::current().record("provider", Provider::Meta.as_str());
     let body = read(&headers, body, webhook.limits.bytes_max).await?;
-    let keys = webhook.keys().await?;
+    let keys = webhook.keys(Provider::Meta).await?;
     if keys.meta_app_secrets.is_empty() {
         return Err(not_set_up("Meta's app secret"));
     }
