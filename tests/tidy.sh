@@ -18,7 +18,7 @@ for crate in recado-domain recado-pipeline; do
   fi
 done
 # One TLS library, one SQLite.
-if cargo tree --quiet --offline --workspace --edges normal --prefix none 2>/dev/null | grep -qE '^(aws-lc-|openssl)'; then
+if cargo tree --quiet --offline --workspace --edges normal --prefix none 2>/dev/null | grep -qE '^(aws-lc-rs|aws-lc-sys|openssl|openssl-sys|native-tls) '; then
   complain "a second TLS library came in"
 fi
 # The use cases have no clock, no dice and no environment of their own.

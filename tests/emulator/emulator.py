@@ -9,7 +9,8 @@
 It needs the tools of tests/requirements.txt in .tools/venv, and for `deploy` the built functions. It listens on the
 loopback interface only and speaks to nobody outside. Everything it writes lies under .tools/emulator/: log, pid, and
 outputs.json, the outputs of the stack and how to reach it. Each account (12 digits, used as access key) is a world of
-its own, so several suites can share one emulator. Its state is in memory and goes with it.
+its own, so several suites can share one emulator; but a request to an HTTP API names no account, so only those of the
+default account answer. Its state is in memory and goes with it.
 """
 
 import argparse

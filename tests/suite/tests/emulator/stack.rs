@@ -11,11 +11,13 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use tokio::sync::OnceCell;
 
-/// The account that the stack is in.
-pub(crate) const ACCOUNT: &str = "111111111111";
+/// The account that the stack is in: the emulator's own, the only one whose HTTP APIs answer requests without a signature
+/// of AWS.
+pub(crate) const ACCOUNT: &str = "000000000000";
 /// An Evolution instance.
 pub(crate) const INSTANCE: &str = "suporte-01";
 /// An Evolution instance whose provider refuses when it is told to.
@@ -51,10 +53,16 @@ pub(crate) struct Stack {
 }
 
 static STACK: OnceCell<Stack> = OnceCell::const_new();
+static BEGUN: AtomicBool = AtomicBool::new(false);
 
-/// The stack, deployed by whoever asks first.
+/// The stack, deployed by whoever asks first. Should that fail, nobody tries again.
 pub(crate) async fn stack() -> &'static Stack {
-    STACK.get_or_init(Stack::deploy).await
+    STACK
+        .get_or_init(|| async {
+            assert!(!BEGUN.swap(true, Ordering::SeqCst), "the stack could not be made: see the test that failed first");
+            Stack::deploy().await
+        })
+        .await
 }
 
 impl Stack {
