@@ -13,6 +13,7 @@ mod kick;
 pub mod operate;
 pub mod ports;
 pub mod process;
+mod queued;
 pub mod reconcile;
 mod replies;
 pub mod reply;

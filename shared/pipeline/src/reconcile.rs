@@ -77,7 +77,7 @@ pub async fn reconcile<W: World>(world: &W) -> PortResult<Reconciled> {
             Ok(Did::Parked) => done.parked += 1,
             Ok(Did::Nothing) => {}
             Err(error) => {
-                tracing::warn!(error = %crate::process::chain(&error), "reconcile could not do one thing");
+                tracing::warn!(error = %crate::queued::chain(&error), "reconcile could not do one thing");
                 done.failed += 1;
             }
         }

@@ -5,8 +5,9 @@ mod message;
 mod phone;
 
 use crate::World;
-use crate::dead::{give_up_event, keep_unreadable};
+use crate::dead::give_up_event;
 use crate::ports::{Ambient, DeadLetters, Directory, Inbox, PortError, PortResult, Providers, Queues};
+use crate::queued::{self, chain};
 use crate::verdict::Verdict;
 use recado_domain::config::Bound;
 use recado_domain::dead_letter::QueueName;
@@ -19,28 +20,16 @@ use tracing::Instrument;
 
 /// Handles one message of `inbound`, received for the `receives`th time.
 pub async fn process<W: World>(world: &W, body: &str, receives: u32) -> Verdict {
-    let job: InboundJob = match serde_json::from_str(body) {
+    let job: InboundJob = match queued::read(world, QueueName::Inbound, body).await {
         Ok(job) => job,
-        Err(error) => {
-            let kept = keep_unreadable(world, QueueName::Inbound, body, &error).await;
-            return kept.map_or(Verdict::SOON, |()| Verdict::Done);
-        }
+        Err(verdict) => return verdict,
     };
     let span = tracing::info_span!(
         "process", event_id = %job.event, correlation_id = %job.correlation, instance = %job.external, receives
     );
     async {
-        match apply(world, &job, receives).await {
-            Ok(verdict) => verdict,
-            Err(error) => {
-                let after = world
-                    .settings()
-                    .inbound_backoff
-                    .wait(receives, world.ambient().random());
-                tracing::warn!(error = %chain(&error), ?after, "event not applied yet");
-                Verdict::ComeBack { after }
-            }
-        }
+        let worked = apply(world, &job, receives).await;
+        queued::verdict(world, worked, &world.settings().inbound_backoff, receives)
     }
     .instrument(span)
     .await
@@ -48,21 +37,6 @@ pub async fn process<W: World>(world: &W, body: &str, receives: u32) -> Verdict 
 
 /// After so many receives an event is counted as attempted before its body is even read.
 const READS_MAX: u32 = 40;
-
-/// An error with its causes, in one line. What could not be read is not shown: parsers repeat values.
-pub(crate) fn chain(error: &PortError) -> String {
-    let mut text = error.to_string();
-    let mut cause = if error.retryable() {
-        std::error::Error::source(error)
-    } else {
-        None
-    };
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
-}
 
 async fn apply<W: World>(world: &W, job: &InboundJob, receives: u32) -> PortResult<Verdict> {
     if job.redrive {

@@ -6,10 +6,9 @@ mod transcript;
 
 use crate::World;
 use crate::chance::nonce;
-use crate::dead::keep_unreadable;
 use crate::kick;
 use crate::ports::{Ambient, Conversations, Directory, PortResult, Queues, Written};
-use crate::process::chain;
+use crate::queued;
 use crate::verdict::Verdict;
 use draft::Answered;
 use jiff::Timestamp;
@@ -24,28 +23,16 @@ use tracing::Instrument;
 
 /// Handles one message of `turns`, received for the `receives`th time.
 pub async fn reply<W: World>(world: &W, body: &str, receives: u32) -> Verdict {
-    let kick: TurnKick = match serde_json::from_str(body) {
+    let kick: TurnKick = match queued::read(world, QueueName::Turns, body).await {
         Ok(kick) => kick,
-        Err(error) => {
-            let kept = keep_unreadable(world, QueueName::Turns, body, &error).await;
-            return kept.map_or(Verdict::SOON, |()| Verdict::Done);
-        }
+        Err(verdict) => return verdict,
     };
     let span = tracing::info_span!(
         "reply", conversation_id = %kick.conversation, correlation_id = %kick.correlation, receives
     );
     async {
-        match turn(world, &kick).await {
-            Ok(verdict) => verdict,
-            Err(error) => {
-                let after = world
-                    .settings()
-                    .inbound_backoff
-                    .wait(receives, world.ambient().random());
-                tracing::warn!(error = %chain(&error), ?after, "turn not finished yet");
-                Verdict::ComeBack { after }
-            }
-        }
+        let worked = turn(world, &kick).await;
+        queued::verdict(world, worked, &world.settings().inbound_backoff, receives)
     }
     .instrument(span)
     .await

@@ -8,9 +8,9 @@ mod settle;
 mod unknown;
 
 use crate::World;
-use crate::dead::{bury, keep_unreadable};
+use crate::dead::bury;
 use crate::ports::{Ambient, Conversations, DeadLetters, Directory, OutboxStore, PortResult, Written};
-use crate::process::chain;
+use crate::queued;
 use crate::verdict::Verdict;
 use jiff::Timestamp;
 use recado_domain::config::Bound;
@@ -43,28 +43,16 @@ struct Context<'a> {
 /// Handles one message of `outbound`, received for the `receives`th time. No attempt is begun that may not end before
 /// `deadline`.
 pub async fn send<W: World>(world: &W, body: &str, receives: u32, deadline: Option<Timestamp>) -> Verdict {
-    let kick: SendKick = match serde_json::from_str(body) {
+    let kick: SendKick = match queued::read(world, QueueName::Outbound, body).await {
         Ok(kick) => kick,
-        Err(error) => {
-            let kept = keep_unreadable(world, QueueName::Outbound, body, &error).await;
-            return kept.map_or(Verdict::SOON, |()| Verdict::Done);
-        }
+        Err(verdict) => return verdict,
     };
     let span = tracing::info_span!(
         "send", conversation_id = %kick.conversation, correlation_id = %kick.correlation, receives
     );
     async {
-        match all(world, &kick, deadline).await {
-            Ok(verdict) => verdict,
-            Err(error) => {
-                let after = world
-                    .settings()
-                    .outbound_backoff
-                    .wait(receives, world.ambient().random());
-                tracing::warn!(error = %chain(&error), ?after, "kick not finished yet");
-                Verdict::ComeBack { after }
-            }
-        }
+        let worked = all(world, &kick, deadline).await;
+        queued::verdict(world, worked, &world.settings().outbound_backoff, receives)
     }
     .instrument(span)
     .await
