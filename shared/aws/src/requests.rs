@@ -1,7 +1,7 @@
 //! One log line per SDK operation, for counting what a message costs.
 
 use aws_sdk_dynamodb::config::interceptors::BeforeSerializationInterceptorContextRef;
-use aws_sdk_dynamodb::config::{ConfigBag, Intercept};
+use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 use aws_smithy_runtime_api::client::orchestrator::Metadata;
 
@@ -14,9 +14,11 @@ impl Intercept for RequestLog {
         "RequestLog"
     }
 
-    fn read_before_execution(
+    // The first hook at which the operation is known, and the last that runs once for all its tries.
+    fn read_before_serialization(
         &self,
         _context: &BeforeSerializationInterceptorContextRef<'_>,
+        _components: &RuntimeComponents,
         config: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         if let Some(operation) = config.load::<Metadata>() {

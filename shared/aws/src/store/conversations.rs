@@ -152,6 +152,7 @@ impl<A: Ambient> Conversations for DynamoStore<A> {
     async fn key(&self, scope: &str, key: &IdempotencyKey) -> PortResult<Option<KeyRecord>> {
         const WHAT: &str = "reading a client's key";
         let found = self.table.get(WHAT, Key::client(scope, key)).await?;
+        let found = found.and_then(|item| item::unexpired(item, self.table.ambient.now()));
         found.map(|item| key_record(WHAT, &item)).transpose()
     }
 

@@ -19,7 +19,9 @@ impl<A: Ambient> Deliveries for DynamoStore<A> {
         if let Some(id) = &update.provider_message_id {
             change = change.set("provider_message_id", text(id));
         }
-        let more = Expression::new("attribute_not_exists(#rank) OR #rank < :rank");
+        // One that has expired begins anew.
+        let more = Expression::new("attribute_not_exists(#rank) OR #rank < :rank OR #ttl < :now")
+            .number(":now", self.table.ambient.now().as_second());
         // Refused: more is known already.
         let _known = self
             .table
@@ -37,6 +39,7 @@ impl<A: Ambient> Deliveries for DynamoStore<A> {
     async fn delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
         const WHAT: &str = "reading a delivery";
         let found = self.table.get(WHAT, Key::delivery(key)).await?;
+        let found = found.and_then(|item| item::unexpired(item, self.table.ambient.now()));
         found.map(|item| item::read(WHAT, &item)).transpose()
     }
 
@@ -46,6 +49,11 @@ impl<A: Ambient> Deliveries for DynamoStore<A> {
             .table
             .get_many(WHAT, keys.iter().map(Key::delivery).collect(), false)
             .await?;
+        let now = self.table.ambient.now();
+        let found: Vec<Item> = found
+            .into_iter()
+            .filter_map(|item| item::unexpired(item, now))
+            .collect();
         let by_pk: HashMap<&str, &Item> = found
             .iter()
             .filter_map(|item| Some((item::string(item, "pk")?, item)))

@@ -92,8 +92,8 @@ impl<A: Ambient> Inbox for DynamoStore<A> {
         const WHAT: &str = "reading an event";
         let found = self.table.get(WHAT, Key::event(id)).await?;
         found
-            .as_ref()
-            .map(|item| records::read_event(WHAT, item))
+            .and_then(|item| item::unexpired(item, self.table.ambient.now()))
+            .map(|item| records::read_event(WHAT, &item))
             .transpose()
     }
 

@@ -4,6 +4,7 @@
 //! levels an item may have, with empty keys, with numbers of any size. They are kept as one string each.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use jiff::Timestamp;
 use recado_pipeline::ports::{PortError, PortResult};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -77,6 +78,12 @@ pub(crate) fn whole(item: &Item, name: &str) -> Option<i64> {
     item.get(name)
         .and_then(|attribute| attribute.as_n().ok())
         .and_then(|digits| digits.parse().ok())
+}
+
+/// The item, unless it has expired: expiry removes records hours late, and such a one counts as gone.
+pub(crate) fn unexpired(item: Item, now: Timestamp) -> Option<Item> {
+    let expired = whole(&item, "ttl").is_some_and(|ttl| ttl < now.as_second());
+    (!expired).then_some(item)
 }
 
 fn attributes(fields: Map<String, Value>) -> Item {

@@ -171,7 +171,10 @@ impl<A: Ambient> OutboxStore for DynamoStore<A> {
 
     async fn amend(&self, message: &Message) -> PortResult<Written> {
         const WHAT: &str = "amending a message";
-        let (item, condition) = (records::message(WHAT, message)?, before(WHAT, message)?);
+        // Only a settled message's record carries a revision; that it carries none must not count as the first one.
+        let settled = Expression::new("#out_rev = :before")
+            .number(":before", out(WHAT, message)?.rev.saturating_sub(1));
+        let (item, condition) = (records::message(WHAT, message)?, Some(settled));
         if records::stays_open(message) {
             let actions = vec![
                 Action::Put(item, condition),

@@ -2,6 +2,7 @@
 
 use crate::account::clients;
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::create_table::CreateTableError;
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
     ProjectionType, ScalarAttributeType,
@@ -71,7 +72,7 @@ async fn make_table(client: &Client) {
         Err(error)
             if error
                 .as_service_error()
-                .is_some_and(|error| error.is_resource_in_use_exception()) => {}
+                .is_some_and(CreateTableError::is_resource_in_use_exception) => {}
         Err(error) => panic!("the table could not be made: {error:?}"),
     }
 }

@@ -94,9 +94,8 @@ impl Bench {
 }
 
 async fn make_queue(clients: &Clients, name: String) -> String {
-    let fifo = name.ends_with(".fifo");
-    let mut request = clients.sqs.create_queue().queue_name(name);
-    if fifo {
+    let mut request = clients.sqs.create_queue().queue_name(&name);
+    if name.split('.').any(|part| part == "fifo") {
         request = request
             .attributes(QueueAttributeName::FifoQueue, "true")
             .attributes(QueueAttributeName::ContentBasedDeduplication, "false")

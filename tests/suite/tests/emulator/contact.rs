@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use recado_testkit::builders::{address, fresh};
 
-/// A contact that no other test has, with an id that follows what it writes.
+/// A contact that no other test has.
 #[derive(Debug, Clone)]
 pub(crate) struct Contact {
     /// As Evolution writes it.

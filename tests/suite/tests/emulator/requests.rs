@@ -63,15 +63,14 @@ fn table(message: &Costs, status: &Costs) -> String {
         .unwrap();
     };
     text.push_str("a message and its reply:\n");
-    message
-        .iter()
-        .for_each(|(function, requests)| row(&mut text, function, requests));
+    for (function, requests) in message {
+        row(&mut text, function, requests);
+    }
     writeln!(text, "  {:<16} {:>3}", "in all", total(message)).unwrap();
     text.push_str("a delivery status:\n");
-    status
-        .iter()
-        .filter(|(_, requests)| !requests.is_empty())
-        .for_each(|(f, requests)| row(&mut text, f, requests));
+    for (function, requests) in status.iter().filter(|(_, requests)| !requests.is_empty()) {
+        row(&mut text, function, requests);
+    }
     text
 }
 

@@ -59,7 +59,10 @@ static BEGUN: AtomicBool = AtomicBool::new(false);
 pub(crate) async fn stack() -> &'static Stack {
     STACK
         .get_or_init(|| async {
-            assert!(!BEGUN.swap(true, Ordering::SeqCst), "the stack could not be made: see the test that failed first");
+            assert!(
+                !BEGUN.swap(true, Ordering::SeqCst),
+                "the stack could not be made: see the test that failed first"
+            );
             Stack::deploy().await
         })
         .await
