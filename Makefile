@@ -5,6 +5,8 @@ VENV := .tools/venv
 FUNCTIONS := webhook processor deferred-reply sender api reconcile
 EMULATOR := tests/emulator/emulator.py
 PORT ?= 4566
+# The machine's own Python, found before the path below puts the tools' one first.
+PYTHON := $(shell command -v python3)
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(CURDIR)/.tools/bin:$(PATH)
 export AWS_DEFAULT_REGION ?= us-east-1
@@ -21,8 +23,8 @@ test: tools lint lambdas suite
 tools: $(VENV)/.installed
 
 $(VENV)/.installed: tests/requirements.txt
-	python3 -m venv --without-pip $(VENV)
-	python3 -m pip --python $(VENV)/bin/python install --quiet --disable-pip-version-check -r tests/requirements.txt
+	$(PYTHON) -m venv --without-pip $(VENV)
+	$(PYTHON) -m pip --python $(VENV)/bin/python install --quiet --disable-pip-version-check -r tests/requirements.txt
 	touch $@
 
 lint: tools
