@@ -49,19 +49,7 @@ async fn killed_between_the_acknowledgement_and_the_reply_nothing_is_lost_and_on
 
 #[tokio::test]
 async fn killed_while_the_model_thinks_the_turn_is_taken_up_again() {
-    let mut machine = Machine::serving(&[("RECADO_DEBOUNCE_SECONDS", "0")]);
-    machine
-        .stand_ins
-        .anthropic
-        .next(Behaviour::Hang(Duration::from_secs(20)));
-    machine
-        .evolution(&evolution_text(INSTANCE, MARIA, "T1", "Oi", seconds()))
-        .await;
-    machine
-        .stand_ins
-        .anthropic
-        .wait_for_requests(1, Duration::from_secs(20))
-        .await;
+    let mut machine = Machine::thinking(MARIA, Duration::from_secs(20)).await;
     machine.kill();
     machine.start("serve");
     assert_eq!(machine.phone(1).await[0].text, "echo: Oi");
@@ -98,19 +86,7 @@ async fn killed_during_a_send_the_message_is_found_at_the_provider_and_not_sent_
 
 #[tokio::test]
 async fn a_terminated_process_finishes_what_it_began() {
-    let mut machine = Machine::serving(&[("RECADO_DEBOUNCE_SECONDS", "0")]);
-    machine
-        .stand_ins
-        .anthropic
-        .next(Behaviour::Hang(Duration::from_millis(1500)));
-    machine
-        .evolution(&evolution_text(INSTANCE, MARIA, "D1", "Oi", seconds()))
-        .await;
-    machine
-        .stand_ins
-        .anthropic
-        .wait_for_requests(1, Duration::from_secs(20))
-        .await;
+    let mut machine = Machine::thinking(MARIA, Duration::from_millis(1500)).await;
     assert!(machine.stop("-TERM").success());
     machine.start("serve");
     machine.phone(1).await;

@@ -1,8 +1,8 @@
 //! A running `recado` with stand-ins around it.
 
 use recado_domain::event::Provider;
-use recado_testkit::servers::{Delivered, StandIns};
-use recado_testkit::webhooks::derived_secret;
+use recado_testkit::servers::{Behaviour, Delivered, StandIns};
+use recado_testkit::webhooks::{derived_secret, evolution_text};
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -86,6 +86,17 @@ impl Machine {
     pub(crate) fn serving(variables: &[(&str, &str)]) -> Self {
         let mut machine = Self::prepared(variables);
         machine.start("serve");
+        machine
+    }
+
+    /// As [`Machine::serving`], with one message of `jid` in, which the model is thinking about for `how_long`.
+    pub(crate) async fn thinking(jid: &str, how_long: Duration) -> Self {
+        let machine = Self::serving(&[("RECADO_DEBOUNCE_SECONDS", "0")]);
+        machine.stand_ins.anthropic.next(Behaviour::Hang(how_long));
+        machine
+            .evolution(&evolution_text(INSTANCE, jid, "THINK", "Oi", seconds()))
+            .await;
+        machine.stand_ins.anthropic.wait_for_requests(1, PATIENCE).await;
         machine
     }
 

@@ -1,5 +1,4 @@
 use crate::machine::{INSTANCE, Machine, TOKEN, eventually, json_of, seconds};
-use recado_testkit::servers::Behaviour;
 use recado_testkit::webhooks::{evolution_from_me, evolution_text};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -20,19 +19,7 @@ async fn answer(machine: &Machine, id: &str, key: &str, text: &str) -> (StatusCo
 
 #[tokio::test]
 async fn a_takeover_while_the_model_thinks_stops_its_reply_and_a_give_back_owes_it_again() {
-    let machine = Machine::serving(&[("RECADO_DEBOUNCE_SECONDS", "0")]);
-    machine
-        .stand_ins
-        .anthropic
-        .next(Behaviour::Hang(Duration::from_secs(2)));
-    machine
-        .evolution(&evolution_text(INSTANCE, MARIA, "O1", "Oi", seconds()))
-        .await;
-    machine
-        .stand_ins
-        .anthropic
-        .wait_for_requests(1, Duration::from_secs(20))
-        .await;
+    let machine = Machine::thinking(MARIA, Duration::from_secs(2)).await;
     let id = machine.conversation().await;
     let path = format!("/v1/conversations/{id}");
     let (status, body) = machine
