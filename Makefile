@@ -31,6 +31,7 @@ lint: tools
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --features recado-tests/emulator -- -D warnings
 	sam validate --lint
+	cfn-lint infra/*.yaml
 	tests/tidy.sh
 
 # The functions as they are deployed, but with a profile that is quick to build and link.
