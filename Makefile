@@ -40,7 +40,7 @@ lambdas: tools
 	infra/check-architecture.sh $(ARCHITECTURE)
 
 suite: tools
-	tests/emulator/run.sh $(PORT) cargo test --workspace --features recado-tests/emulator
+	tests/emulator/run.sh $(PORT) cargo test --workspace --no-fail-fast --features recado-tests/emulator
 
 # Builds for AWS and deploys; notices binaries of another architecture before anything is uploaded.
 deploy: tools
