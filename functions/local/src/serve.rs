@@ -9,11 +9,12 @@ use crate::workers;
 use anyhow::{Context, Result};
 use recado_domain::config::Document;
 use recado_domain::event::Provider;
-use recado_embedded::Recovered;
+use recado_embedded::{Embedded, Recovered};
 use recado_http::{ApiOptions, WebhookLimits, whole_router};
 use recado_pipeline::configure;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -21,29 +22,22 @@ use tokio::sync::watch;
 /// Serves until Ctrl-C or SIGTERM, then finishes what was begun. With `demonstrate`, a burst goes in and its reply comes
 /// out first, provided that both ends are simulated.
 pub(crate) async fn serve(environment: Environment, demonstrate: bool) -> Result<()> {
-    let composed = compose(&environment).await?;
+    let Composed {
+        world,
+        embedded,
+        simulator,
+    } = compose(&environment).await?;
     let keyring = Keyring::open(&environment)?;
     let (document, source) = configuration::at_start(&environment)?;
-    let applied = configure::apply(&composed.world, document)
+    let applied = configure::apply(&world, document)
         .await
         .with_context(|| format!("the configuration ({source}) was not applied"))?;
     let listener = TcpListener::bind(environment.address)
         .await
         .with_context(|| format!("cannot listen on {} (RECADO_ADDR)", environment.address))?;
     let address = listener.local_addr()?;
-    let recovered = composed.embedded.recover().await?;
-    if recovered != Recovered::default() {
-        tracing::warn!(
-            ?recovered,
-            "the process before did not end well: what it held is taken up again"
-        );
-    }
-    let Composed {
-        world,
-        embedded,
-        simulator,
-    } = composed;
-    let simulated = simulator.is_some();
+    take_over(&embedded).await?;
+    let demonstrate = demonstrate && simulator.is_some();
     let world = Arc::new(world);
     let (stop, stopped) = watch::channel(false);
     let options = ApiOptions {
@@ -62,30 +56,49 @@ pub(crate) async fn serve(environment: Environment, demonstrate: bool) -> Result
     });
     let server = tokio::spawn(server.into_future());
     let crew = tokio::spawn(workers::run(Arc::clone(&world), embedded.clone(), stopped));
-    welcome(
-        &environment,
-        &world,
-        &keyring,
-        &applied.document,
-        address,
-        &source,
-    );
-    tokio::select! {
-        done = demonstration::run(demonstrate && simulated, address, &keyring, &applied.document) => {
-            if let Err(error) = done {
-                eprintln!("The demonstration did not come to its end: {error:#}");
-            }
-            wait_for_signal().await?;
-        }
-        signal = wait_for_signal() => signal?,
-    }
+    let document = &applied.document;
+    welcome(&environment, &world, &keyring, document, address, &source);
+    until_told(demonstration::run(demonstrate, address, &keyring, document)).await?;
     println!("\nFinishing what was begun …");
     stop.send_replace(true);
-    server.await.context("the server panicked")??;
+    // A client that never finishes its request must not keep the process: what was acknowledged is stored.
+    if let Ok(ended) = tokio::time::timeout(LAST_REQUESTS, server).await {
+        ended.context("the server panicked")??;
+    } else {
+        tracing::warn!("stopped before every client had finished its request");
+    }
     crew.await.context("a worker panicked")?;
     embedded.close().await;
     println!("Stopped.");
     Ok(())
+}
+
+/// What a stopping server waits for requests that are under way.
+const LAST_REQUESTS: Duration = Duration::from_secs(30);
+
+/// Takes up what a process that crashed was doing.
+async fn take_over(embedded: &Embedded) -> Result<()> {
+    let recovered = embedded.recover().await?;
+    if recovered != Recovered::default() {
+        tracing::warn!(
+            ?recovered,
+            "the process before did not end well: what it held is taken up again"
+        );
+    }
+    Ok(())
+}
+
+/// Runs the demonstration, and returns once a signal says stop.
+async fn until_told(demonstration: impl Future<Output = Result<()>>) -> Result<()> {
+    tokio::select! {
+        done = demonstration => {
+            if let Err(error) = done {
+                eprintln!("The demonstration did not come to its end: {error:#}");
+            }
+            wait_for_signal().await
+        }
+        signal = wait_for_signal() => signal,
+    }
 }
 
 async fn wait_for_signal() -> Result<()> {

@@ -6,6 +6,7 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
+use futures::StreamExt;
 use recado_pipeline::ports::PageRequest;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -67,12 +68,20 @@ pub(crate) fn page(limit: Option<usize>, cursor: Option<String>) -> Result<PageR
     Ok(PageRequest { limit, cursor })
 }
 
-/// Reads a body of at most `max` bytes. A `Content-Length` above it is refused before anything is read.
+/// A body that is too large is read to its end and thrown away if it is no larger than this, in bytes: a client that is
+/// still writing when the connection closes sees a broken pipe, and not the answer.
+const DISCARDED_MAX: usize = 32 * 1024 * 1024;
+
+/// Reads a body of at most `max` bytes. A larger `Content-Length` is refused; nothing of such a body is kept.
 pub(crate) async fn read(headers: &HeaderMap, body: Body, max: usize) -> Result<Bytes, Problem> {
     let announced = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > max) {
+    if let Some(length) = announced.filter(|length| *length > max) {
+        if length <= DISCARDED_MAX {
+            let mut rest = body.into_data_stream();
+            while let Some(Ok(_)) = rest.next().await {}
+        }
         return Err(Problem::too_large(max));
     }
     let mut request = Request::new(body);

@@ -11,6 +11,7 @@ use recado_domain::ids::CorrelationId;
 use recado_domain::inbound::{Inbound, WebhookEvent, WebhookItem};
 use recado_whatsapp::{interpret, split};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -96,7 +97,22 @@ fn snapshots_of(provider: Provider) {
         let name = file.file_stem().unwrap().to_string_lossy().into_owned();
         all.insert(name, items.iter().map(item).collect());
     }
-    insta::assert_json_snapshot!(provider.as_str(), all);
+    insta::assert_json_snapshot!(provider.as_str(), sorted(Value::Object(all)));
+}
+
+/// The value with its keys in alphabetical order, in which the snapshots are easiest to compare.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields: BTreeMap<String, Value> = fields
+                .into_iter()
+                .map(|(name, value)| (name, sorted(value)))
+                .collect();
+            Value::Object(fields.into_iter().collect())
+        }
+        Value::Array(items) => items.into_iter().map(sorted).collect(),
+        plain => plain,
+    }
 }
 
 #[test]
