@@ -353,8 +353,11 @@ impl Conversation {
         }
         self.mode = Mode::Ai;
         self.epoch += 1;
-        self.answered = self.human.max(left).min(self.last);
-        self.waiting_since = self.owes().then(|| self.waiting_since.unwrap_or(now));
+        // Of a conversation that is over nothing is owed, whoever has it.
+        if self.status == Status::Active {
+            self.answered = self.human.max(left).min(self.last);
+            self.waiting_since = self.owes().then(|| self.waiting_since.unwrap_or(now));
+        }
         true
     }
 

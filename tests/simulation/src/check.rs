@@ -1,0 +1,130 @@
+//! The promises, checked against what the phones got and what the records say.
+
+mod answers;
+mod sends;
+
+use crate::queue::WorkQueues;
+use crate::stage::Stage;
+use futures::executor::block_on;
+use recado_domain::conversation::Conversation;
+use recado_domain::event::EventState;
+use recado_domain::message::Message;
+use recado_pipeline::ports::{ConversationFilter, PageRequest, Store};
+use std::fmt::Debug;
+
+/// A conversation with all its messages, by ordinal.
+pub(crate) type Told = (Conversation, Vec<Message>);
+
+/// Checks every promise; what is broken is noted.
+pub fn check<S, Q>(stage: &Stage<S, Q>)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let told = told(stage);
+    events(stage, &told);
+    answers::check(stage, &told);
+    sends::check(stage, &told);
+    nothing_open(stage);
+}
+
+fn told<S, Q>(stage: &Stage<S, Q>) -> Vec<Told>
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let (mut all, mut page) = (Vec::new(), first_page());
+    loop {
+        let found = block_on(stage.store.list(&ConversationFilter::default(), &page))
+            .expect("conversations are read");
+        for conversation in found.items {
+            let messages = messages(stage, &conversation);
+            all.push((conversation, messages));
+        }
+        match found.next_cursor {
+            Some(cursor) => page.cursor = Some(cursor),
+            None => return all,
+        }
+    }
+}
+
+fn first_page() -> PageRequest {
+    PageRequest {
+        limit: 100,
+        cursor: None,
+    }
+}
+
+fn messages<S, Q>(stage: &Stage<S, Q>, conversation: &Conversation) -> Vec<Message>
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let (mut all, mut page) = (Vec::new(), first_page());
+    loop {
+        let found = block_on(stage.store.messages(&conversation.id, &page)).expect("messages are read");
+        all.extend(found.items);
+        match found.next_cursor {
+            Some(cursor) => page.cursor = Some(cursor),
+            None => break,
+        }
+    }
+    all.sort_by_key(|message| message.ordinal);
+    all
+}
+
+/// What was acknowledged is applied, or dead with its letter; and stored once.
+fn events<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let ledger = stage.ledger();
+    for id in &ledger.acknowledged {
+        let record = block_on(stage.store.event(id)).expect("events are read");
+        match record.as_ref().map(|record| record.state) {
+            Some(EventState::Applied) => {}
+            Some(EventState::Dead) => {
+                let letter = block_on(stage.store.dead_letter(id.as_str())).expect("letters are read");
+                if letter.is_none() {
+                    stage
+                        .common
+                        .broken(format!("event {id} is dead without a letter"));
+                }
+            }
+            state => stage
+                .common
+                .broken(format!("event {id} was acknowledged and is {state:?}")),
+        }
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    for message in told.iter().flat_map(|(_, messages)| messages) {
+        if let Some(event) = &message.event
+            && !seen.insert(event.clone())
+        {
+            stage.common.broken(format!(
+                "event {event} is stored twice, again as {}",
+                message.id()
+            ));
+        }
+    }
+}
+
+/// No record waits for anything, and no queue gave anything up by itself.
+fn nothing_open<S, Q>(stage: &Stage<S, Q>)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let far = recado_domain::millis::shift(stage.simulation().now(), 400 * 86_400_000);
+    for open in block_on(stage.store.overdue(far, 20)).expect("open records are read") {
+        stage.common.broken(format!("left open: {open:?}"));
+    }
+    for dead in stage.queues.dead().iter().filter(|dead| !dead.is_letter) {
+        stage.common.broken(format!(
+            "{} gave up by itself: {}",
+            dead.queue.as_str(),
+            dead.body
+        ));
+    }
+}

@@ -1,0 +1,146 @@
+//! Every message that wants an answer has exactly one, or a reason.
+
+use super::Told;
+use crate::queue::WorkQueues;
+use crate::stage::Stage;
+use recado_domain::conversation::{Mode, Status};
+use recado_domain::ids::Ordinal;
+use recado_domain::message::{Message, Role};
+use recado_domain::outbox::{Author, OutboxState};
+use recado_pipeline::ports::Store;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    for (conversation, messages) in told {
+        let replies: Vec<&Message> = messages.iter().filter(|message| by_ai(message)).collect();
+        for message in messages.iter().filter(|message| wants_answer(message)) {
+            let covered = replies
+                .iter()
+                .any(|reply| counts(reply) && covers(reply) >= message.ordinal);
+            let people = conversation.human >= message.ordinal || conversation.mode == Mode::Manual;
+            let over = conversation.status == Status::Resolved;
+            if !covered && !people && !over {
+                stage
+                    .common
+                    .broken(format!("{} was never answered", message.id()));
+            }
+        }
+        twice(stage, &replies);
+        for message in messages
+            .iter()
+            .filter(|message| message.role == Role::Operator && message.out.is_none())
+        {
+            if !stage.ledger().typed.contains(&message.content.as_text()) {
+                stage.common.broken(format!(
+                    "{} is our own echo, taken for a person's words",
+                    message.id()
+                ));
+            }
+        }
+    }
+    named_twice(stage, told);
+    people(stage, told);
+}
+
+fn by_ai(message: &Message) -> bool {
+    message.out.as_ref().is_some_and(|out| out.author == Author::Ai)
+}
+
+fn wants_answer(message: &Message) -> bool {
+    message.role == Role::User && message.content.wants_answer() && message.unanswered.is_none()
+}
+
+fn covers(reply: &Message) -> Ordinal {
+    reply.out.as_ref().map(|out| out.covers).unwrap_or_default()
+}
+
+/// It was sent, or may have been, or there is a letter about it.
+fn counts(reply: &Message) -> bool {
+    reply.out.as_ref().is_some_and(|out| {
+        matches!(out.state, OutboxState::Sent { .. } | OutboxState::Dead { .. }) || out.maybe_sent
+    })
+}
+
+/// Two replies that were sent cover different messages.
+fn twice<S, Q>(stage: &Stage<S, Q>, replies: &[&Message])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let sent = replies.iter().filter(|reply| {
+        let state = reply.out.as_ref().map(|out| &out.state);
+        matches!(state, Some(OutboxState::Sent { .. }))
+    });
+    let mut highest = Ordinal(0);
+    for reply in sent {
+        if covers(reply) <= highest {
+            stage.common.broken(format!(
+                "{} answers again what was answered up to {highest}",
+                reply.id()
+            ));
+        }
+        highest = highest.max(covers(reply));
+    }
+}
+
+/// No two messages on a phone name the same message of its owner.
+fn named_twice<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    // One that may have been sent says so; one that was dead had not been, and was redriven by a person who was told
+    // what had been answered meanwhile.
+    let maybe = |id: &recado_domain::ids::MessageId| {
+        let all = told.iter().flat_map(|(_, messages)| messages);
+        let mut found = all.filter(|message| message.id() == *id);
+        let marked = |out: &recado_domain::outbox::Outbox| out.maybe_sent || super::sends::redrives(out) > 0;
+        found.any(|message| message.out.as_ref().is_some_and(marked))
+    };
+    for arrived in stage.outside.phones().values() {
+        let mut named: BTreeMap<&str, &recado_domain::ids::MessageId> = BTreeMap::new();
+        for one in arrived {
+            let Some(names) = one.text.strip_prefix("re ") else {
+                continue;
+            };
+            for name in names.split(' ') {
+                let before = named.insert(name, &one.message);
+                if before
+                    .is_some_and(|before| *before != one.message && !maybe(before) && !maybe(&one.message))
+                {
+                    stage
+                        .common
+                        .broken(format!("{name} was answered twice, again by {}", one.message));
+                }
+            }
+        }
+    }
+}
+
+/// A person's answer whose request was answered is one message.
+fn people<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let answers = stage.ledger().people.clone();
+    for (text, granted) in answers {
+        let all = told.iter().flat_map(|(_, messages)| messages);
+        let count = all
+            .filter(|message| message.role == Role::Operator && message.content.as_text() == text)
+            .count();
+        let resolved = told
+            .iter()
+            .any(|(conversation, _)| conversation.status == Status::Resolved);
+        if count > 1 || (granted && count == 0 && !resolved) {
+            stage
+                .common
+                .broken(format!("the answer {text:?} of a person is stored {count} times"));
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What the phones got agrees with the records: nothing twice without a mark, in order, and not too fast.
+
+use super::Told;
+use crate::hand::Counters;
+use crate::queue::WorkQueues;
+use crate::stage::Stage;
+use futures::executor::block_on;
+use recado_domain::ids::{ConversationId, MessageId, Ordinal};
+use recado_domain::message::Message;
+use recado_domain::outbox::{Outbox, OutboxState};
+use recado_domain::rate::Rate;
+use recado_pipeline::ports::Store;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let mut arrivals: BTreeMap<MessageId, usize> = BTreeMap::new();
+    for arrived in stage.outside.phones().values() {
+        for one in arrived {
+            *arrivals.entry(one.message.clone()).or_default() += 1;
+        }
+    }
+    for message in told.iter().flat_map(|(_, messages)| messages) {
+        if let Some(out) = &message.out {
+            let arrived = arrivals.get(&message.id()).copied().unwrap_or_default();
+            one(stage, message, out, arrived);
+        }
+    }
+    order(stage);
+    rate(stage);
+}
+
+/// How often the record says that it was sent again without knowing.
+fn repeats(out: &Outbox) -> usize {
+    let again = |why: &str| why.starts_with("no evidence");
+    let steps = out
+        .history
+        .iter()
+        .filter(|step| step.why.as_deref().is_some_and(again));
+    steps.count()
+}
+
+pub(super) fn redrives(out: &Outbox) -> usize {
+    out.history
+        .iter()
+        .filter(|step| step.why.as_deref() == Some("redriven"))
+        .count()
+}
+
+fn one<S, Q>(stage: &Stage<S, Q>, message: &Message, out: &Outbox, arrived: usize)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let (id, state) = (message.id(), &out.state);
+    let broken = |what: String| {
+        stage
+            .common
+            .broken(format!("{id} is {} and {what}", state.as_str()))
+    };
+    if state.is_open() {
+        broken("the history is over".to_owned());
+    }
+    let marked = if out.maybe_sent {
+        repeats(out) + redrives(out)
+    } else {
+        0
+    };
+    if arrived > 1 + marked {
+        broken(format!("arrived {arrived} times, {marked} of them marked"));
+    }
+    let letter = block_on(stage.store.dead_letter(id.as_str())).expect("letters are read");
+    let is_dead = matches!(state, OutboxState::Dead { .. });
+    if is_dead != letter.is_some() {
+        broken(format!(
+            "has {} dead letter",
+            if letter.is_some() { "a" } else { "no" }
+        ));
+    }
+    if matches!(state, OutboxState::Sent { .. }) && arrived == 0 {
+        broken("never arrived".to_owned());
+    }
+    if matches!(state, OutboxState::Cancelled { .. } | OutboxState::Dead { .. })
+        && arrived > 0
+        && !out.maybe_sent
+    {
+        broken("arrived all the same".to_owned());
+    }
+    let sends = stage.outside.sends().get(&id).copied().unwrap_or_default();
+    // A function that died, or stalled, or was not told that its claim had taken effect, may not have got to the request.
+    let Counters {
+        crashes,
+        stalls,
+        unavailable,
+        ..
+    } = stage.common.counters();
+    let excused = u32::try_from(crashes + stalls + unavailable).unwrap_or(u32::MAX);
+    if out.attempts > sends.max(1) + excused {
+        broken(format!("counts {} attempts, {sends} requests left", out.attempts));
+    }
+}
+
+/// By first arrival, a conversation's messages came in the order of their ordinals (a redriven one counts by its own time).
+fn order<S, Q>(stage: &Stage<S, Q>)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    for arrived in stage.outside.phones().values() {
+        let mut newest: BTreeMap<ConversationId, Ordinal> = BTreeMap::new();
+        let mut seen = Vec::new();
+        for one in arrived {
+            let Ok((conversation, ordinal)) = one.message.parts() else {
+                continue;
+            };
+            if seen.contains(&one.message) {
+                continue;
+            }
+            seen.push(one.message.clone());
+            let before = newest.entry(conversation).or_default();
+            if ordinal < *before && !redriven(stage, &one.message) {
+                stage
+                    .common
+                    .broken(format!("{} arrived after number {before}", one.message));
+            }
+            *before = ordinal.max(*before);
+        }
+    }
+}
+
+fn redriven<S, Q>(stage: &Stage<S, Q>, id: &MessageId) -> bool
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let message = block_on(stage.store.message(id)).expect("messages are read");
+    message.is_some_and(|message| message.out.is_some_and(|out| redrives(&out) > 0))
+}
+
+/// In no window leave more than burst + rate × (window + skew).
+fn rate<S, Q>(stage: &Stage<S, Q>)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let skew = stage.common.faults.skew_ms;
+    for bound in &stage.bounds {
+        let Rate { per_second, burst } = bound.instance.rate();
+        let mut requests = stage
+            .outside
+            .line(&bound.instance.id, |line| line.requests.clone())
+            .unwrap_or_default();
+        requests.sort_unstable();
+        // For each request the least room since any before it: first − rate × time, carried along.
+        let mut room: f64 = f64::from(burst);
+        let mut last = None;
+        for at in requests {
+            if let Some(last) = last {
+                room = (room + per_second * millis(at - last)).min(f64::from(burst));
+            }
+            last = Some(at);
+            room -= 1.0;
+            if room < -(per_second * millis(skew)) - 1e-6 {
+                let over = -room;
+                stage.common.broken(format!(
+                    "{} sent {over:.2} over its rate at {at} ms",
+                    bound.instance.id
+                ));
+                break;
+            }
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "histories last days, not millennia")]
+fn millis(milliseconds: i64) -> f64 {
+    milliseconds as f64 / 1_000.0
+}

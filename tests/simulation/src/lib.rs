@@ -1,0 +1,22 @@
+//! Recado's real use cases on a virtual clock, in a world that crashes, stalls, repeats, loses and disconnects. One seed
+//! decides everything; after each history the promises are checked against what the phones really got.
+//!
+//! Generic over the store, so that the same histories run on `SQLite` in memory and on the `DynamoDB` adapter.
+
+pub mod check;
+pub mod executor;
+pub mod hand;
+pub mod history;
+pub mod mutation;
+pub mod outside;
+pub mod plan;
+pub mod queue;
+pub mod scenario;
+pub mod stage;
+mod tap;
+
+#[cfg(feature = "embedded")]
+pub mod embedded;
+
+pub use history::{Outcome, play};
+pub use mutation::Mutation;

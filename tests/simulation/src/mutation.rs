@@ -1,0 +1,103 @@
+//! The protocol's safeguards, each of which can be taken out by a wrapper around the ports: a condition is dropped, a
+//! call left out or moved. Product code knows nothing of it.
+
+/// A safeguard that is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mutation {
+    /// The claim does not look at the conversation's mode and epoch.
+    ClaimWithoutGuard,
+    /// The claim does not look at the message's state.
+    ClaimWithoutState,
+    /// An attempt of unknown outcome is simply queued again.
+    UnknownIsQueued,
+    /// The provider is not asked for evidence.
+    NoEvidence,
+    /// A repeat is made at once, without the wait for evidence.
+    LateMessagesAreOld,
+    /// A give-back does not set `answered` back.
+    GiveBackKeepsAnswered,
+    /// A cancelled reply's messages are not owed again.
+    CancelKeepsAnswered,
+    /// The commit does not look whether the conversation is as it was read.
+    CommitUnconditional,
+    /// No rate.
+    NoRate,
+    /// The clock is not looked at again between claim and request.
+    ClockNotReadAgain,
+    /// The dead letter is made before the record says dead.
+    LetterBeforeDead,
+    /// A dead message's missing letter is not made later.
+    MissingLetterStays,
+    /// The turn timer is set after the event is applied (and nothing else looks).
+    TimerAfterApplied,
+    /// A message that wants no answer makes older timers stand down (and nothing else looks).
+    EveryMessageWantsAnAnswer,
+    /// Kicks are known again by conversation and ordinal (and nothing else looks).
+    KicksHaveOneId,
+    /// After a commit nothing is flushed (and nothing else looks).
+    NoFlush,
+    /// Who parked does not look at the connection again (and nothing else looks).
+    NoLookAfterParking,
+    /// A parked entry is removed whatever its version (and nothing else looks).
+    UnparkAnyVersion,
+    /// A connection event is believed (and nothing else looks).
+    ConnectionEventIsBelieved,
+    /// The repeat of a pending event is not enqueued (and nothing else looks).
+    PendingIsNotEnqueuedAgain,
+    /// Whoever finds a record changed goes on all the same.
+    GoOnAfterConflict,
+    /// The lease of a turn is not looked at.
+    NoTurnLease,
+    /// An event's message is stored again when the event comes again.
+    StoreTwice,
+    /// An event known before is recorded as new.
+    EventIdForgotten,
+    /// A client's key is not looked at.
+    KeyForgotten,
+    /// In-flight notes are not looked at.
+    NoInFlightNotes,
+    /// A redrive revives whatever the state.
+    ReviveAlways,
+    /// Nothing looks after what was left open.
+    NoReconcile,
+    /// A disconnected send counts as an attempt.
+    DisconnectionCounts,
+    /// The provider's acceptance is acknowledged without storing it.
+    AcknowledgeBeforeEnqueue,
+}
+
+impl Mutation {
+    /// All of them.
+    pub const ALL: &'static [Self] = &[
+        Self::ClaimWithoutGuard,
+        Self::ClaimWithoutState,
+        Self::UnknownIsQueued,
+        Self::NoEvidence,
+        Self::LateMessagesAreOld,
+        Self::GiveBackKeepsAnswered,
+        Self::CancelKeepsAnswered,
+        Self::CommitUnconditional,
+        Self::NoRate,
+        Self::ClockNotReadAgain,
+        Self::LetterBeforeDead,
+        Self::MissingLetterStays,
+        Self::TimerAfterApplied,
+        Self::EveryMessageWantsAnAnswer,
+        Self::KicksHaveOneId,
+        Self::NoFlush,
+        Self::NoLookAfterParking,
+        Self::UnparkAnyVersion,
+        Self::ConnectionEventIsBelieved,
+        Self::PendingIsNotEnqueuedAgain,
+        Self::GoOnAfterConflict,
+        Self::NoTurnLease,
+        Self::StoreTwice,
+        Self::EventIdForgotten,
+        Self::KeyForgotten,
+        Self::NoInFlightNotes,
+        Self::ReviveAlways,
+        Self::NoReconcile,
+        Self::DisconnectionCounts,
+        Self::AcknowledgeBeforeEnqueue,
+    ];
+}

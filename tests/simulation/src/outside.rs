@@ -1,0 +1,402 @@
+//! The world around: provider, phones, model. It remembers what really happened, whatever the records say.
+
+mod model;
+mod provider;
+
+pub use model::Model;
+pub use provider::Edge;
+
+use crate::executor::Simulation;
+use jiff::Timestamp;
+use recado_domain::contact::ContactAddress;
+use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::event::{EventKind, Provider, event_id};
+use recado_domain::ids::{ExternalId, InstanceId, MessageId};
+use recado_domain::inbound::{WebhookEvent, WebhookItem};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How a send may end, as weights.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Fates {
+    /// It is accepted, and the answer comes.
+    pub accepted: u32,
+    /// It is accepted, and the answer is lost in a time-out.
+    pub accepted_unheard: u32,
+    /// It is not accepted, and nobody says so.
+    pub lost_unheard: u32,
+    /// It hangs beyond the time-out and goes out up to a minute later.
+    pub late: u32,
+    /// 429, with a time to wait.
+    pub throttled: u32,
+    /// 500; nothing left.
+    pub failed: u32,
+    /// Refused for good.
+    pub refused: u32,
+    /// Accepted, and reported as failed later.
+    pub failed_later: u32,
+}
+
+impl Fates {
+    /// Everything is accepted.
+    pub fn calm() -> Self {
+        Self {
+            accepted: 1,
+            ..Self::default()
+        }
+    }
+}
+
+/// How one send ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// See [`Fates::accepted`].
+    Accepted,
+    /// See [`Fates::accepted_unheard`].
+    AcceptedUnheard,
+    /// See [`Fates::lost_unheard`].
+    LostUnheard,
+    /// See [`Fates::late`].
+    Late,
+    /// See [`Fates::throttled`].
+    Throttled,
+    /// See [`Fates::failed`].
+    Failed,
+    /// See [`Fates::refused`].
+    Refused,
+    /// See [`Fates::failed_later`].
+    FailedLater,
+    /// It says after eight seconds that WhatsApp is gone, and nothing left.
+    Closed,
+    /// It answers, after sixty seconds; nobody waits for it.
+    Hangs,
+}
+
+/// One message as a phone got it.
+#[derive(Debug, Clone)]
+pub struct Arrived {
+    /// When, in milliseconds since the start.
+    pub at_ms: i64,
+    /// Which.
+    pub message: MessageId,
+    /// What it says.
+    pub text: String,
+}
+
+/// A message that the provider has: what `chat/findMessages` would show.
+#[derive(Debug, Clone)]
+struct Kept {
+    to: ContactAddress,
+    text: String,
+    id: String,
+    at: Timestamp,
+}
+
+/// A webhook that the provider owes us.
+#[derive(Debug, Clone)]
+pub struct Owed {
+    /// What it holds.
+    pub item: WebhookItem,
+    /// After how many milliseconds it is posted.
+    pub after_ms: i64,
+}
+
+/// One instance at its provider.
+#[derive(Debug)]
+pub struct Line {
+    /// Which provider.
+    pub provider: Provider,
+    /// Whether it is connected to WhatsApp.
+    pub connected: bool,
+    /// Whether our key is good.
+    pub key_is_good: bool,
+    /// How sends end.
+    pub fates: Fates,
+    /// How the next sends end, before chance decides.
+    pub script: VecDeque<Fate>,
+    /// When requests left for it, in milliseconds since the start.
+    pub requests: Vec<i64>,
+    /// What a stale connection event said last, for a mutation.
+    pub last_event_says_open: bool,
+    kept: Vec<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    lines: BTreeMap<InstanceId, Line>,
+    phones: BTreeMap<(InstanceId, ContactAddress), Vec<Arrived>>,
+    sends: BTreeMap<MessageId, u32>,
+    owed: Vec<Owed>,
+    next: u64,
+    model_key_is_good: bool,
+    model_fails: f64,
+}
+
+/// See the module. Clones are the same world.
+#[derive(Debug, Clone)]
+pub struct Outside {
+    simulation: Simulation,
+    state: Arc<Mutex<State>>,
+}
+
+impl Outside {
+    /// A world without lines.
+    pub fn new(simulation: Simulation) -> Self {
+        let state = State {
+            model_key_is_good: true,
+            ..State::default()
+        };
+        Self {
+            simulation,
+            state: Arc::new(Mutex::new(state)),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Connects an instance.
+    pub fn connect(&self, instance: &InstanceId, provider: Provider, fates: Fates) {
+        let line = Line {
+            provider,
+            connected: true,
+            key_is_good: true,
+            fates,
+            script: VecDeque::new(),
+            requests: Vec::new(),
+            last_event_says_open: true,
+            kept: Vec::new(),
+        };
+        self.state().lines.insert(instance.clone(), line);
+    }
+
+    /// Looks at or changes a line.
+    pub fn line<T>(&self, instance: &InstanceId, change: impl FnOnce(&mut Line) -> T) -> Option<T> {
+        self.state().lines.get_mut(instance).map(change)
+    }
+
+    /// All instances.
+    pub fn instances(&self) -> Vec<InstanceId> {
+        self.state().lines.keys().cloned().collect()
+    }
+
+    /// Sets whether the model's key is good, and how often it fails.
+    pub fn set_model(&self, key_is_good: bool, fails: f64) {
+        let mut state = self.state();
+        state.model_key_is_good = key_is_good;
+        state.model_fails = fails;
+    }
+
+    /// From now on nothing fails.
+    pub fn calm(&self) {
+        let mut state = self.state();
+        state.model_key_is_good = true;
+        state.model_fails = 0.0;
+        for line in state.lines.values_mut() {
+            line.connected = true;
+            line.key_is_good = true;
+            line.fates = Fates::calm();
+            line.script.clear();
+        }
+    }
+
+    /// What each phone got.
+    pub fn phones(&self) -> BTreeMap<(InstanceId, ContactAddress), Vec<Arrived>> {
+        self.state().phones.clone()
+    }
+
+    /// How many requests to send each message left.
+    pub fn sends(&self) -> BTreeMap<MessageId, u32> {
+        self.state().sends.clone()
+    }
+
+    /// Webhooks that the provider owes since this was asked last.
+    pub fn take_owed(&self) -> Vec<Owed> {
+        std::mem::take(&mut self.state().owed)
+    }
+
+    fn fresh_id(&self) -> String {
+        let mut state = self.state();
+        state.next += 1;
+        format!("wa-{}", state.next)
+    }
+
+    /// The provider takes a message and the phone has it. Returns its id there.
+    fn accept(
+        &self,
+        instance: &InstanceId,
+        external: &ExternalId,
+        to: &ContactAddress,
+        message: &MessageId,
+        text: &str,
+    ) -> String {
+        let id = self.fresh_id();
+        let (at, at_ms) = (self.simulation.now(), self.simulation.elapsed_ms());
+        let mut state = self.state();
+        let arrived = Arrived {
+            at_ms,
+            message: message.clone(),
+            text: text.to_owned(),
+        };
+        state
+            .phones
+            .entry((instance.clone(), to.clone()))
+            .or_default()
+            .push(arrived);
+        let Some(line) = state.lines.get_mut(instance) else {
+            return id;
+        };
+        line.kept.push(Kept {
+            to: to.clone(),
+            text: text.to_owned(),
+            id: id.clone(),
+            at,
+        });
+        let provider = line.provider;
+        drop(state);
+        self.owe_echo_and_statuses(provider, external, to, message, text, &id);
+        id
+    }
+
+    /// Words typed by the business on its phone.
+    pub fn type_on_phone(&self, instance: &InstanceId, to: &ContactAddress, text: &str) -> String {
+        let id = self.fresh_id();
+        let at = self.simulation.now();
+        if let Some(line) = self.state().lines.get_mut(instance) {
+            line.kept.push(Kept {
+                to: to.clone(),
+                text: text.to_owned(),
+                id: id.clone(),
+                at,
+            });
+        }
+        id
+    }
+
+    fn owe_echo_and_statuses(
+        &self,
+        provider: Provider,
+        external: &ExternalId,
+        to: &ContactAddress,
+        message: &MessageId,
+        text: &str,
+        id: &str,
+    ) {
+        let simulation = &self.simulation;
+        let mut owed = Vec::new();
+        if provider == Provider::Evolution && simulation.chance(0.6) {
+            let said = Said {
+                id,
+                text,
+                from_me: true,
+                sent_at: Some(simulation.now()),
+            };
+            let event = said.event(provider, external, to);
+            let after_ms = simulation.pick(&[0, 0, 500, 3_000, 25_000]);
+            owed.push(Owed {
+                item: WebhookItem::Event(event),
+                after_ms,
+            });
+        }
+        let key = match provider {
+            Provider::Meta => DeliveryKey::own(message),
+            Provider::Evolution => DeliveryKey::provider(external, id),
+        };
+        for status in [
+            DeliveryStatus::Sent,
+            DeliveryStatus::Delivered,
+            DeliveryStatus::Read,
+        ] {
+            if !simulation.chance(0.7) {
+                continue;
+            }
+            let update = StatusUpdate {
+                key: key.clone(),
+                status,
+                at: simulation.now(),
+                provider_message_id: (provider == Provider::Meta).then(|| id.to_owned()),
+            };
+            let after_ms = simulation.between(0, 20_000);
+            owed.push(Owed {
+                item: WebhookItem::Status(update),
+                after_ms,
+            });
+        }
+        self.state().owed.extend(owed);
+    }
+}
+
+/// A message as a provider's webhook tells it.
+#[derive(Debug, Clone, Copy)]
+pub struct Said<'a> {
+    /// The provider's id.
+    pub id: &'a str,
+    /// The words.
+    pub text: &'a str,
+    /// From the business's side.
+    pub from_me: bool,
+    /// When, by the provider's clock.
+    pub sent_at: Option<Timestamp>,
+}
+
+impl Said<'_> {
+    /// Its event.
+    pub fn event(&self, provider: Provider, external: &ExternalId, address: &ContactAddress) -> WebhookEvent {
+        let payload = json!({
+            "id": self.id, "text": self.text, "from_me": self.from_me, "address": address.as_str(),
+            "sent_at": self.sent_at.map(jiff::Timestamp::as_millisecond),
+        });
+        WebhookEvent {
+            id: event_id(provider, external, EventKind::Message, self.id),
+            provider,
+            external: external.clone(),
+            kind: EventKind::Message,
+            address: Some(address.clone()),
+            payload,
+        }
+    }
+}
+
+/// An event that says what the connection is; only that it came counts.
+pub fn connection_event(provider: Provider, external: &ExternalId, number: u64, open: bool) -> WebhookEvent {
+    WebhookEvent {
+        id: event_id(
+            provider,
+            external,
+            EventKind::Connection,
+            &format!("{number}-{open}"),
+        ),
+        provider,
+        external: external.clone(),
+        kind: EventKind::Connection,
+        address: None,
+        payload: json!({ "open": open }),
+    }
+}
+
+/// An accepted message failed after all.
+pub fn failed_event(
+    provider: Provider,
+    external: &ExternalId,
+    update: &StatusUpdate,
+    address: &ContactAddress,
+) -> WebhookEvent {
+    WebhookEvent {
+        id: event_id(
+            provider,
+            external,
+            EventKind::Failed,
+            update
+                .provider_message_id
+                .as_deref()
+                .unwrap_or(update.key.as_str()),
+        ),
+        provider,
+        external: external.clone(),
+        kind: EventKind::Failed,
+        address: Some(address.clone()),
+        payload: serde_json::to_value(update).unwrap_or(Value::Null),
+    }
+}

@@ -1,0 +1,335 @@
+use super::{Fate, Fates, Outside, failed_event};
+use crate::executor::Life;
+use crate::hand::Hand;
+use crate::mutation::Mutation;
+use jiff::Timestamp;
+use recado_domain::config::Bound;
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::event::{EventKind, InboundJob, Provider};
+use recado_domain::ids::ExternalId;
+use recado_domain::inbound::{FailedDelivery, Inbound, InboundMessage, WebhookItem};
+use recado_domain::millis::{instant, shift};
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::{ConnectionAnswer, Evidence, OutgoingMessage, Providers, SendOutcome};
+use serde_json::Value;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How long we wait for a provider, in milliseconds.
+const TIMEOUT_MS: i64 = 20_000;
+
+/// The provider, as the function under a hand has it.
+#[derive(Debug, Clone)]
+pub struct Edge {
+    outside: Outside,
+    hand: Hand,
+}
+
+fn fate(fates: &Fates, mut at: u32) -> Fate {
+    let weights = [
+        (fates.accepted, Fate::Accepted),
+        (fates.accepted_unheard, Fate::AcceptedUnheard),
+        (fates.lost_unheard, Fate::LostUnheard),
+        (fates.late, Fate::Late),
+        (fates.throttled, Fate::Throttled),
+        (fates.failed, Fate::Failed),
+        (fates.refused, Fate::Refused),
+        (fates.failed_later, Fate::FailedLater),
+    ];
+    for (weight, fate) in weights {
+        if at < weight {
+            return fate;
+        }
+        at -= weight;
+    }
+    Fate::Accepted
+}
+
+fn total(fates: &Fates) -> u32 {
+    fates.accepted
+        + fates.accepted_unheard
+        + fates.lost_unheard
+        + fates.late
+        + fates.throttled
+        + fates.failed
+        + fates.refused
+        + fates.failed_later
+}
+
+impl Edge {
+    /// See [`Edge`].
+    pub fn new(outside: Outside, hand: Hand) -> Self {
+        Self { outside, hand }
+    }
+
+    fn draw(&self, bound: &Bound) -> Option<Fate> {
+        let simulation = &self.hand.common.simulation;
+        let told = |line: &mut super::Line| (line.script.pop_front(), line.fates.clone());
+        let (scripted, fates) = self.outside.line(&bound.instance.id, told)?;
+        if scripted.is_some() {
+            return scripted;
+        }
+        let total = total(&fates);
+        let at = simulation.below(u64::from(total.max(1)));
+        Some(fate(&fates, u32::try_from(at).unwrap_or(0)))
+    }
+
+    async fn accepted(&self, bound: &Bound, message: &OutgoingMessage, fate: Fate) -> SendOutcome {
+        let simulation = &self.hand.common.simulation;
+        let Some(external) = bound.instance.external() else {
+            return unknown("no name", false);
+        };
+        let id = self.take(bound, &external, message);
+        if fate == Fate::FailedLater {
+            self.owe_failure(bound, &external, message, &id);
+        }
+        if fate == Fate::AcceptedUnheard {
+            simulation.sleep(TIMEOUT_MS).await;
+            return unknown("no answer in time", true);
+        }
+        // The answer may come after its own statuses.
+        simulation
+            .sleep(simulation.pick(&[10, 50, 300, 2_000, 12_000]))
+            .await;
+        self.hand.step("accepted").await;
+        SendOutcome::Accepted {
+            provider_message_id: Some(id),
+            simulated: false,
+        }
+    }
+
+    fn take(&self, bound: &Bound, external: &ExternalId, message: &OutgoingMessage) -> String {
+        let text = message.content.as_text().clone();
+        self.hand
+            .common
+            .note(|| format!("the phone gets {}: {text}", message.id));
+        self.outside
+            .accept(&bound.instance.id, external, &message.to, &message.id, &text)
+    }
+
+    fn owe_failure(&self, bound: &Bound, external: &ExternalId, message: &OutgoingMessage, id: &str) {
+        let provider = bound.instance.provider;
+        let key = match provider {
+            Provider::Meta => DeliveryKey::own(&message.id),
+            Provider::Evolution => DeliveryKey::provider(external, id),
+        };
+        let simulation = &self.hand.common.simulation;
+        let update = StatusUpdate {
+            key,
+            status: DeliveryStatus::Failed,
+            at: simulation.now(),
+            provider_message_id: Some(id.to_owned()),
+        };
+        let event = failed_event(provider, external, &update, &message.to);
+        let after_ms = simulation.between(0, 30_000);
+        let mut state = self.outside.state();
+        // What failed neither arrives nor is read, and is told once.
+        state.owed.retain(|owed| !matches!(&owed.item, WebhookItem::Status(status) if status.key == update.key && status.status > DeliveryStatus::Sent));
+        if let Some(phone) = state
+            .phones
+            .get_mut(&(bound.instance.id.clone(), message.to.clone()))
+        {
+            phone.retain(|arrived| arrived.message != message.id);
+        }
+        state.owed.push(super::Owed {
+            item: WebhookItem::Event(event),
+            after_ms,
+        });
+    }
+
+    /// The request hangs at the provider and goes out when nobody waits for it any more.
+    fn go_out_late(&self, bound: &Bound, message: &OutgoingMessage) {
+        let (edge, bound, message) = (self.clone(), bound.clone(), message.clone());
+        let simulation = self.hand.common.simulation.clone();
+        simulation.clone().spawn(Life::default(), async move {
+            simulation
+                .sleep(TIMEOUT_MS + simulation.between(500, 60_000))
+                .await;
+            let connected = edge.outside.line(&bound.instance.id, |line| line.connected);
+            if let (Some(true), Some(external)) = (connected, bound.instance.external()) {
+                edge.take(&bound, &external, &message);
+            }
+        });
+    }
+}
+
+fn unknown(why: &str, timed_out: bool) -> SendOutcome {
+    SendOutcome::Unknown {
+        why: why.to_owned(),
+        timed_out,
+    }
+}
+
+impl Providers for Edge {
+    fn interpret(&self, job: &InboundJob, payload: &Value) -> Inbound {
+        match job.kind {
+            EventKind::Connection => {
+                let open = payload["open"].as_bool().unwrap_or(true);
+                let instances = self.outside.instances();
+                for instance in instances.iter().filter(|id| id.as_str() == job.external.as_str()) {
+                    self.outside
+                        .line(instance, |line| line.last_event_says_open = open);
+                }
+                Inbound::ConnectionChanged
+            }
+            EventKind::Failed => match serde_json::from_value(payload.clone()) {
+                Ok(update) => Inbound::Failed(FailedDelivery {
+                    update,
+                    error: "131026".to_owned(),
+                }),
+                Err(_) => Inbound::Ignored {
+                    what: "unreadable".to_owned(),
+                },
+            },
+            EventKind::Message => {
+                if payload["text"] == "poison" && !self.hand.common.is_calm() {
+                    self.hand.common.note(|| "poison".to_owned());
+                    self.hand.life.end();
+                }
+                message_of(payload)
+            }
+        }
+    }
+
+    async fn send(&self, bound: &Bound, message: &OutgoingMessage) -> SendOutcome {
+        let simulation = &self.hand.common.simulation;
+        self.hand.frozen.store(i64::MIN, Ordering::Relaxed);
+        let at = simulation.elapsed_ms();
+        self.outside
+            .line(&bound.instance.id, |line| line.requests.push(at));
+        *self.outside.state().sends.entry(message.id.clone()).or_default() += 1;
+        self.hand
+            .common
+            .note(|| format!("{} requests {}", self.hand.function, message.id));
+        // Dead or slow from here on, the request has left.
+        let state = self
+            .outside
+            .line(&bound.instance.id, |line| (line.connected, line.key_is_good));
+        match (state, self.draw(bound)) {
+            (Some((_, false)), _) => {
+                self.hand.step("refused").await;
+                SendOutcome::Credentials {
+                    why: "401".to_owned(),
+                }
+            }
+            (Some((false, _)), _) if bound.instance.provider == Provider::Evolution => {
+                self.hand.step("refused").await;
+                SendOutcome::Disconnected {
+                    why: "Connection Closed".to_owned(),
+                }
+            }
+            (Some(_), Some(fate @ (Fate::Accepted | Fate::AcceptedUnheard | Fate::FailedLater))) => {
+                self.accepted(bound, message, fate).await
+            }
+            (Some(_), Some(Fate::Closed)) => {
+                simulation.sleep(8_000).await;
+                self.hand.step("refused").await;
+                SendOutcome::Disconnected {
+                    why: "Connection Closed".to_owned(),
+                }
+            }
+            (Some(_), Some(fate @ (Fate::LostUnheard | Fate::Late | Fate::Hangs))) => {
+                if fate == Fate::Late {
+                    self.go_out_late(bound, message);
+                }
+                simulation.sleep(TIMEOUT_MS).await;
+                self.hand.step("timed out").await;
+                unknown("no answer in time", true)
+            }
+            (Some(_), Some(fate)) => {
+                simulation.sleep(simulation.pick(&[10, 200, 3_000])).await;
+                self.hand.step("refused").await;
+                refusal(fate)
+            }
+            _ => unknown("no such line", false),
+        }
+    }
+
+    async fn connection(&self, bound: &Bound) -> ConnectionAnswer {
+        self.hand.step("connectionState").await;
+        let answer = self.outside.line(&bound.instance.id, |line| {
+            let open = if self.hand.lacks(Mutation::ConnectionEventIsBelieved) {
+                line.last_event_says_open
+            } else {
+                line.connected
+            };
+            match (line.key_is_good, open || line.provider == Provider::Meta) {
+                (false, _) => ConnectionAnswer::NeedsCredentials,
+                (true, true) => ConnectionAnswer::Open,
+                (true, false) => ConnectionAnswer::Closed,
+            }
+        });
+        self.hand.step("connectionState").await;
+        answer.unwrap_or(ConnectionAnswer::Unclear)
+    }
+
+    async fn evidence(&self, bound: &Bound, message: &OutgoingMessage, claimed_at: Timestamp) -> Evidence {
+        self.hand.step("findMessages").await;
+        if bound.instance.provider == Provider::Meta || self.hand.lacks(Mutation::NoEvidence) {
+            return Evidence::None;
+        }
+        if !self.hand.common.is_calm() && self.hand.common.simulation.chance(0.1) {
+            return Evidence::Unclear;
+        }
+        let since = shift(claimed_at, -5_000);
+        let text = message.content.as_text();
+        let newest = self.outside.line(&bound.instance.id, |line| {
+            let fits = |kept: &&super::Kept| kept.to == message.to && kept.text == text && kept.at >= since;
+            line.kept
+                .iter()
+                .filter(fits)
+                .max_by_key(|kept| kept.at)
+                .map(|kept| kept.id.clone())
+        });
+        match newest.flatten() {
+            Some(id) => Evidence::Sent {
+                provider_message_id: Some(id),
+            },
+            None => Evidence::None,
+        }
+    }
+}
+
+fn refusal(fate: Fate) -> SendOutcome {
+    match fate {
+        Fate::Throttled => SendOutcome::Retryable {
+            why: "429".to_owned(),
+            after: Some(Duration::from_secs(30)),
+        },
+        Fate::Refused => SendOutcome::Permanent {
+            reason: Reason::WhatsappPermanentError,
+            why: "not on WhatsApp".to_owned(),
+        },
+        _ => SendOutcome::Retryable {
+            why: "500".to_owned(),
+            after: None,
+        },
+    }
+}
+
+fn message_of(payload: &Value) -> Inbound {
+    let Some(address) = payload["address"].as_str().and_then(ContactAddress::parse) else {
+        return Inbound::Ignored {
+            what: "no address".to_owned(),
+        };
+    };
+    let text = payload["text"].as_str().unwrap_or_default();
+    let content = match text.strip_prefix("reaction ") {
+        Some(_) => Content::Reaction {
+            emoji: Some("👍".to_owned()),
+            target: None,
+        },
+        None => Content::text(text),
+    };
+    Inbound::Message(Box::new(InboundMessage {
+        phone: address.phone(),
+        address,
+        name: None,
+        provider_message_id: payload["id"].as_str().map(str::to_owned),
+        from_me: payload["from_me"].as_bool().unwrap_or(false),
+        sent_at: payload["sent_at"].as_i64().map(instant),
+        content,
+    }))
+}

@@ -1,0 +1,200 @@
+//! What happens in a random history: who writes what when, what goes wrong, what people do.
+
+mod script;
+
+use crate::executor::Simulation;
+use crate::hand::Faults;
+use crate::outside::Fates;
+use crate::queue::WorkQueues;
+use crate::stage::{Stage, Style};
+use recado_domain::config::{Agent, Bound, Instance, Tenant};
+use recado_domain::contact::ContactAddress;
+use recado_domain::event::Provider;
+use recado_domain::ids::{AgentId, ExternalId, InstanceId, TenantId};
+use recado_domain::rate::Rate;
+use recado_pipeline::ports::Store;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// One number with its contacts.
+#[derive(Debug, Clone)]
+pub struct LinePlan {
+    /// Who is configured.
+    pub bound: Bound,
+    /// How its sends end.
+    pub fates: Fates,
+    /// Who writes to it.
+    pub contacts: Vec<ContactAddress>,
+}
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// What goes wrong with functions.
+    pub faults: Faults,
+    /// How functions run.
+    pub style: Style,
+    /// How likely an acknowledged webhook is posted again.
+    pub posted_twice: f64,
+    /// The numbers.
+    pub lines: Vec<LinePlan>,
+    /// Whether one tenant writes a flood.
+    pub floods: bool,
+    /// How often, and for how long, in milliseconds, each number is disconnected.
+    pub outages: Vec<(usize, i64, i64)>,
+}
+
+/// A tenant's number of `provider`, with a name of its own.
+pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate>) -> Bound {
+    let (tenant, agent) = (format!("tenant-{tenant}"), format!("agent-{tenant}"));
+    let tenant = TenantId::parse(&tenant).expect("a name");
+    let agent = AgentId::parse(&agent).expect("a name");
+    let line = format!("line-{number}");
+    Bound {
+        instance: Instance {
+            id: InstanceId::parse(&line).expect("a name"),
+            tenant: tenant.clone(),
+            provider,
+            external_id: Some(ExternalId::parse(&line).expect("a name")),
+            agent: agent.clone(),
+            starts_with_ai: true,
+            phone_takes_over: true,
+            opening_hours: None,
+            debounce_seconds: None,
+            rate,
+            base_url: None,
+            api_version: 2,
+            credential: None,
+        },
+        tenant: Tenant {
+            id: tenant.clone(),
+            name: None,
+            time_zone: "America/Sao_Paulo".to_owned(),
+        },
+        agent: Agent {
+            id: agent,
+            tenant,
+            model: "model-1".to_owned(),
+            system_prompt: "You answer.".to_owned(),
+            error_message: "Um momento, por favor.".to_owned(),
+            max_tokens: 1024,
+        },
+    }
+}
+
+/// Contact `contact` of number `line`.
+pub fn address(line: usize, contact: usize) -> ContactAddress {
+    ContactAddress::parse(&format!("5500{line:03}{contact:06}@s.whatsapp.net")).expect("an address")
+}
+
+impl Plan {
+    /// A plan made of `simulation`'s dice.
+    pub fn random(simulation: &Simulation) -> Self {
+        let skew_ms = simulation.pick(&[0, 0, 500, 2_000]);
+        let style = if simulation.chance(0.5) {
+            Style::Lambda
+        } else {
+            Style::Machine
+        };
+        let mut plan = Self {
+            faults: Faults {
+                crash: simulation.pick(&[0.0, 0.001, 0.005, 0.01, 0.04]),
+                stall: simulation.pick(&[0.0, 0.0, 0.002, 0.01]),
+                stall_ms: vec![2_000, 40_000, 130_000],
+                unavailable: simulation.pick(&[0.0, 0.0, 0.01, 0.05]),
+                skew_ms,
+                calm_from_ms: 0,
+                ..Faults::default()
+            },
+            style,
+            posted_twice: simulation.pick(&[0.0, 0.1, 0.5]),
+            lines: Vec::new(),
+            floods: simulation.chance(0.1),
+            outages: Vec::new(),
+        };
+        let lines = simulation.pick(&[1, 1, 2, 3]);
+        for number in 0..lines {
+            plan.lines.push(line(simulation, number));
+        }
+        plan.outages = outages(simulation, lines);
+        let over = plan
+            .outages
+            .iter()
+            .map(|(_, at, length)| at + length)
+            .max()
+            .unwrap_or(0);
+        plan.faults.calm_from_ms = over.max(simulation.pick(&[300_000, 900_000, 2_400_000])) + 60_000;
+        plan
+    }
+
+    /// Who is configured.
+    pub fn bounds(&self) -> Vec<Bound> {
+        self.lines.iter().map(|line| line.bound.clone()).collect()
+    }
+
+    /// Sets the script on the stage.
+    pub fn set<S, Q>(&self, stage: &Arc<Stage<S, Q>>)
+    where
+        S: Store + Clone + Debug + 'static,
+        Q: WorkQueues,
+    {
+        script::set(self, stage);
+    }
+}
+
+fn line(simulation: &Simulation, number: usize) -> LinePlan {
+    let provider = simulation.pick(&[Provider::Evolution, Provider::Evolution, Provider::Meta]);
+    let rate = simulation.pick(&[
+        None,
+        None,
+        Some(Rate {
+            per_second: 3.0,
+            burst: 6,
+        }),
+    ]);
+    let people = simulation.pick(&[1, 1, 2, 3]);
+    LinePlan {
+        bound: bound(number, number % 2, provider, rate),
+        fates: fates(simulation, provider),
+        contacts: (0..people).map(|contact| address(number, contact)).collect(),
+    }
+}
+
+/// Some numbers are calm, some have their own troubles.
+fn fates(simulation: &Simulation, provider: Provider) -> Fates {
+    let some = |weight: u32| if simulation.chance(0.35) { weight } else { 0 };
+    Fates {
+        accepted: 20,
+        accepted_unheard: some(4),
+        lost_unheard: some(4),
+        // A request that hangs goes out late only where nothing bounds it: at Evolution.
+        late: if provider == Provider::Evolution {
+            some(3)
+        } else {
+            0
+        },
+        throttled: some(10),
+        failed: some(10),
+        refused: some(2),
+        failed_later: some(2),
+    }
+}
+
+fn outages(simulation: &Simulation, lines: usize) -> Vec<(usize, i64, i64)> {
+    let count = simulation.pick(&[0, 0, 1, 2, 5]);
+    let mut outages: Vec<(usize, i64, i64)> = Vec::new();
+    for _ in 0..count {
+        let line = usize::try_from(simulation.below(lines as u64)).unwrap_or(0);
+        let length = if simulation.chance(0.004) {
+            simulation.pick(&[259_000_000, 270_000_000])
+        } else {
+            simulation.pick(&[1_000, 1_000, 10_000, 120_000, 600_000, 3_600_000])
+        };
+        outages.push((line, simulation.between(0, 120_000), length));
+    }
+    if simulation.chance(0.05) {
+        // Flapping many times a minute.
+        outages.extend((0..30).map(|n| (0, n * 1_500, simulation.between(50, 1_000))));
+    }
+    outages
+}

@@ -1,0 +1,118 @@
+//! Directed scenarios: one short story each, told again and again with a crash or a stall at every single step in turn.
+
+mod safeguard;
+mod story;
+
+pub use safeguard::{Costs, SAFEGUARDS, Safeguard};
+pub use story::Story;
+
+use crate::executor::Simulation;
+use crate::hand::{Common, Faults};
+use crate::history::{Outcome, finish, stage};
+use crate::mutation::Mutation;
+use crate::queue::WorkQueues;
+use crate::stage::{Recover, Style};
+use recado_pipeline::ports::Store;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// What goes wrong in one telling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// Nothing.
+    None,
+    /// Whoever comes to this step dies.
+    Crash(u64),
+    /// Whoever comes to this step stalls for so many milliseconds.
+    Stall(u64, i64),
+    /// At this step the whole machine dies.
+    PowerCut(u64),
+    /// Functions stall for two seconds now and then.
+    Stutter,
+}
+
+/// How a story is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Telling {
+    /// Which.
+    pub story: Story,
+    /// How functions run.
+    pub style: Style,
+    /// Whether something looks after what was left open.
+    pub reconciles: bool,
+    /// Whether clients and providers repeat what was not answered.
+    pub clients_repeat: bool,
+    /// What decides the rest.
+    pub seed: u64,
+    /// What goes wrong.
+    pub trouble: Trouble,
+    /// What is taken out.
+    pub mutation: Option<Mutation>,
+}
+
+impl Telling {
+    /// `story` as on AWS, with nothing wrong and nothing missing.
+    pub fn of(story: Story) -> Self {
+        Self {
+            story,
+            style: Style::Lambda,
+            reconciles: true,
+            clients_repeat: true,
+            seed: 1,
+            trouble: Trouble::None,
+            mutation: None,
+        }
+    }
+
+    /// With `trouble`.
+    #[must_use]
+    pub fn with(self, trouble: Trouble) -> Self {
+        Self { trouble, ..self }
+    }
+
+    fn faults(&self) -> Faults {
+        let mut faults = Faults {
+            calm_from_ms: 1_200_000,
+            ..Faults::default()
+        };
+        match self.trouble {
+            Trouble::None => {}
+            Trouble::Crash(at) => faults.crash_at = Some(at),
+            Trouble::PowerCut(at) => faults.power_cut_at = Some(at),
+            Trouble::Stall(at, milliseconds) => faults.stall_at = Some((at, milliseconds)),
+            Trouble::Stutter => {
+                faults.stall = 0.2;
+                faults.stall_ms = vec![2_000];
+            }
+        }
+        faults
+    }
+
+    /// Tells it, on the store and queues that `make` builds.
+    pub fn tell<S, Q>(
+        &self,
+        traced: bool,
+        make: impl FnOnce(&Simulation) -> (S, Q, Option<Recover>),
+    ) -> Outcome
+    where
+        S: Store + Clone + Debug + 'static,
+        Q: WorkQueues,
+    {
+        let simulation = Simulation::new(self.seed);
+        let common = Arc::new(Common::new(
+            simulation.clone(),
+            self.faults(),
+            self.mutation,
+            traced,
+        ));
+        let (store, queues, recover) = make(&simulation);
+        let mut stage = stage(&common, store, queues, self.story.bounds());
+        stage.style = self.style;
+        stage.recover = recover;
+        stage.reconciles = self.reconciles;
+        stage.clients_repeat = self.clients_repeat;
+        let stage = Arc::new(stage);
+        self.story.set(&stage);
+        finish(&stage)
+    }
+}

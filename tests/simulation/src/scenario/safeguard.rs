@@ -1,0 +1,172 @@
+use super::{Story, Telling, Trouble};
+use crate::mutation::Mutation;
+use crate::stage::Style;
+
+/// What is seen when a safeguard is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Costs {
+    /// A promise is broken.
+    Promise,
+    /// More model calls.
+    ModelCalls,
+    /// A message arrives twice, though it says so.
+    Repeats,
+    /// More is given up.
+    DeadLetters,
+}
+
+/// A safeguard and the story that misses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Safeguard {
+    /// What is taken out.
+    pub mutation: Mutation,
+    /// What it costs.
+    pub costs: Costs,
+    /// The story that shows it.
+    pub telling: Telling,
+    /// What goes wrong in the story.
+    pub troubles: Troubles,
+}
+
+/// What is tried at every step of a story.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Troubles {
+    /// Nothing goes wrong.
+    None,
+    /// A crash at each step.
+    Crash,
+    /// A stall of so many milliseconds at each step.
+    Stall(i64),
+    /// Stalls by chance; some seeds.
+    Stutter,
+}
+
+impl Troubles {
+    /// How many seeds are tried: another order of the same steps may need a safeguard where this one does not.
+    pub fn seeds(self) -> u64 {
+        match self {
+            Self::None | Self::Stutter => 40,
+            Self::Crash | Self::Stall(_) => 3,
+        }
+    }
+
+    /// Every trouble to try in a story of `steps` steps.
+    pub fn all(self, steps: u64) -> Vec<Trouble> {
+        match self {
+            Self::None => vec![Trouble::None],
+            Self::Crash => (0..steps).map(Trouble::Crash).collect(),
+            Self::Stall(milliseconds) => (0..steps).map(|at| Trouble::Stall(at, milliseconds)).collect(),
+            Self::Stutter => vec![Trouble::Stutter],
+        }
+    }
+}
+
+const fn promise(mutation: Mutation, story: Story, troubles: Troubles) -> Safeguard {
+    Safeguard {
+        mutation,
+        costs: Costs::Promise,
+        telling: Telling {
+            story,
+            style: Style::Lambda,
+            reconciles: true,
+            clients_repeat: true,
+            seed: 1,
+            trouble: Trouble::None,
+            mutation: None,
+        },
+        troubles,
+    }
+}
+
+impl Safeguard {
+    /// Where nothing looks after what was left open.
+    const fn alone(mut self) -> Self {
+        self.telling.reconciles = false;
+        self
+    }
+
+    const fn on_one_machine(mut self) -> Self {
+        self.telling.style = Style::Machine;
+        self
+    }
+
+    const fn costing(mut self, costs: Costs) -> Self {
+        self.costs = costs;
+        self
+    }
+
+    const fn with_clients_that_give_up(mut self) -> Self {
+        self.telling.clients_repeat = false;
+        self
+    }
+}
+
+/// Every safeguard, with the story that misses it.
+pub const SAFEGUARDS: &[Safeguard] = &[
+    promise(Mutation::ClaimWithoutGuard, Story::GiveBack, Troubles::None),
+    promise(
+        Mutation::ClaimWithoutState,
+        Story::Burst,
+        Troubles::Stall(130_000),
+    )
+    .on_one_machine(),
+    promise(Mutation::UnknownIsQueued, Story::Unheard, Troubles::None),
+    promise(Mutation::NoEvidence, Story::Unheard, Troubles::None).costing(Costs::Repeats),
+    promise(Mutation::LateMessagesAreOld, Story::LateWebhook, Troubles::None),
+    promise(Mutation::GiveBackKeepsAnswered, Story::GiveBack, Troubles::None),
+    promise(
+        Mutation::CancelKeepsAnswered,
+        Story::GiveBackInFlight,
+        Troubles::None,
+    ),
+    promise(
+        Mutation::CommitUnconditional,
+        Story::Burst,
+        Troubles::Stall(130_000),
+    )
+    .on_one_machine(),
+    promise(Mutation::NoRate, Story::Crowd, Troubles::None),
+    promise(Mutation::ClockNotReadAgain, Story::Crowd, Troubles::Stutter),
+    promise(Mutation::LetterBeforeDead, Story::RefusedOnce, Troubles::Crash),
+    promise(Mutation::MissingLetterStays, Story::RefusedOnce, Troubles::Crash),
+    promise(Mutation::TimerAfterApplied, Story::Burst, Troubles::Crash).alone(),
+    promise(
+        Mutation::EveryMessageWantsAnAnswer,
+        Story::Reaction,
+        Troubles::None,
+    )
+    .alone(),
+    promise(Mutation::KicksHaveOneId, Story::TwoOutages, Troubles::None).alone(),
+    promise(Mutation::NoFlush, Story::Burst, Troubles::Crash).alone(),
+    promise(
+        Mutation::NoLookAfterParking,
+        Story::Outage,
+        Troubles::Stall(2_000),
+    )
+    .alone(),
+    promise(
+        Mutation::UnparkAnyVersion,
+        Story::TwoOutages,
+        Troubles::Stall(2_000),
+    )
+    .alone(),
+    promise(
+        Mutation::ConnectionEventIsBelieved,
+        Story::EventsCrossed,
+        Troubles::None,
+    )
+    .alone(),
+    promise(Mutation::PendingIsNotEnqueuedAgain, Story::Burst, Troubles::Crash).alone(),
+    promise(Mutation::NoTurnLease, Story::Overlap, Troubles::None).costing(Costs::ModelCalls),
+    promise(Mutation::StoreTwice, Story::Burst, Troubles::Crash),
+    promise(Mutation::KeyForgotten, Story::Answer, Troubles::Crash),
+    promise(Mutation::NoInFlightNotes, Story::Burst, Troubles::None),
+    promise(Mutation::ReviveAlways, Story::Refused, Troubles::None),
+    promise(Mutation::NoReconcile, Story::Answer, Troubles::Crash).with_clients_that_give_up(),
+    promise(
+        Mutation::DisconnectionCounts,
+        Story::Disconnections,
+        Troubles::None,
+    ),
+    promise(Mutation::AcknowledgeBeforeEnqueue, Story::Burst, Troubles::Crash).alone(),
+];

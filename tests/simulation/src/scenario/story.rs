@@ -1,0 +1,366 @@
+use crate::executor::Life;
+use crate::outside::{Fate, Fates, Said, connection_event};
+use crate::plan::{address, bound};
+use crate::queue::WorkQueues;
+use crate::stage::{Stage, Wish};
+use futures::executor::block_on;
+use recado_domain::config::Bound;
+use recado_domain::contact::ContactAddress;
+use recado_domain::event::Provider;
+use recado_domain::ids::{ConversationId, ThreadId};
+use recado_domain::inbound::WebhookItem;
+use recado_domain::millis::shift;
+use recado_pipeline::ports::Store;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// The stories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Story {
+    /// Three messages in two seconds, and another when they are answered.
+    Burst,
+    /// A message and a reaction to something.
+    Reaction,
+    /// A message whose webhook comes half a minute after its successor's.
+    LateWebhook,
+    /// Two messages, six seconds apart.
+    Overlap,
+    /// A person takes over while the model thinks, answers, and gives back.
+    TakeOver,
+    /// A person takes over what waits for its slot, and gives it back later without a word.
+    GiveBack,
+    /// A person takes over and gives back during a send that finds WhatsApp gone.
+    GiveBackInFlight,
+    /// A person answers.
+    Answer,
+    /// A person types on the phone while replies go out.
+    Phone,
+    /// WhatsApp is gone for two minutes.
+    Outage,
+    /// WhatsApp is gone for twenty seconds.
+    ShortOutage,
+    /// WhatsApp is gone twice in two minutes.
+    TwoOutages,
+    /// The event that says `close` comes after the one that says `open`.
+    EventsCrossed,
+    /// WhatsApp is gone at each of six attempts, then the provider fails once.
+    Disconnections,
+    /// The answer to an accepted send is lost.
+    Unheard,
+    /// The same at Meta, where a status is the evidence.
+    UnheardAtMeta,
+    /// A send is lost, and nobody says so.
+    Lost,
+    /// A send is refused for good, and redriven.
+    Refused,
+    /// A send is refused for good.
+    RefusedOnce,
+    /// An accepted message fails after all, and is redriven.
+    FailedLater,
+    /// Twelve contacts write at once.
+    Crowd,
+}
+
+impl Story {
+    /// All of them.
+    pub const ALL: &'static [Self] = &[
+        Self::Burst,
+        Self::Reaction,
+        Self::LateWebhook,
+        Self::Overlap,
+        Self::TakeOver,
+        Self::GiveBack,
+        Self::GiveBackInFlight,
+        Self::Answer,
+        Self::Phone,
+        Self::Outage,
+        Self::ShortOutage,
+        Self::TwoOutages,
+        Self::EventsCrossed,
+        Self::Disconnections,
+        Self::Unheard,
+        Self::UnheardAtMeta,
+        Self::Lost,
+        Self::Refused,
+        Self::RefusedOnce,
+        Self::FailedLater,
+        Self::Crowd,
+    ];
+
+    /// Who is configured.
+    pub fn bounds(self) -> Vec<Bound> {
+        let provider = match self {
+            Self::UnheardAtMeta | Self::FailedLater => Provider::Meta,
+            _ => Provider::Evolution,
+        };
+        vec![bound(0, 0, provider, None)]
+    }
+
+    /// Sets it on the stage.
+    pub fn set<S, Q>(self, stage: &Arc<Stage<S, Q>>)
+    where
+        S: Store + Clone + Debug + 'static,
+        Q: WorkQueues,
+    {
+        let tell = Teller {
+            stage: Arc::clone(stage),
+        };
+        tell.connect();
+        match self {
+            Self::Burst => tell.messages(&[0, 800, 1_900, 40_000]),
+            Self::Overlap => tell.messages(&[0, 6_000]),
+            Self::Reaction => {
+                tell.messages(&[0]);
+                tell.says("reaction r1", 1_000, 1_000);
+            }
+            Self::LateWebhook => {
+                tell.says("m1", 0, 30_000);
+                tell.says("m2", 1_000, 1_000);
+            }
+            Self::Crowd => tell.crowd(12),
+            Self::TakeOver | Self::GiveBack | Self::GiveBackInFlight | Self::Answer | Self::Phone => {
+                tell.people(self);
+            }
+            Self::Outage | Self::ShortOutage | Self::TwoOutages | Self::EventsCrossed => tell.outages(self),
+            Self::Disconnections => tell.sends(&[
+                Fate::Closed,
+                Fate::Closed,
+                Fate::Closed,
+                Fate::Closed,
+                Fate::Closed,
+                Fate::Closed,
+                Fate::Failed,
+            ]),
+            Self::Unheard | Self::UnheardAtMeta => tell.sends(&[Fate::AcceptedUnheard]),
+            Self::Lost => tell.sends(&[Fate::LostUnheard]),
+            Self::RefusedOnce => tell.sends(&[Fate::Refused]),
+            Self::Refused => {
+                tell.sends(&[Fate::Refused]);
+                tell.redrives();
+            }
+            Self::FailedLater => {
+                tell.sends(&[Fate::FailedLater]);
+                tell.redrives();
+            }
+        }
+    }
+}
+
+/// Tells a story on a stage.
+struct Teller<S, Q> {
+    stage: Arc<Stage<S, Q>>,
+}
+
+impl<S, Q> Clone for Teller<S, Q> {
+    fn clone(&self) -> Self {
+        let stage = Arc::clone(&self.stage);
+        Self { stage }
+    }
+}
+
+impl<S, Q> Teller<S, Q>
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    fn bound(&self) -> &Bound {
+        &self.stage.bounds[0]
+    }
+
+    fn connect(&self) {
+        let instance = &self.bound().instance;
+        self.stage
+            .outside
+            .connect(&instance.id, instance.provider, Fates::calm());
+    }
+
+    fn happens<F: Future<Output = ()> + Send + 'static>(&self, happening: F) {
+        self.stage.ledger().pending += 1;
+        let after = Arc::clone(&self.stage);
+        self.stage.simulation().spawn(Life::default(), async move {
+            happening.await;
+            after.ledger().pending -= 1;
+        });
+    }
+
+    /// A contact's words, written and posted at these times.
+    fn says_to(&self, contact: &ContactAddress, words: &str, from_me: bool, written: i64, posted: i64) {
+        let instance = &self.bound().instance;
+        let Some(external) = instance.external() else {
+            return;
+        };
+        let id = format!("in-{words}");
+        let said = Said {
+            id: &id,
+            text: words,
+            from_me,
+            sent_at: Some(shift(self.stage.simulation().now(), written)),
+        };
+        let event = said.event(instance.provider, &external, contact);
+        self.stage.post(WebhookItem::Event(event), posted);
+    }
+
+    fn says(&self, words: &str, written: i64, posted: i64) {
+        self.says_to(&address(0, 0), words, false, written, posted);
+    }
+
+    fn messages(&self, at: &[i64]) {
+        for (number, at) in at.iter().enumerate() {
+            self.says(&format!("m{}", number + 1), *at, *at);
+        }
+    }
+
+    fn crowd(&self, contacts: usize) {
+        for contact in 0..contacts {
+            self.says_to(&address(0, contact), &format!("m{contact}"), false, 0, 0);
+        }
+    }
+
+    fn sends(&self, fates: &[Fate]) {
+        let instance = &self.bound().instance.id;
+        self.stage
+            .outside
+            .line(instance, |line| line.script.extend(fates));
+        self.messages(&[0, 60_000]);
+    }
+
+    fn conversation(&self, contact: usize) -> Option<ConversationId> {
+        let thread = ThreadId::of(&self.bound().instance.id, address(0, contact).as_str());
+        block_on(self.stage.store.latest(&thread))
+            .ok()
+            .flatten()
+            .map(|conversation| conversation.id)
+    }
+
+    fn wishes(&self, wishes: Vec<(i64, Wish)>) {
+        self.wishes_of(0, wishes);
+    }
+
+    /// Wishes about a contact, each after so many milliseconds from the one before.
+    fn wishes_of(&self, contact: usize, wishes: Vec<(i64, Wish)>) {
+        let tell = self.clone();
+        self.happens(async move {
+            for (after, wish) in wishes {
+                tell.stage.simulation().sleep(after).await;
+                if let Some(id) = tell.conversation(contact) {
+                    tell.stage.wish(&id, wish);
+                }
+            }
+        });
+    }
+
+    fn people(&self, story: Story) {
+        let answer = |words: &str| Wish::Answer(words.to_owned(), recado_domain::ids::Ordinal(1));
+        match story {
+            Story::TakeOver => {
+                self.messages(&[0, 30_000]);
+                let wishes = vec![
+                    (4_500, Wish::TakeOver),
+                    (3_000, answer("person-1")),
+                    (12_000, Wish::GiveBack),
+                ];
+                self.wishes(wishes);
+            }
+            Story::GiveBack => {
+                // The burst is used up, so the reply waits for its slot.
+                self.crowd(12);
+                for contact in 0..12 {
+                    self.wishes_of(contact, vec![(6_000, Wish::TakeOver), (40_000, Wish::GiveBack)]);
+                }
+            }
+            Story::GiveBackInFlight => {
+                let instance = &self.bound().instance.id;
+                self.stage
+                    .outside
+                    .line(instance, |line| line.script.push_back(Fate::Closed));
+                self.messages(&[0]);
+                self.take_back_in_flight();
+            }
+            Story::Answer => {
+                self.messages(&[0]);
+                self.wishes(vec![(2_000, answer("person-1"))]);
+            }
+            _ => {
+                self.messages(&[0, 20_000]);
+                self.types(10_000, "typed-1");
+            }
+        }
+    }
+
+    /// As soon as a request has left: taken over, and given back.
+    fn take_back_in_flight(&self) {
+        let tell = self.clone();
+        self.happens(async move {
+            let instance = tell.bound().instance.id.clone();
+            for _ in 0..600 {
+                tell.stage.simulation().sleep(200).await;
+                let left = tell.stage.outside.line(&instance, |line| line.requests.len());
+                if left > Some(0) {
+                    break;
+                }
+            }
+            if let Some(id) = tell.conversation(0) {
+                tell.stage.wish(&id, Wish::TakeOver);
+                tell.stage.simulation().sleep(2_000).await;
+                tell.stage.wish(&id, Wish::GiveBack);
+            }
+        });
+    }
+
+    fn types(&self, after: i64, words: &'static str) {
+        let tell = self.clone();
+        self.happens(async move {
+            tell.stage.simulation().sleep(after).await;
+            let (instance, contact) = (tell.bound().instance.clone(), address(0, 0));
+            tell.stage.outside.type_on_phone(&instance.id, &contact, words);
+            tell.stage.ledger().typed.insert(words.to_owned());
+            tell.says_to(&contact, words, true, 0, 500);
+        });
+    }
+
+    fn outages(&self, story: Story) {
+        let lengths: &[(i64, i64)] = match story {
+            Story::TwoOutages => &[(2_000, 15_000), (3_000, 40_000)],
+            Story::EventsCrossed => &[(2_000, 1_500)],
+            Story::ShortOutage => &[(2_000, 20_000)],
+            _ => &[(2_000, 120_000)],
+        };
+        self.messages(&[0, 30_000]);
+        let (tell, lengths) = (self.clone(), lengths.to_vec());
+        let crossed = story == Story::EventsCrossed;
+        self.happens(async move {
+            let instance = tell.bound().instance.clone();
+            let Some(external) = instance.external() else {
+                return;
+            };
+            for (number, (before, length)) in lengths.into_iter().enumerate() {
+                tell.stage.simulation().sleep(before).await;
+                for open in [false, true] {
+                    tell.stage
+                        .outside
+                        .line(&instance.id, |line| line.connected = open);
+                    let event = connection_event(instance.provider, &external, number as u64, open);
+                    let late = if crossed && !open { 6_000 } else { 100 };
+                    tell.stage.post(WebhookItem::Event(event), late);
+                    if !open {
+                        tell.stage.simulation().sleep(length).await;
+                    }
+                }
+            }
+        });
+    }
+
+    /// What is dead is moved back after ten minutes, and what is dead then after ten more.
+    fn redrives(&self) {
+        let tell = self.clone();
+        self.happens(async move {
+            for _ in 0..2 {
+                tell.stage.simulation().sleep(600_000).await;
+                for dead in tell.stage.queues.dead().into_iter().filter(|dead| dead.is_letter) {
+                    tell.stage.queues.move_back(&dead);
+                    tell.stage.common.make_dirty(dead.queue);
+                }
+            }
+        });
+    }
+}

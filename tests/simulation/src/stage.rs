@@ -1,0 +1,331 @@
+//! One history: functions are started when their queue has something for them, webhooks are posted until they are
+//! acknowledged, people act, time goes on; in the end the promises are checked.
+
+mod people;
+mod post;
+mod work;
+
+pub use people::Wish;
+
+use crate::executor::{Progress, Simulation, Tasks};
+use crate::hand::{Common, Hand};
+use crate::mutation::Mutation;
+use crate::outside::{Edge, Model, Outside};
+use crate::queue::WorkQueues;
+use crate::tap::Tap;
+use futures::executor::block_on;
+use recado_domain::config::{Bound, Document};
+use recado_domain::dead_letter::QueueName;
+use recado_domain::ids::EventId;
+use recado_pipeline::ports::Store;
+use recado_pipeline::{Parts, Settings, reconcile};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a history goes on at most after nothing goes wrong any more: longer than the longest wait of any record.
+const HORIZON_MS: i64 = 6 * 86_400_000;
+
+/// How the functions run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// As on AWS: batches, functions that are cut off when their time is over, deletes after the whole batch.
+    Lambda,
+    /// As in one process: one message each, nobody is cut off, a crash takes everything down.
+    Machine,
+}
+
+/// What a running function is given.
+pub type FunctionWorld<S, Q> = Parts<Tap<S>, Tap<Q>, Edge, Model, Hand>;
+
+/// What is the same for all tasks of a history.
+#[derive(Debug)]
+pub struct Stage<S, Q> {
+    /// Clock, dice, faults.
+    pub common: Arc<Common>,
+    /// The records.
+    pub store: S,
+    /// The queues.
+    pub queues: Q,
+    /// Providers, phones, model.
+    pub outside: Outside,
+    /// Times and limits.
+    pub settings: Settings,
+    /// How functions run.
+    pub style: Style,
+    /// Whether something looks after what was left open.
+    pub reconciles: bool,
+    /// Whether clients and providers repeat what was not answered.
+    pub clients_repeat: bool,
+    /// How likely a webhook is posted again although it was acknowledged.
+    pub posted_twice: f64,
+    /// Who is configured.
+    pub bounds: Vec<Bound>,
+    /// What a process does at its start, where a crash takes everything down.
+    pub recover: Option<Recover>,
+    ledger: Mutex<Ledger>,
+}
+
+/// See [`Stage::recover`].
+#[derive(Clone)]
+pub struct Recover(pub Arc<dyn Fn() + Send + Sync>);
+
+impl Debug for Recover {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Recover")
+    }
+}
+
+/// What happened outside, for the checks.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    /// Events whose webhook was answered 200.
+    pub acknowledged: BTreeSet<EventId>,
+    /// Every event posted, acknowledged or not.
+    pub posted: BTreeSet<EventId>,
+    /// Texts of people, by client key or words on the phone, and whether their request was answered.
+    pub people: BTreeMap<String, bool>,
+    /// Words typed on the phone.
+    pub typed: BTreeSet<String>,
+    /// Posts and requests that have begun and not ended.
+    pub pending: usize,
+}
+
+impl<S, Q> Stage<S, Q>
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    /// A stage with everything configured.
+    pub fn new(common: Arc<Common>, store: S, queues: Q, outside: Outside, bounds: Vec<Bound>) -> Self {
+        let document = Document {
+            tenants: distinct(bounds.iter().map(|bound| bound.tenant.clone())),
+            agents: distinct(bounds.iter().map(|bound| bound.agent.clone())),
+            instances: bounds.iter().map(|bound| bound.instance.clone()).collect(),
+        };
+        block_on(store.apply(&document)).expect("the configuration is applied");
+        Self {
+            common,
+            store,
+            queues,
+            outside,
+            settings: Settings::default(),
+            style: Style::Lambda,
+            reconciles: true,
+            clients_repeat: true,
+            posted_twice: 0.0,
+            bounds,
+            recover: None,
+            ledger: Mutex::default(),
+        }
+    }
+
+    /// Everything dies at once and starts anew.
+    pub fn cut_power(&self) {
+        self.common.kill_all();
+        if let Some(recover) = &self.recover {
+            (recover.0)();
+        }
+        for queue in QueueName::ALL {
+            self.common.make_dirty(queue);
+        }
+    }
+
+    /// Clock and dice.
+    pub fn simulation(&self) -> &Simulation {
+        &self.common.simulation
+    }
+
+    /// What happened outside.
+    pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The world of the function under `hand`.
+    pub fn world(&self, hand: &Hand) -> FunctionWorld<S, Q> {
+        Parts {
+            store: Tap::new(self.store.clone(), hand.clone()),
+            queues: Tap::new(self.queues.clone(), hand.clone()),
+            providers: Edge::new(self.outside.clone(), hand.clone()),
+            llm: Model::new(self.outside.clone(), hand.clone()),
+            ambient: hand.clone(),
+            settings: self.settings.clone(),
+        }
+    }
+
+    /// Runs until nothing is left to do, and checks. Returns the promises broken.
+    pub fn run(self: &Arc<Self>) -> Vec<String> {
+        let mut loops = Loops::new();
+        let end = self.common.faults.calm_from_ms.saturating_add(HORIZON_MS);
+        self.start_reconcile();
+        loop {
+            self.post_owed();
+            loops.dispatch(self);
+            let until = loops.next_look(self).unwrap_or(i64::MAX).min(end);
+            match loops.tasks.step(self.simulation(), until) {
+                Progress::Polled | Progress::Advanced => {}
+                Progress::Idle if until < end => self.simulation().advance_to(until),
+                Progress::Idle => break,
+            }
+            if self.common.cut.swap(false, std::sync::atomic::Ordering::Relaxed) {
+                self.cut_power();
+            }
+            loops.tidy(self);
+            if loops.looked_at_end(self) {
+                break;
+            }
+        }
+        if self.simulation().elapsed_ms() >= end {
+            self.common
+                .broken("the history does not come to an end".to_owned());
+        }
+        crate::check::check(self);
+        self.common.violations()
+    }
+
+    /// Every minute; more seldom while nothing else happens.
+    fn start_reconcile(self: &Arc<Self>) {
+        if !self.reconciles || self.common.mutation == Some(Mutation::NoReconcile) {
+            return;
+        }
+        let stage = Arc::clone(self);
+        self.simulation()
+            .spawn(crate::executor::Life::default(), async move {
+                loop {
+                    stage.simulation().sleep(60_000).await;
+                    if stage.is_overdue() {
+                        let hand = Hand::over(&stage.common, "reconcile");
+                        let world = stage.world(&hand);
+                        stage.simulation().spawn(hand.life.clone(), async move {
+                            let _ = reconcile::reconcile(&world).await;
+                            hand.life.end();
+                        });
+                    }
+                }
+            });
+    }
+
+    /// Whether a pass would find something.
+    fn is_overdue(&self) -> bool {
+        let soon = recado_domain::millis::shift(self.simulation().now(), 2_000);
+        block_on(self.store.overdue(soon, 1)).is_ok_and(|open| !open.is_empty())
+    }
+
+    /// Whether no record waits for anything.
+    pub fn is_settled(&self) -> bool {
+        let far = recado_domain::millis::shift(self.simulation().now(), 400 * 86_400_000);
+        block_on(self.store.overdue(far, 1)).is_ok_and(|open| open.is_empty())
+    }
+}
+
+fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for item in items {
+        if !seen.contains(&item) {
+            seen.push(item);
+        }
+    }
+    seen
+}
+
+/// The tasks, and when the queues are looked at next.
+struct Loops {
+    tasks: Tasks,
+    running: [Vec<crate::executor::Life>; 3],
+    looked_at: i64,
+    next: [Option<i64>; 3],
+}
+
+/// How many of a function run at once.
+const AT_ONCE: [usize; 3] = [8, 8, 16];
+
+impl Loops {
+    fn new() -> Self {
+        Self {
+            tasks: Tasks::default(),
+            running: [Vec::new(), Vec::new(), Vec::new()],
+            looked_at: -1,
+            next: [None; 3],
+        }
+    }
+
+    /// Starts functions for what the queues hold, if anything may have changed since the last look.
+    fn dispatch<S, Q>(&mut self, stage: &Arc<Stage<S, Q>>)
+    where
+        S: Store + Clone + Debug + 'static,
+        Q: WorkQueues,
+    {
+        let (now, start) = (stage.simulation().elapsed_ms(), crate::executor::START_MS);
+        for (at, queue) in QueueName::ALL.into_iter().enumerate() {
+            let due = self.next[at].is_some_and(|next| next <= now);
+            if !stage.common.take_dirty(queue) && !due {
+                continue;
+            }
+            self.running[at].retain(|life| !life.is_over());
+            while self.running[at].len() < AT_ONCE[at] {
+                let most = if queue == QueueName::Inbound && stage.style == Style::Lambda {
+                    10
+                } else {
+                    1
+                };
+                let batch = stage.queues.receive(queue, most);
+                if batch.is_empty() {
+                    break;
+                }
+                self.running[at].push(stage.start(queue, batch));
+            }
+            let room = self.running[at].len() < AT_ONCE[at];
+            let next = room.then(|| stage.queues.next_visible(queue)).flatten();
+            self.next[at] = next.map(|next| (next.as_millisecond() - start).max(now + 1));
+        }
+    }
+
+    /// When the queues must be looked at, in milliseconds since the start.
+    fn next_look<S, Q>(&self, _: &Arc<Stage<S, Q>>) -> Option<i64> {
+        self.next.into_iter().flatten().min()
+    }
+
+    /// Functions that have ended make room.
+    fn tidy<S, Q>(&mut self, stage: &Arc<Stage<S, Q>>)
+    where
+        S: Store + Clone + Debug + 'static,
+        Q: WorkQueues,
+    {
+        if stage.common.take_ended() {
+            self.tasks.bury();
+            for queue in QueueName::ALL {
+                stage.common.make_dirty(queue);
+            }
+        }
+    }
+
+    /// Looked at once a virtual minute: whether nothing is left to do.
+    fn looked_at_end<S, Q>(&mut self, stage: &Arc<Stage<S, Q>>) -> bool
+    where
+        S: Store + Clone + Debug + 'static,
+        Q: WorkQueues,
+    {
+        let minute = stage.simulation().elapsed_ms() / 30_000;
+        if minute == self.looked_at {
+            return false;
+        }
+        self.looked_at = minute;
+        let running = self.running.iter().flatten().any(|life| !life.is_over());
+        let empty = || {
+            QueueName::ALL
+                .into_iter()
+                .all(|queue| stage.queues.next_visible(queue).is_none())
+        };
+        let calm = stage.common.is_calm() && stage.ledger().pending == 0 && !running;
+        calm && empty()
+            && (!stage.reconciles
+                || stage.common.mutation == Some(Mutation::NoReconcile)
+                || stage.is_settled())
+    }
+}
+
+/// As the queues take it: whole seconds, never shorter.
+fn whole_seconds(after: Duration) -> u64 {
+    after.as_secs() + u64::from(after.subsec_nanos() > 0)
+}

@@ -1,0 +1,101 @@
+use super::Stage;
+use crate::executor::Life;
+use crate::hand::Hand;
+use crate::queue::WorkQueues;
+use futures::channel::oneshot;
+use futures::future::{Either, select};
+use recado_domain::conversation::Mode;
+use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
+use recado_pipeline::chance;
+use recado_pipeline::operate::{self, Answer, OperateError};
+use recado_pipeline::ports::Store;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// What a person wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wish {
+    /// To take the conversation over.
+    TakeOver,
+    /// To answer, having seen up to this ordinal.
+    Answer(String, Ordinal),
+    /// To give it back.
+    GiveBack,
+    /// To end it, having seen up to this ordinal.
+    Resolve(Ordinal),
+}
+
+impl<S, Q> Stage<S, Q>
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    /// A person's request, repeated until it is answered.
+    pub fn wish(self: &Arc<Self>, conversation: &ConversationId, wish: Wish) {
+        self.ledger().pending += 1;
+        if let Wish::Answer(text, _) = &wish {
+            self.ledger().people.insert(text.clone(), false);
+        }
+        let (stage, conversation) = (Arc::clone(self), conversation.clone());
+        self.simulation().spawn(Life::default(), async move {
+            for _ in 0..20 {
+                if stage.ask_once(&conversation, &wish).await {
+                    if let Wish::Answer(text, _) = &wish {
+                        stage.ledger().people.insert(text.clone(), true);
+                    }
+                    break;
+                }
+                if !stage.clients_repeat {
+                    break;
+                }
+                stage.simulation().sleep(8_000).await;
+            }
+            stage.ledger().pending -= 1;
+        });
+    }
+
+    /// Whether it was answered, with yes or with no.
+    async fn ask_once(self: &Arc<Self>, conversation: &ConversationId, wish: &Wish) -> bool {
+        let hand = Hand::over(&self.common, "api");
+        let (answer, answered) = oneshot::channel();
+        let (stage, life) = (Arc::clone(self), hand.life.clone());
+        let (conversation, wish) = (conversation.clone(), wish.clone());
+        self.simulation().spawn(life, async move {
+            let done = stage.grant(&hand, &conversation, wish).await;
+            hand.step("answer").await;
+            let tells = !matches!(done, Err(OperateError::Port(_) | OperateError::Busy));
+            let _ = answer.send(tells);
+            hand.life.end();
+        });
+        let patience = std::pin::pin!(self.simulation().sleep(30_000));
+        match select(answered, patience).await {
+            Either::Left((answer, _)) => answer.unwrap_or(false),
+            Either::Right(_) => false,
+        }
+    }
+
+    async fn grant(&self, hand: &Hand, id: &ConversationId, wish: Wish) -> Result<(), OperateError> {
+        let world = self.world(hand);
+        let correlation = chance::correlation(hand);
+        self.common.note(|| format!("a person wants {wish:?}"));
+        match wish {
+            Wish::TakeOver => operate::set_mode(&world, id, Mode::Manual, &correlation)
+                .await
+                .map(|_| ()),
+            Wish::GiveBack => operate::set_mode(&world, id, Mode::Ai, &correlation)
+                .await
+                .map(|_| ()),
+            Wish::Resolve(seen) => operate::resolve(&world, id, Some(seen)).await.map(|_| ()),
+            Wish::Answer(text, seen) => {
+                let key = IdempotencyKey::parse(&text).ok();
+                let answer = Answer {
+                    text,
+                    seen: Some(seen),
+                    key,
+                    correlation,
+                };
+                operate::answer(&world, id, answer).await.map(|_| ())
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+use super::Stage;
+use crate::executor::Life;
+use crate::hand::Hand;
+use crate::mutation::Mutation;
+use crate::queue::WorkQueues;
+use futures::channel::oneshot;
+use futures::future::{Either, select};
+use recado_domain::inbound::WebhookItem;
+use recado_pipeline::ports::Store;
+use recado_pipeline::{chance, ingest};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// How long a provider waits for an answer, in milliseconds.
+const PATIENCE_MS: i64 = 10_000;
+
+/// How often a provider repeats.
+const TRIES: usize = 40;
+
+impl<S, Q> Stage<S, Q>
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    /// What the provider owes is posted.
+    pub(super) fn post_owed(self: &Arc<Self>) {
+        for owed in self.outside.take_owed() {
+            self.post(owed.item, owed.after_ms);
+        }
+    }
+
+    /// Posts a webhook after a while, again and again until it is acknowledged; now and then once more.
+    pub fn post(self: &Arc<Self>, item: WebhookItem, after_ms: i64) {
+        if let WebhookItem::Event(event) = &item {
+            self.ledger().posted.insert(event.id.clone());
+        }
+        self.ledger().pending += 1;
+        let stage = Arc::clone(self);
+        self.simulation().spawn(Life::default(), async move {
+            stage.simulation().sleep(after_ms).await;
+            stage.until_acknowledged(&item).await;
+            stage.ledger().pending -= 1;
+        });
+    }
+
+    async fn until_acknowledged(self: &Arc<Self>, item: &WebhookItem) {
+        let mut again = self.simulation().chance(self.posted_twice);
+        for attempt in 0..TRIES {
+            let believed = self.common.mutation == Some(Mutation::AcknowledgeBeforeEnqueue);
+            if self.post_once(item).await || believed {
+                if let WebhookItem::Event(event) = item {
+                    self.ledger().acknowledged.insert(event.id.clone());
+                }
+                if !again {
+                    return;
+                }
+                again = false;
+            } else if !self.clients_repeat {
+                return;
+            }
+            let longest = if attempt < 3 { 10_000 } else { 120_000 };
+            self.simulation()
+                .sleep(self.simulation().between(0, longest))
+                .await;
+        }
+    }
+
+    /// Whether it was answered 200 in time.
+    async fn post_once(self: &Arc<Self>, item: &WebhookItem) -> bool {
+        let hand = Hand::over(&self.common, "webhook");
+        let (answer, answered) = oneshot::channel();
+        let (world, items, life) = (self.world(&hand), vec![item.clone()], hand.life.clone());
+        self.simulation().spawn(life, async move {
+            let correlation = chance::correlation(&hand);
+            let done = ingest::ingest(&world, items, &correlation).await;
+            hand.step("answer").await;
+            let _ = answer.send(done.is_ok());
+            hand.life.end();
+        });
+        let patience = std::pin::pin!(self.simulation().sleep(PATIENCE_MS));
+        match select(answered, patience).await {
+            Either::Left((answer, _)) => answer.unwrap_or(false),
+            Either::Right(_) => false,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+use super::Tap;
+use crate::mutation::Mutation;
+use jiff::Timestamp;
+use recado_domain::dead_letter::{DeadLetter, QueueName};
+use recado_domain::outbox::{SendKick, TurnKick};
+use recado_pipeline::ports::{Enqueue, PortResult, Queues};
+use serde_json::Value;
+use std::future::Future;
+use std::time::Duration;
+
+impl<Q: Queues> Tap<Q> {
+    /// A call after which a queue may hold something new.
+    async fn sends(
+        &self,
+        queue: QueueName,
+        what: &'static str,
+        effect: impl Future<Output = PortResult<()>> + Send,
+    ) -> PortResult<()> {
+        let marked = async {
+            self.hand.common.make_dirty(queue);
+            effect.await
+        };
+        self.hand.call(what, marked).await
+    }
+}
+
+impl<Q: Queues> Queues for Tap<Q> {
+    async fn send_inbound(&self, events: &[Enqueue]) -> PortResult<()> {
+        self.sends(
+            QueueName::Inbound,
+            "send_inbound",
+            self.inner.send_inbound(events),
+        )
+        .await
+    }
+
+    async fn send_turn(&self, kick: &TurnKick, delay: Duration) -> PortResult<()> {
+        if self.hand.lacks(Mutation::TimerAfterApplied) && self.hand.function == "processor" {
+            self.hand.later.keep(kick.clone(), delay);
+            return Ok(());
+        }
+        self.sends(QueueName::Turns, "send_turn", self.inner.send_turn(kick, delay))
+            .await
+    }
+
+    async fn schedule_turn(&self, kick: &TurnKick, at: Timestamp) -> PortResult<()> {
+        self.sends(
+            QueueName::Turns,
+            "schedule_turn",
+            self.inner.schedule_turn(kick, at),
+        )
+        .await
+    }
+
+    async fn send_kick(&self, kick: &SendKick, deduplication: &str) -> PortResult<()> {
+        let one = format!("{}-{}", kick.conversation, kick.upto);
+        let deduplication = if self.hand.lacks(Mutation::KicksHaveOneId) {
+            one.as_str()
+        } else {
+            deduplication
+        };
+        self.sends(
+            QueueName::Outbound,
+            "send_kick",
+            self.inner.send_kick(kick, deduplication),
+        )
+        .await
+    }
+
+    async fn send_dead(&self, letter: &DeadLetter) -> PortResult<()> {
+        self.sends(letter.queue, "send_dead", self.inner.send_dead(letter))
+            .await
+    }
+
+    async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
+        self.hand
+            .call("put_payload", self.inner.put_payload(key, payload))
+            .await
+    }
+
+    async fn payload(&self, key: &str) -> PortResult<Option<Value>> {
+        self.hand.call("payload", self.inner.payload(key)).await
+    }
+}

@@ -1,0 +1,176 @@
+use super::Tap;
+use crate::mutation::Mutation;
+use recado_domain::conversation::{Conversation, Mode};
+use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
+use recado_domain::ids::{ConversationId, InstanceId};
+use recado_domain::instance::InFlight;
+use recado_domain::message::Message;
+use recado_domain::outbox::{Author, OutboxState};
+use recado_pipeline::ports::{
+    Ambient, Claimed, DeliveryLink, Guard, OutboxStore, PortResult, Store, Written,
+};
+use std::sync::atomic::Ordering;
+
+impl<S: Store> OutboxStore for Tap<S> {
+    async fn open(&self, conversation: &ConversationId) -> PortResult<Vec<Message>> {
+        let mut open = self.hand.call("open", self.inner.open(conversation)).await?;
+        self.saw(&open);
+        if self.hand.lacks(Mutation::MissingLetterStays) {
+            open.retain(|message| !is_dead(message));
+        }
+        if self.hand.lacks(Mutation::NoFlush) && self.hand.function == "deferred-reply" {
+            open.clear();
+        }
+        Ok(open)
+    }
+
+    async fn save_open(&self, message: &Message, landed: Option<&InFlight>) -> PortResult<Written> {
+        let mut message = message.clone();
+        self.mutate_state(&mut message, landed);
+        if is_dead(&message) && self.hand.lacks(Mutation::LetterBeforeDead) {
+            let letter = letter_of(&message);
+            self.hand
+                .call("put_dead_letter", self.inner.put_dead_letter(&letter))
+                .await?;
+        }
+        let written = self
+            .hand
+            .call("save_open", self.inner.save_open(&message, landed))
+            .await?;
+        Ok(self.after_conflict(written))
+    }
+
+    async fn claim(
+        &self,
+        message: &Message,
+        guard: Option<&Guard>,
+        flight: &InFlight,
+    ) -> PortResult<Claimed> {
+        let guard_used = guard.filter(|_| !self.hand.lacks(Mutation::ClaimWithoutGuard));
+        let effect = async {
+            let claimed = self.inner.claim(message, guard_used, flight).await?;
+            if claimed == Claimed::Yes {
+                self.check_takeover(message).await?;
+            }
+            Ok(claimed)
+        };
+        let claimed = self.hand.call("claim", effect).await?;
+        if claimed == Claimed::Conflict && self.hand.lacks(Mutation::ClaimWithoutState) {
+            return self.claim_anyway(message, flight).await;
+        }
+        if self.hand.lacks(Mutation::ClockNotReadAgain) {
+            // As it was when the message was claimed.
+            self.hand
+                .frozen
+                .store(flight.claimed_at.as_millisecond(), Ordering::Relaxed);
+        }
+        Ok(claimed)
+    }
+
+    async fn settle(
+        &self,
+        message: &Message,
+        landed: Option<&InFlight>,
+        link: Option<&DeliveryLink>,
+        conversation: Option<&Conversation>,
+    ) -> PortResult<Written> {
+        let conversation = conversation.filter(|_| !self.hand.lacks(Mutation::CancelKeepsAnswered));
+        let effect = self.inner.settle(message, landed, link, conversation);
+        let written = self.hand.call("settle", effect).await?;
+        Ok(self.after_conflict(written))
+    }
+
+    async fn amend(&self, message: &Message) -> PortResult<Written> {
+        self.hand.call("amend", self.inner.amend(message)).await
+    }
+
+    async fn in_flight(&self, instance: &InstanceId) -> PortResult<Vec<InFlight>> {
+        let flights = self
+            .hand
+            .call("in_flight", self.inner.in_flight(instance))
+            .await?;
+        if self.hand.lacks(Mutation::NoInFlightNotes) {
+            return Ok(Vec::new());
+        }
+        Ok(flights)
+    }
+
+    async fn land(&self, instance: &InstanceId, flight: &InFlight) -> PortResult<()> {
+        self.hand.call("land", self.inner.land(instance, flight)).await
+    }
+}
+
+fn is_dead(message: &Message) -> bool {
+    let dead = |out: &recado_domain::outbox::Outbox| matches!(out.state, OutboxState::Dead { .. });
+    message.out.as_ref().is_some_and(dead)
+}
+
+fn letter_of(message: &Message) -> DeadLetter {
+    DeadLetter {
+        id: message.id().to_string(),
+        queue: QueueName::Outbound,
+        reason: recado_domain::reason::Reason::WhatsappPermanentError,
+        at: message.stored_at,
+        attempts: 1,
+        last_error: None,
+        correlation: message.correlation.clone(),
+        instance: Some(message.instance.clone()),
+        what: DeadWhat::Message {
+            message: message.id(),
+        },
+    }
+}
+
+impl<S: Store> Tap<S> {
+    /// Claims whatever the message is by now.
+    async fn claim_anyway(&self, message: &Message, flight: &InFlight) -> PortResult<Claimed> {
+        let Some(stored) = self.inner.message(&message.id()).await? else {
+            return Ok(Claimed::Conflict);
+        };
+        let mut message = message.clone();
+        if let (Some(out), Some(stored)) = (message.out.as_mut(), stored.out.as_ref()) {
+            out.rev = stored.rev + 1;
+        }
+        if stored.is_open() {
+            return self.inner.claim(&message, None, flight).await;
+        }
+        let _ = self.inner.amend(&message).await?;
+        Ok(Claimed::Yes)
+    }
+
+    fn after_conflict(&self, written: Written) -> Written {
+        if self.hand.lacks(Mutation::GoOnAfterConflict) {
+            return Written::Yes;
+        }
+        written
+    }
+
+    fn mutate_state(&self, message: &mut Message, landed: Option<&InFlight>) {
+        let Some(out) = &mut message.out else { return };
+        match out.state {
+            OutboxState::Unknown { .. } if self.hand.lacks(Mutation::UnknownIsQueued) => {
+                out.state = OutboxState::Queued;
+            }
+            OutboxState::Queued if landed.is_some() && self.hand.lacks(Mutation::DisconnectionCounts) => {
+                out.attempts += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// At the very instant of the claim: nothing of the agent's may be claimed once people have the conversation.
+    async fn check_takeover(&self, message: &Message) -> PortResult<()> {
+        if message.out.as_ref().is_none_or(|out| out.author != Author::Ai) {
+            return Ok(());
+        }
+        let conversation = self.inner.conversation(&message.conversation).await?;
+        if conversation.is_some_and(|conversation| conversation.mode == Mode::Manual) {
+            let at = self.hand.now();
+            self.hand.common.broken(format!(
+                "{} of the agent was claimed after a takeover, at {at}",
+                message.id()
+            ));
+        }
+        Ok(())
+    }
+}

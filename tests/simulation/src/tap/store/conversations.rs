@@ -1,0 +1,127 @@
+use super::Tap;
+use crate::mutation::Mutation;
+use recado_domain::conversation::{Conversation, Mode};
+use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, ThreadId};
+use recado_domain::message::Message;
+use recado_domain::outbox::{Author, OutboxState};
+use recado_pipeline::ports::{
+    Committed, ConversationFilter, Conversations, KeyClaim, KeyRecord, Page, PageRequest, PortResult, Store,
+    Written,
+};
+
+impl<S: Store> Conversations for Tap<S> {
+    async fn latest(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {
+        let found = self.hand.call("latest", self.inner.latest(thread)).await?;
+        self.saw_conversation(found.as_ref());
+        Ok(found)
+    }
+
+    async fn conversation(&self, id: &ConversationId) -> PortResult<Option<Conversation>> {
+        let found = self
+            .hand
+            .call("conversation", self.inner.conversation(id))
+            .await?;
+        self.saw_conversation(found.as_ref());
+        Ok(found)
+    }
+
+    async fn with_history(
+        &self,
+        id: &ConversationId,
+        limit: usize,
+    ) -> PortResult<Option<(Conversation, Vec<Message>)>> {
+        let mut found = self
+            .hand
+            .call("with_history", self.inner.with_history(id, limit))
+            .await?;
+        if let Some((conversation, messages)) = &mut found {
+            self.hand.saw(&conversation.tenant);
+            self.saw(messages);
+            if self.hand.lacks(Mutation::NoTurnLease) {
+                conversation.lease = None;
+            }
+        }
+        Ok(found)
+    }
+
+    async fn update(&self, conversation: &Conversation) -> PortResult<Written> {
+        let mut changed = conversation.clone();
+        if self.hand.lacks(Mutation::GiveBackKeepsAnswered)
+            && let Some(before) = self.inner.conversation(&conversation.id).await?
+            && before.mode == Mode::Manual
+            && changed.mode == Mode::Ai
+        {
+            changed.answered = before.answered;
+        }
+        let written = self.hand.call("update", self.inner.update(&changed)).await?;
+        if written == Written::Conflict && self.hand.lacks(Mutation::GoOnAfterConflict) {
+            return Ok(Written::Yes);
+        }
+        Ok(written)
+    }
+
+    async fn commit(
+        &self,
+        conversation: &Conversation,
+        message: &Message,
+        key: Option<&KeyClaim>,
+    ) -> PortResult<Committed> {
+        let key = key.filter(|_| !self.hand.lacks(Mutation::KeyForgotten));
+        let committed = self
+            .hand
+            .call("commit", self.inner.commit(conversation, message, key))
+            .await?;
+        let by_ai = message.out.as_ref().is_some_and(|out| out.author == Author::Ai);
+        if committed == Committed::Conflict && by_ai && self.hand.lacks(Mutation::CommitUnconditional) {
+            return self.commit_anyway(conversation, message).await;
+        }
+        Ok(committed)
+    }
+
+    async fn key(&self, scope: &str, key: &IdempotencyKey) -> PortResult<Option<KeyRecord>> {
+        let found = self.hand.call("key", self.inner.key(scope, key)).await?;
+        Ok(found.filter(|_| !self.hand.lacks(Mutation::KeyForgotten)))
+    }
+
+    async fn list(&self, filter: &ConversationFilter, page: &PageRequest) -> PortResult<Page<Conversation>> {
+        self.hand.call("list", self.inner.list(filter, page)).await
+    }
+
+    async fn messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>> {
+        let found = self.hand.call("messages", self.inner.messages(id, page)).await?;
+        self.saw(&found.items);
+        Ok(found)
+    }
+
+    async fn message(&self, id: &MessageId) -> PortResult<Option<Message>> {
+        let mut found = self.hand.call("message", self.inner.message(id)).await?;
+        self.saw(found.as_slice());
+        if self.hand.lacks(Mutation::ReviveAlways)
+            && self.hand.function == "sender"
+            && let Some(out) = found.as_mut().and_then(|message| message.out.as_mut())
+            && let OutboxState::Sent { at } = out.state
+        {
+            let reason = recado_domain::reason::Reason::WhatsappPermanentError;
+            out.state = OutboxState::Dead { at, reason };
+        }
+        Ok(found)
+    }
+}
+
+impl<S: Store> Tap<S> {
+    /// Commits on whatever the conversation is by now.
+    async fn commit_anyway(&self, drafted: &Conversation, message: &Message) -> PortResult<Committed> {
+        let Some(mut conversation) = self.inner.conversation(&drafted.id).await? else {
+            return Ok(Committed::Conflict);
+        };
+        let mut message = message.clone();
+        conversation.last = conversation.last.next();
+        conversation.answered = conversation.answered.max(drafted.answered);
+        conversation.rev += 1;
+        message.ordinal = conversation.last;
+        if let Some(out) = &mut message.out {
+            out.epoch = conversation.epoch;
+        }
+        self.inner.commit(&conversation, &message, None).await
+    }
+}

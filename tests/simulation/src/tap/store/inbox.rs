@@ -1,0 +1,86 @@
+use super::Tap;
+use crate::mutation::Mutation;
+use jiff::Timestamp;
+use recado_domain::event::{EventRecord, InboundJob};
+use recado_domain::ids::EventId;
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::{InboundStored, InboundWrite, Inbox, PortResult, Recorded, Store};
+
+impl<S: Store> Inbox for Tap<S> {
+    async fn record_event(&self, job: &InboundJob) -> PortResult<Recorded> {
+        let recorded = self
+            .hand
+            .call("record_event", self.inner.record_event(job))
+            .await?;
+        if recorded == Recorded::Pending && self.hand.lacks(Mutation::PendingIsNotEnqueuedAgain) {
+            return Ok(Recorded::Settled);
+        }
+        Ok(recorded)
+    }
+
+    async fn event(&self, id: &EventId) -> PortResult<Option<EventRecord>> {
+        self.hand.call("event", self.inner.event(id)).await
+    }
+
+    async fn store_inbound(&self, write: InboundWrite<'_>) -> PortResult<InboundStored> {
+        let mut conversation = write.conversation.clone();
+        let stale_turn = self.hand.lacks(Mutation::LateMessagesAreOld) && self.is_late(&write).await?;
+        if stale_turn || self.hand.lacks(Mutation::EveryMessageWantsAnAnswer) {
+            let before = self.inner.conversation(&conversation.id).await?;
+            if stale_turn {
+                conversation.turn_upto = before.as_ref().map(|c| c.turn_upto).unwrap_or_default();
+                conversation.waiting_since = before.and_then(|c| c.waiting_since);
+            } else {
+                conversation.turn_upto = conversation.last;
+            }
+        }
+        let changed = InboundWrite {
+            conversation: &conversation,
+            ..write
+        };
+        let stored = self
+            .hand
+            .call("store_inbound", self.inner.store_inbound(changed))
+            .await?;
+        if matches!(stored, InboundStored::Already(_)) && self.hand.lacks(Mutation::StoreTwice) {
+            let _ = self.inner.commit(write.conversation, write.message, None).await?;
+            return Ok(InboundStored::Yes);
+        }
+        Ok(stored)
+    }
+
+    async fn settle_event(
+        &self,
+        id: &EventId,
+        reason: Option<Reason>,
+        at: Timestamp,
+        expires: Timestamp,
+    ) -> PortResult<()> {
+        self.hand
+            .call("settle_event", self.inner.settle_event(id, reason, at, expires))
+            .await
+    }
+
+    async fn count_attempt(&self, id: &EventId) -> PortResult<u32> {
+        self.hand
+            .call("count_attempt", self.inner.count_attempt(id))
+            .await
+    }
+
+    async fn revive_event(&self, id: &EventId) -> PortResult<bool> {
+        self.hand.call("revive_event", self.inner.revive_event(id)).await
+    }
+
+    async fn note_again(&self, id: &EventId, at: Timestamp) -> PortResult<u32> {
+        self.hand.call("note_again", self.inner.note_again(id, at)).await
+    }
+}
+
+impl<S: Store> Tap<S> {
+    /// Whether a newer message of the contact, by its own clock, is stored already.
+    async fn is_late(&self, write: &InboundWrite<'_>) -> PortResult<bool> {
+        let history = self.inner.with_history(&write.conversation.id, 50).await?;
+        let newer = |message: &recado_domain::message::Message| message.written_at > write.message.written_at;
+        Ok(history.is_some_and(|(_, messages)| messages.iter().any(newer)))
+    }
+}

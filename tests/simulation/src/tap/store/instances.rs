@@ -1,0 +1,78 @@
+use super::Tap;
+use crate::mutation::Mutation;
+use jiff::Timestamp;
+use recado_domain::ids::InstanceId;
+use recado_domain::instance::{Connection, InstanceState, Parked};
+use recado_domain::rate::Rate;
+use recado_pipeline::ports::{Instances, PortResult, Reservation, Store};
+use std::sync::atomic::Ordering;
+
+impl<S: Store> Instances for Tap<S> {
+    async fn instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {
+        let mut state = self
+            .hand
+            .call("instance_state", self.inner.instance_state(id))
+            .await?;
+        if self.hand.lacks(Mutation::NoLookAfterParking) && self.hand.parked.load(Ordering::Relaxed) {
+            state.connection = Connection::Closed;
+        }
+        Ok(state)
+    }
+
+    async fn reserve(&self, id: &InstanceId, rate: Rate, now: Timestamp) -> PortResult<Reservation> {
+        let reservation = self
+            .hand
+            .call("reserve", self.inner.reserve(id, rate, now))
+            .await?;
+        if self.hand.lacks(Mutation::NoRate) && matches!(reservation, Reservation::Slot(_)) {
+            return Ok(Reservation::Slot(now));
+        }
+        Ok(reservation)
+    }
+
+    async fn set_connection(
+        &self,
+        id: &InstanceId,
+        connection: Connection,
+        now: Timestamp,
+        probe_at: Option<Timestamp>,
+    ) -> PortResult<bool> {
+        let effect = self.inner.set_connection(id, connection, now, probe_at);
+        self.hand.call("set_connection", effect).await
+    }
+
+    async fn note_timeout(&self, id: &InstanceId, timed_out: bool) -> PortResult<u32> {
+        self.hand
+            .call("note_timeout", self.inner.note_timeout(id, timed_out))
+            .await
+    }
+
+    async fn set_llm_needs_credentials(&self, id: &InstanceId, missing: bool) -> PortResult<bool> {
+        let effect = self.inner.set_llm_needs_credentials(id, missing);
+        self.hand.call("set_llm_needs_credentials", effect).await
+    }
+
+    async fn park(&self, parked: &Parked) -> PortResult<()> {
+        let done = self.hand.call("park", self.inner.park(parked)).await;
+        self.hand.parked.store(true, Ordering::Relaxed);
+        done
+    }
+
+    async fn parked(&self, id: &InstanceId, limit: usize) -> PortResult<Vec<Parked>> {
+        self.hand.call("parked", self.inner.parked(id, limit)).await
+    }
+
+    async fn unpark(&self, parked: &Parked) -> PortResult<bool> {
+        let mut seen = parked.clone();
+        if self.hand.lacks(Mutation::UnparkAnyVersion) {
+            let now = self.inner.parked(&parked.instance, usize::from(u16::MAX)).await?;
+            if let Some(entry) = now
+                .into_iter()
+                .find(|entry| entry.conversation == parked.conversation)
+            {
+                seen = entry;
+            }
+        }
+        self.hand.call("unpark", self.inner.unpark(&seen)).await
+    }
+}

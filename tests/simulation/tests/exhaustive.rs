@@ -1,0 +1,51 @@
+//! The main stories with a crash, a stall or a power cut at every single step.
+
+use recado_simulation::embedded::tell;
+use recado_simulation::scenario::{Story, Telling, Trouble};
+use recado_simulation::stage::Style;
+
+fn at_every_step(style: Style, trouble: impl Fn(u64) -> Trouble) -> u64 {
+    let (mut told, mut broken) = (0, Vec::new());
+    for story in Story::ALL {
+        let base = Telling {
+            style,
+            ..Telling::of(*story)
+        };
+        let steps = tell(&base, false).steps;
+        for step in 0..steps {
+            let outcome = tell(&base.with(trouble(step)), false);
+            told += 1;
+            if let Some(first) = outcome.violations.first() {
+                broken.push(format!("{story:?} {:?}: {first}", trouble(step)));
+            }
+        }
+    }
+    assert!(
+        broken.is_empty(),
+        "{} of {told} stories, such as {:#?}",
+        broken.len(),
+        &broken[..broken.len().min(5)]
+    );
+    println!("{told} stories");
+    told
+}
+
+#[test]
+fn a_function_may_die_at_any_step() {
+    assert!(at_every_step(Style::Lambda, Trouble::Crash) > 1_500);
+}
+
+#[test]
+fn the_machine_may_lose_its_power_at_any_step() {
+    assert!(at_every_step(Style::Machine, Trouble::PowerCut) > 1_500);
+}
+
+#[test]
+fn a_worker_may_stall_past_its_visibility_at_any_step_and_go_on() {
+    assert!(at_every_step(Style::Machine, |step| Trouble::Stall(step, 130_000)) > 1_500);
+}
+
+#[test]
+fn a_function_may_stall_at_any_step_and_be_cut_off() {
+    assert!(at_every_step(Style::Lambda, |step| Trouble::Stall(step, 40_000)) > 1_500);
+}

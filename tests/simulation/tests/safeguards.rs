@@ -1,0 +1,97 @@
+//! Each safeguard of the protocol is taken out in turn: the story that needs it must then go wrong, and does not while it
+//! is there.
+
+use recado_simulation::embedded::tell;
+use recado_simulation::scenario::{Costs, SAFEGUARDS, Safeguard, Telling};
+use recado_simulation::{Mutation, Outcome};
+
+fn tellings(safeguard: &Safeguard, mutation: Option<Mutation>) -> impl Iterator<Item = Telling> {
+    let (base, troubles) = (safeguard.telling, safeguard.troubles);
+    (1..=troubles.seeds()).flat_map(move |seed| {
+        let base = Telling {
+            seed,
+            mutation,
+            ..base
+        };
+        let steps = tell(&base, false).steps;
+        troubles
+            .all(steps)
+            .into_iter()
+            .map(move |trouble| base.with(trouble))
+    })
+}
+
+/// What the stories cost at most while the safeguard is there.
+#[derive(Default)]
+struct Most {
+    model_calls: u64,
+    repeated: u64,
+    dead: u64,
+}
+
+fn most(safeguard: &Safeguard) -> Most {
+    let mut most = Most::default();
+    if safeguard.costs != Costs::Promise {
+        for telling in tellings(safeguard, None) {
+            let outcome = tell(&telling, false);
+            most.model_calls = most.model_calls.max(outcome.counters.model_calls);
+            most.repeated = most.repeated.max(outcome.repeated);
+            most.dead = most.dead.max(outcome.dead);
+        }
+    }
+    most
+}
+
+fn is_missed(safeguard: &Safeguard, most: &Most, without: &Outcome) -> bool {
+    match safeguard.costs {
+        Costs::Promise => !without.violations.is_empty(),
+        Costs::ModelCalls => without.counters.model_calls > most.model_calls,
+        Costs::Repeats => without.repeated > most.repeated,
+        Costs::DeadLetters => without.dead > most.dead,
+    }
+}
+
+#[test]
+fn every_safeguard_is_missed_where_it_is_taken_out() {
+    let mut idle = Vec::new();
+    for safeguard in SAFEGUARDS {
+        let most = most(safeguard);
+        let missed = tellings(safeguard, Some(safeguard.mutation)).find_map(|telling| {
+            let without = tell(&telling, false);
+            is_missed(safeguard, &most, &without).then_some((telling, without))
+        });
+        let Some((telling, outcome)) = missed else {
+            idle.push(safeguard.mutation);
+            continue;
+        };
+        let what = outcome.violations.first().map_or("costs more", String::as_str);
+        let Telling {
+            story, seed, trouble, ..
+        } = telling;
+        println!(
+            "{:?}: {story:?}, seed {seed}, {trouble:?}: {what}",
+            safeguard.mutation
+        );
+    }
+    assert!(
+        idle.is_empty(),
+        "nothing misses {idle:?}: not needed, or not tested"
+    );
+}
+
+#[test]
+fn nothing_goes_wrong_in_those_stories_while_all_safeguards_are_there() {
+    let mut told = 0;
+    for safeguard in SAFEGUARDS {
+        for telling in tellings(safeguard, None) {
+            told += 1;
+            let outcome = tell(&telling, false);
+            assert!(
+                outcome.violations.is_empty(),
+                "{telling:?}: {:?}",
+                outcome.violations
+            );
+        }
+    }
+    assert!(told > 1_000, "only {told} stories were told");
+}
