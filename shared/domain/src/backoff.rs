@@ -1,6 +1,7 @@
 //! How long to wait before the next attempt.
 
 use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 use std::time::Duration;
 
 /// The longest wait of any policy.
@@ -34,6 +35,56 @@ impl Default for Backoff {
             jitter: 0.5,
         }
     }
+}
+
+/// A text that is no policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "must be waits in seconds, such as 1,5,20,60, or exponential:base=2,cap=60,jitter=0.5, with no wait above 600 and \
+     jitter from 0 to 1"
+)]
+pub struct BackoffError;
+
+impl FromStr for Backoff {
+    type Err = BackoffError;
+
+    /// Reads `1,5,20,60` or `exponential:base=2,cap=60,jitter=0.5`, where what is left out is as in the default.
+    fn from_str(text: &str) -> Result<Self, BackoffError> {
+        match text.trim().strip_prefix("exponential") {
+            Some("") => Ok(Self::default()),
+            Some(rest) => exponential(rest.strip_prefix(':').ok_or(BackoffError)?),
+            None => {
+                let seconds = text.split(',').map(|part| number(part, 0.0));
+                let seconds = seconds.collect::<Result<Vec<f64>, BackoffError>>()?;
+                Ok(Self::Sequence { seconds })
+            }
+        }
+    }
+}
+
+/// A number of seconds that a policy may hold.
+fn number(text: &str, least: f64) -> Result<f64, BackoffError> {
+    match text.trim().parse::<f64>() {
+        Ok(number) if number >= least && number <= WAIT_MAX.as_secs_f64() => Ok(number),
+        _ => Err(BackoffError),
+    }
+}
+
+fn exponential(text: &str) -> Result<Backoff, BackoffError> {
+    let (mut base, mut cap, mut jitter) = (2.0, 60.0, 0.5);
+    for part in text.split(',') {
+        let (name, value) = part.split_once('=').ok_or(BackoffError)?;
+        match name.trim() {
+            "base" => base = number(value, 0.001)?,
+            "cap" => cap = number(value, 0.001)?,
+            "jitter" => jitter = number(value, 0.0)?,
+            _ => return Err(BackoffError),
+        }
+    }
+    if base > cap || jitter > 1.0 {
+        return Err(BackoffError);
+    }
+    Ok(Backoff::Exponential { base, cap, jitter })
 }
 
 impl Backoff {
@@ -82,6 +133,49 @@ mod tests {
             Backoff::Sequence { seconds: vec![] }.wait(3, 0),
             Duration::from_secs(1)
         );
+    }
+
+    #[test]
+    fn both_forms_of_a_policy_are_read_and_nothing_else() {
+        let read = |text: &str| text.parse::<Backoff>();
+        let seconds = vec![1.0, 5.0, 20.0, 60.0];
+        assert_eq!(read(" 1, 5,20,60 "), Ok(Backoff::Sequence { seconds }));
+        assert_eq!(read("exponential"), Ok(Backoff::default()));
+        assert_eq!(
+            read("exponential:base=1,cap=600,jitter=0"),
+            Ok(Backoff::Exponential {
+                base: 1.0,
+                cap: 600.0,
+                jitter: 0.0
+            })
+        );
+        assert_eq!(
+            read("exponential: cap=30"),
+            Ok(Backoff::Exponential {
+                base: 2.0,
+                cap: 30.0,
+                jitter: 0.5
+            })
+        );
+        for wrong in [
+            "",
+            "1,,2",
+            "-1",
+            "601",
+            "NaN",
+            "inf",
+            "one",
+            "linear:base=1",
+            "exponentialbase=1",
+            "exponential:",
+            "exponential:base=0",
+            "exponential:base=61",
+            "exponential:cap=601",
+            "exponential:jitter=1.1",
+            "exponential:factor=3",
+        ] {
+            assert_eq!(read(wrong), Err(BackoffError), "{wrong}");
+        }
     }
 
     proptest! {

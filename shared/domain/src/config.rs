@@ -230,10 +230,10 @@ impl Instance {
         }
     }
 
-    /// How fast it may send.
-    pub fn rate(&self) -> Rate {
+    /// How fast it may send. `evolution`: the installation's rate for Evolution instances that have none of their own.
+    pub fn rate(&self, evolution: Rate) -> Rate {
         self.rate.unwrap_or(match self.provider {
-            Provider::Evolution => Rate::EVOLUTION,
+            Provider::Evolution => evolution,
             Provider::Meta => Rate::META,
         })
     }

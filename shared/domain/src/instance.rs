@@ -66,11 +66,18 @@ impl InstanceState {
     }
 }
 
+/// How long a parked conversation waits unless a setting says otherwise, in milliseconds: 72 hours.
+pub const PATIENCE_MS: i64 = 72 * 3_600_000;
+
+fn patience() -> i64 {
+    PATIENCE_MS
+}
+
 impl Parked {
-    /// When it is to be looked at even if the instance has not opened: at its time, or after `72 h` at the latest.
+    /// When it is to be looked at even if the instance has not opened: at its time, or when its patience ends.
     pub fn due(&self) -> Timestamp {
         self.not_before
-            .unwrap_or_else(|| millis::shift(self.since, 72 * 3_600_000))
+            .unwrap_or_else(|| millis::shift(self.since, self.patience_ms))
     }
 }
 
@@ -89,6 +96,10 @@ pub struct Parked {
     /// Not to be released before.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
+    /// How long it waits for its instance, in milliseconds from `since`: the setting as it was at the last parking. In the
+    /// record, so that the index knows it too.
+    #[serde(default = "patience")]
+    pub patience_ms: i64,
 }
 
 /// A send that has begun and whose outcome is not stored yet: a `fromMe` webhook that arrives now may be its echo.

@@ -185,7 +185,7 @@ async fn overdue_parked<W: World>(world: &W, parked: &Parked) -> PortResult<()> 
     if state.connection == Connection::Open {
         return release_one(world, parked).await.map(|_| ());
     }
-    let limit = i64::try_from(world.settings().parked_max.as_millis()).unwrap_or(i64::MAX);
+    let limit = world.settings().patience_ms();
     for message in world.store().open(&parked.conversation).await? {
         if shift(message.stored_at, limit) > now {
             // The rest is younger. It is parked anew, with its own time.
@@ -194,6 +194,7 @@ async fn overdue_parked<W: World>(world: &W, parked: &Parked) -> PortResult<()> 
                 version: nonce(world.ambient()),
                 since,
                 not_before: None,
+                patience_ms: limit,
                 ..parked.clone()
             };
             world.store().unpark(parked).await?;

@@ -1,6 +1,15 @@
 //! Times and limits, with the defaults that belong together.
 
+mod earlier;
+mod read;
+#[cfg(test)]
+mod tests;
+
+pub use earlier::without_meaning;
+pub use read::Problem;
+
 use recado_domain::backoff::Backoff;
+use recado_domain::rate::Rate;
 use std::time::Duration;
 
 /// See the module. The order of the times matters: longest outside call < function time-out < lease < visibility.
@@ -32,8 +41,12 @@ pub struct Settings {
     pub attempts: Attempts,
     /// Waits between attempts to process.
     pub inbound_backoff: Backoff,
+    /// Waits of a turn whose store or queue failed.
+    pub turns_backoff: Backoff,
     /// Waits between attempts to send.
     pub outbound_backoff: Backoff,
+    /// How fast an Evolution instance sends that has no rate of its own.
+    pub rate: Rate,
     /// How long evidence is waited for after an unknown outcome.
     pub unknown_wait: Duration,
     /// How long messages wait for a disconnected instance.
@@ -74,7 +87,9 @@ impl Default for Settings {
                 outbound: 5,
             },
             inbound_backoff: Backoff::default(),
+            turns_backoff: Backoff::default(),
             outbound_backoff: Backoff::default(),
+            rate: Rate::EVOLUTION,
             unknown_wait: seconds(300),
             parked_max: seconds(72 * 3600),
             config_ttl: seconds(30),
@@ -82,57 +97,10 @@ impl Default for Settings {
     }
 }
 
-/// A setting that cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name}: {what}")]
-pub struct Problem {
-    /// The environment variable.
-    pub name: String,
-    /// What is wrong with it.
-    pub what: String,
-}
-
 impl Settings {
-    /// The defaults, changed by what `variable` finds in the environment (an empty one counts as absent). What cannot be
-    /// used is added to `problems`, all of it, so that it can be mended in one go.
-    pub fn read(variable: impl Fn(&str) -> Option<String>, problems: &mut Vec<Problem>) -> Self {
-        const DAY: f64 = 86_400.0;
-        let mut settings = Self::default();
-        let mut seconds = |name: &str, unit: f64, most: f64, into: &mut Duration| {
-            let Some(text) = variable(name).filter(|text| !text.trim().is_empty()) else {
-                return;
-            };
-            match text.trim().parse::<f64>() {
-                Ok(number) if number >= 0.0 && number * unit <= most => {
-                    *into = Duration::from_secs_f64(number * unit);
-                }
-                _ => problems.push(Problem {
-                    name: name.to_owned(),
-                    what: format!("must be a number from 0 to {}", most / unit),
-                }),
-            }
-        };
-        seconds("RECADO_DEBOUNCE_SECONDS", 1.0, 300.0, &mut settings.debounce);
-        seconds(
-            "RECADO_DEBOUNCE_MAX_SECONDS",
-            1.0,
-            890.0,
-            &mut settings.debounce_max,
-        );
-        seconds(
-            "RECADO_STALE_SECONDS",
-            1.0,
-            365.0 * DAY,
-            &mut settings.stale_after,
-        );
-        seconds("RECADO_EVENT_TTL_DAYS", DAY, 365.0 * DAY, &mut settings.event_ttl);
-        seconds(
-            "RECADO_UNKNOWN_WAIT_SECONDS",
-            1.0,
-            DAY,
-            &mut settings.unknown_wait,
-        );
-        settings
+    /// How long a parked conversation waits, as [`recado_domain::instance::Parked`] holds it.
+    pub(crate) fn patience_ms(&self) -> i64 {
+        i64::try_from(self.parked_max.as_millis()).unwrap_or(i64::MAX)
     }
 }
 
@@ -149,38 +117,4 @@ impl Visibility {
     pub const OUTBOUND: Duration = Duration::from_secs(60);
     /// How often a queue hands out a message before it dead-letters it by itself.
     pub const RECEIVES_MAX: u32 = 1000;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_setting_that_cannot_be_used_is_named_at_once() {
-        let mut problems = Vec::new();
-        let variable = |name: &str| match name {
-            "RECADO_DEBOUNCE_SECONDS" => Some("four".to_owned()),
-            "RECADO_STALE_SECONDS" => Some("-1".to_owned()),
-            "RECADO_DEBOUNCE_MAX_SECONDS" => Some("2.5".to_owned()),
-            "RECADO_EVENT_TTL_DAYS" => Some(" ".to_owned()),
-            _ => None,
-        };
-        let settings = Settings::read(variable, &mut problems);
-        let names: Vec<&str> = problems.iter().map(|problem| problem.name.as_str()).collect();
-        assert_eq!(names, ["RECADO_DEBOUNCE_SECONDS", "RECADO_STALE_SECONDS"]);
-        assert_eq!(settings.debounce_max, Duration::from_millis(2500));
-        assert_eq!(settings.event_ttl, Settings::default().event_ttl);
-    }
-
-    #[test]
-    fn the_times_are_in_their_order() {
-        let s = Settings::default();
-        let (turn_function, send_function) = (Duration::from_secs(90), Duration::from_secs(30));
-        assert!(
-            s.llm_timeout < turn_function && turn_function < s.turn_lease && s.turn_lease < Visibility::TURNS
-        );
-        assert!(s.provider_timeout + Duration::from_secs(5) < send_function);
-        assert!(send_function < s.send_lease && s.send_lease < Visibility::OUTBOUND);
-        assert!(s.debounce < s.debounce_max && s.debounce_max < Duration::from_secs(900));
-    }
 }

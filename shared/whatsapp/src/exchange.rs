@@ -1,22 +1,12 @@
 //! One request to a provider and what came of it.
 
 use reqwest::header::RETRY_AFTER;
-use reqwest::{Client, ClientBuilder, RequestBuilder, Url, redirect};
+use reqwest::{RequestBuilder, Url};
 use serde_json::Value;
 use std::time::Duration;
 
 /// The most that is read of an answer. A list of stored messages with media inside can be this large.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
-
-/// Completes a client for providers. It must not follow redirects: reqwest would carry Evolution's `apikey` header to
-/// wherever the answer points. The caller chooses TLS and may set more before.
-pub fn client(builder: ClientBuilder) -> reqwest::Result<Client> {
-    builder
-        .redirect(redirect::Policy::none())
-        .connect_timeout(Duration::from_secs(5))
-        .user_agent(concat!("recado/", env!("CARGO_PKG_VERSION")))
-        .build()
-}
 
 /// What came of a request.
 #[derive(Debug)]

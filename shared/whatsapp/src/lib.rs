@@ -18,7 +18,6 @@ mod simulation;
 mod stand_in;
 
 pub use config::{ProviderConfig, Simulation};
-pub use exchange::client;
 pub use interpret::interpret;
 pub use providers::WhatsApp;
 pub use recado_domain::event::Provider;

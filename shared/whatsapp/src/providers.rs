@@ -39,7 +39,7 @@ enum Access {
 }
 
 impl<S: Secrets, A: Ambient> WhatsApp<S, A> {
-    /// `http` comes from [`crate::client`]: it must not follow redirects, which would carry Evolution's key along.
+    /// `http` must not follow redirects, which would carry Evolution's key along (`recado_ai::http_client` follows none).
     pub fn new(http: reqwest::Client, secrets: S, ambient: A, config: ProviderConfig) -> Self {
         Self {
             http,

@@ -24,14 +24,14 @@ fn parking(parked: &Parked) -> Change {
             "not_before",
             parked.not_before.map(|at| number(at.as_millisecond())),
         )
+        .set("patience_ms", number(parked.patience_ms))
         .set("open_shard", text(key.shard()));
     if let Some(at) = parked.not_before {
         return change.set("open_due", number(at.as_millisecond()));
     }
-    let patience = parked.due().as_millisecond() - since;
     change
         .set_to("open_due", "if_not_exists(#since, :since) + :patience")
-        .with(":patience", number(patience))
+        .with(":patience", number(parked.patience_ms))
 }
 
 impl<A: Ambient> DynamoStore<A> {
@@ -80,10 +80,11 @@ impl<A: Ambient> DynamoStore<A> {
 mod tests {
     use super::*;
     use recado_domain::ids::{ConversationId, Nonce, ThreadId};
+    use recado_domain::instance::PATIENCE_MS;
     use recado_domain::millis::instant;
 
     #[test]
-    fn an_entry_is_due_at_its_time_or_after_three_days_from_when_it_was_parked_first() {
+    fn an_entry_is_due_at_its_time_or_when_its_patience_since_the_first_parking_ends() {
         let instance = InstanceId::parse("front-desk").unwrap();
         let mut parked = Parked {
             conversation: ConversationId::new(ThreadId::of(&instance, "551190000000"), 1),
@@ -91,6 +92,7 @@ mod tests {
             version: Nonce::parse("v").unwrap(),
             since: instant(1_000),
             not_before: None,
+            patience_ms: PATIENCE_MS,
         };
         let waiting = parking(&parked).expression();
         assert!(
@@ -98,7 +100,7 @@ mod tests {
                 .text
                 .contains("#open_due = if_not_exists(#since, :since) + :patience")
         );
-        assert_eq!(waiting.values[":patience"], number(72 * 3_600_000));
+        assert_eq!(waiting.values[":patience"], number(PATIENCE_MS));
         parked.not_before = Some(instant(5_000));
         assert_eq!(parking(&parked).expression().values[":open_due"], number(5_000));
     }

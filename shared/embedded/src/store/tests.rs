@@ -13,7 +13,7 @@ use recado_domain::event::{EventKind, InboundJob, Payload, Provider, StoredAs, e
 use recado_domain::ids::{
     ConversationId, CorrelationId, ExternalId, IdempotencyKey, InstanceId, Nonce, Ordinal, ThreadId,
 };
-use recado_domain::instance::{Connection, InFlight, Parked};
+use recado_domain::instance::{Connection, InFlight, PATIENCE_MS, Parked};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::instant;
 use recado_domain::outbox::{Author, Outbox};
@@ -298,6 +298,7 @@ fn what_is_overdue_comes_from_every_table_the_longest_first() {
             version: Nonce::parse("v1").unwrap(),
             since: minutes(0),
             not_before: Some(minutes(4)),
+            patience_ms: PATIENCE_MS,
         };
         store.park(&parked).await.unwrap();
         let kinds = |work: Vec<OverdueWork>| -> Vec<&'static str> {

@@ -32,7 +32,7 @@ pub async fn reply<W: World>(world: &W, body: &str, receives: u32) -> Verdict {
     );
     async {
         let worked = turn(world, &kick).await;
-        queued::verdict(world, worked, &world.settings().inbound_backoff, receives)
+        queued::verdict(world, worked, &world.settings().turns_backoff, receives)
     }
     .instrument(span)
     .await

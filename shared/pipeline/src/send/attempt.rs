@@ -109,7 +109,8 @@ async fn slot<W: World>(
         slot
     } else {
         let instance = &context.bound.instance;
-        match world.store().reserve(&instance.id, instance.rate(), now).await? {
+        let rate = instance.rate(world.settings().rate);
+        match world.store().reserve(&instance.id, rate, now).await? {
             Reservation::NotOpen => return parking::park(world, message, None).await.map(Err),
             Reservation::Slot(slot) => slot,
         }

@@ -22,6 +22,7 @@ pub(super) async fn park<W: World>(
         version: nonce(world.ambient()),
         since: world.ambient().now(),
         not_before,
+        patience_ms: world.settings().patience_ms(),
     };
     world.store().park(&parked).await?;
     if not_before.is_some() {

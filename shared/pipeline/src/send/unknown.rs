@@ -87,7 +87,7 @@ async fn not_answered<W: World>(
     message: Message,
     claimed_at: jiff::Timestamp,
 ) -> PortResult<Step> {
-    let limit = i64::try_from(world.settings().parked_max.as_millis()).unwrap_or(i64::MAX);
+    let limit = world.settings().patience_ms();
     if world.ambient().now() >= shift(claimed_at, limit) {
         let why = Some("the provider could not be asked".to_owned());
         let buried = give_up_message(world, message, Reason::UnknownOutcome, why).await?;

@@ -45,9 +45,7 @@ impl Ambient for Still {
 }
 
 fn whatsapp(base: &str, key: Option<&'static str>, simulation: Simulation) -> WhatsApp<Keys, Still> {
-    // A second call finds it installed.
-    rustls::crypto::ring::default_provider().install_default().ok();
-    let http = crate::client(reqwest::Client::builder().no_proxy()).unwrap();
+    let http = recado_ai::http_client().unwrap();
     let config = ProviderConfig {
         evolution_base_url: Some(base.to_owned()),
         meta_base_url: base.to_owned(),

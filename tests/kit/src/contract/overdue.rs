@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::Ordinal;
-use recado_domain::instance::{Connection, Parked};
+use recado_domain::instance::{Connection, PATIENCE_MS, Parked};
 use recado_domain::message::Message;
 use recado_domain::millis::{instant, shift};
 use recado_domain::reason::Reason;
@@ -282,6 +282,7 @@ pub async fn a_parked_conversation_is_overdue_until_released<S: Store>(store: &S
         version: nonce(),
         since: base,
         not_before: Some(minutes(base, 50)),
+        patience_ms: PATIENCE_MS,
     };
     let id = parked.conversation.clone();
     let ours = |work: &OverdueWork| matches!(work, OverdueWork::Parked(parked) if parked.conversation == id);
@@ -297,6 +298,14 @@ pub async fn a_parked_conversation_is_overdue_until_released<S: Store>(store: &S
         found,
         OverdueWork::Parked(parked.clone()),
         "72 hours after it was parked first"
+    );
+    (parked.version, parked.patience_ms) = (nonce(), 90 * 60_000);
+    store.park(&parked).await.unwrap();
+    let found = assert_due(store, minutes(base, 90), ours).await;
+    assert_eq!(
+        found,
+        OverdueWork::Parked(parked.clone()),
+        "as long after that as its last parking says"
     );
     assert!(store.unpark(&parked).await.unwrap());
     assert_done(store, base, ours).await;

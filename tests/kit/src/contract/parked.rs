@@ -4,7 +4,7 @@ use crate::builders::{Scene, at, nonce};
 use futures::future::join_all;
 use jiff::Timestamp;
 use recado_domain::ids::Nonce;
-use recado_domain::instance::Parked;
+use recado_domain::instance::{PATIENCE_MS, Parked};
 use recado_pipeline::ports::Store;
 
 fn parking(scene: &Scene, since: i64, not_before: Option<Timestamp>) -> Parked {
@@ -14,6 +14,7 @@ fn parking(scene: &Scene, since: i64, not_before: Option<Timestamp>) -> Parked {
         version: nonce(),
         since: at(since),
         not_before,
+        patience_ms: PATIENCE_MS,
     }
 }
 

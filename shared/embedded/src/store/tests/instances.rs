@@ -86,6 +86,7 @@ fn an_instance_keeps_its_rate_its_time_outs_and_what_waits_for_it() {
             version: version("v1"),
             since: at(1),
             not_before: None,
+            patience_ms: PATIENCE_MS,
         };
         store.park(&first).await.unwrap();
         let again = Parked {

@@ -1,0 +1,161 @@
+//! Settings from the environment.
+
+use super::{Settings, earlier};
+use recado_domain::backoff::Backoff;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// A setting that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name}: {what}")]
+pub struct Problem {
+    /// The environment variable.
+    pub name: String,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+const HOUR: f64 = 3600.0;
+const DAY: f64 = 86_400.0;
+
+/// The variables, and what was found wrong with them.
+struct Reader<'a, F> {
+    variable: F,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl<F: Fn(&str) -> Option<String>> Reader<'_, F> {
+    /// The first of `names` that is set, with its text; an empty one counts as absent.
+    fn text<'n>(&self, names: &[&'n str]) -> Option<(&'n str, String)> {
+        names.iter().find_map(|name| {
+            let text = (self.variable)(name)?.trim().to_owned();
+            (!text.is_empty()).then_some((*name, text))
+        })
+    }
+
+    fn problem(&mut self, name: &str, what: impl Into<String>) {
+        self.problems.push(Problem {
+            name: name.to_owned(),
+            what: what.into(),
+        });
+    }
+
+    /// Puts the number that is the first of `names` into `into`, if `range` has it.
+    fn number<T>(&mut self, names: &[&str], range: (T, T), into: &mut T)
+    where
+        T: FromStr + PartialOrd + Copy + std::fmt::Display,
+    {
+        let Some((name, text)) = self.text(names) else {
+            return;
+        };
+        let (least, most) = range;
+        match text.parse::<T>() {
+            Ok(number) if number >= least && number <= most => *into = number,
+            _ => self.problem(name, format!("must be a number from {least} to {most}")),
+        }
+    }
+
+    /// A time, given in units of so many seconds.
+    fn time(&mut self, names: &[&str], unit: f64, range: (f64, f64), into: &mut Duration) {
+        let mut units = into.as_secs_f64() / unit;
+        self.number(names, range, &mut units);
+        // What was not set or not usable comes back as it was, to the millisecond.
+        *into = Duration::from_secs_f64(units * unit);
+    }
+
+    fn backoff(&mut self, name: &str, into: &mut Backoff) {
+        let Some((name, text)) = self.text(&[name]) else {
+            return;
+        };
+        match text.parse() {
+            Ok(backoff) => *into = backoff,
+            Err(error) => self.problem(name, format!("{error}")),
+        }
+    }
+
+    /// The outbound backoff, also by the earlier worker's two names; its jitter was a half.
+    fn outbound_backoff(&mut self, into: &mut Backoff) {
+        const OWN: &str = "RECADO_OUTBOUND_BACKOFF";
+        let earlier = [earlier::BASE_BACKOFF, earlier::MAX_BACKOFF];
+        if self.text(&[OWN]).is_some() || self.text(&earlier).is_none() {
+            return self.backoff(OWN, into);
+        }
+        let (mut base, mut cap) = (2.0, 60.0);
+        self.number(&[earlier::BASE_BACKOFF], (0.001, 600.0), &mut base);
+        self.number(&[earlier::MAX_BACKOFF], (0.001, 600.0), &mut cap);
+        if base > cap {
+            self.problem(
+                earlier::BASE_BACKOFF,
+                format!("must not be above {}", earlier::MAX_BACKOFF),
+            );
+        }
+        *into = Backoff::Exponential {
+            base,
+            cap,
+            jitter: 0.5,
+        };
+    }
+}
+
+impl Settings {
+    /// The defaults, changed by what `variable` finds in the environment (an empty one counts as absent). What cannot be
+    /// used is added to `problems`, all of it, so that it can be mended in one go.
+    pub fn read(variable: impl Fn(&str) -> Option<String>, problems: &mut Vec<Problem>) -> Self {
+        let mut settings = Self::default();
+        let mut reader = Reader { variable, problems };
+        settings.read_times(&mut reader);
+        settings.read_tries(&mut reader);
+        settings
+    }
+
+    fn read_times<F: Fn(&str) -> Option<String>>(&mut self, reader: &mut Reader<'_, F>) {
+        let mut time = |name: &str, unit: f64, range: (f64, f64), into: &mut Duration| {
+            reader.time(&[name], unit, range, into);
+        };
+        time("RECADO_DEBOUNCE_SECONDS", 1.0, (0.0, 300.0), &mut self.debounce);
+        time(
+            "RECADO_DEBOUNCE_MAX_SECONDS",
+            1.0,
+            (0.0, 890.0),
+            &mut self.debounce_max,
+        );
+        time(
+            "RECADO_STALE_SECONDS",
+            1.0,
+            (0.0, 365.0 * DAY),
+            &mut self.stale_after,
+        );
+        time("RECADO_EVENT_TTL_DAYS", DAY, (0.0, 365.0), &mut self.event_ttl);
+        time("RECADO_KEY_TTL_HOURS", HOUR, (48.0, 8760.0), &mut self.key_ttl);
+        time(
+            "RECADO_UNKNOWN_WAIT_SECONDS",
+            1.0,
+            (0.0, DAY),
+            &mut self.unknown_wait,
+        );
+        time(
+            "RECADO_PARKED_MAX_HOURS",
+            HOUR,
+            (1.0, 720.0),
+            &mut self.parked_max,
+        );
+        let timeout = ["RECADO_PROVIDER_TIMEOUT_SECONDS", earlier::HTTP_TIMEOUT];
+        // The sender's own time-out and its lease leave no room for more.
+        reader.time(&timeout, 1.0, (1.0, 20.0), &mut self.provider_timeout);
+    }
+
+    fn read_tries<F: Fn(&str) -> Option<String>>(&mut self, reader: &mut Reader<'_, F>) {
+        const TRIES: (u32, u32) = (1, 100);
+        let outbound = ["RECADO_OUTBOUND_ATTEMPTS", earlier::MAX_DELIVERIES];
+        reader.number(&["RECADO_INBOUND_ATTEMPTS"], TRIES, &mut self.attempts.inbound);
+        reader.number(&["RECADO_TURN_ATTEMPTS"], TRIES, &mut self.attempts.turn);
+        reader.number(&outbound, TRIES, &mut self.attempts.outbound);
+        reader.backoff("RECADO_INBOUND_BACKOFF", &mut self.inbound_backoff);
+        reader.backoff("RECADO_TURNS_BACKOFF", &mut self.turns_backoff);
+        reader.outbound_backoff(&mut self.outbound_backoff);
+        let per_second = ["RECADO_RATE_PER_SECOND", earlier::TOKENS_PER_SECOND];
+        let burst = ["RECADO_RATE_BURST", earlier::BUCKET_CAPACITY];
+        reader.number(&per_second, (0.001, 1000.0), &mut self.rate.per_second);
+        reader.number(&burst, (1, 100_000), &mut self.rate.burst);
+    }
+}

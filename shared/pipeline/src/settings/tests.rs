@@ -1,0 +1,129 @@
+use super::*;
+
+fn read(variables: &[(&str, &str)]) -> (Settings, Vec<String>) {
+    let mut problems = Vec::new();
+    let variable = |name: &str| {
+        let found = variables.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| (*value).to_owned())
+    };
+    let settings = Settings::read(variable, &mut problems);
+    (
+        settings,
+        problems.into_iter().map(|problem| problem.name).collect(),
+    )
+}
+
+#[test]
+fn nothing_set_changes_nothing() {
+    assert_eq!(read(&[]), (Settings::default(), vec![]));
+}
+
+#[test]
+fn every_setting_that_cannot_be_used_is_named_at_once() {
+    let wrong = [
+        ("RECADO_DEBOUNCE_SECONDS", "four"),
+        ("RECADO_STALE_SECONDS", "-1"),
+        ("RECADO_KEY_TTL_HOURS", "47"),
+        ("RECADO_PARKED_MAX_HOURS", "0"),
+        ("RECADO_PROVIDER_TIMEOUT_SECONDS", "21"),
+        ("RECADO_TURN_ATTEMPTS", "0"),
+        ("WA_MAX_DELIVERIES", "many"),
+        ("RECADO_INBOUND_BACKOFF", "linear"),
+        ("WA_BASE_BACKOFF", "90"),
+        ("RECADO_RATE_PER_SECOND", "NaN"),
+        ("WA_BUCKET_CAPACITY", "0"),
+    ];
+    let fine = [
+        ("RECADO_DEBOUNCE_MAX_SECONDS", "2.5"),
+        ("RECADO_EVENT_TTL_DAYS", " "),
+    ];
+    let (settings, names) = read(&[&wrong[..], &fine[..]].concat());
+    assert_eq!(names, wrong.map(|(name, _)| name));
+    assert_eq!(settings.debounce_max, Duration::from_millis(2500));
+    assert_eq!(settings.event_ttl, Settings::default().event_ttl);
+}
+
+#[test]
+fn each_queue_has_its_own_backoff_and_attempts() {
+    let (settings, names) = read(&[
+        ("RECADO_INBOUND_BACKOFF", "1,5"),
+        ("RECADO_TURNS_BACKOFF", "7"),
+        ("RECADO_OUTBOUND_BACKOFF", "exponential:base=1,cap=600,jitter=0"),
+        ("RECADO_INBOUND_ATTEMPTS", "4"),
+        ("RECADO_TURN_ATTEMPTS", "6"),
+        ("RECADO_OUTBOUND_ATTEMPTS", "8"),
+    ]);
+    assert!(names.is_empty());
+    let wait = |backoff: &Backoff| backoff.wait(2, 0).as_secs();
+    assert_eq!(wait(&settings.inbound_backoff), 5);
+    assert_eq!(wait(&settings.turns_backoff), 7);
+    assert_eq!(settings.outbound_backoff.wait(20, 0).as_secs(), 600);
+    let attempts = settings.attempts;
+    assert_eq!((attempts.inbound, attempts.turn, attempts.outbound), (4, 6, 8));
+}
+
+#[test]
+fn the_names_of_the_earlier_worker_are_read_and_recados_own_win() {
+    let earlier = [
+        ("WA_MAX_DELIVERIES", "9"),
+        ("WA_BASE_BACKOFF", "3.0"),
+        ("WA_MAX_BACKOFF", "40.0"),
+        ("WA_TOKENS_PER_SECOND", "0.5"),
+        ("WA_BUCKET_CAPACITY", "7"),
+        ("WA_EVOLUTION_HTTP_TIMEOUT", "15.0"),
+    ];
+    let (settings, names) = read(&earlier);
+    assert!(names.is_empty());
+    assert_eq!(settings.attempts.outbound, 9);
+    assert_eq!(
+        settings.outbound_backoff,
+        Backoff::Exponential {
+            base: 3.0,
+            cap: 40.0,
+            jitter: 0.5
+        }
+    );
+    assert_eq!(
+        settings.rate,
+        Rate {
+            per_second: 0.5,
+            burst: 7
+        }
+    );
+    assert_eq!(settings.provider_timeout, Duration::from_secs(15));
+
+    let own = [
+        ("RECADO_OUTBOUND_ATTEMPTS", "2"),
+        ("RECADO_OUTBOUND_BACKOFF", "4"),
+        ("RECADO_RATE_PER_SECOND", "2"),
+        ("RECADO_RATE_BURST", "3"),
+        ("RECADO_PROVIDER_TIMEOUT_SECONDS", "10"),
+    ];
+    assert_eq!(read(&[&own[..], &earlier[..]].concat()), read(&own));
+}
+
+#[test]
+fn names_of_the_earlier_worker_without_a_meaning_are_told_and_no_problem() {
+    let variable = |name: &str| matches!(name, "REDIS_URL" | "WA_CONSUMER_GROUP").then(|| "x".to_owned());
+    let names: Vec<&str> = without_meaning(variable)
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(names, ["REDIS_URL", "WA_CONSUMER_GROUP"]);
+    let mut problems = Vec::new();
+    assert_eq!(Settings::read(variable, &mut problems), Settings::default());
+    assert!(problems.is_empty());
+    assert!(without_meaning(|_| Some(" ".to_owned())).is_empty());
+}
+
+#[test]
+fn the_times_are_in_their_order() {
+    let s = Settings::default();
+    let (turn_function, send_function) = (Duration::from_secs(90), Duration::from_secs(30));
+    assert!(
+        s.llm_timeout < turn_function && turn_function < s.turn_lease && s.turn_lease < Visibility::TURNS
+    );
+    assert!(s.provider_timeout + Duration::from_secs(5) < send_function);
+    assert!(send_function < s.send_lease && s.send_lease < Visibility::OUTBOUND);
+    assert!(s.debounce < s.debounce_max && s.debounce_max < Duration::from_secs(900));
+}
