@@ -1,5 +1,7 @@
 //! One request to a provider and what came of it.
 
+use crate::class::Class;
+use recado_pipeline::ports::SendOutcome;
 use reqwest::header::RETRY_AFTER;
 use reqwest::{RequestBuilder, Url};
 use serde_json::Value;
@@ -22,6 +24,18 @@ pub(crate) enum Exchange {
         /// Whether it was a time-out.
         timed_out: bool,
     },
+}
+
+impl Exchange {
+    /// The answer, or what it means for a send that there is none.
+    pub(crate) fn answer(self) -> Result<Answer, SendOutcome> {
+        let (class, why) = match self {
+            Self::Answer(answer) => return Ok(answer),
+            Self::NeverLeft(why) => (Class::Retry, why),
+            Self::Lost { why, timed_out } => (Class::Unknown { timed_out }, why),
+        };
+        Err(class.outcome(why.to_owned(), None, 1))
+    }
 }
 
 /// A provider's answer.

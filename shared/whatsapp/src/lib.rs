@@ -5,8 +5,11 @@
 //! `Unsupported`, an unknown event is acknowledged as `Ignored`. Nothing here logs, and no error text holds what a
 //! person wrote, their name or their number.
 
+mod class;
 mod config;
 mod error_title;
+#[cfg(test)]
+mod errors_page;
 pub mod evolution;
 mod exchange;
 mod interpret;

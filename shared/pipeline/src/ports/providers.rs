@@ -19,6 +19,8 @@ pub struct OutgoingMessage {
     pub to: ContactAddress,
     /// What.
     pub content: Content,
+    /// Which attempt it is, from 1: a provider may ask for a longer wait after each.
+    pub attempt: u32,
 }
 
 /// What became of a send. The `why`s hold codes and titles, never personal data.

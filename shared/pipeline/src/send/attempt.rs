@@ -73,6 +73,7 @@ pub(super) fn outgoing(message: &Message) -> Option<OutgoingMessage> {
         id: message.id(),
         to,
         content: message.content.clone(),
+        attempt: message.out.as_ref().map_or(1, |out| out.attempts.max(1)),
     })
 }
 

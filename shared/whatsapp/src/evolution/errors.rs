@@ -4,40 +4,26 @@
 //! schema check) or a list of objects (the number check). It answers 400 for nearly everything, so the text decides. What
 //! it says is not repeated in `why`: it can hold a number or a stack trace.
 
+use crate::class::Class;
 use crate::exchange::Answer;
-use recado_domain::reason::Reason;
 use recado_pipeline::ports::SendOutcome;
 use serde_json::Value;
-use std::time::Duration;
-
-/// How long to wait where it says "too many" and not how long.
-const THROTTLED: Duration = Duration::from_secs(60);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Credentials,
-    Permanent,
-    Disconnected,
-    Unknown { timed_out: bool },
-    Retryable,
-    Throttled,
-}
 
 /// One row: the first that fits counts.
-struct Row {
+pub(crate) struct Row {
     /// First and last HTTP status.
-    status: (u16, u16),
+    pub(crate) status: (u16, u16),
     /// Any of these in what it says, in lower case; an empty list fits everything.
-    says: &'static [&'static str],
-    class: Class,
-    title: &'static str,
+    pub(crate) says: &'static [&'static str],
+    pub(crate) class: Class,
+    pub(crate) title: &'static str,
 }
 
 /// Marks the number check's `{"exists": false}` in [`said`].
-const NOT_THERE: &str = "exists:false";
+pub(crate) const NOT_THERE: &str = "exists:false";
 
 /// Marks the schema check's list in a list in [`said`].
-const SCHEMA: &str = "schema:";
+pub(crate) const SCHEMA: &str = "schema:";
 
 const fn row(status: (u16, u16), says: &'static [&'static str], class: Class, title: &'static str) -> Row {
     Row {
@@ -48,12 +34,12 @@ const fn row(status: (u16, u16), says: &'static [&'static str], class: Class, ti
     }
 }
 
-const ANY: (u16, u16) = (0, 999);
+pub(crate) const ANY: (u16, u16) = (0, 999);
 
 /// "Connection Closed" comes from the check before anything is written to the socket. A time-out and a failure of its
 /// database come after: the message may be, or was, sent (#978, #1247, #1613). So does any other 400 or 500 that does not
 /// say why: taking it for "not sent" would send twice.
-const TABLE: [Row; 17] = [
+pub(crate) const TABLE: [Row; 18] = [
     row((401, 401), &[], Class::Credentials, "key missing or wrong"),
     row((403, 403), &[], Class::Credentials, "forbidden"),
     row(ANY, &[NOT_THERE], Class::Permanent, "not on WhatsApp"),
@@ -95,7 +81,7 @@ const TABLE: [Row; 17] = [
         "bad request body",
     ),
     row((429, 429), &[], Class::Throttled, "too many requests"),
-    row((502, 503), &[], Class::Retryable, "gateway error"),
+    row((502, 503), &[], Class::Retry, "gateway error"),
     row(
         (500, 599),
         &[],
@@ -108,9 +94,10 @@ const TABLE: [Row; 17] = [
         Class::Unknown { timed_out: false },
         "failed for an unknown reason",
     ),
-    row((404, 404), &[], Class::Retryable, "no such route"),
+    row((404, 404), &[], Class::Retry, "no such route"),
     row((405, 499), &[], Class::Permanent, "refused"),
-    row((300, 399), &[], Class::Retryable, "redirect not followed"),
+    row((300, 399), &[], Class::Retry, "redirect not followed"),
+    row(ANY, &[], Class::Unknown { timed_out: false }, "unexpected"),
 ];
 
 /// What an answer that is not a 2xx means for the send it answers.
@@ -120,27 +107,12 @@ pub(super) fn classify(answer: &Answer) -> SendOutcome {
         (row.status.0..=row.status.1).contains(&answer.status)
             && (row.says.is_empty() || row.says.iter().any(|words| said.contains(words)))
     });
+    // The last row fits everything.
     let (class, title) = row.map_or((Class::Unknown { timed_out: false }, "unexpected"), |row| {
         (row.class, row.title)
     });
     let why = format!("HTTP {}: {title}", answer.status);
-    match class {
-        Class::Credentials => SendOutcome::Credentials { why },
-        Class::Permanent => SendOutcome::Permanent {
-            reason: Reason::WhatsappPermanentError,
-            why,
-        },
-        Class::Disconnected => SendOutcome::Disconnected { why },
-        Class::Unknown { timed_out } => SendOutcome::Unknown { why, timed_out },
-        Class::Retryable => SendOutcome::Retryable {
-            why,
-            after: answer.retry_after,
-        },
-        Class::Throttled => SendOutcome::Retryable {
-            why,
-            after: Some(answer.retry_after.unwrap_or(THROTTLED)),
-        },
-    }
+    class.outcome(why, answer.retry_after, 1)
 }
 
 /// All that an error body says, in lower case, in one text.
@@ -184,6 +156,7 @@ fn gather(value: &Value, lists: u8, text: &mut String) {
 mod tests {
     use super::*;
     use serde_json::json;
+    use std::time::Duration;
 
     fn outcome(status: u16, message: &Value) -> SendOutcome {
         let body = json!({"status": status, "error": "x", "response": {"message": message}});

@@ -1,6 +1,6 @@
 //! Evolution API (Baileys), versions 1 and 2. Facts are from its source at tags 1.8.2 and 2.3.6 to 2.4.0-rc2.
 
-mod errors;
+pub(crate) mod errors;
 mod evidence;
 mod jwt;
 mod parse;

@@ -40,17 +40,11 @@ impl Endpoint<'_> {
 /// Sends a text. Anything else is written as text.
 pub(crate) async fn send(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
     let body = body(at.version, &message.to, &message.content.as_text());
-    match at.call(Method::POST, ["message", "sendText"], Some(&body)).await {
-        Exchange::Answer(answer) if answer.is_success() => accepted(&answer),
-        Exchange::Answer(answer) => classify(&answer),
-        Exchange::NeverLeft(why) => SendOutcome::Retryable {
-            why: why.to_owned(),
-            after: None,
-        },
-        Exchange::Lost { why, timed_out } => SendOutcome::Unknown {
-            why: why.to_owned(),
-            timed_out,
-        },
+    let exchange = at.call(Method::POST, ["message", "sendText"], Some(&body)).await;
+    match exchange.answer() {
+        Ok(answer) if answer.is_success() => accepted(&answer),
+        Ok(answer) => classify(&answer),
+        Err(outcome) => outcome,
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) async fn connection(at: &Endpoint<'_>) -> ConnectionAnswer {
     let request = at.http.get(url).bearer_auth(at.token.expose());
     match exchange(request, at.timeout).await {
         Exchange::Answer(answer) if answer.is_success() => ConnectionAnswer::Open,
-        Exchange::Answer(answer) => match classify(&answer) {
+        Exchange::Answer(answer) => match classify(&answer, 1) {
             SendOutcome::Credentials { .. } => ConnectionAnswer::NeedsCredentials,
             _ => ConnectionAnswer::Unclear,
         },

@@ -3,36 +3,21 @@
 //! The code decides, not the HTTP status: documentation of one year gives 400 for a throttle, of another 429. Codes and
 //! meanings are from Meta's error reference; classes and waits are ours.
 
+use crate::class::Class::{
+    self, Credentials, Pair, Permanent, Retry, RetryAfter, Throttled, Unknown, Window,
+};
 use crate::error_title::error_title;
 use crate::exchange::Answer;
-use recado_domain::reason::Reason;
 use recado_pipeline::ports::SendOutcome;
 use serde_json::Value;
-use std::time::Duration;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
-    /// May pass; wait by the caller's own policy.
-    Retry,
-    /// May pass after so many seconds.
-    RetryAfter(u64),
-    /// Never.
-    Permanent,
-    /// Not until the contact writes again.
-    Window,
-    /// Not until somebody renews or widens the token.
-    Credentials,
-}
-
-use Class::{Credentials, Permanent, Retry, RetryAfter, Window};
 
 /// First code, last code, class, title.
-type Row = (i64, i64, Class, &'static str);
+pub(crate) type Row = (i64, i64, Class, &'static str);
 
 /// How long the limits of a whole app or account last.
 const ACCOUNT: Class = RetryAfter(300);
 
-const TABLE: [Row; 56] = [
+pub(crate) const TABLE: [Row; 56] = [
     (0, 0, Credentials, "authentication failed"),
     (1, 1, Retry, "unknown error"),
     (2, 2, Retry, "service down"),
@@ -79,8 +64,8 @@ const TABLE: [Row; 56] = [
     (131_051, 131_051, Permanent, "unsupported message type"),
     (131_052, 131_053, Permanent, "media failed"),
     (131_055, 131_055, Permanent, "marketing templates only"),
-    // Meta asks for 4^n seconds, for this contact only; one message in 6 seconds is what it allows.
-    (131_056, 131_056, RetryAfter(6), "pair rate limit"),
+    // Meta asks for 4^n seconds; one message in 6 seconds is what it allows.
+    (131_056, 131_056, Pair, "pair rate limit"),
     (131_057, 131_057, RetryAfter(60), "number in maintenance"),
     (131_062, 131_062, Permanent, "needs a phone number"),
     (132_000, 132_000, Permanent, "template parameter count"),
@@ -101,6 +86,36 @@ const TABLE: [Row; 56] = [
     (135_000, 135_000, Permanent, "generic parameter error"),
     (138_006, 138_006, Permanent, "no call permission"),
 ];
+
+/// What an answer without a code, which comes from something in between, means by its status: the first row that fits
+/// counts.
+pub(crate) const WITHOUT_CODE: [(u16, u16, Class); 10] = [
+    (401, 401, Credentials),
+    (403, 403, Credentials),
+    (408, 408, Unknown { timed_out: true }),
+    (504, 504, Unknown { timed_out: true }),
+    (429, 429, Throttled),
+    (300, 399, Retry),
+    (404, 404, Retry),
+    (502, 503, Retry),
+    (400, 499, Permanent),
+    (0, 999, Unknown { timed_out: false }),
+];
+
+/// What a code that is not in the table means by its status; Meta's own `is_transient` counts first. Meta answered, so a
+/// 5xx has not taken the message.
+pub(crate) const UNKNOWN_CODE: [(u16, u16, Class); 4] = [
+    (401, 401, Credentials),
+    (429, 429, Throttled),
+    (500, 599, Retry),
+    (0, 999, Permanent),
+];
+
+fn by_status(status: u16, rows: &[(u16, u16, Class)]) -> Class {
+    rows.iter()
+        .find(|(first, last, _)| (*first..=*last).contains(&status))
+        .map_or(Unknown { timed_out: false }, |(.., class)| *class)
+}
 
 fn known(code: i64) -> Option<&'static Row> {
     TABLE
@@ -125,89 +140,48 @@ pub(super) fn describe(error: &Value) -> String {
     format!("{code} {}", error_title(said)).trim_end().to_owned()
 }
 
-/// What an answer that is not a 2xx means for the send it answers.
-pub(super) fn classify(answer: &Answer) -> SendOutcome {
-    let code = answer
-        .body
-        .get("error")
+/// What an answer that is not a 2xx means for the send it answers, attempt number `attempt` (from 1).
+pub(super) fn classify(answer: &Answer, attempt: u32) -> SendOutcome {
+    let error = answer.body.get("error");
+    let code = error
         .and_then(|error| error.get("code"))
         .and_then(crate::json::integer);
-    let (Some(code), Some(error)) = (code, answer.body.get("error")) else {
-        return by_status(answer);
+    let (class, why) = match (code, error) {
+        (Some(code), Some(error)) => (class_of(code, error, answer.status), describe(error)),
+        _ => (
+            by_status(answer.status, &WITHOUT_CODE),
+            format!("HTTP {} without an error code", answer.status),
+        ),
     };
-    let why = describe(error);
-    let class = match known(code) {
-        Some((_, _, class, _)) => *class,
-        None if error.get("is_transient").and_then(Value::as_bool) == Some(true) => Retry,
-        None if answer.status == 401 => Credentials,
-        None if answer.status == 429 => RetryAfter(60),
-        // Meta answered, so it has not taken the message.
-        None if answer.status >= 500 => Retry,
-        None => Permanent,
-    };
-    match class {
-        Retry => SendOutcome::Retryable {
-            why,
-            after: answer.retry_after,
-        },
-        RetryAfter(seconds) => {
-            let wait = Duration::from_secs(seconds);
-            SendOutcome::Retryable {
-                why,
-                after: Some(answer.retry_after.map_or(wait, |asked| asked.max(wait))),
-            }
-        }
-        Permanent => SendOutcome::Permanent {
-            reason: Reason::WhatsappPermanentError,
-            why,
-        },
-        Window => SendOutcome::Permanent {
-            reason: Reason::WindowClosed,
-            why,
-        },
-        Credentials => SendOutcome::Credentials { why },
-    }
+    class.outcome(why, answer.retry_after, attempt)
 }
 
-/// An answer without an error object comes from something in between.
-fn by_status(answer: &Answer) -> SendOutcome {
-    let status = answer.status;
-    let why = format!("HTTP {status} without an error code");
-    match status {
-        401 | 403 => SendOutcome::Credentials { why },
-        408 | 504 => SendOutcome::Unknown { why, timed_out: true },
-        429 => SendOutcome::Retryable {
-            why,
-            after: Some(answer.retry_after.unwrap_or(Duration::from_secs(60))),
-        },
-        300..=399 | 404 | 502 | 503 => SendOutcome::Retryable {
-            why,
-            after: answer.retry_after,
-        },
-        400..=499 => SendOutcome::Permanent {
-            reason: Reason::WhatsappPermanentError,
-            why,
-        },
-        _ => SendOutcome::Unknown {
-            why,
-            timed_out: false,
-        },
+fn class_of(code: i64, error: &Value, status: u16) -> Class {
+    match known(code) {
+        Some((_, _, class, _)) => *class,
+        None if error.get("is_transient").and_then(Value::as_bool) == Some(true) => Retry,
+        None => by_status(status, &UNKNOWN_CODE),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use recado_domain::reason::Reason;
     use serde_json::json;
+    use std::time::Duration;
 
     fn outcome(status: u16, code: i64) -> SendOutcome {
         let body =
             json!({"error": {"message": format!("(#{code}) Title"), "code": code, "type": "OAuthException"}});
-        classify(&Answer {
-            status,
-            body,
-            retry_after: None,
-        })
+        classify(
+            &Answer {
+                status,
+                body,
+                retry_after: None,
+            },
+            1,
+        )
     }
 
     #[test]
@@ -217,22 +191,7 @@ mod tests {
                 for status in [400, 403, 429, 500] {
                     let outcome = outcome(status, code);
                     let why = format!("{code} {title}");
-                    let expected = match class {
-                        Retry => SendOutcome::Retryable { why, after: None },
-                        RetryAfter(s) => SendOutcome::Retryable {
-                            why,
-                            after: Some(Duration::from_secs(*s)),
-                        },
-                        Permanent => SendOutcome::Permanent {
-                            reason: Reason::WhatsappPermanentError,
-                            why,
-                        },
-                        Window => SendOutcome::Permanent {
-                            reason: Reason::WindowClosed,
-                            why,
-                        },
-                        Credentials => SendOutcome::Credentials { why },
-                    };
+                    let expected = class.outcome(why, None, 1);
                     assert_eq!(outcome, expected);
                 }
             }
@@ -251,14 +210,7 @@ mod tests {
         for code in [1, 2, 131_000, 131_016, 133_004] {
             retry(code, None);
         }
-        for (code, seconds) in [
-            (130_429, 1),
-            (131_056, 6),
-            (131_057, 60),
-            (4, 300),
-            (613, 300),
-            (80_007, 300),
-        ] {
+        for (code, seconds) in [(130_429, 1), (131_057, 60), (4, 300), (613, 300), (80_007, 300)] {
             retry(code, Some(seconds));
         }
         for code in [0, 3, 10, 190, 200, 250, 299, 131_005] {
@@ -286,6 +238,23 @@ mod tests {
     }
 
     #[test]
+    fn the_limit_per_contact_asks_for_longer_after_each_attempt() {
+        let body = json!({"error": {"code": 131_056}});
+        let waits = (1..=5).map(|attempt| {
+            let answer = Answer {
+                status: 400,
+                body: body.clone(),
+                retry_after: None,
+            };
+            match classify(&answer, attempt) {
+                SendOutcome::Retryable { after, .. } => after.unwrap().as_secs(),
+                other => panic!("{other:?}"),
+            }
+        });
+        assert_eq!(waits.collect::<Vec<_>>(), [6, 16, 64, 256, 1024]);
+    }
+
+    #[test]
     fn an_unknown_code_is_judged_by_status_and_by_what_meta_says_of_it() {
         assert!(matches!(outcome(400, 999_999), SendOutcome::Permanent { .. }));
         assert!(matches!(
@@ -298,11 +267,14 @@ mod tests {
         ));
         let body = json!({"error": {"code": 999_999, "is_transient": true}});
         assert!(matches!(
-            classify(&Answer {
-                status: 400,
-                body,
-                retry_after: None
-            }),
+            classify(
+                &Answer {
+                    status: 400,
+                    body,
+                    retry_after: None
+                },
+                1
+            ),
             SendOutcome::Retryable { .. }
         ));
     }
@@ -310,11 +282,14 @@ mod tests {
     #[test]
     fn an_answer_without_a_code_is_judged_by_its_status() {
         let plain = |status| {
-            classify(&Answer {
-                status,
-                body: Value::Null,
-                retry_after: None,
-            })
+            classify(
+                &Answer {
+                    status,
+                    body: Value::Null,
+                    retry_after: None,
+                },
+                1,
+            )
         };
         assert!(matches!(plain(401), SendOutcome::Credentials { .. }));
         assert!(matches!(plain(404), SendOutcome::Retryable { .. }));

@@ -2,7 +2,7 @@
 //! public projects.
 
 mod connection;
-mod errors;
+pub(crate) mod errors;
 mod parse;
 mod send;
 mod verify;

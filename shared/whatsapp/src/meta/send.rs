@@ -2,7 +2,7 @@
 
 use super::errors::classify;
 use super::parse::is_user_id;
-use crate::exchange::{Answer, Exchange, address, exchange};
+use crate::exchange::{Answer, address, exchange};
 use crate::json::{list, text};
 use recado_domain::ids::ExternalId;
 use recado_domain::reason::Reason;
@@ -37,28 +37,20 @@ pub(crate) async fn send(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOu
         };
     }
     let Some(url) = address(at.base, &[at.version, at.phone_number_id.as_str(), "messages"]) else {
-        return retryable("the provider's base URL is not an HTTP URL");
+        return SendOutcome::Retryable {
+            why: "the provider's base URL is not an HTTP URL".to_owned(),
+            after: None,
+        };
     };
     let request = at
         .http
         .post(url)
         .bearer_auth(at.token.expose())
         .json(&body(message, &text));
-    match exchange(request, at.timeout).await {
-        Exchange::Answer(answer) if answer.is_success() => accepted(&answer),
-        Exchange::Answer(answer) => classify(&answer),
-        Exchange::NeverLeft(why) => retryable(why),
-        Exchange::Lost { why, timed_out } => SendOutcome::Unknown {
-            why: why.to_owned(),
-            timed_out,
-        },
-    }
-}
-
-fn retryable(why: &str) -> SendOutcome {
-    SendOutcome::Retryable {
-        why: why.to_owned(),
-        after: None,
+    match exchange(request, at.timeout).await.answer() {
+        Ok(answer) if answer.is_success() => accepted(&answer),
+        Ok(answer) => classify(&answer, message.attempt),
+        Err(outcome) => outcome,
     }
 }
 

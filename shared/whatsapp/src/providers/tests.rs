@@ -88,6 +88,7 @@ fn message(to: &str) -> OutgoingMessage {
         id: MessageId::parse(OWN_ID).unwrap(),
         to: ContactAddress::parse(to).unwrap(),
         content: Content::text("Olá"),
+        attempt: 1,
     }
 }
 

@@ -1,0 +1,66 @@
+//! Classes of errors, shared by the providers' tables: what each means for the send it answers.
+
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::SendOutcome;
+use std::time::Duration;
+
+/// How long to wait where a provider says "too many" and not how long, in seconds.
+const THROTTLED: u64 = 60;
+
+/// What an error means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// May pass; wait by the sender's own policy.
+    Retry,
+    /// May pass after so many seconds at least.
+    RetryAfter(u64),
+    /// May pass after as long as the provider says, else after a minute.
+    Throttled,
+    /// May pass for this contact, after 4 to the power of the attempt in seconds, at least 6.
+    Pair,
+    /// Never.
+    Permanent,
+    /// Not until the contact writes again.
+    Window,
+    /// Not until somebody renews or widens the key or token.
+    Credentials,
+    /// Not until the instance is connected again; nothing left.
+    Disconnected,
+    /// The request left, and what became of it is not known.
+    Unknown {
+        /// Whether it was a time-out.
+        timed_out: bool,
+    },
+}
+
+impl Class {
+    /// The outcome of attempt number `attempt` (from 1). `asked`: how long the provider asks to wait.
+    pub(crate) fn outcome(self, why: String, asked: Option<Duration>, attempt: u32) -> SendOutcome {
+        let at_least = |seconds| {
+            let wait = Duration::from_secs(seconds);
+            Some(asked.map_or(wait, |asked| asked.max(wait)))
+        };
+        let after = match self {
+            Self::RetryAfter(seconds) => at_least(seconds),
+            Self::Throttled => Some(asked.unwrap_or(Duration::from_secs(THROTTLED))),
+            Self::Pair => at_least(4u64.saturating_pow(attempt.clamp(1, 5)).max(6)),
+            _ => asked,
+        };
+        match self {
+            Self::Retry | Self::RetryAfter(_) | Self::Throttled | Self::Pair => {
+                SendOutcome::Retryable { why, after }
+            }
+            Self::Permanent => SendOutcome::Permanent {
+                reason: Reason::WhatsappPermanentError,
+                why,
+            },
+            Self::Window => SendOutcome::Permanent {
+                reason: Reason::WindowClosed,
+                why,
+            },
+            Self::Credentials => SendOutcome::Credentials { why },
+            Self::Disconnected => SendOutcome::Disconnected { why },
+            Self::Unknown { timed_out } => SendOutcome::Unknown { why, timed_out },
+        }
+    }
+}
