@@ -3,17 +3,22 @@
 use lambda_http::Error;
 use recado_aws::{AwsQueues, SystemAmbient, variable};
 use recado_domain::dead_letter::QueueName;
-use recado_http::{ApiOptions, Depths, api_router};
+use recado_http::{ApiOptions, api_router};
 use recado_lambda::{AwsKeys, compose, telemetry};
-use recado_pipeline::ports::PortResult;
+use recado_pipeline::ports::{Depths, PortResult, QueueDepth};
 use std::sync::Arc;
 
 struct SqsDepths(AwsQueues<SystemAmbient>);
 
 impl Depths for SqsDepths {
-    async fn depth(&self, queue: QueueName) -> PortResult<u64> {
+    async fn depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
         let depth = self.0.depth(queue).await?;
-        Ok(depth.waiting + depth.in_flight + depth.delayed)
+        Ok(QueueDepth {
+            waiting: depth.waiting,
+            in_flight: depth.in_flight,
+            delayed: depth.delayed,
+            oldest: None,
+        })
     }
 }
 

@@ -6,9 +6,8 @@ use anyhow::{Context, Result};
 use recado_ai::{Claude, ClaudeSettings, Model, http_client};
 use recado_domain::dead_letter::QueueName;
 use recado_embedded::{Clock, Embedded, SystemAmbient};
-use recado_http::Depths;
 use recado_pipeline::Parts;
-use recado_pipeline::ports::PortResult;
+use recado_pipeline::ports::{Depths, PortResult, QueueDepth};
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
 
 /// The world of one machine.
@@ -80,8 +79,13 @@ pub(crate) async fn compose(environment: &Environment) -> Result<Composed> {
 pub(crate) struct EmbeddedDepths(pub(crate) Embedded);
 
 impl Depths for EmbeddedDepths {
-    async fn depth(&self, queue: QueueName) -> PortResult<u64> {
+    async fn depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
         let depth = self.0.depth(queue).await?;
-        Ok(depth.visible + depth.in_flight + depth.delayed)
+        Ok(QueueDepth {
+            waiting: depth.visible,
+            in_flight: depth.in_flight,
+            delayed: depth.delayed,
+            oldest: depth.oldest,
+        })
     }
 }

@@ -5,6 +5,7 @@ use crate::content::Content;
 use crate::delivery::StatusUpdate;
 use crate::event::{EventKind, Provider};
 use crate::ids::{EventId, ExternalId};
+use crate::reason::Reason;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -81,4 +82,6 @@ pub struct FailedDelivery {
     pub update: StatusUpdate,
     /// The provider's reason, as a code and a title; no personal data.
     pub error: String,
+    /// The same in our words.
+    pub reason: Reason,
 }

@@ -1,6 +1,6 @@
 //! What operators, monitors and the command line call.
 //!
-//! `GET /health` is open to all; everything else wants `Authorization: Bearer` with the operator token.
+//! `GET /health` is open to all, and `GET /health/whatsapp` as a mere status; everything else wants `Authorization: Bearer` with the operator token.
 
 mod auth;
 mod config;
@@ -11,26 +11,19 @@ mod messages;
 mod refusal;
 mod simulator;
 mod view;
+mod whatsapp;
 
 use crate::keys::Keys;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
-use recado_domain::dead_letter::QueueName;
 use recado_pipeline::World;
-use recado_pipeline::ports::PortResult;
+use recado_pipeline::ports::Depths;
 use recado_whatsapp::SimulatedOutbox;
-use std::future::Future;
 use std::sync::Arc;
 
 /// The largest body the API takes, in bytes: a whole configuration with its prompts.
 const BODY_MAX: usize = 1024 * 1024;
-
-/// How much waits in the queues. On AWS the approximate number of visible messages, on one machine the exact one.
-pub trait Depths: Send + Sync + 'static {
-    /// How many messages wait in `queue`.
-    fn depth(&self, queue: QueueName) -> impl Future<Output = PortResult<u64>> + Send;
-}
 
 /// What the API needs beyond the world.
 #[derive(Debug, Clone)]
@@ -47,6 +40,8 @@ pub(crate) struct Api<W, K, D> {
     world: Arc<W>,
     keys: Arc<K>,
     options: Arc<ApiOptions<D>>,
+    /// What who shows no token was told last.
+    last_status: Arc<whatsapp::LastStatus>,
 }
 
 impl<W, K, D> Clone for Api<W, K, D> {
@@ -56,6 +51,7 @@ impl<W, K, D> Clone for Api<W, K, D> {
             world,
             keys,
             options: Arc::clone(&self.options),
+            last_status: Arc::clone(&self.last_status),
         }
     }
 }
@@ -69,10 +65,11 @@ pub(crate) fn routes<W: World + 'static, K: Keys, D: Depths>(
         world,
         keys,
         options: Arc::new(options),
+        last_status: Arc::default(),
     };
     let apply = config::apply::<W, K, D>;
     Router::new()
-        .route("/health/whatsapp", get(health::whatsapp::<W, K, D>))
+        .route("/health/whatsapp/detailed", get(whatsapp::detailed::<W, K, D>))
         .route("/v1/config", get(config::show::<W, K, D>).put(apply).post(apply))
         .route("/v1/conversations", get(conversations::list::<W, K, D>))
         .route(
@@ -88,5 +85,6 @@ pub(crate) fn routes<W: World + 'static, K: Keys, D: Depths>(
         .route("/simulator/outbox", get(simulator::outbox::<W, K, D>))
         .route_layer(from_fn_with_state(api.clone(), auth::operators_only::<W, K, D>))
         .route("/health", get(health::show::<W, K, D>))
+        .route("/health/whatsapp", get(whatsapp::show::<W, K, D>))
         .with_state(api)
 }

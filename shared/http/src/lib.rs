@@ -14,7 +14,7 @@ mod problem;
 mod query;
 mod webhook;
 
-pub use api::{ApiOptions, Depths};
+pub use api::ApiOptions;
 pub use keys::{Keys, WebhookKeys};
 pub use problem::Problem;
 pub use recado_whatsapp::SimulatedOutbox;
@@ -22,6 +22,7 @@ pub use webhook::WebhookLimits;
 
 use axum::Router;
 use recado_pipeline::World;
+use recado_pipeline::ports::Depths;
 use std::sync::Arc;
 
 /// The providers' side: `/webhooks/evolution` and its variants, `/webhooks/meta`, `/webhooks/whatsapp`. Any other path is

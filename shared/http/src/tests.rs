@@ -8,7 +8,7 @@ mod privacy;
 mod webhooks;
 mod wrong_webhooks;
 
-use crate::{ApiOptions, Depths, Keys, WebhookKeys, WebhookLimits, api_router, webhook_router, whole_router};
+use crate::{ApiOptions, Keys, WebhookKeys, WebhookLimits, api_router, webhook_router, whole_router};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
@@ -25,8 +25,8 @@ use recado_domain::message::{Message, Role};
 use recado_domain::secret::{Secret, hmac_sha256, webhook_secret};
 use recado_embedded::{Clock, Embedded, SystemAmbient};
 use recado_pipeline::ports::{
-    Committed, ConnectionAnswer, Conversations, Directory, Evidence, Llm, LlmError, LlmReply, LlmRequest,
-    OutgoingMessage, PortResult, Providers, SendOutcome,
+    Committed, ConnectionAnswer, Conversations, Depths, Directory, Evidence, Llm, LlmError, LlmReply,
+    LlmRequest, OutgoingMessage, PortResult, Providers, QueueDepth, SendOutcome,
 };
 use recado_pipeline::{Parts, Settings};
 use recado_whatsapp::SimulatedOutbox;
@@ -91,11 +91,14 @@ impl Keys for FixedKeys {
 pub(crate) struct SetDepths(pub(crate) Arc<AtomicU64>);
 
 impl Depths for SetDepths {
-    async fn depth(&self, queue: QueueName) -> PortResult<u64> {
-        Ok(if queue == QueueName::Inbound {
-            self.0.load(Ordering::Relaxed)
-        } else {
-            0
+    async fn depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
+        let waiting = match queue {
+            QueueName::Inbound => self.0.load(Ordering::Relaxed),
+            QueueName::Turns | QueueName::Outbound => 0,
+        };
+        Ok(QueueDepth {
+            waiting,
+            ..QueueDepth::default()
         })
     }
 }

@@ -8,6 +8,7 @@ pub mod chance;
 pub mod configure;
 mod connection;
 mod dead;
+pub mod health;
 pub mod ingest;
 mod kick;
 pub mod operate;

@@ -117,7 +117,7 @@ fn page() -> String {
     }
     page.push_str(
         "\n## Meta\n\nThe code decides, not the HTTP status. A `failed` status that comes later is a dead letter \
-         whatever its code.\n\n| code | class | in our words |\n| --- | --- | --- |\n",
+         whatever its code: `window_closed` for a window, else `whatsapp_permanent_error`.\n\n| code | class | in our words |\n| --- | --- | --- |\n",
     );
     for (first, last, class, title) in &meta::TABLE {
         writeln!(page, "| {} | {} | {title} |", span(*first, *last), words(*class)).unwrap();

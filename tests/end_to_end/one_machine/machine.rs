@@ -277,7 +277,8 @@ impl Machine {
     pub(crate) async fn quiet(&self) {
         eventually("quiet queues", || async {
             let health = self.get("/health/whatsapp").await;
-            (health["queue_depth"] == json!(0)).then_some(())
+            let idle = json!({"inbound": 0, "turns": 0, "outbound": 0});
+            (health["queues"] == idle).then_some(())
         })
         .await;
     }

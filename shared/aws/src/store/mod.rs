@@ -6,6 +6,7 @@ mod dead_letters;
 mod deliveries;
 mod directory;
 mod expression;
+mod gauges;
 mod inbox;
 mod instances;
 mod item;

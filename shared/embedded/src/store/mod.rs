@@ -5,6 +5,7 @@ mod dead_letters;
 mod deliveries;
 mod directory;
 mod expiry;
+mod gauges;
 mod inbox;
 mod instances;
 mod messages;

@@ -14,12 +14,18 @@ pub(super) async fn operators_only<W: Send + Sync, K: Keys, D: Send + Sync>(
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let Some(token) = api.keys.operator_token().await? else {
+    admit(&*api.keys, request.headers()).await?;
+    Ok(next.run(request).await)
+}
+
+/// Whether the request shows the operators' token; else what it is told.
+pub(super) async fn admit<K: Keys>(keys: &K, headers: &HeaderMap) -> Result<(), Problem> {
+    let Some(token) = keys.operator_token().await? else {
         tracing::error!("a request was refused because no operator token is configured");
         return Err(Problem::unavailable("no operator token is configured"));
     };
-    match bearer(request.headers()) {
-        Some(shown) if token.matches(shown) => Ok(next.run(request).await),
+    match bearer(headers) {
+        Some(shown) if token.matches(shown) => Ok(()),
         // RFC 6750, section 3: the error is named only to who showed a token.
         Some(_) => Err(refused(r#"Bearer realm="recado", error="invalid_token""#)),
         None => Err(refused(r#"Bearer realm="recado""#)),

@@ -10,8 +10,9 @@ use recado_pipeline::ports::DeadLetters;
 use recado_whatsapp::{SimulatedMessage, SimulatedOutbox};
 use serde_json::{Value, json};
 
-const GUARDED: [(&str, &str); 7] = [
-    ("GET", "/health/whatsapp"),
+const GUARDED: [(&str, &str); 8] = [
+    ("GET", "/health/whatsapp?instance=suporte-01"),
+    ("GET", "/health/whatsapp/detailed"),
     ("GET", "/v1/config"),
     ("PUT", "/v1/config"),
     ("GET", "/v1/conversations"),

@@ -2,10 +2,12 @@
 
 use super::Site;
 use axum::http::StatusCode;
-use recado_domain::ids::InstanceId;
-use recado_domain::instance::Connection;
+use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
+use recado_domain::ids::{CorrelationId, InstanceId, Nonce};
+use recado_domain::instance::{Connection, PATIENCE_MS, Parked};
+use recado_domain::reason::Reason;
 use recado_embedded::Clock;
-use recado_pipeline::ports::Instances;
+use recado_pipeline::ports::{DeadLetters, Instances};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 
@@ -58,6 +60,125 @@ async fn the_way_to_whatsapp_is_judged_by_depth_and_connection() {
     assert_eq!(
         (&answered.body["status"], &answered.body["connection"]["closed"]),
         (&json!("degraded"), &json!(1))
+    );
+    assert_eq!(answered.body["evolution_connected"], false);
+}
+
+#[tokio::test]
+async fn without_a_token_the_status_is_all_there_is_and_it_is_not_worked_out_again_at_once() {
+    let site = Site::in_memory().configured().await;
+    let router = site.sides().1;
+    let look = async || super::ask_of(router.clone(), "GET", "/health/whatsapp", &[], "").await;
+    let answered = look().await;
+    assert_eq!(answered.status, StatusCode::OK);
+    let told: Vec<&String> = answered.body.as_object().unwrap().keys().collect();
+    assert_eq!(told, ["status", "timestamp"]);
+    assert_eq!(answered.body["status"], "healthy");
+    site.depths.0.store(1001, Ordering::Relaxed);
+    assert_eq!(look().await.body, answered.body, "kept for ten seconds");
+    let other = site.ask("GET", "/health/whatsapp", &[], "").await;
+    assert_eq!(other.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(other.body["status"], "unhealthy");
+    let wrong = [("authorization", "Bearer wrong")];
+    let refused = site.ask("GET", "/health/whatsapp", &wrong, "").await;
+    assert_eq!(refused.status, StatusCode::UNAUTHORIZED);
+    for stranger in ["suporte-01", "nobody"] {
+        let path = format!("/health/whatsapp?instance={stranger}");
+        let refused = site.ask("GET", &path, &[], "").await;
+        assert_eq!(
+            refused.status,
+            StatusCode::UNAUTHORIZED,
+            "no stranger learns which instances there are"
+        );
+    }
+}
+
+#[tokio::test]
+async fn dead_letters_are_reported_and_change_no_status() {
+    let site = Site::in_memory().configured().await;
+    let instance = InstanceId::parse("suporte-01").unwrap();
+    let letter = DeadLetter {
+        id: "e1".to_owned(),
+        queue: QueueName::Inbound,
+        reason: Reason::Poison,
+        instance: Some(instance),
+        at: Clock::system().now(),
+        attempts: 3,
+        last_error: None,
+        correlation: CorrelationId::parse("c").unwrap(),
+        what: DeadWhat::Unreadable {
+            body: "{}".to_owned(),
+        },
+    };
+    site.store.put_dead_letter(&letter).await.unwrap();
+    let look = async |path: &str| site.operate("GET", path, &Value::Null).await.body;
+    for (path, depth) in [
+        ("/health/whatsapp", 1),
+        ("/health/whatsapp?instance=suporte-01", 1),
+        ("/health/whatsapp?instance=oficial", 0),
+        ("/health/whatsapp/detailed", 1),
+    ] {
+        let body = look(path).await;
+        assert_eq!(
+            (&body["dlq_depth"], &body["status"]),
+            (&json!(depth), &json!("healthy")),
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_instance_is_told_apart_by_what_is_open_of_it() {
+    let site = Site::in_memory().configured().await;
+    let conversation = site.conversation("5511900000001@s.whatsapp.net").await;
+    let answer = format!("/v1/conversations/{conversation}/messages");
+    for text in ["um", "dois"] {
+        let answered = site.operate("POST", &answer, &json!({"text": text})).await;
+        assert_eq!(answered.status, StatusCode::ACCEPTED, "{}", answered.text);
+    }
+    let instance = InstanceId::parse("suporte-01").unwrap();
+    let parked = Parked {
+        instance: instance.clone(),
+        conversation,
+        version: Nonce::parse("v1").unwrap(),
+        since: Clock::system().now(),
+        not_before: None,
+        patience_ms: PATIENCE_MS,
+    };
+    site.store.park(&parked).await.unwrap();
+    let look = async |path: String| site.operate("GET", &path, &Value::Null).await.body;
+    let body = look(format!("/health/whatsapp?instance={instance}")).await;
+    assert_eq!(
+        (&body["queue_depth"], &body["instance"]),
+        (&json!(2), &json!(instance))
+    );
+    assert_eq!(body["at_least"], false);
+    let other = look("/health/whatsapp?instance=oficial".to_owned()).await;
+    assert_eq!(other["queue_depth"], 0);
+    let all = look("/health/whatsapp".to_owned()).await;
+    assert_eq!(
+        all["queue_depth"], 1,
+        "the parked conversation waits beside the queues"
+    );
+
+    let detailed = look(format!("/health/whatsapp/detailed?instance={instance}")).await;
+    let one = &detailed["instances"][0];
+    for view in [&detailed, one] {
+        assert_eq!(view["attempts"], json!({"0": 2}));
+        assert_eq!(view["parked_conversations"], 1);
+        assert_eq!((&view["in_flight"], &view["unknown"]), (&json!(0), &json!(0)));
+        assert!(view["oldest_message_age_seconds"].as_i64().unwrap() < 60);
+    }
+    assert_eq!(one["rate"]["per_second"], 1.0);
+    assert!(one["rate"]["next_slot"].is_string());
+    assert_eq!(one["probes"], json!({"failed": 0, "next": null, "timeouts": 0}));
+    assert_eq!(
+        detailed["queues"]["inbound"],
+        json!({"waiting": 0, "in_flight": 0, "delayed": 0})
+    );
+    assert!(
+        !detailed.to_string().contains("dois") && !detailed.to_string().contains("5511"),
+        "nothing that a person wrote, and no number"
     );
 }
 

@@ -11,6 +11,7 @@ mod conversations;
 mod dead_letters;
 mod deliveries;
 mod directory;
+mod gauges;
 mod inbox;
 mod instances;
 mod llm;
@@ -27,6 +28,7 @@ pub use conversations::{
 pub use dead_letters::{DeadLetterFilter, DeadLetters};
 pub use deliveries::Deliveries;
 pub use directory::Directory;
+pub use gauges::{Depths, Gauges, OpenEvent, OpenMessage, OpenWork, QueueDepth};
 pub use inbox::{InboundStored, InboundWrite, Inbox, Recorded};
 pub use instances::{Instances, Reservation};
 pub use llm::{ChatTurn, Llm, LlmError, LlmReply, LlmRequest, Speaker};
@@ -101,11 +103,19 @@ pub enum Written {
 
 /// Everything that keeps records.
 pub trait Store:
-    Inbox + Conversations + OutboxStore + Deliveries + Instances + DeadLetters + Directory + Overdue
+    Inbox + Conversations + OutboxStore + Deliveries + Instances + DeadLetters + Directory + Overdue + Gauges
 {
 }
 
 impl<T> Store for T where
-    T: Inbox + Conversations + OutboxStore + Deliveries + Instances + DeadLetters + Directory + Overdue
+    T: Inbox
+        + Conversations
+        + OutboxStore
+        + Deliveries
+        + Instances
+        + DeadLetters
+        + Directory
+        + Overdue
+        + Gauges
 {
 }

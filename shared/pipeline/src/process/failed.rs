@@ -3,7 +3,6 @@ use crate::dead::bury;
 use crate::ports::{Ambient, Conversations, Deliveries, OutboxStore, PortError, PortResult, Written};
 use recado_domain::inbound::FailedDelivery;
 use recado_domain::millis::shift;
-use recado_domain::reason::Reason;
 
 /// An accepted message failed after all: `sent → dead` with the provider's reason, and a dead letter.
 pub(super) async fn failed<W: World>(world: &W, failed: &FailedDelivery) -> PortResult<()> {
@@ -29,7 +28,7 @@ pub(super) async fn failed<W: World>(world: &W, failed: &FailedDelivery) -> Port
         return Ok(());
     };
     if out
-        .give_up(now, Reason::WhatsappPermanentError, Some(failed.error.clone()))
+        .give_up(now, failed.reason, Some(failed.error.clone()))
         .is_ok()
         && world.store().amend(&message).await? == Written::Conflict
     {

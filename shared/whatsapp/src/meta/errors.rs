@@ -8,6 +8,7 @@ use crate::class::Class::{
 };
 use crate::error_title::error_title;
 use crate::exchange::Answer;
+use recado_domain::reason::Reason;
 use recado_pipeline::ports::SendOutcome;
 use serde_json::Value;
 
@@ -140,6 +141,15 @@ pub(super) fn describe(error: &Value) -> String {
     format!("{code} {}", error_title(said)).trim_end().to_owned()
 }
 
+/// Why an accepted message failed after all, by the error object of its status.
+pub(super) fn late_reason(error: &Value) -> Reason {
+    let code = error.get("code").and_then(crate::json::integer);
+    match code.and_then(known) {
+        Some((_, _, Window, _)) => Reason::WindowClosed,
+        _ => Reason::WhatsappPermanentError,
+    }
+}
+
 /// What an answer that is not a 2xx means for the send it answers, attempt number `attempt` (from 1).
 pub(super) fn classify(answer: &Answer, attempt: u32) -> SendOutcome {
     let error = answer.body.get("error");
@@ -167,7 +177,6 @@ fn class_of(code: i64, error: &Value, status: u16) -> Class {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recado_domain::reason::Reason;
     use serde_json::json;
     use std::time::Duration;
 
@@ -235,6 +244,14 @@ mod tests {
                 ..
             }
         ));
+    }
+
+    #[test]
+    fn a_message_refused_late_for_the_window_says_so() {
+        assert_eq!(late_reason(&json!({"code": 131_047})), Reason::WindowClosed);
+        for other in [json!({"code": 131_026}), json!({"code": 1}), json!({})] {
+            assert_eq!(late_reason(&other), Reason::WhatsappPermanentError);
+        }
     }
 
     #[test]

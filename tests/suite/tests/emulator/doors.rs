@@ -19,7 +19,7 @@ async fn health_is_open_to_all_and_everything_else_wants_the_token() {
         "/v1/conversations",
         "/v1/config",
         "/v1/dead-letters",
-        "/health/whatsapp",
+        "/health/whatsapp/detailed",
     ] {
         let request = bench.http.get(bench.stack.url(path));
         assert_eq!(answer(request).await.0, StatusCode::UNAUTHORIZED, "{path}");

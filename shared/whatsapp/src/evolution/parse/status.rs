@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::{EventKind, InboundJob, Provider, event_id};
 use recado_domain::inbound::{FailedDelivery, Inbound, WebhookEvent, WebhookItem};
+use recado_domain::reason::Reason;
 use serde_json::Value;
 
 /// One update as an item.
@@ -105,5 +106,6 @@ pub(super) fn interpret(job: &InboundJob, payload: &Value) -> Inbound {
         },
         // Evolution says no more than that.
         error: "status ERROR".to_owned(),
+        reason: Reason::WhatsappPermanentError,
     })
 }

@@ -1,6 +1,6 @@
 //! `statuses[]`: what became of a message.
 
-use super::super::errors::describe;
+use super::super::errors::{describe, late_reason};
 use super::ignored;
 use crate::json::{instant, label, list, text};
 use jiff::Timestamp;
@@ -9,6 +9,7 @@ use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::{EventKind, InboundJob, Provider, event_id};
 use recado_domain::ids::{ExternalId, MessageId};
 use recado_domain::inbound::{FailedDelivery, Inbound, WebhookEvent, WebhookItem};
+use recado_domain::reason::Reason;
 use serde_json::{Value, json};
 
 /// One status as an item.
@@ -100,8 +101,10 @@ pub(super) fn interpret(job: &InboundJob, payload: &Value) -> Inbound {
             what: "status without an id".to_owned(),
         };
     };
-    let error = list(status.get("errors"))
-        .first()
-        .map_or_else(|| "no code".to_owned(), describe);
-    Inbound::Failed(FailedDelivery { update, error })
+    let first = list(status.get("errors")).first();
+    Inbound::Failed(FailedDelivery {
+        update,
+        error: first.map_or_else(|| "no code".to_owned(), describe),
+        reason: first.map_or(Reason::WhatsappPermanentError, late_reason),
+    })
 }

@@ -1,0 +1,59 @@
+//! How much is open, over the index that `reconcile` reads.
+
+use super::DynamoStore;
+use super::expression::Expression;
+use super::item::{self, Item};
+use super::keys;
+use super::records;
+use super::table::Query;
+use futures::future::try_join_all;
+use recado_domain::instance::Parked;
+use recado_domain::message::Message;
+use recado_pipeline::ports::{Ambient, Gauges, OpenEvent, OpenMessage, OpenWork, PortResult};
+
+const WHAT: &str = "counting what is open";
+
+impl<A: Ambient> DynamoStore<A> {
+    /// The longest overdue of a kind, an equal part of `limit` from each shard, and whether there is more.
+    async fn open_of(&self, kind: char, limit: usize) -> PortResult<(Vec<Item>, bool)> {
+        let most = limit.div_ceil(keys::SHARDS as usize).max(1);
+        let shard = |number: u32| async move {
+            let keys = Expression::new("#open_shard = :shard").text(":shard", keys::open_shard(kind, number));
+            let query = Query {
+                index: Some("open"),
+                keys,
+                reverse: false,
+                limit: Some(most + 1),
+            };
+            self.table.query(WHAT, &query).await
+        };
+        let found = try_join_all((0..keys::SHARDS).map(shard)).await?;
+        let more = found.iter().any(|items| items.len() > most);
+        let first = found.into_iter().flat_map(|items| items.into_iter().take(most));
+        Ok((first.collect(), more))
+    }
+}
+
+impl<A: Ambient> Gauges for DynamoStore<A> {
+    async fn open_work(&self, limit: usize) -> PortResult<OpenWork> {
+        let (messages, more_messages) = self.open_of('O', limit).await?;
+        let (events, more_events) = self.open_of('E', limit).await?;
+        let (parked, more_parked) = self.open_of('P', limit).await?;
+        // One record that cannot be read must not hide the others from a monitor.
+        let message = |item: &Item| {
+            let message: Option<Message> = item::read(WHAT, item).ok();
+            message.as_ref().and_then(OpenMessage::of)
+        };
+        let event = |item: &Item| records::read_event(WHAT, item).ok().as_ref().map(OpenEvent::of);
+        let instance = |item: &Item| {
+            let parked: Option<Parked> = item::read(WHAT, item).ok();
+            parked.map(|parked| parked.instance)
+        };
+        Ok(OpenWork {
+            messages: messages.iter().filter_map(message).collect(),
+            events: events.iter().filter_map(event).collect(),
+            parked: parked.iter().filter_map(instance).collect(),
+            at_least: more_messages || more_events || more_parked,
+        })
+    }
+}

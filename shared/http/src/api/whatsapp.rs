@@ -1,0 +1,304 @@
+//! `/health/whatsapp` and `/health/whatsapp/detailed`.
+
+use super::health::code;
+use super::{Api, auth};
+use crate::keys::Keys;
+use crate::problem::Problem;
+use crate::query::Params;
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use recado_domain::Timestamp;
+use recado_domain::dead_letter::QueueName;
+use recado_domain::event::Provider;
+use recado_domain::ids::InstanceId;
+use recado_domain::instance::Connection;
+use recado_domain::rate::Rate;
+use recado_pipeline::World;
+use recado_pipeline::health::{
+    DEPTH_DEGRADED, DEPTH_UNHEALTHY, Health, InstanceHealth, Status, Waiting, health,
+};
+use recado_pipeline::ports::{Ambient, Depths, QueueDepth};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+/// For how long who shows no token is told the same: strangers must not be able to make the store work.
+const STATUS_KEPT_MS: i64 = 10_000;
+
+/// What who shows no token was told last, and when.
+#[derive(Debug, Default)]
+pub(crate) struct LastStatus(Mutex<Option<StatusView>>);
+
+impl LastStatus {
+    fn at(&self, now: Timestamp) -> Option<StatusView> {
+        let kept = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        kept.filter(|view| now.as_millisecond() - view.timestamp.as_millisecond() < STATUS_KEPT_MS)
+    }
+
+    fn keep(&self, view: StatusView) {
+        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(view);
+    }
+}
+
+/// What everybody may know.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct StatusView {
+    status: Status,
+    timestamp: Timestamp,
+}
+
+/// Which instance is wanted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    instance: Option<InstanceId>,
+}
+
+/// How the way to WhatsApp is.
+#[derive(Debug, Serialize)]
+struct WhatsappView {
+    status: Status,
+    timestamp: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instance: Option<InstanceId>,
+    queue_depth: u64,
+    /// `queue_depth` and ages are lower bounds.
+    at_least: bool,
+    evolution_connected: bool,
+    dlq_depth: u64,
+    /// What waits in each queue, of all instances.
+    queues: BTreeMap<&'static str, u64>,
+    /// How many instances are in which state.
+    connection: BTreeMap<&'static str, u64>,
+    /// The same as `dlq_depth`.
+    dead_letters: u64,
+    details: Marks,
+    instances: Vec<InstanceView>,
+}
+
+/// From where on a depth counts.
+#[derive(Debug, Serialize)]
+struct Marks {
+    queue_high_water_mark: u64,
+    queue_critical_mark: u64,
+}
+
+const MARKS: Marks = Marks {
+    queue_high_water_mark: DEPTH_DEGRADED,
+    queue_critical_mark: DEPTH_UNHEALTHY,
+};
+
+#[derive(Debug, Serialize)]
+struct InstanceView {
+    id: InstanceId,
+    provider: Provider,
+    status: Status,
+    connection: &'static str,
+    since: Option<Timestamp>,
+    llm_needs_credentials: bool,
+    queue_depth: u64,
+    dead_letters: u64,
+}
+
+impl InstanceView {
+    fn of(one: &InstanceHealth) -> Self {
+        Self {
+            id: one.instance.id.clone(),
+            provider: one.instance.provider,
+            status: one.status,
+            connection: one.state.connection.as_str(),
+            since: one.state.since,
+            llm_needs_credentials: one.state.llm_needs_credentials,
+            queue_depth: one.waiting.depth,
+            dead_letters: one.dead_letters,
+        }
+    }
+}
+
+/// Each instance's connection, what waits, what was given up; `?instance=` narrows all but the queues, which instances
+/// share. Over 100 waiting, or an instance that is not connected: degraded. Over 1000: unhealthy, with 503. Who shows no
+/// token is told the status alone.
+pub(super) async fn show<W: World, K: Keys, D: Depths>(
+    State(api): State<Api<W, K, D>>,
+    headers: HeaderMap,
+    Params(wanted): Params<Wanted>,
+) -> Result<Response, Problem> {
+    // Whether an instance exists is nothing for strangers.
+    if wanted.instance.is_none() && !headers.contains_key(header::AUTHORIZATION) {
+        return for_strangers(&api).await;
+    }
+    auth::admit(&*api.keys, &headers).await?;
+    let found = look(&api, &wanted).await?;
+    let mut connection = BTreeMap::from([(Connection::Open.as_str(), 0), (Connection::Closed.as_str(), 0)]);
+    for one in &found.instances {
+        *connection.entry(one.state.connection.as_str()).or_insert(0) += 1;
+    }
+    let depth = |(queue, depth): (&QueueName, &QueueDepth)| (queue.as_str(), depth.total());
+    let view = WhatsappView {
+        status: found.status,
+        timestamp: found.at,
+        instance: wanted.instance,
+        queue_depth: found.depth,
+        at_least: found.at_least,
+        evolution_connected: found.connected,
+        dlq_depth: found.dead_letters,
+        queues: found.queues.iter().map(depth).collect(),
+        connection,
+        dead_letters: found.dead_letters,
+        details: MARKS,
+        instances: found.instances.iter().map(InstanceView::of).collect(),
+    };
+    Ok((code(found.status), Json(view)).into_response())
+}
+
+async fn look<W: World, K: Keys, D: Depths>(api: &Api<W, K, D>, wanted: &Wanted) -> Result<Health, Problem> {
+    health(&*api.world, &api.options.depths, wanted.instance.as_ref())
+        .await?
+        .ok_or_else(|| Problem::not_found("there is no such instance"))
+}
+
+async fn for_strangers<W: World, K: Keys, D: Depths>(api: &Api<W, K, D>) -> Result<Response, Problem> {
+    if let Some(view) = api.last_status.at(api.world.ambient().now()) {
+        return Ok((code(view.status), Json(view)).into_response());
+    }
+    let found = look(api, &Wanted { instance: None }).await?;
+    let view = StatusView {
+        status: found.status,
+        timestamp: found.at,
+    };
+    api.last_status.keep(view);
+    Ok((code(view.status), Json(view)).into_response())
+}
+
+/// The same with what a person wants who looks for the cause.
+#[derive(Debug, Serialize)]
+pub(super) struct DetailedView {
+    status: Status,
+    timestamp: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instance: Option<InstanceId>,
+    queue_depth: u64,
+    evolution_connected: bool,
+    dlq_depth: u64,
+    details: Marks,
+    queues: BTreeMap<&'static str, QueueView>,
+    #[serde(flatten)]
+    waiting: WaitingView,
+    instances: Vec<DetailedInstance>,
+}
+
+#[derive(Debug, Serialize)]
+struct QueueView {
+    waiting: u64,
+    in_flight: u64,
+    delayed: u64,
+    /// Absent where the queue does not tell (SQS).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oldest_message_age_seconds: Option<i64>,
+}
+
+#[derive(Debug, Serialize)]
+struct WaitingView {
+    /// What follows was counted up to a limit that was reached.
+    at_least: bool,
+    /// Open outgoing messages and pending events.
+    open: u64,
+    oldest_message_age_seconds: Option<i64>,
+    in_flight: u64,
+    unknown: u64,
+    parked_conversations: u64,
+    attempts: BTreeMap<u32, u64>,
+}
+
+impl WaitingView {
+    fn of(waiting: &Waiting, at_least: bool, now: Timestamp) -> Self {
+        Self {
+            at_least,
+            open: waiting.depth,
+            oldest_message_age_seconds: age(waiting.oldest, now),
+            in_flight: waiting.sending,
+            unknown: waiting.unknown,
+            parked_conversations: waiting.parked,
+            attempts: waiting.attempts.clone(),
+        }
+    }
+}
+
+fn age(since: Option<Timestamp>, now: Timestamp) -> Option<i64> {
+    since.map(|since| (now.as_second() - since.as_second()).max(0))
+}
+
+#[derive(Debug, Serialize)]
+struct DetailedInstance {
+    #[serde(flatten)]
+    summary: InstanceView,
+    #[serde(flatten)]
+    waiting: WaitingView,
+    rate: RateView,
+    probes: Probes,
+}
+
+#[derive(Debug, Serialize)]
+struct RateView {
+    #[serde(flatten)]
+    rate: Rate,
+    /// When a message that came now could leave.
+    next_slot: Timestamp,
+}
+
+/// How a closed instance is asked whether it opened.
+#[derive(Debug, Serialize)]
+struct Probes {
+    /// How often in vain.
+    failed: u32,
+    next: Option<Timestamp>,
+    /// Time-outs in a row; two close an instance.
+    timeouts: u32,
+}
+
+/// See [`DetailedView`].
+pub(super) async fn detailed<W: World, K: Keys, D: Depths>(
+    State(api): State<Api<W, K, D>>,
+    Params(wanted): Params<Wanted>,
+) -> Result<(StatusCode, Json<DetailedView>), Problem> {
+    let found = look(&api, &wanted).await?;
+    let (now, at_least) = (found.at, found.at_least);
+    let instance = |one: &InstanceHealth| DetailedInstance {
+        summary: InstanceView::of(one),
+        waiting: WaitingView::of(&one.waiting, at_least, now),
+        rate: RateView {
+            rate: one.rate,
+            next_slot: one.next_slot,
+        },
+        probes: Probes {
+            failed: one.state.probes,
+            next: one.state.due(),
+            timeouts: one.state.timeouts,
+        },
+    };
+    let mut queues = BTreeMap::new();
+    for (queue, depth) in &found.queues {
+        let view = QueueView {
+            waiting: depth.waiting,
+            in_flight: depth.in_flight,
+            delayed: depth.delayed,
+            oldest_message_age_seconds: age(depth.oldest, now),
+        };
+        queues.insert(queue.as_str(), view);
+    }
+    let view = DetailedView {
+        status: found.status,
+        timestamp: now,
+        instance: wanted.instance,
+        queue_depth: found.depth,
+        evolution_connected: found.connected,
+        dlq_depth: found.dead_letters,
+        details: MARKS,
+        queues,
+        waiting: WaitingView::of(&found.waiting, at_least, now),
+        instances: found.instances.iter().map(instance).collect(),
+    };
+    Ok((code(found.status), Json(view)))
+}
