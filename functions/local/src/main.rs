@@ -88,7 +88,7 @@ fn run(arguments: Arguments) -> Result<()> {
         }
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    match arguments.command {
+    let done = match arguments.command {
         None => runtime.block_on(serve::serve(environment, true)),
         Some(Command::Serve) => runtime.block_on(serve::serve(environment, false)),
         Some(Command::Apply { file, url, token }) => {
@@ -99,5 +99,8 @@ fn run(arguments: Arguments) -> Result<()> {
             let token = token.context("no operators' token: set RECADO_TOKEN or give --token")?;
             runtime.block_on(configuration::apply(&file, &url, &token))
         }
-    }
+    };
+    // What was not to be waited for is not waited for here either.
+    runtime.shutdown_background();
+    done
 }

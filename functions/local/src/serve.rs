@@ -6,7 +6,7 @@ use crate::demonstration;
 use crate::environment::Environment;
 use crate::keyring::Keyring;
 use crate::workers;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use recado_domain::config::Document;
 use recado_domain::event::Provider;
 use recado_embedded::{Embedded, Recovered};
@@ -16,10 +16,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
-/// Serves until Ctrl-C or SIGTERM, then finishes what was begun. With `demonstrate`, a burst goes in and its reply comes
+/// Serves until Ctrl-C or SIGTERM, then finishes what was begun; a second signal ends that at once, as a crash would: what
+/// was acknowledged is stored, and a restart takes the rest up. With `demonstrate`, a burst goes in and its reply comes
 /// out first, provided that both ends are simulated.
 pub(crate) async fn serve(environment: Environment, demonstrate: bool) -> Result<()> {
     let Composed {
@@ -37,6 +39,7 @@ pub(crate) async fn serve(environment: Environment, demonstrate: bool) -> Result
         .with_context(|| format!("cannot listen on {} (RECADO_ADDR)", environment.address))?;
     let address = listener.local_addr()?;
     take_over(&embedded).await?;
+    let mut signals = Signals::listen()?;
     let demonstrate = demonstrate && simulator.is_some();
     let world = Arc::new(world);
     let (stop, stopped) = watch::channel(false);
@@ -58,9 +61,25 @@ pub(crate) async fn serve(environment: Environment, demonstrate: bool) -> Result
     let crew = tokio::spawn(workers::run(Arc::clone(&world), embedded.clone(), stopped));
     let document = &applied.document;
     welcome(&environment, &world, &keyring, document, address, &source);
-    until_told(demonstration::run(demonstrate, address, &keyring, document)).await?;
-    println!("\nFinishing what was begun …");
+    until_told(
+        demonstration::run(demonstrate, address, &keyring, document),
+        &mut signals,
+    )
+    .await;
+    println!("\nFinishing what was begun … (a second signal stops at once)");
     stop.send_replace(true);
+    tokio::select! {
+        finished = finish(server, crew, &embedded) => finished,
+        () = signals.next() => bail!("stopped by a second signal, before all was finished"),
+    }
+}
+
+/// Waits for requests and work that are under way, and closes the store.
+async fn finish(
+    server: JoinHandle<std::io::Result<()>>,
+    crew: JoinHandle<()>,
+    embedded: &Embedded,
+) -> Result<()> {
     // A client that never finishes its request must not keep the process: what was acknowledged is stored.
     if let Ok(ended) = tokio::time::timeout(LAST_REQUESTS, server).await {
         ended.context("the server panicked")??;
@@ -89,23 +108,37 @@ async fn take_over(embedded: &Embedded) -> Result<()> {
 }
 
 /// Runs the demonstration, and returns once a signal says stop.
-async fn until_told(demonstration: impl Future<Output = Result<()>>) -> Result<()> {
+async fn until_told(demonstration: impl Future<Output = Result<()>>, signals: &mut Signals) {
     tokio::select! {
         done = demonstration => {
             if let Err(error) = done {
                 eprintln!("The demonstration did not come to its end: {error:#}");
             }
-            wait_for_signal().await
         }
-        signal = wait_for_signal() => signal,
+        () = signals.next() => return,
     }
+    signals.next().await;
 }
 
-async fn wait_for_signal() -> Result<()> {
-    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
-    tokio::select! {
-        interrupt = tokio::signal::ctrl_c() => interrupt.context("cannot listen for Ctrl-C"),
-        _ = terminate.recv() => Ok(()),
+/// Ctrl-C and SIGTERM, listened for from the start: none gets lost between two waits.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn listen() -> Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?,
+            terminate: signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
     }
 }
 

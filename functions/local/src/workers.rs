@@ -36,14 +36,19 @@ fn visibility(queue: QueueName) -> Duration {
     }
 }
 
-/// Runs until `stop` says so, then finishes what was begun.
-pub(crate) async fn run(world: Arc<LocalWorld>, queues: Embedded, stop: watch::Receiver<bool>) {
+/// Runs until `stop` says so, then receives nothing more and finishes what was begun, for as long as the longest lease.
+pub(crate) async fn run(world: Arc<LocalWorld>, queues: Embedded, mut stop: watch::Receiver<bool>) {
     let mut loops = JoinSet::new();
     for queue in QueueName::ALL {
         loops.spawn(work(queue, Arc::clone(&world), queues.clone(), stop.clone()));
     }
-    loops.spawn(clockwork(world, queues, stop));
-    while loops.join_next().await.is_some() {}
+    loops.spawn(clockwork(world, queues, stop.clone()));
+    // An error means that the sender is gone, which is a stop as well.
+    let _ = stop.wait_for(|stopped| *stopped).await;
+    let all = async { while loops.join_next().await.is_some() {} };
+    if tokio::time::timeout(DRAIN + IDLE, all).await.is_err() {
+        tracing::warn!("stopped before the clockwork had finished: the next start takes it up");
+    }
 }
 
 async fn work(queue: QueueName, world: Arc<LocalWorld>, queues: Embedded, mut stop: watch::Receiver<bool>) {

@@ -195,14 +195,20 @@ impl Machine {
         running.child.wait().unwrap();
     }
 
-    /// Asks it to stop and waits until it has.
-    pub(crate) fn stop(&mut self, signal: &str) -> ExitStatus {
-        let mut running = self.running.take().expect("recado is running");
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: &str) {
+        let running = self.running.as_ref().expect("recado is running");
         let asked = Command::new("kill")
             .args([signal, &running.child.id().to_string()])
             .status()
             .unwrap();
         assert!(asked.success());
+    }
+
+    /// Asks it to stop and waits until it has.
+    pub(crate) fn stop(&mut self, signal: &str) -> ExitStatus {
+        self.signal(signal);
+        let mut running = self.running.take().expect("recado is running");
         let began = Instant::now();
         loop {
             if let Some(status) = running.child.try_wait().unwrap() {

@@ -15,4 +15,5 @@ mod meta;
 mod operators;
 mod payloads;
 mod replies;
+mod shutdown;
 mod waiting;

@@ -1,0 +1,69 @@
+//! What a signal does to work that is under way.
+
+use crate::machine::{INSTANCE, Machine, eventually, seconds};
+use recado_testkit::servers::Behaviour;
+use recado_testkit::webhooks::evolution_text;
+use std::time::{Duration, Instant};
+
+const MARIA: &str = "5511900000001@s.whatsapp.net";
+
+/// A machine whose reply is with the provider, which takes so long to answer.
+async fn sending(how_long: Duration) -> Machine {
+    let machine = Machine::serving(&[("RECADO_DEBOUNCE_SECONDS", "0")]);
+    machine.stand_ins.evolution.next(Behaviour::Hang(how_long));
+    machine
+        .evolution(&evolution_text(INSTANCE, MARIA, "T1", "Oi", seconds()))
+        .await;
+    machine
+        .stand_ins
+        .evolution
+        .wait_for_requests(1, Duration::from_secs(20))
+        .await;
+    machine
+}
+
+#[tokio::test]
+async fn terminated_during_a_send_its_outcome_is_stored_and_a_restart_sends_nothing_twice() {
+    let mut machine = sending(Duration::from_secs(2)).await;
+    let status = machine.stop("-TERM");
+    assert_eq!(status.code(), Some(0), "{}", machine.log());
+    assert_eq!(
+        machine.stand_ins.evolution.phone().len(),
+        1,
+        "it waited for the answer"
+    );
+    machine.start("serve");
+    let id = machine.conversation().await;
+    let reply = machine.messages(&id).await[1]["id"].as_str().unwrap().to_owned();
+    let reply = machine.get(&format!("/v1/messages/{reply}")).await;
+    assert_eq!(reply["status"], "sent", "{reply}");
+    assert_eq!(reply["attempts"], 1, "stored before the end: {reply}");
+    machine.quiet().await;
+    machine.phone(1).await;
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_at_once_and_a_restart_finds_the_message_at_the_provider() {
+    let mut machine = sending(Duration::from_secs(8)).await;
+    machine.signal("-TERM");
+    eventually("the first signal to be heard", || async {
+        machine
+            .output()
+            .contains("Finishing what was begun")
+            .then_some(())
+    })
+    .await;
+    let began = Instant::now();
+    let status = machine.stop("-TERM");
+    assert!(began.elapsed() < Duration::from_secs(5), "it waited");
+    assert_eq!(status.code(), Some(1), "not all was finished, and it says so");
+    machine.phone(1).await;
+    machine.start("serve");
+    let id = machine.conversation().await;
+    eventually("the evidence", || async {
+        (machine.messages(&id).await[1]["status"] == "sent").then_some(())
+    })
+    .await;
+    machine.quiet().await;
+    machine.phone(1).await;
+}
