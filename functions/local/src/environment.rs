@@ -156,6 +156,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_readme_names_every_setting_that_is_read() {
+        let readme = include_str!("../../../README.md");
+        let asked = std::cell::RefCell::new(std::collections::BTreeSet::new());
+        let variable = |name: &str| {
+            asked.borrow_mut().insert(name.to_owned());
+            None
+        };
+        Environment::read(variable).unwrap();
+        let asked = asked.into_inner();
+        assert!(asked.contains("RECADO_ADDR") && asked.contains("RECADO_TURNS_BACKOFF"));
+        let (own, earlier): (Vec<&String>, Vec<&String>) =
+            asked.iter().partition(|name| !name.starts_with("WA_"));
+        let table = readme.split("## Settings on one machine").nth(1).unwrap();
+        let table = table.split("## Parameters on AWS").next().unwrap();
+        let rows: String = table.lines().filter(|line| line.starts_with('|')).collect();
+        for name in own {
+            assert!(rows.contains(&format!("`{name}`")), "{name} has no row");
+        }
+        for name in earlier {
+            assert!(table.contains(&format!("`{name}`")), "{name} is not explained");
+        }
+    }
+
+    #[test]
     fn an_empty_environment_is_enough() {
         let environment = Environment::read(|_| None).unwrap();
         assert!(environment.address.ip().is_loopback());

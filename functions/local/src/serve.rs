@@ -11,7 +11,7 @@ use recado_domain::config::Document;
 use recado_domain::event::Provider;
 use recado_embedded::{Embedded, Recovered};
 use recado_http::{ApiOptions, WebhookLimits, whole_router};
-use recado_pipeline::configure;
+use recado_pipeline::{configure, settings};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +24,9 @@ use tokio::task::JoinHandle;
 /// was acknowledged is stored, and a restart takes the rest up. With `demonstrate`, a burst goes in and its reply comes
 /// out first, provided that both ends are simulated.
 pub(crate) async fn serve(environment: Environment, demonstrate: bool) -> Result<()> {
+    for (name, why) in settings::without_meaning(|name| std::env::var(name).ok()) {
+        tracing::warn!(name, why, "this variable is ignored");
+    }
     let Composed {
         world,
         embedded,

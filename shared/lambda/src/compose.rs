@@ -5,7 +5,7 @@ use recado_ai::{Claude, ClaudeError, ClaudeSettings, ClientError, Model, http_cl
 use recado_aws::{AwsConfig, AwsQueues, AwsSecrets, Clients, DynamoStore, SystemAmbient};
 use recado_domain::dead_letter::QueueName;
 use recado_pipeline::ports::PortError;
-use recado_pipeline::settings::Problem;
+use recado_pipeline::settings::{Problem, without_meaning};
 use recado_pipeline::{Parts, Settings};
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
 use std::time::Duration;
@@ -137,6 +137,9 @@ const SIMULATED_LATENCY: Duration = Duration::from_millis(300);
 pub async fn compose(required: &[&'static str]) -> Result<Composed, ComposeError> {
     let mut problems = Vec::new();
     let environment = Environment::read(|name| std::env::var(name).ok(), &mut problems);
+    for (name, why) in without_meaning(|name| std::env::var(name).ok()) {
+        tracing::warn!(name, why, "this variable is ignored");
+    }
     let required: Vec<&'static str> = [recado_aws::variable::TABLE]
         .into_iter()
         .chain(required.iter().copied())
@@ -217,6 +220,24 @@ mod tests {
                 .map(|(_, value)| (*value).to_owned())
         };
         (Environment::read(get, &mut problems), problems)
+    }
+
+    #[test]
+    fn the_stack_passes_every_setting_that_is_read() {
+        let template = include_str!("../../../template.yaml");
+        let asked = std::cell::RefCell::new(std::collections::BTreeSet::new());
+        let variable = |name: &str| {
+            asked.borrow_mut().insert(name.to_owned());
+            None
+        };
+        let mut problems = Vec::new();
+        Settings::read(variable, &mut problems);
+        let asked = asked.into_inner();
+        let own: Vec<&String> = asked.iter().filter(|name| name.starts_with("RECADO_")).collect();
+        assert!(own.len() > 15, "{own:?}");
+        for name in own {
+            assert!(template.contains(&format!("        {name}: !Ref ")), "{name}");
+        }
     }
 
     #[test]

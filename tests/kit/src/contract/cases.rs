@@ -177,6 +177,11 @@ macro_rules! store_contract {
                 fifty_instances_are_applied_in_one_change,
                 every_field_comes_back,
             }
+            gauges {
+                what_is_open_is_told_until_it_is_done,
+                an_event_is_told_until_it_is_applied,
+                a_limit_that_was_reached_is_told,
+            }
             overdue {
                 a_pending_event_is_overdue_until_applied,
                 a_dead_event_is_not_overdue_until_revived,

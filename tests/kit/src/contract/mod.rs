@@ -12,6 +12,7 @@ pub mod conversations;
 pub mod dead_letters;
 pub mod deliveries;
 pub mod directory;
+pub mod gauges;
 pub mod inbox;
 pub mod instances;
 pub mod lists;

@@ -1,0 +1,95 @@
+//! What monitors are told of what is open.
+
+use super::given::{begun, replied};
+use super::patience::{INDEX, eventually};
+use crate::builders::{Scene, accepted, at, claimed, nonce};
+use recado_domain::event::InboundJob;
+use recado_domain::instance::{PATIENCE_MS, Parked};
+use recado_pipeline::ports::{Claimed, OpenEvent, OpenMessage, OpenWork, Store, Written};
+
+/// Other cases have open work too; all of it is looked at.
+const LIMIT: usize = 100_000;
+
+/// What is open of the scene's instance.
+async fn open<S: Store>(store: &S, scene: &Scene) -> OpenWork {
+    let mut open = store.open_work(LIMIT).await.unwrap();
+    assert!(!open.at_least);
+    open.messages
+        .retain(|message| message.instance == *scene.instance());
+    open.events.retain(|event| event.external == scene.job().external);
+    open.parked.retain(|instance| instance == scene.instance());
+    open
+}
+
+pub async fn what_is_open_is_told_until_it_is_done<S: Store>(store: &S) {
+    let scene = Scene::new();
+    assert_eq!(open(store, &scene).await, OpenWork::default());
+    let mut conversation = begun(store, &scene).await;
+    let message = replied(store, &scene, &mut conversation).await;
+    let (sending, flight) = claimed(&message);
+    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
+    let parked = Parked {
+        instance: scene.instance().clone(),
+        conversation: conversation.id.clone(),
+        version: nonce(),
+        since: at(0),
+        not_before: None,
+        patience_ms: PATIENCE_MS,
+    };
+    store.park(&parked).await.unwrap();
+    let expected = OpenMessage {
+        instance: scene.instance().clone(),
+        state: "sending",
+        attempts: 1,
+        since: sending.stored_at,
+    };
+    let told = |open: &OpenWork| open.messages == [expected.clone()] && open.parked.len() == 1;
+    let found = eventually(INDEX, async || open(store, &scene).await, told).await;
+    assert_eq!(found.messages, [expected]);
+    assert_eq!(found.parked, [scene.instance().clone()]);
+    let sent = accepted(&sending);
+    let settled = store.settle(&sent, Some(&flight), None, None).await.unwrap();
+    assert_eq!(settled, Written::Yes);
+    assert!(store.unpark(&parked).await.unwrap());
+    let none = |open: &OpenWork| open.messages.is_empty() && open.parked.is_empty();
+    let found = eventually(INDEX, async || open(store, &scene).await, none).await;
+    assert!(found.messages.is_empty() && found.parked.is_empty());
+}
+
+pub async fn an_event_is_told_until_it_is_applied<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let job = scene.job();
+    let _ = store.record_event(&job).await.unwrap();
+    let ours = async || {
+        let mut events = store.open_work(LIMIT).await.unwrap().events;
+        events.retain(|event| event.external == job.external && event.since == job.received_at);
+        events
+    };
+    let found = eventually(INDEX, ours, |found: &Vec<_>| found.len() == 1).await;
+    let expected = OpenEvent {
+        provider: job.provider,
+        external: job.external.clone(),
+        since: job.received_at,
+    };
+    assert_eq!(found, [expected]);
+    store.settle_event(&job.event, None, at(1), at(2)).await.unwrap();
+    let found = eventually(INDEX, ours, Vec::is_empty).await;
+    assert_eq!(found, []);
+}
+
+pub async fn a_limit_that_was_reached_is_told<S: Store>(store: &S) {
+    let scene = Scene::new();
+    // Divisible by every number of shards that there may be: one more than that is too much for some shard.
+    let most = 16;
+    let jobs: Vec<InboundJob> = (0..=most).map(|_| scene.job()).collect();
+    for job in &jobs {
+        let _ = store.record_event(job).await.unwrap();
+    }
+    let look = async || store.open_work(most).await.unwrap();
+    let found = eventually(INDEX, look, |open: &OpenWork| open.at_least).await;
+    assert!(found.at_least);
+    assert!(found.events.len() <= most);
+    for job in &jobs {
+        store.settle_event(&job.event, None, at(1), at(2)).await.unwrap();
+    }
+}
