@@ -149,7 +149,7 @@ where
 {
     let skew = stage.common.faults.skew_ms;
     for bound in &stage.bounds {
-        let Rate { per_second, burst } = bound.instance.rate();
+        let Rate { per_second, burst } = bound.instance.rate(stage.settings.rate);
         let mut requests = stage
             .outside
             .line(&bound.instance.id, |line| line.requests.clone())

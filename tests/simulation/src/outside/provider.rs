@@ -178,6 +178,7 @@ impl Providers for Edge {
                 Ok(update) => Inbound::Failed(FailedDelivery {
                     update,
                     error: "131026".to_owned(),
+                    reason: Reason::WhatsappPermanentError,
                 }),
                 Err(_) => Inbound::Ignored {
                     what: "unreadable".to_owned(),

@@ -13,8 +13,8 @@ use recado_domain::event::Provider;
 use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::message::Message;
 use recado_pipeline::ports::{
-    DeadLetterFilter, DeadLetters, Deliveries, Directory, Overdue, OverdueWork, Page, PageRequest,
-    PortResult, Store,
+    DeadLetterFilter, DeadLetters, Deliveries, Directory, Gauges, OpenWork, Overdue, OverdueWork, Page,
+    PageRequest, PortResult, Store,
 };
 
 impl<S: Store> Tap<S> {
@@ -108,5 +108,11 @@ impl<S: Store> Directory for Tap<S> {
 impl<S: Store> Overdue for Tap<S> {
     async fn overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
         self.hand.call("overdue", self.inner.overdue(now, limit)).await
+    }
+}
+
+impl<S: Store> Gauges for Tap<S> {
+    async fn open_work(&self, limit: usize) -> PortResult<OpenWork> {
+        self.hand.call("open_work", self.inner.open_work(limit)).await
     }
 }
