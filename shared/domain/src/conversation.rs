@@ -9,6 +9,7 @@ use crate::config::Bound;
 use crate::contact::ContactAddress;
 use crate::ids::{ConversationId, InstanceId, Nonce, Ordinal, TenantId};
 use crate::millis::{self, shift};
+use crate::turn::TurnNote;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -141,6 +142,8 @@ pub struct Draft {
     pub answered: Ordinal,
     /// Which attempt at this turn it is, from 1.
     pub attempt: u32,
+    /// How the turn came about, for those who ask later.
+    pub turn: TurnNote,
 }
 
 /// Why a change of a conversation is refused.
@@ -276,7 +279,11 @@ impl Conversation {
             since: now,
             until,
         });
-        self.scheduled_for = None;
+        let turn = TurnNote {
+            began_at: now,
+            attempt: self.attempts.count,
+            opening: self.scheduled_for.take(),
+        };
         Draft {
             nonce,
             since: now,
@@ -284,6 +291,7 @@ impl Conversation {
             epoch: self.epoch,
             answered: self.answered,
             attempt: self.attempts.count,
+            turn,
         }
     }
 

@@ -87,8 +87,54 @@ pub struct StatusUpdate {
     pub provider_message_id: Option<String>,
 }
 
+/// When each status was reached, the earliest time where one came more than once.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeliveryTimes {
+    /// With the provider.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub at_sent: Option<Timestamp>,
+    /// On the phone.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub at_delivered: Option<Timestamp>,
+    /// Seen.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub at_read: Option<Timestamp>,
+    /// Heard.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub at_played: Option<Timestamp>,
+    /// Refused.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub at_failed: Option<Timestamp>,
+}
+
+impl DeliveryTimes {
+    fn of_mut(&mut self, status: DeliveryStatus) -> &mut Option<Timestamp> {
+        match status {
+            DeliveryStatus::Sent => &mut self.at_sent,
+            DeliveryStatus::Delivered => &mut self.at_delivered,
+            DeliveryStatus::Read => &mut self.at_read,
+            DeliveryStatus::Played => &mut self.at_played,
+            DeliveryStatus::Failed => &mut self.at_failed,
+        }
+    }
+
+    /// Those that were reached, from the least status to the most.
+    pub fn reached(&self) -> Vec<(DeliveryStatus, Timestamp)> {
+        let all = [
+            (DeliveryStatus::Sent, self.at_sent),
+            (DeliveryStatus::Failed, self.at_failed),
+            (DeliveryStatus::Delivered, self.at_delivered),
+            (DeliveryStatus::Read, self.at_read),
+            (DeliveryStatus::Played, self.at_played),
+        ];
+        all.into_iter()
+            .filter_map(|(status, at)| Some((status, at?)))
+            .collect()
+    }
+}
+
 /// A delivery's record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
     /// The best status so far; `None` when only the link to our message is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,12 +142,35 @@ pub struct Delivery {
     /// When it was reached.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
+    /// When each status was reached.
+    #[serde(flatten)]
+    pub times: DeliveryTimes,
     /// Which of our messages it is, once the provider's answer was stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<crate::ids::MessageId>,
     /// The provider's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_message_id: Option<String>,
+}
+
+impl Delivery {
+    /// Takes in a status, in whatever order they come. `false`: it says nothing new.
+    pub fn reach(&mut self, status: DeliveryStatus, at: Timestamp) -> bool {
+        let time = self.times.of_mut(status);
+        if time.is_some_and(|known| known <= at) {
+            return false;
+        }
+        *time = Some(at);
+        self.judge();
+        true
+    }
+
+    /// Makes the best status of those whose times are known the record's.
+    pub fn judge(&mut self) {
+        if let Some((status, at)) = self.times.reached().pop() {
+            (self.status, self.at) = (Some(status), Some(at));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -114,5 +183,18 @@ mod tests {
         assert!(Failed.rank() < Delivered.rank());
         assert!(Delivered.rank() < Read.rank() && Read.rank() < Played.rank());
         assert_eq!(Played.as_str(), "read");
+    }
+
+    #[test]
+    fn the_best_status_is_the_records_and_each_keeps_its_earliest_time() {
+        let mut delivery = super::Delivery::default();
+        let at = crate::millis::instant;
+        assert!(delivery.reach(Read, at(9)));
+        assert!(delivery.reach(Delivered, at(5)) && delivery.reach(Delivered, at(4)));
+        assert!(!delivery.reach(Delivered, at(6)), "it was reached before");
+        assert_eq!((delivery.status, delivery.at), (Some(Read), Some(at(9))));
+        assert_eq!(delivery.times.reached(), [(Delivered, at(4)), (Read, at(9))]);
+        assert!(delivery.reach(Failed, at(10)));
+        assert_eq!(delivery.status, Some(Read), "it reached the person");
     }
 }

@@ -167,6 +167,29 @@ pub struct EventRecord {
     /// When it was applied or given up.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub settled_at: Option<Timestamp>,
+    /// How it was applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processed: Option<Processed>,
+}
+
+/// How an event was applied; when that was finished, its record says as [`EventRecord::settled_at`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Processed {
+    /// When the worker that finished it began.
+    #[serde(with = "millis")]
+    pub started_at: Timestamp,
+    /// What followed from it.
+    pub enqueued: Enqueued,
+}
+
+/// What followed from an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Enqueued {
+    /// Nothing.
+    Nothing,
+    /// The timer of the turn for the message with this ordinal.
+    Turn(Ordinal),
 }
 
 impl EventRecord {
@@ -182,6 +205,7 @@ impl EventRecord {
             again_at: None,
             reason: None,
             settled_at: None,
+            processed: None,
         }
     }
 

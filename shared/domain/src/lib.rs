@@ -18,10 +18,14 @@ pub mod ids;
 pub mod inbound;
 pub mod instance;
 pub mod message;
+pub mod metadata;
 pub mod millis;
 pub mod outbox;
 pub mod rate;
 pub mod reason;
+pub mod recipient;
+pub mod scheduled;
 pub mod secret;
+pub mod turn;
 
 pub use jiff::Timestamp;

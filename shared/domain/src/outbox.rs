@@ -5,9 +5,12 @@
 
 use crate::contact::ContactAddress;
 use crate::ids::{MessageId, Nonce, Ordinal};
+use crate::metadata::Metadata;
 use crate::millis::{self, shift};
 use crate::rate;
 use crate::reason::Reason;
+use crate::scheduled::ScheduledId;
+use crate::turn::TurnNote;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -145,6 +148,15 @@ pub struct Outbox {
     /// What happened to it.
     #[serde(default)]
     pub history: Vec<Step>,
+    /// The turn that it came from, for an agent's reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnNote>,
+    /// The scheduled message that it was before it fell due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduled: Option<ScheduledId>,
+    /// What the client that sent it keeps with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Metadata>,
 }
 
 /// A transition that is not allowed.
@@ -178,6 +190,9 @@ impl Outbox {
                 what: "queued".to_owned(),
                 why: None,
             }],
+            turn: None,
+            scheduled: None,
+            metadata: None,
         }
     }
 

@@ -2,7 +2,7 @@ use crate::folder::OpenError;
 use rusqlite::Connection;
 
 /// Each brings a database one version further, from 0; `PRAGMA user_version` says how far it is.
-const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("sends_and_traces.sql")];
 
 /// Brings the database to this program's version. One that a newer program wrote is left alone.
 pub(crate) fn migrate(connection: &Connection) -> Result<(), OpenError> {

@@ -8,6 +8,7 @@ pub mod chance;
 pub mod configure;
 mod connection;
 mod dead;
+pub mod deliver;
 pub mod health;
 pub mod ingest;
 mod kick;
@@ -20,6 +21,7 @@ mod replies;
 pub mod reply;
 pub mod send;
 pub mod settings;
+pub mod trace;
 pub mod verdict;
 pub mod world;
 

@@ -5,6 +5,7 @@ use crate::World;
 use crate::chance::{correlation, nonce};
 use crate::connection::{ask, release_one};
 use crate::dead::give_up_message;
+use crate::deliver;
 use crate::kick;
 use crate::ports::{
     Ambient, Conversations, Directory, Enqueue, Inbox, Instances, OutboxStore, Overdue, OverdueWork,
@@ -36,6 +37,8 @@ pub struct Reconciled {
     pub probes: usize,
     /// Parked conversations released or given up.
     pub parked: usize,
+    /// Scheduled messages that fell due.
+    pub scheduled: usize,
     /// What could not be done now.
     pub failed: usize,
 }
@@ -50,6 +53,7 @@ enum Did {
     Turn,
     Probe,
     Parked,
+    Scheduled,
     Nothing,
 }
 
@@ -75,6 +79,7 @@ pub async fn reconcile<W: World>(world: &W) -> PortResult<Reconciled> {
             Ok(Did::Turn) => done.turns += 1,
             Ok(Did::Probe) => done.probes += 1,
             Ok(Did::Parked) => done.parked += 1,
+            Ok(Did::Scheduled) => done.scheduled += 1,
             Ok(Did::Nothing) => {}
             Err(error) => {
                 tracing::warn!(error = %crate::queued::chain(&error), "reconcile could not do one thing");
@@ -98,6 +103,9 @@ async fn one<W: World>(world: &W, item: OverdueWork) -> PortResult<Did> {
         OverdueWork::Owed(conversation) => nudge(world, &conversation).await.map(|done| did(done, Did::Turn)),
         OverdueWork::Probe(instance) => probe(world, &instance).await.map(|()| Did::Probe),
         OverdueWork::Parked(parked) => overdue_parked(world, &parked).await.map(|()| Did::Parked),
+        OverdueWork::Scheduled(id) => deliver::fall_due(world, &id)
+            .await
+            .map(|done| did(done, Did::Scheduled)),
     }
 }
 

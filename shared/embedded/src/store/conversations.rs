@@ -192,9 +192,7 @@ fn commit(
     claim: Option<&KeyClaim>,
     now: Timestamp,
 ) -> Result<Committed, Fault> {
-    if let Some(claim) = claim
-        && let Some(taken) = key(connection, &claim.scope, claim.key.as_str(), now)?
-    {
+    if let Some(taken) = used_key(connection, claim, now)? {
         return Ok(Committed::KeyTaken(taken));
     }
     if !conversation.follows(connection)? || !message.is_new(connection)? {
@@ -202,24 +200,40 @@ fn commit(
     }
     conversation.put(connection)?;
     message.put(connection)?;
-    if let Some(KeyClaim {
-        scope,
-        key,
-        request_hash,
-        expires,
-    }) = claim
-    {
-        let sql = "INSERT OR REPLACE INTO keys (scope, key, request_hash, message, expires) VALUES (?1, ?2, ?3, ?4, ?5)";
-        let values = params![
-            scope,
-            key.as_str(),
-            request_hash,
-            id.as_str(),
-            expires.as_millisecond()
-        ];
-        execute(connection, sql, values)?;
-    }
+    keep_key(connection, claim, id)?;
     Ok(Committed::Yes)
+}
+
+/// What the key that is claimed was used for before.
+pub(super) fn used_key(
+    connection: &Connection,
+    claim: Option<&KeyClaim>,
+    now: Timestamp,
+) -> Result<Option<KeyRecord>, Fault> {
+    match claim {
+        Some(claim) => key(connection, &claim.scope, claim.key.as_str(), now),
+        None => Ok(None),
+    }
+}
+
+/// Notes what the key that is claimed was used for.
+pub(super) fn keep_key(
+    connection: &Connection,
+    claim: Option<&KeyClaim>,
+    message: &MessageId,
+) -> Result<(), Fault> {
+    let Some(claim) = claim else { return Ok(()) };
+    let sql = "INSERT OR REPLACE INTO keys (scope, key, request_hash, message, expires) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let expires = claim.expires.as_millisecond();
+    let values = params![
+        claim.scope,
+        claim.key.as_str(),
+        claim.request_hash,
+        message.as_str(),
+        expires
+    ];
+    execute(connection, sql, values)?;
+    Ok(())
 }
 
 impl Conversations for Embedded {

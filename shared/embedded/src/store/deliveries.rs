@@ -26,28 +26,17 @@ fn record(
     expires: Timestamp,
     now: Timestamp,
 ) -> Result<(), Fault> {
-    let known = delivery(connection, &update.key, now)?.unwrap_or(UNKNOWN);
-    if known
-        .status
-        .is_some_and(|status| status.rank() >= update.status.rank())
-    {
+    let mut delivery = delivery(connection, &update.key, now)?.unwrap_or_default();
+    if !delivery.reach(update.status, update.at) {
         return Ok(());
     }
-    let delivery = Delivery {
-        status: Some(update.status),
-        at: Some(update.at),
-        message: known.message,
-        provider_message_id: update.provider_message_id.clone().or(known.provider_message_id),
-    };
+    if update.provider_message_id.is_some() {
+        delivery
+            .provider_message_id
+            .clone_from(&update.provider_message_id);
+    }
     put(connection, &update.key, &delivery, expires.as_millisecond())
 }
-
-const UNKNOWN: Delivery = Delivery {
-    status: None,
-    at: None,
-    message: None,
-    provider_message_id: None,
-};
 
 /// Notes whose message it is. A status that came first is kept, and when it expires; a record made by this lives as long
 /// as records of deliveries do by default, until a status says otherwise.
@@ -57,7 +46,7 @@ pub(super) fn link(
     message: &MessageId,
     now: Timestamp,
 ) -> Result<(), Fault> {
-    let known = delivery(connection, &link.key, now)?.unwrap_or(UNKNOWN);
+    let known = delivery(connection, &link.key, now)?.unwrap_or_default();
     let sql = "SELECT expires FROM deliveries WHERE key = ?1 AND expires > ?2";
     let expires: Option<i64> = connection
         .prepare_cached(sql)?

@@ -5,7 +5,7 @@ use crate::fault::Fault;
 use crate::payloads::file_of;
 use crate::record::{encode, execute, one};
 use jiff::Timestamp;
-use recado_domain::event::{EventRecord, EventState, InboundJob, Payload, StoredAs};
+use recado_domain::event::{EventRecord, EventState, InboundJob, Payload, Processed, StoredAs};
 use recado_domain::ids::EventId;
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{InboundStored, InboundWrite, Inbox, PortResult, Recorded};
@@ -24,16 +24,15 @@ fn put(connection: &Connection, record: &EventRecord, expires: Option<Timestamp>
         Payload::Stored(key) => Some(file_of(key)),
         Payload::Inline(_) => None,
     };
-    let sql = "INSERT OR REPLACE INTO events (id, due, expires, payload, body) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let sql = "INSERT OR REPLACE INTO events (id, due, expires, payload, body, correlation)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let (due, expires) = (
         record.due().map(Timestamp::as_millisecond),
         expires.map(Timestamp::as_millisecond),
     );
-    execute(
-        connection,
-        sql,
-        params![record.job.event.as_str(), due, expires, payload, encode(record)?],
-    )?;
+    let (id, correlation) = (record.job.event.as_str(), record.job.correlation.as_str());
+    let values = params![id, due, expires, payload, encode(record)?, correlation];
+    execute(connection, sql, values)?;
     Ok(())
 }
 
@@ -139,6 +138,22 @@ impl Inbox for Embedded {
             })
         };
         self.write("settle_event", work).await.map(drop)
+    }
+
+    async fn finish_event(
+        &self,
+        id: &EventId,
+        processed: &Processed,
+        at: Timestamp,
+        expires: Timestamp,
+    ) -> PortResult<()> {
+        let (id, processed, now) = (id.clone(), *processed, self.now());
+        let finish = move |record: &mut EventRecord| {
+            settle(record, None, at);
+            record.processed = Some(processed);
+        };
+        let work = move |c: &Connection| change(c, &id, EventState::Pending, now, Some(expires), finish);
+        self.write("finish_event", work).await.map(drop)
     }
 
     async fn count_attempt(&self, id: &EventId) -> PortResult<u32> {

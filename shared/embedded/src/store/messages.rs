@@ -15,6 +15,7 @@ pub(crate) struct MessageRow {
     open: bool,
     due: Option<i64>,
     body: String,
+    correlation: String,
 }
 
 impl MessageRow {
@@ -31,6 +32,7 @@ impl MessageRow {
             open,
             due: message.due().map(Timestamp::as_millisecond),
             body: encode(message)?,
+            correlation: message.correlation.to_string(),
         })
     }
 
@@ -63,7 +65,8 @@ impl MessageRow {
     }
 
     pub(crate) fn put(&self, connection: &Connection) -> Result<(), Fault> {
-        let sql = "INSERT INTO messages (conversation, ordinal, rev, open, due, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+        let sql = "INSERT INTO messages (conversation, ordinal, rev, open, due, body, correlation)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             ON CONFLICT DO UPDATE SET rev = excluded.rev, open = excluded.open, due = excluded.due, body = excluded.body";
         let Self {
             conversation,
@@ -72,11 +75,12 @@ impl MessageRow {
             open,
             due,
             body,
+            correlation,
         } = self;
         execute(
             connection,
             sql,
-            params![conversation, ordinal, rev, open, due, body],
+            params![conversation, ordinal, rev, open, due, body, correlation],
         )?;
         Ok(())
     }

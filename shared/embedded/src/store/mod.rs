@@ -11,6 +11,8 @@ mod instances;
 mod messages;
 mod outbox;
 mod overdue;
+mod scheduled;
+mod trace;
 
 pub(crate) use conversations::ConversationRow;
 pub use expiry::Swept;

@@ -3,6 +3,7 @@ use crate::fault::Fault;
 use crate::record::{count, decode, limit};
 use jiff::Timestamp;
 use recado_domain::ids::{ConversationId, IdError, InstanceId, Ordinal};
+use recado_domain::scheduled::ScheduledId;
 use recado_pipeline::ports::{Overdue, OverdueWork, PortResult};
 use rusqlite::{Connection, Row, params};
 
@@ -15,6 +16,7 @@ const SQL: &str = "
     UNION ALL SELECT * FROM (SELECT 'owed', id, 0, due FROM conversations WHERE due <= ?1 ORDER BY due LIMIT ?2)
     UNION ALL SELECT * FROM (SELECT 'probe', id, 0, due FROM instance_states WHERE due <= ?1 ORDER BY due LIMIT ?2)
     UNION ALL SELECT * FROM (SELECT 'parked', body, 0, due FROM parked WHERE due <= ?1 ORDER BY due LIMIT ?2)
+    UNION ALL SELECT * FROM (SELECT 'scheduled', id, 0, due FROM scheduled WHERE due <= ?1 ORDER BY due LIMIT ?2)
     ORDER BY 4, 1, 2, 3";
 
 fn overdue(connection: &Connection, now: Timestamp, most: usize) -> Result<Vec<OverdueWork>, Fault> {
@@ -37,6 +39,9 @@ fn work_of(row: &Row<'_>) -> Result<OverdueWork, Fault> {
             ordinal: Ordinal(count(row.get(2)?)),
         }),
         "owed" => Ok(OverdueWork::Owed(ConversationId::parse(&what).map_err(damaged)?)),
+        "scheduled" => Ok(OverdueWork::Scheduled(
+            ScheduledId::parse(&what).map_err(damaged)?,
+        )),
         "probe" => Ok(OverdueWork::Probe(InstanceId::parse(&what).map_err(damaged)?)),
         _ => Ok(OverdueWork::Parked(decode(&what)?)),
     }

@@ -1,7 +1,7 @@
 use super::PortResult;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
-use recado_domain::event::{EventRecord, InboundJob, StoredAs};
+use recado_domain::event::{EventRecord, InboundJob, Processed, StoredAs};
 use recado_domain::ids::EventId;
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
@@ -61,6 +61,16 @@ pub trait Inbox: Send + Sync {
         &self,
         id: &EventId,
         reason: Option<Reason>,
+        at: Timestamp,
+        expires: Timestamp,
+    ) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Makes a pending event applied, as [`Self::settle_event`] without a reason, and keeps in the same write how that
+    /// was done.
+    fn finish_event(
+        &self,
+        id: &EventId,
+        processed: &Processed,
         at: Timestamp,
         expires: Timestamp,
     ) -> impl Future<Output = PortResult<()>> + Send;

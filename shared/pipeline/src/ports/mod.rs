@@ -18,7 +18,9 @@ mod llm;
 mod outbox;
 mod providers;
 mod queues;
+mod scheduled;
 mod secrets;
+mod trace;
 mod work;
 
 pub use ambient::Ambient;
@@ -35,7 +37,9 @@ pub use llm::{ChatTurn, Llm, LlmError, LlmReply, LlmRequest, Speaker};
 pub use outbox::{Claimed, DeliveryLink, Guard, OutboxStore};
 pub use providers::{ConnectionAnswer, Evidence, OutgoingMessage, Providers, SendOutcome};
 pub use queues::{Enqueue, Queues};
+pub use scheduled::Scheduling;
 pub use secrets::Secrets;
+pub use trace::{Traced, Traces};
 pub use work::{Overdue, OverdueWork};
 
 /// A store or queue that did not do what was asked.
@@ -103,7 +107,17 @@ pub enum Written {
 
 /// Everything that keeps records.
 pub trait Store:
-    Inbox + Conversations + OutboxStore + Deliveries + Instances + DeadLetters + Directory + Overdue + Gauges
+    Inbox
+    + Conversations
+    + OutboxStore
+    + Scheduling
+    + Deliveries
+    + Instances
+    + DeadLetters
+    + Directory
+    + Overdue
+    + Gauges
+    + Traces
 {
 }
 
@@ -111,11 +125,13 @@ impl<T> Store for T where
     T: Inbox
         + Conversations
         + OutboxStore
+        + Scheduling
         + Deliveries
         + Instances
         + DeadLetters
         + Directory
         + Overdue
         + Gauges
+        + Traces
 {
 }

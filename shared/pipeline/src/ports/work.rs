@@ -3,6 +3,7 @@ use jiff::Timestamp;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
 use recado_domain::instance::Parked;
+use recado_domain::scheduled::ScheduledId;
 use std::future::Future;
 
 /// Something that has been open too long.
@@ -23,10 +24,12 @@ pub enum OverdueWork {
     Probe(InstanceId),
     /// A parked conversation whose time has come.
     Parked(Parked),
+    /// A message that was to be sent later and is due.
+    Scheduled(ScheduledId),
 }
 
 /// A sparse index of open records, for `reconcile`. Every record that is open carries when it is overdue
-/// (`EventRecord::due`, `Message::due`, `Conversation::due`, `InstanceState::due`, `Parked::due`); the store keeps that
+/// (`EventRecord::due`, `Message::due`, `Conversation::due`, `InstanceState::due`, `Parked::due`, `Scheduled::due`); the store keeps that
 /// in an index together with the record. The index may be some seconds old.
 pub trait Overdue: Send + Sync {
     /// What was due at `now` or before, the longest overdue first, at most `limit` of each kind: much of one kind must not

@@ -3,8 +3,9 @@ use crate::ports::{
     Ambient, Conversations, InboundStored, InboundWrite, Inbox, PortError, PortResult, Queues,
 };
 use recado_domain::config::Bound;
+use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, Status};
-use recado_domain::event::{InboundJob, StoredAs};
+use recado_domain::event::{Enqueued, InboundJob, StoredAs};
 use recado_domain::ids::{ConversationId, Ordinal, ThreadId};
 use recado_domain::inbound::InboundMessage;
 use recado_domain::message::{Message, Role};
@@ -23,14 +24,15 @@ pub(super) async fn received<W: World>(
     job: &InboundJob,
     bound: &Bound,
     inbound: &InboundMessage,
-) -> PortResult<()> {
+) -> PortResult<Enqueued> {
     let stale = is_stale(world, job, inbound);
     let wants = inbound.content.wants_answer() && !stale;
     let place = store(world, job, bound, inbound, wants, stale).await?;
-    if wants {
-        send_timer(world, job, bound, &place).await?;
+    if !wants {
+        return Ok(Enqueued::Nothing);
     }
-    Ok(())
+    send_timer(world, job, bound, &place).await?;
+    Ok(Enqueued::Turn(place.ordinal))
 }
 
 /// History syncs and retries of long ago are stored, not answered.
@@ -52,7 +54,8 @@ async fn store<W: World>(
     let thread = ThreadId::of(&bound.instance.id, inbound.address.as_str());
     for _ in 0..TRIES {
         let latest = world.store().latest(&thread).await?;
-        let mut conversation = current(latest, &thread, bound, inbound, world.ambient().now());
+        let (phone, now) = (inbound.phone.clone(), world.ambient().now());
+        let mut conversation = current(latest, &thread, bound, &inbound.address, phone, now);
         let Ok(ordinal) = conversation.receive(wants, job.received_at) else {
             continue;
         };
@@ -80,11 +83,12 @@ async fn store<W: World>(
 }
 
 /// The thread's active conversation, or the one that begins now.
-pub(super) fn current(
+pub(crate) fn current(
     latest: Option<Conversation>,
     thread: &ThreadId,
     bound: &Bound,
-    inbound: &InboundMessage,
+    address: &ContactAddress,
+    phone: Option<String>,
     now: jiff::Timestamp,
 ) -> Conversation {
     let number = match latest {
@@ -93,7 +97,7 @@ pub(super) fn current(
         None => 1,
     };
     let id = ConversationId::new(thread.clone(), number);
-    Conversation::begin(id, bound, inbound.address.clone(), inbound.phone.clone(), now)
+    Conversation::begin(id, bound, address.clone(), phone, now)
 }
 
 /// The record of a message that came in.

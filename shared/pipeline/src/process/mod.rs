@@ -9,9 +9,10 @@ use crate::dead::give_up_event;
 use crate::ports::{Ambient, DeadLetters, Directory, Inbox, PortError, PortResult, Providers, Queues};
 use crate::queued::{self, chain};
 use crate::verdict::Verdict;
+pub(crate) use message::current;
 use recado_domain::config::Bound;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::event::{EventKind, EventState, InboundJob, Payload};
+use recado_domain::event::{Enqueued, EventKind, EventState, InboundJob, Payload, Processed};
 use recado_domain::inbound::Inbound;
 use recado_domain::millis::shift;
 use recado_domain::reason::Reason;
@@ -39,6 +40,7 @@ pub async fn process<W: World>(world: &W, body: &str, receives: u32) -> Verdict 
 const READS_MAX: u32 = 40;
 
 async fn apply<W: World>(world: &W, job: &InboundJob, receives: u32) -> PortResult<Verdict> {
+    let started_at = world.ambient().now();
     if job.redrive {
         if !world.store().revive_event(&job.event).await? && settled(world, job).await? {
             return Ok(Verdict::Done);
@@ -71,20 +73,36 @@ async fn apply<W: World>(world: &W, job: &InboundJob, receives: u32) -> PortResu
     if receives > 1 && used_up(world, job, &bound).await? {
         return Ok(Verdict::Done);
     }
+    let enqueued = follow(world, job, &bound, inbound).await?;
+    finish(world, job, Processed { started_at, enqueued }).await?;
+    Ok(Verdict::Done)
+}
+
+/// Does what the event asks for; tells what was enqueued by that.
+async fn follow<W: World>(
+    world: &W,
+    job: &InboundJob,
+    bound: &Bound,
+    inbound: Inbound,
+) -> PortResult<Enqueued> {
     match inbound {
-        Inbound::Message(inbound) if inbound.from_me => phone::typed(world, job, &bound, &inbound).await?,
-        Inbound::Message(inbound) => message::received(world, job, &bound, &inbound).await?,
+        Inbound::Message(inbound) if inbound.from_me => phone::typed(world, job, bound, &inbound).await?,
+        Inbound::Message(inbound) => return message::received(world, job, bound, &inbound).await,
         Inbound::Failed(failed) => failed::failed(world, &failed).await?,
-        Inbound::ConnectionChanged => crate::connection::ask(world, &bound).await?,
+        Inbound::ConnectionChanged => crate::connection::ask(world, bound).await?,
         Inbound::Ignored { what } => tracing::info!(what, "event left alone"),
     }
+    Ok(Enqueued::Nothing)
+}
+
+/// The event is applied.
+async fn finish<W: World>(world: &W, job: &InboundJob, processed: Processed) -> PortResult<()> {
     let now = world.ambient().now();
     let ttl = i64::try_from(world.settings().event_ttl.as_millis()).unwrap_or(i64::MAX);
     world
         .store()
-        .settle_event(&job.event, None, now, shift(now, ttl))
-        .await?;
-    Ok(Verdict::Done)
+        .finish_event(&job.event, &processed, now, shift(now, ttl))
+        .await
 }
 
 /// Whether the event is no longer pending; a dead one gets its copy, should a crash have prevented that.

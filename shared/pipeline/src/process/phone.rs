@@ -56,7 +56,8 @@ pub(super) async fn typed<W: World>(
     let thread = ThreadId::of(&bound.instance.id, inbound.address.as_str());
     for _ in 0..TRIES {
         let latest = world.store().latest(&thread).await?;
-        let mut conversation = current(latest, &thread, bound, inbound, world.ambient().now());
+        let (phone, now) = (inbound.phone.clone(), world.ambient().now());
+        let mut conversation = current(latest, &thread, bound, &inbound.address, phone, now);
         let ordinal = if is_stale(world, job, inbound) {
             // Words of long ago (a history sync, a late retry) answer nothing of today.
             conversation.append(job.received_at)

@@ -45,6 +45,8 @@ impl Answered {
     ) -> Message {
         let now = world.ambient().now();
         let to = conversation.address.clone();
+        let mut out = Outbox::queued(to, Author::Ai, draft.epoch, draft.covers, now);
+        out.turn = Some(draft.turn.clone());
         Message {
             conversation: conversation.id.clone(),
             ordinal,
@@ -61,7 +63,7 @@ impl Answered {
             unanswered: self.instead,
             model: self.model.clone(),
             usage: self.usage,
-            out: Some(Outbox::queued(to, Author::Ai, draft.epoch, draft.covers, now)),
+            out: Some(out),
         }
     }
 }

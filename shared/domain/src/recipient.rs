@@ -1,0 +1,165 @@
+//! To whom a client wants to send: a phone number in whatever writing, or an address as WhatsApp has it.
+
+use crate::contact::{ChatKind, ContactAddress};
+use crate::event::Provider;
+
+/// Why a text names nobody to send to. None of them repeats the text: it is personal data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RecipientError {
+    /// Not a phone number that can exist.
+    #[error("`to` must be a phone number with its country code (8 to 15 digits) or a WhatsApp address")]
+    Number,
+    /// A group, a broadcast list or a channel.
+    #[error("`to` must be one person: groups, broadcast lists and channels are not sent to")]
+    NotOnePerson,
+    /// An address of a kind that the instance's provider does not know.
+    #[error("the instance's provider knows no such address")]
+    OtherProvider,
+}
+
+/// The address of `text` as messages from there would come, so that both belong to one thread: `digits@s.whatsapp.net`
+/// on Evolution, the digits alone on Meta. Addresses without a number stay as they are.
+pub fn recipient(provider: Provider, text: &str) -> Result<ContactAddress, RecipientError> {
+    let text = text.trim();
+    let digits = match text.split_once('@') {
+        None if is_user_id(text) => return user_id(provider, text),
+        None => digits_of(text)?,
+        Some(_) => match address(provider, text)? {
+            Named::Number(digits) => digits,
+            Named::Address(address) => return Ok(address),
+        },
+    };
+    let written = match provider {
+        Provider::Evolution => format!("{digits}@s.whatsapp.net"),
+        Provider::Meta => digits,
+    };
+    ContactAddress::parse(&written).ok_or(RecipientError::Number)
+}
+
+enum Named {
+    Number(String),
+    Address(ContactAddress),
+}
+
+fn address(provider: Provider, text: &str) -> Result<Named, RecipientError> {
+    let address = ContactAddress::parse(text).ok_or(RecipientError::Number)?;
+    if address.chat() != ChatKind::Direct {
+        return Err(RecipientError::NotOnePerson);
+    }
+    match address.as_str().split_once('@') {
+        Some((user, "s.whatsapp.net")) => digits_of(user).map(Named::Number),
+        Some((user, "lid")) if !user.bytes().all(|b| b.is_ascii_digit()) => Err(RecipientError::Number),
+        Some((_, "lid")) if provider == Provider::Evolution => Ok(Named::Address(address)),
+        _ => Err(RecipientError::OtherProvider),
+    }
+}
+
+/// A business-scoped user id of Meta: `US.13491208655302741918`.
+fn is_user_id(text: &str) -> bool {
+    text.split_once('.').is_some_and(|(country, id)| {
+        country.len() == 2
+            && country.bytes().all(|b| b.is_ascii_uppercase())
+            && !id.is_empty()
+            && id.len() <= 128
+            && id.bytes().all(|b| b.is_ascii_alphanumeric())
+    })
+}
+
+fn user_id(provider: Provider, text: &str) -> Result<ContactAddress, RecipientError> {
+    match provider {
+        Provider::Meta => ContactAddress::parse(text).ok_or(RecipientError::Number),
+        Provider::Evolution => Err(RecipientError::OtherProvider),
+    }
+}
+
+/// The digits of a number written with `+`, spaces, brackets, dots and dashes. E.164 has at most 15 and no country code
+/// begins with 0.
+fn digits_of(text: &str) -> Result<String, RecipientError> {
+    let rest = text.strip_prefix('+').unwrap_or(text);
+    let mut digits = String::new();
+    for c in rest.chars() {
+        match c {
+            '0'..='9' => digits.push(c),
+            ' ' | '\u{a0}' | '(' | ')' | '-' | '.' | '\u{2010}'..='\u{2013}' => {}
+            _ => return Err(RecipientError::Number),
+        }
+    }
+    if (8..=15).contains(&digits.len()) && !digits.starts_with('0') {
+        Ok(digits)
+    } else {
+        Err(RecipientError::Number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on(provider: Provider, text: &str) -> Result<String, RecipientError> {
+        recipient(provider, text).map(|address| address.as_str().to_owned())
+    }
+
+    #[test]
+    fn one_number_in_any_writing_is_one_address_and_the_one_that_webhooks_bring() {
+        for text in [
+            "+5511999998888",
+            "5511999998888",
+            " +55 (11) 99999-8888 ",
+            "55.11.99999\u{2011}8888",
+            "5511999998888@s.whatsapp.net",
+            "5511999998888:12@c.us",
+        ] {
+            let evolution = on(Provider::Evolution, text);
+            assert_eq!(evolution.as_deref(), Ok("5511999998888@s.whatsapp.net"), "{text}");
+            assert_eq!(on(Provider::Meta, text).as_deref(), Ok("5511999998888"), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_without_a_number_stay_where_their_provider_knows_them() {
+        assert_eq!(
+            on(Provider::Evolution, "123456789@lid").as_deref(),
+            Ok("123456789@lid")
+        );
+        assert_eq!(
+            on(Provider::Meta, "123456789@lid"),
+            Err(RecipientError::OtherProvider)
+        );
+        assert_eq!(on(Provider::Meta, "US.1349").as_deref(), Ok("US.1349"));
+        assert_eq!(
+            on(Provider::Evolution, "US.1349"),
+            Err(RecipientError::OtherProvider)
+        );
+    }
+
+    #[test]
+    fn what_names_nobody_is_refused() {
+        for text in [
+            "",
+            "+",
+            "12345",
+            "011999998888",
+            "1234567890123456",
+            "11 9999 x888",
+            "@s.whatsapp.net",
+            "a@lid",
+        ] {
+            assert_eq!(
+                on(Provider::Evolution, text),
+                Err(RecipientError::Number),
+                "{text}"
+            );
+        }
+        for text in ["1203630412345@g.us", "status@broadcast", "1203@newsletter"] {
+            assert_eq!(
+                on(Provider::Evolution, text),
+                Err(RecipientError::NotOnePerson),
+                "{text}"
+            );
+        }
+        assert_eq!(
+            on(Provider::Evolution, "a@example.com"),
+            Err(RecipientError::OtherProvider)
+        );
+    }
+}

@@ -1,0 +1,237 @@
+//! A message that is to be sent later. It lies apart and has no place in its conversation until it falls due: ordinals
+//! are given in the order in which messages really come.
+
+use crate::contact::ContactAddress;
+use crate::content::Content;
+use crate::ids::{CorrelationId, IdError, IdempotencyKey, InstanceId, MessageId, TenantId};
+use crate::metadata::Metadata;
+use crate::millis;
+use crate::reason::Reason;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The id of a message to be sent later: `s_` and 32 hexadecimal digits. It names the message also after it was sent.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ScheduledId(MessageId);
+
+impl ScheduledId {
+    /// Reads `s_{32 hex}`.
+    pub fn parse(text: &str) -> Result<Self, IdError> {
+        let hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+        let digits = text.strip_prefix("s_").filter(|digits| digits.len() == 32);
+        if !digits.is_some_and(|digits| digits.chars().all(hex)) {
+            return Err(IdError::Malformed {
+                kind: "scheduled message id",
+            });
+        }
+        Ok(Self(MessageId::parse(text)?))
+    }
+
+    /// The same as a client sees it: the id of a message.
+    pub fn message(&self) -> &MessageId {
+        &self.0
+    }
+
+    /// The identifier as text.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+impl fmt::Display for ScheduledId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl TryFrom<String> for ScheduledId {
+    type Error = IdError;
+
+    fn try_from(text: String) -> Result<Self, IdError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<ScheduledId> for String {
+    fn from(id: ScheduledId) -> Self {
+        id.0.into()
+    }
+}
+
+/// How far it has come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum ScheduledState {
+    /// It waits for its time.
+    Pending,
+    /// It fell due and became this message of a conversation.
+    Became {
+        /// Which.
+        message: MessageId,
+        /// When.
+        #[serde(with = "millis")]
+        at: Timestamp,
+    },
+    /// A client took it back.
+    Cancelled {
+        /// When.
+        #[serde(with = "millis")]
+        at: Timestamp,
+    },
+    /// It could not become a message.
+    GivenUp {
+        /// When.
+        #[serde(with = "millis")]
+        at: Timestamp,
+        /// Why.
+        reason: Reason,
+    },
+}
+
+impl ScheduledState {
+    /// Its name in errors.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Became { .. } => "due",
+            Self::Cancelled { .. } => "cancelled",
+            Self::GivenUp { .. } => "given up",
+        }
+    }
+}
+
+/// The record of a message that is to be sent later.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scheduled {
+    /// Its id.
+    pub id: ScheduledId,
+    /// Whose.
+    pub tenant: TenantId,
+    /// On which instance.
+    pub instance: InstanceId,
+    /// To whom.
+    pub to: ContactAddress,
+    /// What it says.
+    pub content: Content,
+    /// What the client keeps with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Metadata>,
+    /// When it is to be sent, at the earliest.
+    #[serde(with = "millis")]
+    pub send_at: Timestamp,
+    /// When it was asked for.
+    #[serde(with = "millis")]
+    pub created_at: Timestamp,
+    /// Follows it everywhere.
+    pub correlation: CorrelationId,
+    /// The client's key that it was asked for under.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<IdempotencyKey>,
+    /// How far it has come.
+    #[serde(flatten)]
+    pub state: ScheduledState,
+    /// Grows at every write, from 1: the condition of the next.
+    pub rev: u64,
+}
+
+/// Why a change of a scheduled message is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the scheduled message is {0}, no longer pending")]
+pub struct NotPending(pub &'static str);
+
+impl Scheduled {
+    fn leave(&mut self, state: ScheduledState) -> Result<(), NotPending> {
+        if self.state != ScheduledState::Pending {
+            return Err(NotPending(self.state.as_str()));
+        }
+        self.state = state;
+        self.rev += 1;
+        Ok(())
+    }
+
+    /// `pending → became`: it is this message now.
+    pub fn become_message(&mut self, message: MessageId, at: Timestamp) -> Result<(), NotPending> {
+        self.leave(ScheduledState::Became { message, at })
+    }
+
+    /// `pending → cancelled`.
+    pub fn cancel(&mut self, at: Timestamp) -> Result<(), NotPending> {
+        self.leave(ScheduledState::Cancelled { at })
+    }
+
+    /// `pending → given up`.
+    pub fn give_up(&mut self, at: Timestamp, reason: Reason) -> Result<(), NotPending> {
+        self.leave(ScheduledState::GivenUp { at, reason })
+    }
+
+    /// When it falls due, while it is pending.
+    pub fn due(&self) -> Option<Timestamp> {
+        (self.state == ScheduledState::Pending).then_some(self.send_at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::millis::instant;
+
+    fn scheduled() -> Scheduled {
+        Scheduled {
+            id: ScheduledId::parse("s_0123456789abcdef0123456789abcdef").unwrap(),
+            tenant: TenantId::parse("clinic").unwrap(),
+            instance: InstanceId::parse("front-desk").unwrap(),
+            to: ContactAddress::parse("5511900000001@s.whatsapp.net").unwrap(),
+            content: Content::text("Até amanhã"),
+            metadata: None,
+            send_at: instant(2_000),
+            created_at: instant(1_000),
+            correlation: CorrelationId::parse("r-1").unwrap(),
+            idempotency_key: None,
+            state: ScheduledState::Pending,
+            rev: 1,
+        }
+    }
+
+    #[test]
+    fn what_left_pending_changes_no_more_and_is_not_due() {
+        let message = MessageId::parse("c_0-1.1").unwrap();
+        let ways: [fn(&mut Scheduled) -> Result<(), NotPending>; 2] = [
+            |scheduled| scheduled.cancel(instant(1_500)),
+            |scheduled| scheduled.give_up(instant(1_500), Reason::UnknownInstance),
+        ];
+        for leave in ways {
+            let mut scheduled = scheduled();
+            assert_eq!(scheduled.due(), Some(instant(2_000)));
+            leave(&mut scheduled).unwrap();
+            let after = scheduled.clone();
+            assert_eq!((scheduled.due(), scheduled.rev), (None, 2));
+            assert!(scheduled.become_message(message.clone(), instant(2_000)).is_err());
+            assert!(scheduled.cancel(instant(2_000)).is_err());
+            assert_eq!(scheduled, after);
+        }
+    }
+
+    #[test]
+    fn a_record_survives_being_written_and_read() {
+        let mut scheduled = scheduled();
+        scheduled.metadata = serde_json::from_str::<Metadata>(r#""{\"order\":7}""#).ok();
+        let text = serde_json::to_string(&scheduled).unwrap();
+        assert!(scheduled.metadata.is_some());
+        assert_eq!(serde_json::from_str::<Scheduled>(&text).unwrap(), scheduled);
+    }
+
+    #[test]
+    fn only_ids_of_its_own_form_are_taken() {
+        for bad in [
+            "",
+            "s_",
+            "s_0123",
+            "c_0123456789abcdef0123456789abcdef-1.1",
+            "s_0123456789ABCDEF0123456789abcdef",
+        ] {
+            assert!(ScheduledId::parse(bad).is_err(), "{bad}");
+        }
+    }
+}
