@@ -3,6 +3,7 @@ use super::expression::Expression;
 use super::item::{self, Item, number, text};
 use super::keys::{self, Key};
 use super::records;
+use super::scheduled::free;
 use super::table::Query;
 use super::transaction::{Action, Refusals};
 use recado_domain::conversation::Conversation;
@@ -15,7 +16,7 @@ use recado_pipeline::ports::{
 use std::collections::BTreeMap;
 
 /// A client's key as it is kept for `message`.
-fn key_item(claim: &KeyClaim, message: &MessageId) -> Item {
+pub(super) fn key_item(claim: &KeyClaim, message: &MessageId) -> Item {
     let item = Item::from([
         ("request_hash".to_owned(), text(&claim.request_hash)),
         ("message".to_owned(), text(message.as_str())),
@@ -41,7 +42,11 @@ fn key_record(what: &'static str, item: &Item) -> PortResult<KeyRecord> {
 
 /// What a refused commit found. The client's key comes first: a request that was carried out is final, whatever became
 /// of the conversation since.
-fn committed(what: &'static str, refusals: &Refusals, key: Option<usize>) -> PortResult<Committed> {
+pub(super) fn committed(
+    what: &'static str,
+    refusals: &Refusals,
+    key: Option<usize>,
+) -> PortResult<Committed> {
     match key
         .and_then(|action| refusals.of(action))
         .and_then(|refused| refused.0.as_ref())
@@ -138,9 +143,8 @@ impl<A: Ambient> Conversations for DynamoStore<A> {
             actions.push(Action::Put(records::open(WHAT, message)?, None));
         }
         let at = key.map(|claim| {
-            let free = Expression::new("attribute_not_exists(#pk) OR #expires <= :now")
-                .number(":now", message.stored_at.as_millisecond());
-            actions.push(Action::Put(key_item(claim, &message.id()), Some(free)));
+            let item = key_item(claim, &message.id());
+            actions.push(Action::Put(item, Some(free(message.stored_at))));
             actions.len() - 1
         });
         match self.table.transact(WHAT, actions).await? {

@@ -2,36 +2,79 @@ use super::DynamoStore;
 use super::expression::{Change, Expression};
 use super::item::{self, Item, number, text};
 use super::keys::Key;
+use super::table::Refused;
 use aws_sdk_dynamodb::types::ReturnValue;
 use jiff::Timestamp;
-use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
+use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_pipeline::ports::{Ambient, Deliveries, PortResult};
 use std::collections::HashMap;
+
+const ALL: [DeliveryStatus; 5] = [
+    DeliveryStatus::Sent,
+    DeliveryStatus::Delivered,
+    DeliveryStatus::Read,
+    DeliveryStatus::Played,
+    DeliveryStatus::Failed,
+];
+
+/// The attribute that holds when a status was reached: a field of `DeliveryTimes`.
+fn attribute(status: DeliveryStatus) -> &'static str {
+    match status {
+        DeliveryStatus::Sent => "at_sent",
+        DeliveryStatus::Delivered => "at_delivered",
+        DeliveryStatus::Read => "at_read",
+        DeliveryStatus::Played => "at_played",
+        DeliveryStatus::Failed => "at_failed",
+    }
+}
+
+/// What a status changes.
+fn reached(update: &StatusUpdate, expires: Timestamp) -> Change {
+    let change = Change::default()
+        .set(attribute(update.status), number(update.at.as_millisecond()))
+        .set("ttl", number(expires.as_second()));
+    match &update.provider_message_id {
+        Some(id) => change.set("provider_message_id", text(id)),
+        None => change,
+    }
+}
+
+/// The record that an item holds, its best status told from the times.
+fn read(what: &'static str, item: &Item) -> PortResult<Delivery> {
+    let mut delivery: Delivery = item::read(what, item)?;
+    delivery.judge();
+    Ok(delivery)
+}
 
 impl<A: Ambient> Deliveries for DynamoStore<A> {
     async fn record_status(&self, update: &StatusUpdate, expires: Timestamp) -> PortResult<()> {
         const WHAT: &str = "recording a delivery status";
-        let mut change = Change::default()
-            .set("status", item::part(WHAT, &update.status)?)
-            .set("at", number(update.at.as_millisecond()))
-            .set("rank", number(update.status.rank()))
-            .set("ttl", number(expires.as_second()));
-        if let Some(id) = &update.provider_message_id {
-            change = change.set("provider_message_id", text(id));
+        let (key, now) = (Key::delivery(&update.key), self.table.ambient.now());
+        let time = attribute(update.status);
+        // One time for each status, and the best is told from them when they are read: so no status that comes late needs
+        // another request, and none is lost.
+        let earlier = format!(
+            "(attribute_not_exists(#ttl) OR #ttl >= :now) AND (attribute_not_exists(#{time}) OR #{time} > :{time})"
+        );
+        let earlier = Expression::new(earlier).number(":now", now.as_second());
+        let change = reached(update, expires);
+        let sent = self
+            .table
+            .update(WHAT, key.clone(), &change, Some(earlier), ReturnValue::None);
+        let Err(Refused(Some(found))) = sent.await? else {
+            return Ok(());
+        };
+        if item::unexpired(found, now).is_some() {
+            // It was reached before.
+            return Ok(());
         }
         // One that has expired begins anew.
-        let more = Expression::new("attribute_not_exists(#rank) OR #rank < :rank OR #ttl < :now")
-            .number(":now", self.table.ambient.now().as_second());
-        // Refused: more is known already.
-        let _known = self
+        let others = ALL.map(attribute).into_iter().filter(|other| *other != time);
+        let change = reached(update, expires).remove(&others.collect::<Vec<_>>());
+        let over = Expression::new("#ttl < :now").number(":now", now.as_second());
+        let _begun = self
             .table
-            .update(
-                WHAT,
-                Key::delivery(&update.key),
-                &change,
-                Some(more),
-                ReturnValue::None,
-            )
+            .update(WHAT, key, &change, Some(over), ReturnValue::None)
             .await?;
         Ok(())
     }
@@ -40,7 +83,7 @@ impl<A: Ambient> Deliveries for DynamoStore<A> {
         const WHAT: &str = "reading a delivery";
         let found = self.table.get(WHAT, Key::delivery(key)).await?;
         let found = found.and_then(|item| item::unexpired(item, self.table.ambient.now()));
-        found.map(|item| item::read(WHAT, &item)).transpose()
+        found.map(|item| read(WHAT, &item)).transpose()
     }
 
     async fn deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
@@ -61,7 +104,7 @@ impl<A: Ambient> Deliveries for DynamoStore<A> {
         let one = |key: &DeliveryKey| {
             by_pk
                 .get(Key::delivery(key).pk.as_str())
-                .map(|item| item::read(WHAT, item))
+                .map(|item| read(WHAT, item))
                 .transpose()
         };
         keys.iter().map(one).collect()

@@ -7,7 +7,7 @@ use super::records;
 use super::transaction::Action;
 use aws_sdk_dynamodb::types::ReturnValue;
 use jiff::Timestamp;
-use recado_domain::event::{EventRecord, EventState, InboundJob, StoredAs};
+use recado_domain::event::{EventRecord, EventState, InboundJob, Processed, StoredAs};
 use recado_domain::ids::EventId;
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{Ambient, InboundStored, InboundWrite, Inbox, PortError, PortResult, Recorded};
@@ -31,6 +31,21 @@ fn recorded(found: Option<&Item>) -> Recorded {
 fn stored(what: &'static str, found: Option<&Item>) -> PortResult<Option<StoredAs>> {
     let record = found.map(|item| records::read_event(what, item)).transpose()?;
     Ok(record.and_then(|record| record.stored))
+}
+
+/// What settling an event changes, however it ended.
+fn settled(at: Timestamp) -> Change {
+    Change::default()
+        .set("settled_at", number(at.as_millisecond()))
+        .remove(&["open_shard", "open_due"])
+}
+
+/// What applying an event changes.
+fn applied(what: &'static str, at: Timestamp, expires: Timestamp) -> PortResult<Change> {
+    Ok(settled(at)
+        .set("state", item::part(what, &EventState::Applied)?)
+        .set("ttl", number(expires.as_second()))
+        .remove(&["payload"]))
 }
 
 impl<A: Ambient> DynamoStore<A> {
@@ -128,20 +143,37 @@ impl<A: Ambient> Inbox for DynamoStore<A> {
         expires: Timestamp,
     ) -> PortResult<()> {
         const WHAT: &str = "settling an event";
-        let change = Change::default()
-            .set("settled_at", number(at.as_millisecond()))
-            .remove(&["open_shard", "open_due"]);
         let change = match reason {
-            None => change
-                .set("state", item::part(WHAT, &EventState::Applied)?)
-                .set("ttl", number(expires.as_second()))
-                .remove(&["payload"]),
-            Some(reason) => change
+            None => applied(WHAT, at, expires)?,
+            Some(reason) => settled(at)
                 .set("state", item::part(WHAT, &EventState::Dead)?)
                 .set("reason", item::part(WHAT, &reason)?),
         };
         // Refused: it is settled already, which is as good.
         let _settled = self
+            .table
+            .update(
+                WHAT,
+                Key::event(id),
+                &change,
+                Some(is(PENDING)),
+                ReturnValue::None,
+            )
+            .await?;
+        Ok(())
+    }
+
+    async fn finish_event(
+        &self,
+        id: &EventId,
+        processed: &Processed,
+        at: Timestamp,
+        expires: Timestamp,
+    ) -> PortResult<()> {
+        const WHAT: &str = "finishing an event";
+        let change = applied(WHAT, at, expires)?.set("processed", item::part(WHAT, processed)?);
+        // Refused: it is settled already, which is as good.
+        let _finished = self
             .table
             .update(
                 WHAT,

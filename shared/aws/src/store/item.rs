@@ -18,7 +18,7 @@ pub(crate) type Item = HashMap<String, AttributeValue>;
 const OPAQUE: [&str; 2] = ["payload", "raw"];
 
 /// Attributes that stand beside a record's own: keys, indexes, expiry, and what conditions need at the top level.
-const BESIDE: [&str; 11] = [
+const BESIDE: [&str; 12] = [
     "pk",
     "sk",
     "ttl",
@@ -30,6 +30,7 @@ const BESIDE: [&str; 11] = [
     "out_rev",
     "out_nonce",
     "rank",
+    "trace",
 ];
 
 /// A string attribute.

@@ -12,6 +12,7 @@
 //! | parked conversation | `I#{instance}` | `PARK#{conversation}` |
 //! | send in flight | `I#{instance}` | `FLY#{message}#{nonce}` |
 //! | dead letter | `X#{id}` | `X` |
+//! | scheduled message | `S#{id}` | `S` |
 //! | tenant, agent, instance | `G#T`, `G#A`, `G#I` | `{id}` |
 //! | instance by the provider's name | `G#X#{provider}` | `{external}` |
 //!
@@ -20,7 +21,8 @@
 //!
 //! Index `open` (`open_shard`, `open_due`) holds what is due some time; index `lists` (`list_key`, `list_at`) holds
 //! conversations under `CONV#{shard}` and dead letters under `DEAD`. Both are sharded, since one key of an index takes
-//! 1,000 writes a second, and an index that cannot keep up holds up the table.
+//! 1,000 writes a second, and an index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id)
+//! holds the keys of events and messages.
 
 use super::item::{Item, number, text};
 use recado_domain::Timestamp;
@@ -28,9 +30,11 @@ use recado_domain::config::Instance;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::Provider;
 use recado_domain::ids::{
-    ConversationId, EventId, ExternalId, IdempotencyKey, InstanceId, Ordinal, ThreadId, hash_of,
+    ConversationId, CorrelationId, EventId, ExternalId, IdempotencyKey, InstanceId, Ordinal, ThreadId,
+    hash_of,
 };
 use recado_domain::instance::InFlight;
+use recado_domain::scheduled::ScheduledId;
 
 /// A record's place.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -100,6 +104,11 @@ impl Key {
     /// A dead letter.
     pub(crate) fn dead_letter(id: &str) -> Self {
         Self::new(format!("X#{id}"), "X")
+    }
+
+    /// A scheduled message.
+    pub(crate) fn scheduled(id: &ScheduledId) -> Self {
+        Self::new(format!("S#{id}"), "S")
     }
 
     /// A tenant, agent or instance.
@@ -200,8 +209,9 @@ fn padded(ordinal: Ordinal) -> String {
     format!("{:012}", ordinal.0)
 }
 
-/// The kinds of records that can be open: events, open messages, conversations, instances, parked conversations.
-pub(crate) const OPEN_KINDS: [char; 5] = ['E', 'O', 'C', 'I', 'P'];
+/// The kinds of records that can be open: events, open messages, conversations, instances, parked conversations, scheduled
+/// messages.
+pub(crate) const OPEN_KINDS: [char; 6] = ['E', 'O', 'C', 'I', 'P', 'S'];
 
 /// `open_shard` number `shard` of a kind.
 pub(crate) fn open_shard(kind: char, shard: u32) -> String {
@@ -228,6 +238,11 @@ pub(crate) fn index_open(item: &mut Item, key: &Key, due: Option<Timestamp>) {
         item.insert("open_shard".to_owned(), text(key.shard()));
         item.insert("open_due".to_owned(), number(due.as_millisecond()));
     }
+}
+
+/// Enters into `item` under what it is traced.
+pub(crate) fn index_trace(item: &mut Item, correlation: &CorrelationId) {
+    item.insert("trace".to_owned(), text(correlation.as_str()));
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Records on `DynamoDB`: one table, two indexes. [`keys`] says where what lies.
+//! Records on `DynamoDB`: one table, three indexes. [`keys`] says where what lies.
 
 mod configured;
 mod conversations;
@@ -16,7 +16,9 @@ mod outbox;
 mod overdue;
 mod parking;
 mod records;
+mod scheduled;
 mod table;
+mod trace;
 mod transaction;
 mod tries;
 

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::InstanceId;
 use recado_domain::message::Message;
+use recado_domain::scheduled::ScheduledId;
 use recado_pipeline::ports::{Ambient, Overdue, OverdueWork, PortError, PortResult};
 
 /// What an open record asks for.
@@ -29,6 +30,9 @@ fn work(what: &'static str, item: &Item) -> PortResult<OverdueWork> {
             OverdueWork::Probe(InstanceId::parse(id).map_err(|error| PortError::invalid(what, error))?)
         }
         Some(("I", _)) => OverdueWork::Parked(item::read(what, item)?),
+        Some(("S", id)) => {
+            OverdueWork::Scheduled(ScheduledId::parse(id).map_err(|error| PortError::invalid(what, error))?)
+        }
         _ => return Err(PortError::invalid(what, "an open record of an unknown kind")),
     })
 }

@@ -18,6 +18,7 @@ pub(super) fn event(what: &'static str, record: &EventRecord) -> PortResult<Item
         _ => None,
     });
     item.extend(job.map(|payload| ("payload".to_owned(), payload)));
+    keys::index_trace(&mut item, &record.job.correlation);
     keys::index_open(&mut item, &key, record.due());
     Ok(key.into_item(item))
 }
@@ -68,6 +69,7 @@ pub(super) fn message(what: &'static str, message: &Message) -> PortResult<Item>
     if let Some(out) = message.out.as_ref().filter(|_| !stays_open(message)) {
         item.insert("out_rev".to_owned(), number(out.rev));
     }
+    keys::index_trace(&mut item, &message.correlation);
     Ok(Key::message(&message.conversation, message.ordinal).into_item(item))
 }
 

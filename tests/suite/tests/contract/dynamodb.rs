@@ -50,6 +50,20 @@ fn index(name: &str, hash: &str, range: &str) -> GlobalSecondaryIndex {
         .unwrap()
 }
 
+/// An index by an attribute of its own name, of keys only.
+fn keys_only(name: &str) -> GlobalSecondaryIndex {
+    GlobalSecondaryIndex::builder()
+        .index_name(name)
+        .key_schema(key(name, KeyType::Hash))
+        .projection(
+            Projection::builder()
+                .projection_type(ProjectionType::KeysOnly)
+                .build(),
+        )
+        .build()
+        .unwrap()
+}
+
 /// A table as `template.yaml` declares it. An emulator that was kept running has it already.
 async fn make_table(client: &Client) {
     use ScalarAttributeType::{N, S};
@@ -65,8 +79,10 @@ async fn make_table(client: &Client) {
         .attribute_definitions(attribute("open_due", N))
         .attribute_definitions(attribute("list_key", S))
         .attribute_definitions(attribute("list_at", N))
+        .attribute_definitions(attribute("trace", S))
         .global_secondary_indexes(index("open", "open_shard", "open_due"))
-        .global_secondary_indexes(index("lists", "list_key", "list_at"));
+        .global_secondary_indexes(index("lists", "list_key", "list_at"))
+        .global_secondary_indexes(keys_only("trace"));
     match request.send().await {
         Ok(_) => {}
         Err(error)
