@@ -78,7 +78,7 @@ pub async fn messages<W: World>(
     let conversation = conversation(world, id).await?;
     let found = world.store().messages(id, page).await?;
     let bound = world.store().bound_by_id(&conversation.instance).await?;
-    let items = views(world, bound.as_ref(), found.items).await?;
+    let items = joined(world, bound.as_ref(), found.items).await?;
     Ok(Page {
         items,
         next_cursor: found.next_cursor,
@@ -93,12 +93,12 @@ pub async fn message<W: World>(world: &W, id: &MessageId) -> Result<MessageView,
         .await?
         .ok_or(OperateError::NotFound("message"))?;
     let bound = world.store().bound_by_id(&message.instance).await?;
-    let views = views(world, bound.as_ref(), vec![message]).await?;
+    let views = joined(world, bound.as_ref(), vec![message]).await?;
     views.into_iter().next().ok_or(OperateError::NotFound("message"))
 }
 
 /// Joins messages with their deliveries.
-async fn views<W: World>(
+pub(crate) async fn joined<W: World>(
     world: &W,
     bound: Option<&Bound>,
     messages: Vec<Message>,
