@@ -7,7 +7,7 @@ use recado_domain::millis::shift;
 use recado_embedded::{Embedded, Received};
 use recado_pipeline::ports::Ambient;
 use recado_pipeline::settings::Visibility;
-use recado_pipeline::{Verdict, World, process, reconcile, reply, send};
+use recado_pipeline::{Verdict, World, deliver, process, reconcile, reply, send};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,6 +42,7 @@ pub(crate) async fn run(world: Arc<LocalWorld>, queues: Embedded, mut stop: watc
     for queue in QueueName::ALL {
         loops.spawn(work(queue, Arc::clone(&world), queues.clone(), stop.clone()));
     }
+    loops.spawn(scheduled_sends(Arc::clone(&world), queues.clone(), stop.clone()));
     loops.spawn(clockwork(world, queues, stop.clone()));
     // An error means that the sender is gone, which is a stop as well.
     let _ = stop.wait_for(|stopped| *stopped).await;
@@ -138,6 +139,36 @@ async fn handle(world: &LocalWorld, queues: &Embedded, received: Received) {
     };
     if let Err(error) = kept {
         tracing::error!(queue = received.queue.as_str(), %error, "the queue did not take the verdict");
+    }
+}
+
+/// How many scheduled messages fall due in one go.
+const DUE_AT_ONCE: usize = 100;
+
+/// Lets scheduled messages fall due in their second: `reconcile`, which does it on AWS, comes only every minute.
+async fn scheduled_sends(world: Arc<LocalWorld>, queues: Embedded, mut stop: watch::Receiver<bool>) {
+    loop {
+        let now = world.ambient().now();
+        let (due, next) = match queues.scheduled_until(now, DUE_AT_ONCE).await {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::error!(%error, "scheduled messages cannot be read");
+                Default::default()
+            }
+        };
+        for id in due {
+            if let Err(error) = deliver::fall_due(&*world, &id).await {
+                tracing::warn!(message_id = %id, %error, "a scheduled message could not be sent yet");
+            }
+        }
+        // One that is asked for meanwhile may be due before the next that is known.
+        let wait = next.map_or(1_000, |at| {
+            at.as_millisecond().saturating_sub(now.as_millisecond())
+        });
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(wait.clamp(20, 1_000).unsigned_abs())) => {}
+            _ = stop.changed() => return,
+        }
     }
 }
 

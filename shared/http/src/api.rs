@@ -9,14 +9,16 @@ mod dead_letters;
 mod health;
 mod messages;
 mod refusal;
+mod sends;
 mod simulator;
+mod trace;
 mod view;
 mod whatsapp;
 
 use crate::keys::Keys;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use axum::routing::get;
+use axum::routing::{get, post};
 use recado_pipeline::World;
 use recado_pipeline::ports::Depths;
 use recado_whatsapp::SimulatedOutbox;
@@ -80,7 +82,12 @@ pub(crate) fn routes<W: World + 'static, K: Keys, D: Depths>(
             "/v1/conversations/{id}/messages",
             get(messages::list::<W, K, D>).post(messages::answer::<W, K, D>),
         )
-        .route("/v1/messages/{id}", get(messages::show::<W, K, D>))
+        .route(
+            "/v1/messages/{id}",
+            get(messages::show::<W, K, D>).delete(sends::cancel::<W, K, D>),
+        )
+        .route("/v1/instances/{id}/messages", post(sends::send::<W, K, D>))
+        .route("/v1/trace", get(trace::show::<W, K, D>))
         .route("/v1/dead-letters", get(dead_letters::list::<W, K, D>))
         .route("/simulator/outbox", get(simulator::outbox::<W, K, D>))
         .route_layer(from_fn_with_state(api.clone(), auth::operators_only::<W, K, D>))

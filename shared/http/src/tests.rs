@@ -5,6 +5,8 @@ mod changes;
 mod config;
 mod health;
 mod privacy;
+mod sends;
+mod traces;
 mod webhooks;
 mod wrong_webhooks;
 

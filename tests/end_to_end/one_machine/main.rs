@@ -15,5 +15,6 @@ mod meta;
 mod operators;
 mod payloads;
 mod replies;
+mod sends;
 mod shutdown;
 mod waiting;

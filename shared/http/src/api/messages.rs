@@ -2,7 +2,7 @@
 
 use super::conversations::conversation_id;
 use super::refusal::of_list;
-use super::view::{ListView, MessageDetail, MessageItem};
+use super::view::{ListView, MessageDetail, MessageItem, ScheduledView};
 use super::{Api, BODY_MAX, Depths};
 use crate::keys::Keys;
 use crate::problem::Problem;
@@ -13,13 +13,14 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use recado_domain::ids::{CorrelationId, IdempotencyKey, MessageId, Ordinal};
-use recado_pipeline::World;
+use recado_domain::scheduled::{ScheduledId, ScheduledState};
 use recado_pipeline::operate::{self, Answer};
+use recado_pipeline::{World, deliver, trace};
 use serde::Deserialize;
 
 /// The longest text, in characters: WhatsApp's own limit.
 /// <https://developers.facebook.com/docs/whatsapp/cloud-api/messages/text-messages>
-const TEXT_MAX: usize = 4096;
+pub(super) const TEXT_MAX: usize = 4096;
 
 /// Which part of the list is wanted.
 #[derive(Debug, Deserialize)]
@@ -42,16 +43,34 @@ pub(super) async fn list<W: World, K: Keys, D: Depths>(
     Ok(Json(ListView::of(found, MessageItem::from)))
 }
 
-/// A message's whole way.
+/// A message's whole way. One that was scheduled is found by either id: until it falls due as what it is, then as what it
+/// became.
 pub(super) async fn show<W: World, K: Keys, D: Depths>(
     State(api): State<Api<W, K, D>>,
     Segment(id): Segment<String>,
-) -> Result<Json<MessageDetail>, Problem> {
-    let no_such = || Problem::not_found("there is no such message");
-    let id = MessageId::parse(&id).map_err(|_| no_such())?;
-    // An id that names no conversation and place was given by nobody.
-    id.parts().map_err(|_| no_such())?;
-    Ok(Json(operate::message(&*api.world, &id).await?.into()))
+) -> Result<Response, Problem> {
+    let world = &*api.world;
+    let mut wanted = id;
+    if let Ok(id) = ScheduledId::parse(&wanted) {
+        let scheduled = deliver::find(world, &id).await?.ok_or_else(no_such_message)?;
+        match &scheduled.state {
+            ScheduledState::Became { message, .. } => wanted = message.to_string(),
+            _ => return Ok(Json(ScheduledView::from(scheduled)).into_response()),
+        }
+    }
+    let found = trace::travelled(world, &message_id(&wanted)?).await?;
+    Ok(Json(MessageDetail::from(found)).into_response())
+}
+
+/// Reads a message's id. One that names no conversation and place was given by nobody.
+pub(super) fn message_id(text: &str) -> Result<MessageId, Problem> {
+    let id = MessageId::parse(text).map_err(|_| no_such_message())?;
+    id.parts().map_err(|_| no_such_message())?;
+    Ok(id)
+}
+
+fn no_such_message() -> Problem {
+    Problem::not_found("there is no such message")
 }
 
 /// A person's answer.
@@ -101,7 +120,7 @@ pub(super) async fn answer<W: World, K: Keys, D: Depths>(
         .into_response())
 }
 
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Problem> {
+pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Problem> {
     let Some(value) = headers.get("idempotency-key") else {
         return Ok(None);
     };

@@ -3,6 +3,7 @@
 use crate::problem::Problem;
 use axum::http::StatusCode;
 use recado_pipeline::configure::ConfigureError;
+use recado_pipeline::deliver::DeliverError;
 use recado_pipeline::operate::OperateError;
 use recado_pipeline::ports::PortError;
 
@@ -13,6 +14,20 @@ impl From<OperateError> for Problem {
             OperateError::KeyReused | OperateError::Refused(_) => StatusCode::CONFLICT,
             OperateError::Busy => return Self::unavailable(error.to_string()),
             OperateError::Port(error) => return Self::of_port(error),
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<DeliverError> for Problem {
+    fn from(error: DeliverError) -> Self {
+        let status = match &error {
+            DeliverError::NotFound(_) => StatusCode::NOT_FOUND,
+            DeliverError::Recipient(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            DeliverError::TooFarAhead => StatusCode::BAD_REQUEST,
+            DeliverError::KeyReused | DeliverError::NotPending(_) => StatusCode::CONFLICT,
+            DeliverError::Busy => return Self::unavailable(error.to_string()),
+            DeliverError::Port(error) => return Self::of_port(error),
         };
         Self::new(status, error.to_string())
     }

@@ -1,5 +1,7 @@
 //! The shapes of the API's answers. They are a contract: fields are added, never renamed.
 
+mod sends;
+
 use recado_domain::Timestamp;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Mode, Status};
@@ -7,11 +9,16 @@ use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
 use recado_domain::delivery::DeliveryStatus;
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, MessageId, Ordinal};
 use recado_domain::message::{MessageStatus, Role};
+use recado_domain::metadata::Metadata;
 use recado_domain::outbox::{OutboxState, Step};
 use recado_domain::reason::Reason;
 use recado_pipeline::operate::MessageView;
 use recado_pipeline::ports::Page;
+use recado_pipeline::trace::Travelled;
 use serde::Serialize;
+use serde_json::{Map, Value};
+
+pub(super) use sends::{AcceptedView, EventView, ScheduledView, WayView};
 
 /// A page of a list.
 #[derive(Debug, Serialize)]
@@ -133,12 +140,21 @@ pub(super) struct MessageDetail {
     simulated: bool,
     delivery: Option<DeliveryView>,
     history: Vec<StepView>,
+    /// The id it had before it fell due, if it was scheduled.
+    scheduled_id: Option<MessageId>,
+    metadata: Option<Map<String, Value>>,
+    /// In and out: of a message of the contact up to the reply that covers it, of a reply from the message that it covers.
+    way: Vec<WayView>,
 }
 
 #[derive(Debug, Serialize)]
 struct DeliveryView {
     status: Option<DeliveryStatus>,
     at: Option<Timestamp>,
+    sent_at: Option<Timestamp>,
+    delivered_at: Option<Timestamp>,
+    read_at: Option<Timestamp>,
+    failed_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Serialize)]
@@ -158,12 +174,16 @@ impl From<Step> for StepView {
     }
 }
 
-impl From<MessageView> for MessageDetail {
-    fn from(view: MessageView) -> Self {
+impl From<Travelled> for MessageDetail {
+    fn from(Travelled { view, way }: Travelled) -> Self {
         let message = view.message.clone();
         let delivery = view.delivery.as_ref().map(|d| DeliveryView {
             status: d.status,
             at: d.at,
+            sent_at: d.times.at_sent,
+            delivered_at: d.times.at_delivered,
+            read_at: d.times.at_read.or(d.times.at_played),
+            failed_at: d.times.at_failed,
         });
         let out = message.out;
         let given_up = out.as_ref().and_then(|out| match out.state {
@@ -184,6 +204,15 @@ impl From<MessageView> for MessageDetail {
             maybe_sent: out.as_ref().is_some_and(|out| out.maybe_sent),
             simulated: out.as_ref().is_some_and(|out| out.simulated),
             delivery,
+            scheduled_id: out
+                .as_ref()
+                .and_then(|out| out.scheduled.as_ref())
+                .map(|id| id.message().clone()),
+            metadata: out
+                .as_ref()
+                .and_then(|out| out.metadata.as_ref())
+                .map(Metadata::object),
+            way: way.into_iter().map(WayView::from).collect(),
             history: out
                 .map(|out| out.history.into_iter().map(StepView::from).collect())
                 .unwrap_or_default(),

@@ -10,13 +10,16 @@ use recado_pipeline::ports::DeadLetters;
 use recado_whatsapp::{SimulatedMessage, SimulatedOutbox};
 use serde_json::{Value, json};
 
-const GUARDED: [(&str, &str); 8] = [
+const GUARDED: [(&str, &str); 11] = [
     ("GET", "/health/whatsapp?instance=suporte-01"),
     ("GET", "/health/whatsapp/detailed"),
     ("GET", "/v1/config"),
     ("PUT", "/v1/config"),
     ("GET", "/v1/conversations"),
     ("GET", "/v1/messages/x"),
+    ("DELETE", "/v1/messages/x"),
+    ("POST", "/v1/instances/suporte-01/messages"),
+    ("GET", "/v1/trace?correlation=x"),
     ("GET", "/v1/dead-letters"),
     ("GET", "/simulator/outbox"),
 ];

@@ -124,6 +124,7 @@ macro_rules! store_contract {
                 a_status_is_recorded_with_its_time,
                 a_record_only_grows_in_whatever_order_statuses_come,
                 a_repeated_status_does_not_change_when_it_was_reached,
+                each_status_keeps_its_earliest_time_in_whatever_order_they_come,
                 statuses_at_once_leave_the_best,
                 a_better_status_keeps_the_providers_id,
                 an_expired_record_is_gone,
@@ -203,6 +204,24 @@ macro_rules! store_contract {
                 every_field_of_a_message_comes_back,
                 odd_names_and_addresses_of_contacts_come_back,
             }
+            scheduled {
+                a_scheduled_message_comes_back_as_it_is,
+                a_clients_key_names_the_scheduled_message_it_made,
+                an_expired_key_schedules_anew,
+                of_ten_requests_with_one_key_at_once_one_is_scheduled,
+                one_is_overdue_from_its_time_on_until_it_left_pending,
+                one_that_falls_due_becomes_an_open_message_of_its_conversation,
+                one_that_falls_due_may_begin_the_conversation,
+                one_that_was_taken_back_does_not_fall_due,
+                one_that_fell_due_is_not_taken_back_or_given_up,
+                a_conversation_changed_meanwhile_is_a_conflict_and_it_stays_pending,
+                of_ten_workers_that_find_it_due_one_makes_the_message,
+            }
+            traces {
+                an_unknown_correlation_leads_nowhere,
+                an_event_its_message_and_the_reply_are_found_by_their_correlation,
+                a_finished_event_keeps_how_it_was_applied,
+            }
         }
     };
 }
@@ -267,6 +286,8 @@ mod tests {
             ("overdue", include_str!("overdue.rs")),
             ("contents", include_str!("contents.rs")),
             ("payloads", include_str!("payloads.rs")),
+            ("scheduled", include_str!("scheduled.rs")),
+            ("traces", include_str!("traces.rs")),
         ];
         for (name, text) in files {
             let (_, list) = lists.split_once(&format!("{name} {{")).unwrap();

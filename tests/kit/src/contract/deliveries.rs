@@ -3,7 +3,7 @@
 use crate::builders::{at, far_ahead, fresh, long_ago};
 use futures::future::join_all;
 use recado_domain::delivery::DeliveryStatus::{Delivered, Failed, Played, Read, Sent};
-use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, DeliveryTimes, StatusUpdate};
 use recado_domain::ids::ExternalId;
 use recado_pipeline::ports::Store;
 
@@ -53,6 +53,10 @@ pub async fn a_status_is_recorded_with_its_time<S: Store>(store: &S) {
     let expected = Delivery {
         status: Some(Delivered),
         at: Some(update.at),
+        times: DeliveryTimes {
+            at_delivered: Some(update.at),
+            ..DeliveryTimes::default()
+        },
         message: None,
         provider_message_id: Some("theirs".to_owned()),
     };
@@ -81,6 +85,23 @@ pub async fn a_repeated_status_does_not_change_when_it_was_reached<S: Store>(sto
     store.record_status(&later, far_ahead()).await.unwrap();
     let delivery = store.delivery(&key).await.unwrap().unwrap();
     assert_eq!(delivery.at, Some(update(&key, Read).at));
+}
+
+pub async fn each_status_keeps_its_earliest_time_in_whatever_order_they_come<S: Store>(store: &S) {
+    let key = key();
+    for (status, time) in [(Read, 9), (Sent, 3), (Delivered, 7), (Delivered, 5), (Sent, 4)] {
+        let update = StatusUpdate {
+            at: at(time),
+            ..update(&key, status)
+        };
+        store.record_status(&update, far_ahead()).await.unwrap();
+    }
+    let delivery = store.delivery(&key).await.unwrap().unwrap();
+    assert_eq!(
+        delivery.times.reached(),
+        [(Sent, at(3)), (Delivered, at(5)), (Read, at(9))]
+    );
+    assert_eq!((delivery.status, delivery.at), (Some(Read), Some(at(9))));
 }
 
 pub async fn statuses_at_once_leave_the_best<S: Store>(store: &S) {

@@ -20,8 +20,10 @@ pub mod outbox;
 pub mod overdue;
 pub mod parked;
 pub mod payloads;
+pub mod scheduled;
 pub mod settlements;
 pub mod stored_messages;
+pub mod traces;
 
 mod cases;
 mod given;

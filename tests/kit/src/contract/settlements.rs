@@ -79,10 +79,9 @@ pub async fn a_sent_message_leaves_the_open_list_and_its_record_is_final<S: Stor
     assert_eq!(store.message(&sent.id()).await.unwrap(), Some(sent.clone()));
     assert!(store.in_flight(s.scene.instance()).await.unwrap().is_empty());
     let linked = Delivery {
-        status: None,
-        at: None,
         message: Some(sent.id()),
         provider_message_id: sent.provider_message_id,
+        ..Delivery::default()
     };
     assert_eq!(store.delivery(&link.key).await.unwrap(), Some(linked));
     assert_eq!(

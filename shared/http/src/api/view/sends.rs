@@ -1,0 +1,139 @@
+//! Shapes of what clients send, and of traces.
+
+use recado_domain::Timestamp;
+use recado_domain::event::{Enqueued, EventKind, EventRecord, EventState, Provider};
+use recado_domain::ids::{
+    ConversationId, CorrelationId, EventId, ExternalId, InstanceId, MessageId, Ordinal,
+};
+use recado_domain::message::MessageStatus;
+use recado_domain::metadata::Metadata;
+use recado_domain::reason::Reason;
+use recado_domain::scheduled::Scheduled;
+use recado_pipeline::deliver::{self, Accepted};
+use recado_pipeline::trace::{WayStep, Where, scheduled_way};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// A message that was taken to be sent.
+#[derive(Debug, Serialize)]
+pub(in crate::api) struct AcceptedView {
+    id: MessageId,
+    status: MessageStatus,
+    /// Absent until a scheduled message falls due.
+    conversation_id: Option<ConversationId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    send_at: Option<Timestamp>,
+}
+
+impl From<Accepted> for AcceptedView {
+    fn from(accepted: Accepted) -> Self {
+        Self {
+            id: accepted.id,
+            status: accepted.status,
+            conversation_id: accepted.conversation,
+            send_at: accepted.send_at,
+        }
+    }
+}
+
+/// A message that waits for its time, or was taken back.
+#[derive(Debug, Serialize)]
+pub(in crate::api) struct ScheduledView {
+    id: MessageId,
+    r#type: String,
+    content: String,
+    status: MessageStatus,
+    send_at: Timestamp,
+    instance_id: InstanceId,
+    conversation_id: Option<ConversationId>,
+    correlation_id: CorrelationId,
+    metadata: Option<Map<String, Value>>,
+    created_at: Timestamp,
+    way: Vec<WayView>,
+}
+
+impl From<Scheduled> for ScheduledView {
+    fn from(scheduled: Scheduled) -> Self {
+        Self {
+            status: deliver::status(&scheduled),
+            way: scheduled_way(&scheduled).into_iter().map(WayView::from).collect(),
+            id: scheduled.id.message().clone(),
+            r#type: scheduled.content.kind().to_owned(),
+            content: scheduled.content.as_text(),
+            send_at: scheduled.send_at,
+            instance_id: scheduled.instance,
+            conversation_id: None,
+            correlation_id: scheduled.correlation,
+            metadata: scheduled.metadata.as_ref().map(Metadata::object),
+            created_at: scheduled.created_at,
+        }
+    }
+}
+
+/// A step of a message's way.
+#[derive(Debug, Serialize)]
+pub(in crate::api) struct WayView {
+    step: Where,
+    at: Option<Timestamp>,
+    wait_ms: Option<i64>,
+    message_id: MessageId,
+    detail: Value,
+}
+
+impl From<WayStep> for WayView {
+    fn from(step: WayStep) -> Self {
+        Self {
+            step: step.step,
+            at: step.at,
+            wait_ms: step.wait_ms,
+            message_id: step.message,
+            detail: step.detail,
+        }
+    }
+}
+
+/// An event, without what it brought.
+#[derive(Debug, Serialize)]
+pub(in crate::api) struct EventView {
+    id: EventId,
+    provider: Provider,
+    /// The provider's name of the instance.
+    external_id: ExternalId,
+    kind: EventKind,
+    state: EventState,
+    correlation_id: CorrelationId,
+    received_at: Timestamp,
+    started_at: Option<Timestamp>,
+    finished_at: Option<Timestamp>,
+    message_id: Option<MessageId>,
+    /// The message for which a turn was asked.
+    enqueued_turn: Option<Ordinal>,
+    attempts: u32,
+    enqueued_again: u32,
+    reason: Option<Reason>,
+}
+
+impl From<EventRecord> for EventView {
+    fn from(record: EventRecord) -> Self {
+        let stored = record.stored.as_ref();
+        Self {
+            message_id: stored.map(|place| place.conversation.message(place.ordinal)),
+            id: record.job.event,
+            provider: record.job.provider,
+            external_id: record.job.external,
+            kind: record.job.kind,
+            state: record.state,
+            correlation_id: record.job.correlation,
+            received_at: record.job.received_at,
+            started_at: record.processed.map(|processed| processed.started_at),
+            finished_at: record.settled_at,
+            enqueued_turn: record.processed.and_then(|processed| match processed.enqueued {
+                Enqueued::Nothing => None,
+                Enqueued::Turn(ordinal) => Some(ordinal),
+            }),
+            attempts: record.attempts,
+            enqueued_again: record.again,
+            reason: record.reason,
+        }
+    }
+}
