@@ -71,7 +71,7 @@ fn text(text: &str) -> Result<String, Problem> {
     let text = text.trim();
     match text.chars().count() {
         1..=TEXT_MAX => Ok(text.to_owned()),
-        length @ 1..=TEXT_READ_MAX => Err(Problem::bad_request(format!(
+        length if length > TEXT_MAX && length <= TEXT_READ_MAX => Err(Problem::bad_request(format!(
             "text has {length} characters: WhatsApp takes at most {TEXT_MAX} in one message"
         ))),
         _ => Err(Problem::bad_request(format!(

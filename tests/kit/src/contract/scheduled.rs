@@ -110,8 +110,9 @@ pub async fn an_expired_key_schedules_anew<S: Store>(store: &S) {
     let scope = fresh("scope");
     for expires in [long_ago(), far_ahead()] {
         let claim = key_claim(&scope, "order-7", expires);
-        let put = store.put_scheduled(&scheduled(&scene, far_ahead()), Some(&claim));
-        assert_eq!(put.await.unwrap(), Committed::Yes);
+        let new = scheduled(&scene, far_ahead());
+        let put = store.put_scheduled(&new, Some(&claim)).await.unwrap();
+        assert_eq!(put, Committed::Yes);
     }
 }
 
