@@ -4,17 +4,19 @@ mod inbox;
 mod instances;
 
 use super::Tap;
+use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::config::{Bound, Document};
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::event::Provider;
-use recado_domain::ids::{ExternalId, InstanceId};
+use recado_domain::ids::{CorrelationId, ExternalId, InstanceId};
 use recado_domain::message::Message;
+use recado_domain::scheduled::{Scheduled, ScheduledId};
 use recado_pipeline::ports::{
-    DeadLetterFilter, DeadLetters, Deliveries, Directory, Gauges, OpenWork, Overdue, OverdueWork, Page,
-    PageRequest, PortResult, Store,
+    Committed, DeadLetterFilter, DeadLetters, Deliveries, Directory, Gauges, KeyClaim, OpenWork, Overdue,
+    OverdueWork, Page, PageRequest, PortResult, Scheduling, Store, Traced, Traces, Written,
 };
 
 impl<S: Store> Tap<S> {
@@ -114,5 +116,42 @@ impl<S: Store> Overdue for Tap<S> {
 impl<S: Store> Gauges for Tap<S> {
     async fn open_work(&self, limit: usize) -> PortResult<OpenWork> {
         self.hand.call("open_work", self.inner.open_work(limit)).await
+    }
+}
+
+impl<S: Store> Scheduling for Tap<S> {
+    async fn put_scheduled(&self, scheduled: &Scheduled, key: Option<&KeyClaim>) -> PortResult<Committed> {
+        let key = key.filter(|_| !self.hand.lacks(Mutation::KeyForgotten));
+        self.hand
+            .call("put_scheduled", self.inner.put_scheduled(scheduled, key))
+            .await
+    }
+
+    async fn scheduled(&self, id: &ScheduledId) -> PortResult<Option<Scheduled>> {
+        self.hand.call("scheduled", self.inner.scheduled(id)).await
+    }
+
+    async fn save_scheduled(&self, scheduled: &Scheduled) -> PortResult<Written> {
+        self.hand
+            .call("save_scheduled", self.inner.save_scheduled(scheduled))
+            .await
+    }
+
+    async fn fall_due(
+        &self,
+        scheduled: &Scheduled,
+        conversation: &Conversation,
+        message: &Message,
+    ) -> PortResult<Written> {
+        let effect = self.inner.fall_due(scheduled, conversation, message);
+        self.hand.call("fall_due", effect).await
+    }
+}
+
+impl<S: Store> Traces for Tap<S> {
+    async fn traced(&self, correlation: &CorrelationId, limit: usize) -> PortResult<Traced> {
+        self.hand
+            .call("traced", self.inner.traced(correlation, limit))
+            .await
     }
 }

@@ -1,7 +1,7 @@
 use super::Tap;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
-use recado_domain::event::{EventRecord, InboundJob};
+use recado_domain::event::{EventRecord, InboundJob, Processed};
 use recado_domain::ids::EventId;
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{InboundStored, InboundWrite, Inbox, PortResult, Recorded, Store};
@@ -59,6 +59,17 @@ impl<S: Store> Inbox for Tap<S> {
         self.hand
             .call("settle_event", self.inner.settle_event(id, reason, at, expires))
             .await
+    }
+
+    async fn finish_event(
+        &self,
+        id: &EventId,
+        processed: &Processed,
+        at: Timestamp,
+        expires: Timestamp,
+    ) -> PortResult<()> {
+        let effect = self.inner.finish_event(id, processed, at, expires);
+        self.hand.call("finish_event", effect).await
     }
 
     async fn count_attempt(&self, id: &EventId) -> PortResult<u32> {
