@@ -136,6 +136,7 @@ fn in_flight(id: &MessageId, state: &OutboxState) -> Option<InFlight> {
         claimed_at,
         until: claimed_at,
         text_hash: String::new(),
+        echo: None,
     })
 }
 

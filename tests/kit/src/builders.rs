@@ -243,6 +243,7 @@ pub fn claimed(message: &Message) -> (Message, InFlight) {
         claimed_at: BASE,
         until,
         text_hash: text_hash(&message.content.as_text()),
+        echo: None,
     };
     (message, flight)
 }

@@ -6,6 +6,7 @@ use super::keys::{self, Key};
 use super::records;
 use super::table::{Query, Refused};
 use super::transaction::{Action, Refusals, Transacted};
+use aws_sdk_dynamodb::types::ReturnValue;
 use recado_domain::conversation::{Conversation, Mode};
 use recado_domain::ids::{ConversationId, InstanceId};
 use recado_domain::instance::InFlight;
@@ -132,7 +133,10 @@ impl<A: Ambient> OutboxStore for DynamoStore<A> {
                 guarded(WHAT, guard)?,
             ));
         }
-        let note = Key::flight(&message.instance, flight).into_item(item::write(WHAT, flight)?);
+        let mut note = item::write(WHAT, flight)?;
+        let kept = shift(self.table.ambient.now(), InFlight::KEPT_MS);
+        note.insert("ttl".to_owned(), number(kept.as_second()));
+        let note = Key::flight(&message.instance, flight).into_item(note);
         actions.push(Action::Put(note, None));
         Ok(match self.table.transact(WHAT, actions).await? {
             Ok(()) => Claimed::Yes,
@@ -210,12 +214,14 @@ impl<A: Ambient> OutboxStore for DynamoStore<A> {
         found.iter().map(|item| item::read(WHAT, item)).collect()
     }
 
-    async fn land(&self, instance: &InstanceId, flight: &InFlight) -> PortResult<()> {
-        let _gone = self
+    async fn hear(&self, instance: &InstanceId, flight: &InFlight, echo: &str) -> PortResult<bool> {
+        let change = Change::default().set("echo", text(echo));
+        let first = Expression::new("attribute_exists(#pk) AND attribute_not_exists(#echo)");
+        let key = Key::flight(instance, flight);
+        let heard = self
             .table
-            .delete("removing an in-flight note", Key::flight(instance, flight), None)
-            .await?;
-        Ok(())
+            .update("noting an echo", key, &change, Some(first), ReturnValue::None);
+        Ok(heard.await?.is_ok())
     }
 }
 

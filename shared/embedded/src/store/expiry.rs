@@ -2,6 +2,7 @@ use crate::Embedded;
 use crate::fault::Fault;
 use crate::record::{execute, exists, limit};
 use jiff::Timestamp;
+use recado_domain::instance::InFlight;
 use recado_domain::millis;
 use recado_pipeline::ports::PortResult;
 use rusqlite::{Connection, params};
@@ -24,6 +25,8 @@ pub struct Swept {
     pub keys: usize,
     /// Deduplication ids of the queues.
     pub deduplications: usize,
+    /// Notes of sends whose outcome was never learnt.
+    pub notes: usize,
     /// Copies of dead letters in the queues' dead-letter queues.
     pub copies: usize,
     /// Large bodies that no pending or dead event needs.
@@ -38,10 +41,11 @@ impl Swept {
             deliveries,
             keys,
             deduplications,
+            notes,
             copies,
             payloads,
         } = *self;
-        [events, deliveries, keys, deduplications, copies, payloads].contains(&SWEEP_MAX)
+        [events, deliveries, keys, deduplications, notes, copies, payloads].contains(&SWEEP_MAX)
     }
 }
 
@@ -62,6 +66,11 @@ fn sweep(connection: &Connection, now: Timestamp) -> Result<Swept, Fault> {
         deduplications: delete(
             "DELETE FROM queue_dedup WHERE (queue, grp, dedup) IN
                 (SELECT queue, grp, dedup FROM queue_dedup WHERE until <= ?1 LIMIT ?2)",
+        )?,
+        notes: before(
+            millis::shift(now, -InFlight::KEPT_MS),
+            "DELETE FROM in_flight WHERE rowid IN
+                (SELECT rowid FROM in_flight WHERE json_extract(body, '$.claimed_at') <= ?1 LIMIT ?2)",
         )?,
         copies: before(
             millis::shift(now, -COPY_MS),

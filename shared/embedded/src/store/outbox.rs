@@ -46,6 +46,18 @@ impl Note {
         Ok(())
     }
 
+    fn hear(&self, connection: &Connection, echo: &str) -> Result<bool, Fault> {
+        let sql = "UPDATE in_flight SET body = json_set(body, '$.echo', ?4)
+            WHERE instance = ?1 AND message = ?2 AND nonce = ?3 AND json_extract(body, '$.echo') IS NULL";
+        let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
+        let heard = execute(
+            connection,
+            sql,
+            params![self.instance.as_str(), message, nonce, echo],
+        )?;
+        Ok(heard > 0)
+    }
+
     fn remove(&self, connection: &Connection) -> Result<(), Fault> {
         let sql = "DELETE FROM in_flight WHERE instance = ?1 AND message = ?2 AND nonce = ?3";
         let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
@@ -183,8 +195,8 @@ impl OutboxStore for Embedded {
             .await
     }
 
-    async fn land(&self, instance: &InstanceId, flight: &InFlight) -> PortResult<()> {
-        let note = Note::of(instance, flight);
-        self.write("land", move |c| note.remove(c)).await
+    async fn hear(&self, instance: &InstanceId, flight: &InFlight, echo: &str) -> PortResult<bool> {
+        let (note, echo) = (Note::of(instance, flight), echo.to_owned());
+        self.write("hear", move |c| note.hear(c, &echo)).await
     }
 }

@@ -137,6 +137,7 @@ fn flight(message: &Message, nonce: &str) -> InFlight {
         claimed_at: instant(1),
         until: instant(2),
         text_hash: "h".to_owned(),
+        echo: None,
     }
 }
 

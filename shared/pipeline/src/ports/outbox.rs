@@ -73,9 +73,16 @@ pub trait OutboxStore: Send + Sync {
     /// again is open again. One that is open is a conflict here, one that is not open in [`Self::save_open`].
     fn amend(&self, message: &Message) -> impl Future<Output = PortResult<Written>> + Send;
 
-    /// The sends of an instance that have begun and whose outcome is not stored, read strongly.
+    /// The sends of an instance that have begun and whose outcome is not stored, and those that were repeated without
+    /// ever learning it, read strongly. A note is kept for [`InFlight::KEPT_MS`] at least, unless its attempt lands.
     fn in_flight(&self, instance: &InstanceId) -> impl Future<Output = PortResult<Vec<InFlight>>> + Send;
 
-    /// Removes an in-flight note whose attempt was resolved otherwise.
-    fn land(&self, instance: &InstanceId, flight: &InFlight) -> impl Future<Output = PortResult<()>> + Send;
+    /// Notes the provider's id of the echo that is taken for this attempt's. `false`, and nothing is written, if the note
+    /// is gone or has an echo already.
+    fn hear(
+        &self,
+        instance: &InstanceId,
+        flight: &InFlight,
+        echo: &str,
+    ) -> impl Future<Output = PortResult<bool>> + Send;
 }

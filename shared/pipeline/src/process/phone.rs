@@ -14,13 +14,10 @@ use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{Ordinal, ThreadId};
 use recado_domain::inbound::InboundMessage;
-use recado_domain::instance::InFlight;
+use recado_domain::instance::{FromMe, InFlight};
 use recado_domain::message::Role;
 use recado_domain::millis::shift;
 use recado_domain::outbox::text_hash;
-
-/// How far the clocks of two functions may differ.
-const SKEW_MS: i64 = 2_000;
 
 /// While a send of this instance runs that was claimed before the event arrived, the event may be about that send: wait
 /// for its outcome.
@@ -33,13 +30,9 @@ pub(super) async fn unresolved_before<W: World>(
     let flights = world.store().in_flight(&bound.instance.id).await?;
     let running = flights
         .iter()
-        .filter(|flight| began_before(flight, job) && flight.until > now);
+        .filter(|flight| flight.began_before(job.received_at) && flight.until > now);
     let soonest = running.map(|flight| flight.until).min();
     Ok(soonest.map(|until| Verdict::at(until.min(shift(now, 3_000)), now)))
-}
-
-fn began_before(flight: &InFlight, job: &InboundJob) -> bool {
-    flight.claimed_at <= shift(job.received_at, SKEW_MS)
 }
 
 /// Stores what was typed on the phone, unless it is an echo of our own.
@@ -112,10 +105,33 @@ async fn is_echo<W: World>(
         return Ok(true);
     }
     let hash = text_hash(&inbound.content.as_text());
-    let flights = world.store().in_flight(&bound.instance.id).await?;
-    Ok(flights
+    let said = FromMe {
+        text_hash: &hash,
+        provider_message_id: inbound.provider_message_id.as_deref(),
+        written_at: inbound
+            .sent_at
+            .map_or(job.received_at, |sent_at| sent_at.min(job.received_at)),
+        received_at: job.received_at,
+    };
+    let wait = i64::try_from(world.settings().unknown_wait.as_millis()).unwrap_or(i64::MAX);
+    let instance = &bound.instance.id;
+    let flights = world.store().in_flight(instance).await?;
+    let mut echoed: Vec<&InFlight> = flights
         .iter()
-        .any(|flight| began_before(flight, job) && flight.text_hash == hash))
+        .filter(|flight| flight.echoes(said, wait))
+        .collect();
+    // One that was taken for this very echo before, by a worker that died or was repeated, comes first.
+    echoed.sort_by_key(|flight| flight.echo.is_none());
+    for flight in echoed {
+        let Some(id) = said.provider_message_id.filter(|_| flight.echo.is_none()) else {
+            return Ok(true);
+        };
+        // Taken once: the next equal text was typed by somebody.
+        if world.store().hear(instance, flight, id).await? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// What its author had on screen: what the contact wrote up to its own time by the provider's clock, as far as nothing

@@ -156,6 +156,7 @@ fn claim<W: World>(world: &W, message: &mut Message, now: Timestamp) -> Option<(
         claimed_at: now,
         until,
         text_hash: text_hash(&message.content.as_text()),
+        echo: None,
     };
     let conversation = message.conversation.clone();
     let out: &mut Outbox = message.out.as_mut()?;

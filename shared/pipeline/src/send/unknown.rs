@@ -70,8 +70,9 @@ pub(super) async fn reconcile<W: World>(
         return Ok(Step::Next);
     };
     if out.repeat(now).is_ok() {
-        // Won or lost, the kick comes back and looks at what is stored.
-        let _ = world.store().save_open(&message, Some(&flight)).await?;
+        // Won or lost, the kick comes back and looks at what is stored. The note of the attempt stays: a hung request
+        // may go out late, and its echo must not count as typed on the phone.
+        let _ = world.store().save_open(&message, None).await?;
         tracing::warn!(
             ordinal = message.ordinal.0,
             "no evidence that it was sent: it is sent again, and marked"
@@ -126,6 +127,7 @@ fn flight(message: &Message, nonce: Nonce, claimed_at: jiff::Timestamp) -> InFli
         claimed_at,
         until: claimed_at,
         text_hash: String::new(),
+        echo: None,
     }
 }
 

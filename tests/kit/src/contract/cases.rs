@@ -104,7 +104,7 @@ macro_rules! store_contract {
                 a_persons_message_is_claimed_in_whatever_mode,
                 a_saved_outcome_removes_the_note_of_its_attempt_only,
                 a_lost_save_removes_no_note,
-                a_note_is_removed_by_itself_and_twice_is_no_error,
+                a_note_takes_one_echo,
                 notes_are_kept_by_instance,
             }
             settlements {

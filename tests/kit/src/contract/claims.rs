@@ -1,7 +1,7 @@
 //! Claiming: one attempt at a time, and none of the agent's once a person took over.
 
 use super::given::{begun, committed, replied, updated};
-use crate::builders::{Scene, at, claimed, nonce, out};
+use crate::builders::{Scene, accepted, at, claimed, nonce, out};
 use futures::future::join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::ConversationId;
@@ -245,28 +245,38 @@ pub async fn a_lost_save_removes_no_note<S: Store>(store: &S) {
     assert_eq!(open(store, &conversation.id).await, [sending]);
 }
 
-pub async fn a_note_is_removed_by_itself_and_twice_is_no_error<S: Store>(store: &S) {
+pub async fn a_note_takes_one_echo<S: Store>(store: &S) {
     let scene = Scene::new();
     let mut conversation = begun(store, &scene).await;
     let message = replied(store, &scene, &mut conversation).await;
     let (sending, flight) = claimed(&message);
+    let id = scene.instance();
+    assert!(
+        !store.hear(id, &flight, "A").await.unwrap(),
+        "there is no note yet"
+    );
+    assert!(flights(store, &scene).await.is_empty(), "and none was made");
     assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
     let of_another_attempt = InFlight {
         nonce: nonce(),
         ..flight.clone()
     };
-    store.land(scene.instance(), &of_another_attempt).await.unwrap();
-    assert_eq!(
-        flights(store, &scene).await.as_slice(),
-        std::slice::from_ref(&flight)
-    );
-    store.land(scene.instance(), &flight).await.unwrap();
-    store.land(scene.instance(), &flight).await.unwrap();
-    assert!(flights(store, &scene).await.is_empty());
-    assert_eq!(
-        open(store, &conversation.id).await,
-        [sending],
-        "the message is as it was"
+    assert!(!store.hear(id, &of_another_attempt, "A").await.unwrap());
+    let heard = join_all(["A", "B", "C"].map(|echo| store.hear(id, &flight, echo))).await;
+    let heard: Vec<bool> = heard.into_iter().map(Result::unwrap).collect();
+    assert_eq!(heard.iter().filter(|heard| **heard).count(), 1);
+    let first = ["A", "B", "C"][heard.iter().position(|heard| *heard).unwrap()];
+    let noted = InFlight {
+        echo: Some(first.to_owned()),
+        ..flight.clone()
+    };
+    assert_eq!(flights(store, &scene).await, [noted]);
+    let sent = accepted(&sending);
+    let settled = store.settle(&sent, Some(&flight), None, None).await.unwrap();
+    assert_eq!(settled, Written::Yes);
+    assert!(
+        flights(store, &scene).await.is_empty(),
+        "an attempt that lands takes its note with it, heard or not"
     );
 }
 
@@ -277,6 +287,6 @@ pub async fn notes_are_kept_by_instance<S: Store>(store: &S) {
     let (sending, flight) = claimed(&message);
     assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
     assert!(flights(store, &other).await.is_empty());
-    store.land(other.instance(), &flight).await.unwrap();
+    assert!(!store.hear(other.instance(), &flight, "A").await.unwrap());
     assert_eq!(flights(store, &scene).await, [flight]);
 }

@@ -1,10 +1,11 @@
 use super::*;
 use crate::Clock;
+use crate::record::encode;
 use futures::executor::block_on;
 use recado_domain::event::{EventKind, InboundJob, Payload, Provider, event_id};
-use recado_domain::ids::{CorrelationId, ExternalId};
+use recado_domain::ids::{CorrelationId, ExternalId, InstanceId, MessageId, Nonce};
 use recado_domain::millis::instant;
-use recado_pipeline::ports::{Inbox, Queues, Recorded};
+use recado_pipeline::ports::{Inbox, OutboxStore, Queues, Recorded};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -84,5 +85,31 @@ fn a_large_body_stays_as_long_as_its_event_may_need_it() {
             .unwrap();
         assert_eq!(store.sweep(tomorrow).await.unwrap().payloads, 1);
         assert_eq!(store.payload("body-a").await.unwrap(), None);
+    });
+}
+
+#[test]
+fn a_note_of_a_send_is_swept_once_no_echo_can_come_any_more() {
+    let scratch = crate::embedded::tests::Scratch::new();
+    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    block_on(async {
+        let note = InFlight {
+            message: MessageId::parse("c.1").unwrap(),
+            nonce: Nonce::parse("n").unwrap(),
+            claimed_at: instant(0),
+            until: instant(35_000),
+            text_hash: "h".to_owned(),
+            echo: None,
+        };
+        let id = InstanceId::parse("front-desk").unwrap();
+        let (body, instance) = (encode(&note).unwrap(), id.clone());
+        let sql = "INSERT INTO in_flight (instance, message, nonce, body) VALUES (?1, 'm', 'n', ?2)";
+        let put = move |c: &Connection| execute(c, sql, params![instance.as_str(), body]);
+        store.write("test", put).await.unwrap();
+        let last = InFlight::KEPT_MS;
+        assert_eq!(store.sweep(instant(last - 1)).await.unwrap().notes, 0);
+        assert_eq!(store.in_flight(&id).await.unwrap(), [note]);
+        assert_eq!(store.sweep(instant(last)).await.unwrap().notes, 1);
+        assert!(store.in_flight(&id).await.unwrap().is_empty());
     });
 }

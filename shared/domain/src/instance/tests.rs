@@ -1,0 +1,63 @@
+use super::*;
+use crate::ids::ThreadId;
+use crate::millis::instant;
+
+const WAIT_MS: i64 = 300_000;
+
+fn note() -> InFlight {
+    let thread = ThreadId::of(&InstanceId::parse("front-desk").unwrap(), "551190000000");
+    InFlight {
+        message: ConversationId::new(thread, 1).message(crate::ids::Ordinal(2)),
+        nonce: Nonce::parse("n").unwrap(),
+        claimed_at: instant(1_000_000),
+        until: instant(1_035_000),
+        text_hash: "same".to_owned(),
+        echo: None,
+    }
+}
+
+fn said(id: &str, at: i64) -> FromMe<'_> {
+    FromMe {
+        text_hash: "same",
+        provider_message_id: Some(id),
+        written_at: instant(at),
+        received_at: instant(at),
+    }
+}
+
+#[test]
+fn an_equal_text_is_an_echo_only_while_the_request_may_still_go_out() {
+    let last = 1_000_000 + WAIT_MS + ECHO_MS;
+    for (at, echo) in [(997_999, false), (998_000, true), (last, true), (last + 1, false)] {
+        assert_eq!(note().echoes(said("A", at), WAIT_MS), echo, "{at}");
+    }
+    let other = FromMe {
+        text_hash: "another",
+        ..said("A", 1_001_000)
+    };
+    assert!(!note().echoes(other, WAIT_MS));
+}
+
+#[test]
+fn an_echo_whose_webhook_came_late_counts_by_when_it_was_written() {
+    let late = FromMe {
+        received_at: instant(1_000_000 + 2 * ECHO_MS),
+        ..said("A", 1_060_000)
+    };
+    assert!(note().echoes(late, WAIT_MS));
+}
+
+#[test]
+fn a_note_is_good_for_one_echo_however_often_that_one_comes() {
+    let heard = InFlight {
+        echo: Some("A".to_owned()),
+        ..note()
+    };
+    assert!(heard.echoes(said("A", 1_060_000), WAIT_MS));
+    assert!(!heard.echoes(said("B", 1_060_000), WAIT_MS));
+    let nameless = FromMe {
+        provider_message_id: None,
+        ..said("A", 1_060_000)
+    };
+    assert!(!heard.echoes(nameless, WAIT_MS));
+}
