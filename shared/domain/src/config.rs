@@ -88,6 +88,9 @@ pub struct Instance {
     /// How fast it may send; by provider if absent.
     #[serde(default)]
     pub rate: Option<Rate>,
+    /// How fast it may write to one contact; by provider if absent (Evolution: no limit).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pair_rate: Option<Rate>,
     /// The provider's base URL, if not the installation's.
     #[serde(default)]
     pub base_url: Option<String>,
@@ -235,6 +238,14 @@ impl Instance {
         self.rate.unwrap_or(match self.provider {
             Provider::Evolution => evolution,
             Provider::Meta => Rate::META,
+        })
+    }
+
+    /// How fast it may write to one contact, if that is limited.
+    pub fn pair_rate(&self) -> Option<Rate> {
+        self.pair_rate.or(match self.provider {
+            Provider::Evolution => None,
+            Provider::Meta => Some(Rate::META_PAIR),
         })
     }
 

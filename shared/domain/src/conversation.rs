@@ -9,6 +9,7 @@ use crate::config::Bound;
 use crate::contact::ContactAddress;
 use crate::ids::{ConversationId, InstanceId, Nonce, Ordinal, TenantId};
 use crate::millis::{self, shift};
+use crate::rate::Rate;
 use crate::turn::TurnNote;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -88,9 +89,27 @@ pub struct Conversation {
     /// When `reconcile` last asked for the answer that is owed.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub nudged_at: Option<Timestamp>,
+    /// How often in a row it asked although nobody could answer: the instance is never open, or gone.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub idle_nudges: u32,
+    /// The theoretical arrival time of the contact's own rate, where its provider has one.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub pair_arrival: Option<Timestamp>,
+    /// When the contact's newest message arrived.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub last_inbound_at: Option<Timestamp>,
     /// Grows at every write: the condition of the next.
     pub rev: u64,
 }
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+/// Between two nudges of a conversation that nobody can answer: 5 minutes at first, an hour at most.
+const NUDGE_MS: i64 = 5 * 60_000;
+const NUDGE_MAX_MS: i64 = 60 * 60_000;
 
 /// The right to draft the next reply. It saves model calls; it is not what keeps replies single.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -198,6 +217,9 @@ impl Conversation {
             created_at: at,
             last_message_at: at,
             nudged_at: None,
+            idle_nudges: 0,
+            pair_arrival: None,
+            last_inbound_at: None,
             rev: 0,
         }
     }
@@ -216,6 +238,7 @@ impl Conversation {
         }
         let ordinal = self.number(at);
         self.last_inbound = ordinal;
+        self.last_inbound_at = self.last_inbound_at.max(Some(at));
         if wants_answer {
             self.turn_upto = ordinal;
             self.waiting_since.get_or_insert(at);
@@ -250,19 +273,39 @@ impl Conversation {
         }
     }
 
-    /// When an answer is overdue: 5 minutes after it was owed or asked for again, 2 after it was scheduled for. People's
-    /// conversations are never overdue here.
+    /// When an answer is overdue: 5 minutes after it was owed or asked for again, 2 after it was scheduled for, and later
+    /// each time that it was asked for in vain. People's conversations are never overdue here.
     pub fn due(&self) -> Option<Timestamp> {
         if self.mode != Mode::Ai || !self.owes() {
             return None;
         }
         let since = self.waiting_since.unwrap_or(self.last_message_at);
         let nudged = self.nudged_at.map_or(since, |nudged| nudged.max(since));
-        let usual = shift(nudged, 5 * 60_000);
-        Some(
-            self.scheduled_for
-                .map_or(usual, |at| shift(at, 2 * 60_000).max(shift(nudged, 60_000))),
-        )
+        let spaced = |first: i64| {
+            let doublings = self.idle_nudges.saturating_sub(1).min(10);
+            shift(nudged, (first << doublings).min(NUDGE_MAX_MS))
+        };
+        Some(match self.scheduled_for {
+            Some(at) => shift(at, 2 * 60_000).max(spaced(60_000)),
+            None => spaced(NUDGE_MS),
+        })
+    }
+
+    /// Notes that `reconcile` asks for the answer at `now`; `idle`: nobody can give it.
+    pub fn nudge(&mut self, idle: bool, now: Timestamp) {
+        self.nudged_at = Some(now);
+        self.idle_nudges = if idle {
+            self.idle_nudges.saturating_add(1)
+        } else {
+            0
+        };
+    }
+
+    /// Reserves the next message's place in the contact's own rate at `now`; when it may leave, if that is later.
+    pub fn reserve_pair(&mut self, rate: Rate, now: Timestamp) -> Option<Timestamp> {
+        let slot = rate.reserve(self.pair_arrival, now);
+        self.pair_arrival = Some(slot.arrival);
+        (slot.at > now).then_some(slot.at)
     }
 
     /// Takes the lease of the turn.
@@ -284,6 +327,7 @@ impl Conversation {
             attempt: self.attempts.count,
             opening: self.scheduled_for.take(),
         };
+        self.idle_nudges = 0;
         Draft {
             nonce,
             since: now,

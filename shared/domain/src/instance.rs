@@ -5,6 +5,10 @@ use crate::millis;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+mod silence;
+
+pub use silence::Pattern;
+
 /// Whether messages can be sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -53,16 +57,79 @@ pub struct InstanceState {
     /// The model's key is missing or was refused: turns wait.
     #[serde(default)]
     pub llm_needs_credentials: bool,
+    /// When the provider was asked whose answer the connection is, or took a message.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub confirmed_at: Option<Timestamp>,
+    /// When a sender last went to ask because the state was old; begins with the first slot.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub asked_at: Option<Timestamp>,
+    /// When what waited for it was last released.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub released_at: Option<Timestamp>,
+    /// How its contacts usually write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<Pattern>,
+}
+
+/// What was seen of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sighting {
+    /// What it is now.
+    pub connection: Connection,
+    /// When that is stored.
+    pub at: Timestamp,
+    /// When to ask again. For an open one: to release then what is still waiting.
+    pub probe_at: Option<Timestamp>,
+    /// When the provider was asked, if this is its answer.
+    pub asked_at: Option<Timestamp>,
+    /// Whether what waits is released now.
+    pub releases: bool,
 }
 
 impl InstanceState {
-    /// When it is to be asked again.
+    /// When it is to be asked again. An open one only where what waits may not
+    /// have been released.
     pub fn due(&self) -> Option<Timestamp> {
         if self.connection == Connection::Open {
-            None
+            self.probe_at
         } else {
             self.probe_at.or(self.since)
         }
+    }
+
+    /// Takes in what was seen; whether the connection was another one before.
+    pub fn see(&mut self, seen: &Sighting) -> bool {
+        let changed = self.connection != seen.connection;
+        self.probe_at = seen.probe_at;
+        self.confirmed_at = seen.asked_at.or(self.confirmed_at);
+        if seen.releases {
+            self.released_at = Some(seen.at);
+        }
+        if changed {
+            self.connection = seen.connection;
+            self.since = Some(seen.at);
+            self.probes = 0;
+            self.timeouts = 0;
+        } else {
+            self.probes = self.probes.saturating_add(1);
+        }
+        changed
+    }
+
+    /// When its being open was last confirmed or asked for.
+    pub fn checked_at(&self) -> Option<Timestamp> {
+        self.confirmed_at.max(self.asked_at)
+    }
+
+    /// Whether it says open and nothing confirmed that for `after_ms`. One that was never used is as open as any.
+    pub fn is_stale(&self, now: Timestamp, after_ms: i64) -> bool {
+        let old = |at: Timestamp| millis::shift(at, after_ms) <= now;
+        self.connection == Connection::Open && self.checked_at().is_some_and(old)
+    }
+
+    /// Since when it is silent against its custom, if it is.
+    pub fn silent_since(&self) -> Option<Timestamp> {
+        self.pattern.as_ref().and_then(|pattern| pattern.silent_since)
     }
 }
 

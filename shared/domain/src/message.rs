@@ -137,7 +137,7 @@ impl Message {
     }
 
     /// When it is overdue, if it is open: 5 minutes after it was stored, after its slot, or after the time
-    /// that it waits for.
+    /// that it waits for; not before it is to be looked at again.
     pub fn due(&self) -> Option<Timestamp> {
         let out = self.out.as_ref()?;
         let waits = out.state.is_open() || (matches!(out.state, OutboxState::Dead { .. }) && !out.copied);
@@ -145,7 +145,8 @@ impl Message {
             .into_iter()
             .flatten()
             .fold(self.stored_at, Timestamp::max);
-        waits.then(|| millis::shift(since, 5 * 60_000))
+        let due = millis::shift(since, 5 * 60_000);
+        waits.then(|| out.look_at.map_or(due, |look_at| look_at.max(due)))
     }
 
     /// To whom it goes, if it goes out.

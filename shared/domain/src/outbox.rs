@@ -136,6 +136,9 @@ pub struct Outbox {
     /// Not to be attempted before: the provider or the backoff asks for it, whoever kicks.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
+    /// Not overdue before, since its instance cannot send: `reconcile` looks again then.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub look_at: Option<Timestamp>,
     /// An attempt's outcome was never learnt, and it was queued again: the contact may have it already.
     #[serde(default)]
     pub maybe_sent: bool,
@@ -182,6 +185,7 @@ impl Outbox {
             covers,
             slot: None,
             not_before: None,
+            look_at: None,
             maybe_sent: false,
             simulated: false,
             copied: false,
@@ -228,6 +232,7 @@ impl Outbox {
             return self.refused("sending");
         }
         self.attempts += 1;
+        self.look_at = None;
         self.become_(
             OutboxState::Sending {
                 nonce,
@@ -338,6 +343,7 @@ impl Outbox {
         self.attempts = 0;
         self.slot = None;
         self.not_before = None;
+        self.look_at = None;
         self.copied = false;
         self.become_(OutboxState::Queued, now, Some("redriven".to_owned()));
         Ok(())
@@ -357,6 +363,16 @@ impl Outbox {
     /// Puts the next attempt off. Part of the transition that made it `queued`, so `rev` stays.
     pub fn wait_until(&mut self, at: Timestamp) {
         self.not_before = Some(at);
+    }
+
+    /// `queued` and `unknown`: puts off when it is overdue. A running attempt is not touched: its outcome is to be stored.
+    pub fn put_off(&mut self, until: Timestamp) -> Result<(), Refused> {
+        if !matches!(self.state, OutboxState::Queued | OutboxState::Unknown { .. }) {
+            return self.refused("put off");
+        }
+        self.look_at = Some(until);
+        self.rev += 1;
+        Ok(())
     }
 
     /// Notes that its dead letter exists.

@@ -31,6 +31,11 @@ impl Rate {
         per_second: 80.0,
         burst: 160,
     };
+    /// What Meta lets through to one recipient: one message in 6 seconds, and 45 at once after a pause.
+    pub const META_PAIR: Self = Self {
+        per_second: 1.0 / 6.0,
+        burst: 45,
+    };
 
     /// Milliseconds between two messages in the long run, at least 1.
     #[expect(
@@ -111,7 +116,40 @@ mod tests {
         );
     }
 
+    #[test]
+    fn one_recipient_gets_a_burst_and_then_a_message_every_six_seconds() {
+        let slots = slots(Rate::META_PAIR, &[0; 60]);
+        assert!(
+            slots[..44].iter().all(|slot| *slot == 0),
+            "45, less one for late use"
+        );
+        let spaced = slots[45..]
+            .windows(2)
+            .all(|pair| (6000..=6001).contains(&(pair[1] - pair[0])));
+        assert!(spaced, "{slots:?}");
+    }
+
     proptest! {
+        #[test]
+        fn one_recipient_never_gets_more_than_its_rate_in_any_window(
+            gaps in proptest::collection::vec(0i64..20_000, 1..120),
+            late in proptest::collection::vec(0i64..=SLOT_SLACK_MS, 120),
+        ) {
+            let mut at = 0;
+            let asks: Vec<i64> = gaps.iter().map(|gap| { at += gap; at }).collect();
+            let slots = slots(Rate::META_PAIR, &asks);
+            prop_assert!(slots.iter().zip(&asks).all(|(slot, ask)| slot >= ask));
+            prop_assert!(slots.is_sorted(), "order holds");
+            let mut sent: Vec<i64> = slots.iter().zip(late).map(|(slot, late)| slot + late).collect();
+            sent.sort_unstable();
+            for (i, first) in sent.iter().enumerate() {
+                for (j, last) in sent.iter().enumerate().skip(i) {
+                    let count = i64::try_from(j - i + 1).unwrap();
+                    prop_assert!(count <= 45 + (last - first) / 6000 + 1, "{} in {} ms", count, last - first);
+                }
+            }
+        }
+
         #[test]
         fn no_window_holds_more_than_burst_and_rate_allow(
             gaps in proptest::collection::vec(0i64..3000, 1..80),

@@ -1,8 +1,8 @@
 //! `recado apply`: checks a document against what is configured, and shows what it changes.
 
 use crate::World;
-use crate::ports::{Directory, PortError, PortResult};
-use recado_domain::config::{ConfigError, Document};
+use crate::ports::{Directory, Instances, PortError, PortResult};
+use recado_domain::config::{ConfigError, Document, Instance};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -86,10 +86,24 @@ pub async fn apply<W: World>(world: &W, change: Document) -> Result<Applied, Con
     if changes.iter().any(|change| change.what != ChangeKind::Unchanged) {
         world.store().apply(&change).await?;
     }
-    Ok(Applied {
-        changes,
-        document: known.merged(&change),
-    })
+    let document = known.merged(&change);
+    forget_missing_keys(world, &change, &document).await?;
+    Ok(Applied { changes, document })
+}
+
+/// Whoever applies a configuration may have mended the model's key: the next turn finds out.
+async fn forget_missing_keys<W: World>(world: &W, change: &Document, all: &Document) -> PortResult<()> {
+    let touched = |instance: &&Instance| {
+        change.instances.iter().any(|named| named.id == instance.id)
+            || change.agents.iter().any(|agent| agent.id == instance.agent)
+    };
+    for instance in all.instances.iter().filter(touched) {
+        world
+            .store()
+            .set_llm_needs_credentials(&instance.id, false)
+            .await?;
+    }
+    Ok(())
 }
 
 fn compare<T: Serialize>(

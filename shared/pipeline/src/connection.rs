@@ -3,9 +3,11 @@
 use crate::World;
 use crate::chance::correlation;
 use crate::ports::{Ambient, ConnectionAnswer, Instances, PortResult, Providers, Queues};
+use crate::verdict::Verdict;
+use jiff::Timestamp;
 use recado_domain::config::Bound;
 use recado_domain::ids::{CorrelationId, InstanceId, Ordinal};
-use recado_domain::instance::{Connection, Parked};
+use recado_domain::instance::{Connection, Parked, Sighting};
 use recado_domain::millis::shift;
 use recado_domain::outbox::SendKick;
 use std::time::Duration;
@@ -17,43 +19,111 @@ const RELEASE_ROUNDS: usize = 50;
 /// The first probe of a closed instance.
 const PROBE_FIRST: Duration = Duration::from_secs(30);
 
+/// So often at most is what waits released at once: a connection that comes and goes must not kick a thousand parked
+/// conversations each time. What is put off, `reconcile` does.
+const RELEASE_EVERY_MS: i64 = 10_000;
+
+/// How long after an opening it is made sure that all was released.
+const RELEASE_AGAIN_MS: i64 = 60_000;
+
+/// So often at most an event makes us ask.
+const ASK_EVERY_MS: i64 = 2_000;
+
+/// How long an event that says the connection changed is to wait: one that came right after an answer is asked about
+/// together with those that follow it.
+pub(crate) async fn event_waits<W: World>(
+    world: &W,
+    bound: &Bound,
+    received_at: Timestamp,
+) -> PortResult<Option<Verdict>> {
+    let now = world.ambient().now();
+    let confirmed = world
+        .store()
+        .instance_state(&bound.instance.id)
+        .await?
+        .confirmed_at;
+    Ok(confirmed
+        .filter(|at| *at <= received_at)
+        .map(|at| shift(at, ASK_EVERY_MS))
+        .filter(|again| *again > now)
+        .map(|again| Verdict::at(again, now)))
+}
+
+/// Asks because of an event that arrived at `received_at`, unless the provider was asked since.
+pub(crate) async fn event<W: World>(world: &W, bound: &Bound, received_at: Timestamp) -> PortResult<()> {
+    let instance = &bound.instance.id;
+    let state = world.store().instance_state(instance).await?;
+    if state.confirmed_at.is_none_or(|at| at <= received_at) {
+        return ask(world, bound).await;
+    }
+    if state.connection == Connection::Open && state.probe_at.is_none() {
+        // Whoever asked may have died before it released.
+        return release(world, instance).await;
+    }
+    Ok(())
+}
+
 /// Asks the provider and takes its answer. Events only make us ask: they carry no order.
 pub(crate) async fn ask<W: World>(world: &W, bound: &Bound) -> PortResult<()> {
+    let asked_at = Some(world.ambient().now());
+    let instance = &bound.instance.id;
     match world.providers().connection(bound).await {
-        ConnectionAnswer::Open => opened(world, &bound.instance.id).await,
-        ConnectionAnswer::Closed => closed(world, &bound.instance.id, Connection::Closed).await,
+        ConnectionAnswer::Open => opened(world, instance, asked_at).await,
+        ConnectionAnswer::Closed => closed(world, instance, Connection::Closed, asked_at).await,
         ConnectionAnswer::NeedsCredentials => {
-            closed(world, &bound.instance.id, Connection::NeedsCredentials).await
+            closed(world, instance, Connection::NeedsCredentials, asked_at).await
         }
-        ConnectionAnswer::Unclear => unclear(world, &bound.instance.id).await,
+        ConnectionAnswer::Unclear => unclear(world, instance).await,
     }
 }
 
-/// The instance can send: store that first, then release.
-async fn opened<W: World>(world: &W, instance: &InstanceId) -> PortResult<()> {
+/// The instance can send: store that first, then release, or leave that to `reconcile` if it was done a moment ago.
+/// `reconcile` asks once more a minute after an opening, and releases what this may leave should it die.
+async fn opened<W: World>(world: &W, instance: &InstanceId, asked_at: Option<Timestamp>) -> PortResult<()> {
     let now = world.ambient().now();
-    if world
-        .store()
-        .set_connection(instance, Connection::Open, now, None)
-        .await?
-    {
-        tracing::info!(instance_id = %instance, "instance open");
+    let before = world.store().instance_state(instance).await?;
+    let mut seen = Sighting {
+        connection: Connection::Open,
+        at: now,
+        probe_at: None,
+        asked_at,
+        releases: true,
+    };
+    if before.connection == Connection::Open {
+        release(world, instance).await?;
+        return world.store().set_connection(instance, &seen).await.map(drop);
     }
-    release(world, instance).await
+    let put_off = before.released_at.map(|at| shift(at, RELEASE_EVERY_MS));
+    let put_off = put_off.filter(|again| *again > now);
+    seen.releases = put_off.is_none();
+    seen.probe_at = Some(put_off.unwrap_or(shift(now, RELEASE_AGAIN_MS)));
+    if world.store().set_connection(instance, &seen).await? {
+        tracing::info!(instance_id = %instance, put_off = put_off.is_some(), "instance open");
+    }
+    if seen.releases {
+        release(world, instance).await?;
+    }
+    Ok(())
 }
 
-/// The instance cannot send, and is probed with a growing interval.
+/// The instance cannot send, and is probed with a growing interval. `asked_at`: when the provider was asked, if this is
+/// its answer.
 pub(crate) async fn closed<W: World>(
     world: &W,
     instance: &InstanceId,
     connection: Connection,
+    asked_at: Option<Timestamp>,
 ) -> PortResult<()> {
     let now = world.ambient().now();
     let probes = world.store().instance_state(instance).await?.probes;
-    let changed = world
-        .store()
-        .set_connection(instance, connection, now, Some(next_probe(now, probes)))
-        .await?;
+    let seen = Sighting {
+        connection,
+        at: now,
+        probe_at: Some(next_probe(now, probes)),
+        asked_at,
+        releases: false,
+    };
+    let changed = world.store().set_connection(instance, &seen).await?;
     if connection == Connection::NeedsCredentials {
         // At every probe, not only at the first: an alarm must last as long as its cause.
         tracing::error!(instance_id = %instance, event = "needs_credentials", "credential missing or refused: messages wait");
@@ -68,17 +138,20 @@ async fn unclear<W: World>(world: &W, instance: &InstanceId) -> PortResult<()> {
     let state = world.store().instance_state(instance).await?;
     if state.connection != Connection::Open {
         let now = world.ambient().now();
-        let probe_at = Some(next_probe(now, state.probes));
-        world
-            .store()
-            .set_connection(instance, state.connection, now, probe_at)
-            .await?;
+        let seen = Sighting {
+            connection: state.connection,
+            at: now,
+            probe_at: Some(next_probe(now, state.probes)),
+            asked_at: None,
+            releases: false,
+        };
+        world.store().set_connection(instance, &seen).await?;
     }
     Ok(())
 }
 
 /// 30 s, 1, 2, 4 … 10 minutes.
-fn next_probe(now: jiff::Timestamp, probes: u32) -> jiff::Timestamp {
+fn next_probe(now: Timestamp, probes: u32) -> Timestamp {
     let wait = PROBE_FIRST
         .saturating_mul(1 << probes.min(5))
         .min(Duration::from_secs(600));

@@ -21,6 +21,7 @@ mod replies;
 pub mod reply;
 pub mod send;
 pub mod settings;
+mod silence;
 pub mod trace;
 pub mod verdict;
 pub mod world;

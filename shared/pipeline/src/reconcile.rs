@@ -11,11 +11,16 @@ use crate::ports::{
     Ambient, Conversations, Directory, Enqueue, Inbox, Instances, OutboxStore, Overdue, OverdueWork,
     PortResult, Queues, Written,
 };
+use crate::reply::opening;
+use crate::silence;
 use futures::stream::{self, StreamExt};
+use jiff::Timestamp;
 use recado_domain::conversation::Mode;
 use recado_domain::event::EventRecord;
+use recado_domain::hours::Opening;
 use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
 use recado_domain::instance::{Connection, Parked};
+use recado_domain::message::Message;
 use recado_domain::millis::shift;
 use recado_domain::outbox::SendKick;
 use recado_domain::reason::Reason;
@@ -39,6 +44,8 @@ pub struct Reconciled {
     pub parked: usize,
     /// Scheduled messages that fell due.
     pub scheduled: usize,
+    /// Silences found.
+    pub silent: usize,
     /// What could not be done now.
     pub failed: usize,
 }
@@ -87,6 +94,15 @@ pub async fn reconcile<W: World>(world: &W) -> PortResult<Reconciled> {
             }
         }
     }
+    if silence::is_time(world.ambient().now()) {
+        match silence::watch(world).await {
+            Ok(found) => done.silent = found,
+            Err(error) => {
+                tracing::warn!(error = %crate::queued::chain(&error), "silences were not looked for");
+                done.failed += 1;
+            }
+        }
+    }
     Ok(done)
 }
 
@@ -131,12 +147,23 @@ async fn again<W: World>(world: &W, record: &EventRecord) -> PortResult<()> {
         .await
 }
 
-/// Kicks a conversation's open messages, once in five minutes, unless its instance cannot send.
+/// How long the messages of an instance that cannot send, or of one that is gone, are not looked at again.
+const NOT_OPEN_MS: i64 = 30 * 60_000;
+const GONE_MS: i64 = 60 * 60_000;
+
+/// Kicks a conversation's open messages, once in five minutes. Those of an instance that cannot send are put off: what
+/// waits for it must not fill the pass and hide others, and its opening releases them.
 async fn sweep<W: World>(world: &W, conversation: &ConversationId, newest: Ordinal) -> PortResult<bool> {
     let now = world.ambient().now();
     let open = world.store().open(conversation).await?;
     let Some(last) = open.last() else { return Ok(false) };
+    if world.store().bound_by_id(&last.instance).await?.is_none() {
+        tracing::error!(instance_id = %last.instance, "messages of an instance that is no longer configured");
+        put_off(world, open, shift(now, GONE_MS)).await?;
+        return Ok(false);
+    }
     if world.store().instance_state(&last.instance).await?.connection != Connection::Open {
+        put_off(world, open, shift(now, NOT_OPEN_MS)).await?;
         return Ok(false);
     }
     let kick = SendKick {
@@ -153,6 +180,17 @@ async fn sweep<W: World>(world: &W, conversation: &ConversationId, newest: Ordin
     Ok(true)
 }
 
+async fn put_off<W: World>(world: &W, open: Vec<Message>, until: Timestamp) -> PortResult<()> {
+    for mut message in open {
+        let put_off = message.out.as_mut().is_some_and(|out| out.put_off(until).is_ok());
+        if put_off && world.store().save_open(&message, None).await? == Written::Conflict {
+            // Somebody works on this conversation.
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
 /// Asks for an answer that is owed.
 async fn nudge<W: World>(world: &W, id: &ConversationId) -> PortResult<bool> {
     let Some(mut conversation) = world.store().conversation(id).await? else {
@@ -161,7 +199,10 @@ async fn nudge<W: World>(world: &W, id: &ConversationId) -> PortResult<bool> {
     if conversation.mode != Mode::Ai || !conversation.owes() {
         return Ok(false);
     }
-    conversation.nudged_at = Some(world.ambient().now());
+    let now = world.ambient().now();
+    let bound = world.store().bound_by_id(&conversation.instance).await?;
+    let idle = bound.is_none_or(|bound| opening(&bound, now) == Opening::Never);
+    conversation.nudge(idle, now);
     conversation.rev += 1;
     if world.store().update(&conversation).await? == Written::Conflict {
         return Ok(false);

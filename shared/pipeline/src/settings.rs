@@ -51,6 +51,8 @@ pub struct Settings {
     pub unknown_wait: Duration,
     /// How long messages wait for a disconnected instance.
     pub parked_max: Duration,
+    /// How long an instance is believed to be open before a sender asks again. 0: for ever.
+    pub connection_stale: Duration,
     /// How old configuration may be in a warm function.
     pub config_ttl: Duration,
 }
@@ -92,6 +94,7 @@ impl Default for Settings {
             rate: Rate::EVOLUTION,
             unknown_wait: seconds(300),
             parked_max: seconds(72 * 3600),
+            connection_stale: seconds(600),
             config_ttl: seconds(30),
         }
     }

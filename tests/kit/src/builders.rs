@@ -10,7 +10,7 @@ use recado_domain::event::{EventKind, InboundJob, Payload, Provider, event_id, g
 use recado_domain::ids::{
     AgentId, ConversationId, CorrelationId, ExternalId, InstanceId, Nonce, Ordinal, TenantId, ThreadId,
 };
-use recado_domain::instance::InFlight;
+use recado_domain::instance::{Connection, InFlight, Sighting};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::{instant, shift};
 use recado_domain::outbox::{Author, Outbox, OutboxState, text_hash};
@@ -278,6 +278,7 @@ pub fn bound(provider: Provider) -> Bound {
             opening_hours: None,
             debounce_seconds: None,
             rate: None,
+            pair_rate: None,
             base_url: None,
             api_version: 2,
             credential: None,
@@ -307,4 +308,15 @@ pub fn address() -> ContactAddress {
 /// A correlation id that nobody else has.
 pub fn correlation() -> CorrelationId {
     CorrelationId::parse(&fresh("r")).unwrap()
+}
+
+/// What was seen of a connection at `at`, by no question; `probe_at`: when to ask.
+pub fn seen(connection: Connection, at: Timestamp, probe_at: Option<Timestamp>) -> Sighting {
+    Sighting {
+        connection,
+        at,
+        probe_at,
+        asked_at: None,
+        releases: false,
+    }
 }

@@ -1,9 +1,7 @@
 use super::DynamoStore;
 use super::configured;
-use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{Key, Kind};
-use super::table::Query;
 use crate::cache::Known;
 use futures::future::try_join3;
 use recado_domain::config::{Bound, Document, Instance};
@@ -17,19 +15,7 @@ impl<A: Ambient> DynamoStore<A> {
     /// All records of a kind, by id.
     async fn all<T: DeserializeOwned>(&self, kind: Kind) -> PortResult<Vec<T>> {
         const WHAT: &str = "reading the configuration";
-        let keys = Expression::new("#pk = :pk").text(":pk", kind.partition());
-        let found = self
-            .table
-            .query(
-                WHAT,
-                &Query {
-                    index: None,
-                    keys,
-                    reverse: false,
-                    limit: None,
-                },
-            )
-            .await?;
+        let found = self.table.partition(WHAT, kind.partition(), None).await?;
         found.iter().map(|item| item::read(WHAT, item)).collect()
     }
 

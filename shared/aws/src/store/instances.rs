@@ -6,7 +6,7 @@ use super::table::ROUNDS;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::{Connection, InstanceState, Parked};
+use recado_domain::instance::{Connection, InstanceState, Parked, Pattern, Sighting};
 use recado_domain::millis::{instant, shift};
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{Ambient, Instances, PortError, PortResult, Reservation};
@@ -31,39 +31,41 @@ fn connected(connection: Connection, already: bool) -> Expression {
     Expression::new(text).text(":open", connection.as_str())
 }
 
-/// A change of connection. The index holds when the instance is to be asked again.
-fn changed(id: &InstanceId, connection: Connection, now: Timestamp, probe_at: Option<Timestamp>) -> Change {
-    let state = InstanceState {
-        connection,
-        since: Some(now),
-        probe_at,
-        ..InstanceState::default()
+/// What every sighting changes. The index holds when the instance is to be asked again: one that is not open and has no
+/// time for that, since `since` (a term).
+fn seen(id: &InstanceId, sighting: &Sighting, since: &str) -> Change {
+    let mut change = Change::default().set_or_remove("probe_at", sighting.probe_at.map(milliseconds));
+    if let Some(asked_at) = sighting.asked_at {
+        change = change.set("confirmed_at", milliseconds(asked_at));
+    }
+    if sighting.releases {
+        change = change.set("released_at", milliseconds(sighting.at));
+    }
+    if sighting.connection == Connection::Open && sighting.probe_at.is_none() {
+        return change.remove(&["open_shard", "open_due"]);
+    }
+    let due = if sighting.probe_at.is_some() {
+        ":probe_at"
+    } else {
+        since
     };
-    let due = state.due();
-    Change::default()
-        .set("connection", text(connection.as_str()))
-        .set("since", number(now.as_millisecond()))
+    change
+        .set("open_shard", text(Key::state(id).shard()))
+        .set_to("open_due", due)
+}
+
+/// A change of connection.
+fn changed(id: &InstanceId, sighting: &Sighting) -> Change {
+    seen(id, sighting, ":since")
+        .set("connection", text(sighting.connection.as_str()))
+        .set("since", milliseconds(sighting.at))
         .set("probes", number(0))
         .set("timeouts", number(0))
-        .set_or_remove("probe_at", probe_at.map(milliseconds))
-        .set_or_remove("open_shard", due.map(|_| text(Key::state(id).shard())))
-        .set_or_remove("open_due", due.map(milliseconds))
 }
 
 /// The same connection found again.
-fn probed(id: &InstanceId, connection: Connection, probe_at: Option<Timestamp>) -> Change {
-    let change = Change::default()
-        .count("probes")
-        .set_or_remove("probe_at", probe_at.map(milliseconds));
-    match (connection, probe_at) {
-        (Connection::Open, _) => change.remove(&["open_shard", "open_due"]),
-        (_, Some(at)) => change
-            .set("open_shard", text(Key::state(id).shard()))
-            .set("open_due", milliseconds(at)),
-        (_, None) => change
-            .set("open_shard", text(Key::state(id).shard()))
-            .set_to("open_due", "#since"),
-    }
+fn probed(id: &InstanceId, sighting: &Sighting) -> Change {
+    seen(id, sighting, "#since").count("probes")
 }
 
 fn milliseconds(at: Timestamp) -> AttributeValue {
@@ -74,6 +76,12 @@ fn small(item: &Item, name: &str) -> u32 {
     item::whole(item, name)
         .and_then(|count| u32::try_from(count).ok())
         .unwrap_or_default()
+}
+
+/// A slot, with the state that the update returned.
+fn slot(what: &'static str, at: Timestamp, updated: &Item) -> PortResult<Reservation> {
+    let state = Box::new(item::read(what, updated)?);
+    Ok(Reservation::Slot { at, state })
 }
 
 /// Whether a refused reservation found the instance closed.
@@ -95,8 +103,9 @@ impl<A: Ambient> Instances for DynamoStore<A> {
         let idle = when("(attribute_not_exists(#arrival) OR #arrival <= :now)", now);
         let busy = when("#arrival > :now", now);
         let fresh = rate.reserve(None, now);
-        let restart = Change::default().set("arrival", milliseconds(fresh.arrival));
-        let advance = Change::default()
+        let first = || Change::default().set_to("asked_at", "if_not_exists(#asked_at, :now)");
+        let restart = first().set("arrival", milliseconds(fresh.arrival));
+        let advance = first()
             .set_to("arrival", "#arrival + :interval")
             .with(":interval", number(rate.interval_ms()));
         for _ in 0..ROUNDS {
@@ -105,10 +114,11 @@ impl<A: Ambient> Instances for DynamoStore<A> {
                 Key::state(id),
                 &restart,
                 Some(idle.clone()),
-                ReturnValue::None,
+                ReturnValue::AllNew,
             );
-            let Err(refused) = first.await? else {
-                return Ok(Reservation::Slot(fresh.at));
+            let refused = match first.await? {
+                Ok(updated) => return slot(WHAT, fresh.at, &updated),
+                Err(refused) => refused,
             };
             if found_closed(WHAT, refused.0.as_ref())? {
                 return Ok(Reservation::NotOpen);
@@ -118,14 +128,14 @@ impl<A: Ambient> Instances for DynamoStore<A> {
                 Key::state(id),
                 &advance,
                 Some(busy.clone()),
-                ReturnValue::UpdatedNew,
+                ReturnValue::AllNew,
             );
             match second.await? {
                 Ok(updated) => {
                     let arrival = item::whole(&updated, "arrival")
                         .ok_or_else(|| PortError::invalid(WHAT, "no arrival time was returned"))?;
                     let stored = shift(instant(arrival), -rate.interval_ms());
-                    return Ok(Reservation::Slot(rate.reserve(Some(stored), now).at));
+                    return slot(WHAT, rate.reserve(Some(stored), now).at, &updated);
                 }
                 Err(refused) if found_closed(WHAT, refused.0.as_ref())? => return Ok(Reservation::NotOpen),
                 Err(_) => {}
@@ -137,22 +147,16 @@ impl<A: Ambient> Instances for DynamoStore<A> {
         ))
     }
 
-    async fn set_connection(
-        &self,
-        id: &InstanceId,
-        connection: Connection,
-        now: Timestamp,
-        probe_at: Option<Timestamp>,
-    ) -> PortResult<bool> {
+    async fn set_connection(&self, id: &InstanceId, seen: &Sighting) -> PortResult<bool> {
         const WHAT: &str = "setting an instance's connection";
         for _ in 0..ROUNDS {
             for other in [true, false] {
                 let change = if other {
-                    changed(id, connection, now, probe_at)
+                    changed(id, seen)
                 } else {
-                    probed(id, connection, probe_at)
+                    probed(id, seen)
                 };
-                let condition = Some(connected(connection, !other));
+                let condition = Some(connected(seen.connection, !other));
                 if self
                     .table
                     .update(WHAT, Key::state(id), &change, condition, ReturnValue::None)
@@ -167,6 +171,44 @@ impl<A: Ambient> Instances for DynamoStore<A> {
             WHAT,
             "the instance's state keeps changing",
         ))
+    }
+
+    async fn claim_question(&self, id: &InstanceId, now: Timestamp, before: Timestamp) -> PortResult<bool> {
+        const WHAT: &str = "claiming the question for an instance's state";
+        let change = Change::default().set("asked_at", milliseconds(now));
+        let unasked = Expression::new(format!(
+            "{OPEN} AND (attribute_not_exists(#asked_at) OR #asked_at <= :before) \
+            AND (attribute_not_exists(#confirmed_at) OR #confirmed_at <= :before)"
+        ));
+        let unasked = unasked
+            .text(":open", Connection::Open.as_str())
+            .number(":before", before.as_millisecond());
+        Ok(self
+            .table
+            .update(WHAT, Key::state(id), &change, Some(unasked), ReturnValue::None)
+            .await?
+            .is_ok())
+    }
+
+    async fn confirm(&self, id: &InstanceId, at: Timestamp) -> PortResult<()> {
+        const WHAT: &str = "confirming an instance's state";
+        let change = Change::default().set("confirmed_at", milliseconds(at));
+        let open = Expression::new(OPEN).text(":open", Connection::Open.as_str());
+        let _open = self
+            .table
+            .update(WHAT, Key::state(id), &change, Some(open), ReturnValue::None)
+            .await?;
+        Ok(())
+    }
+
+    async fn set_pattern(&self, id: &InstanceId, pattern: &Pattern) -> PortResult<()> {
+        const WHAT: &str = "keeping how an instance's contacts write";
+        let change = Change::default().set("pattern", item::part(WHAT, pattern)?);
+        let _set = self
+            .table
+            .update(WHAT, Key::state(id), &change, None, ReturnValue::None)
+            .await?;
+        Ok(())
     }
 
     async fn note_timeout(&self, id: &InstanceId, timed_out: bool) -> PortResult<u32> {
@@ -225,17 +267,44 @@ mod tests {
         InstanceId::parse("front-desk").unwrap()
     }
 
+    fn sighting(connection: Connection, probe_at: Option<i64>) -> Sighting {
+        Sighting {
+            connection,
+            at: instant(5),
+            probe_at: probe_at.map(instant),
+            asked_at: None,
+            releases: false,
+        }
+    }
+
     #[test]
     fn a_connection_that_is_lost_enters_the_index_and_one_that_is_back_leaves_it() {
-        let lost = changed(&id(), Connection::Closed, instant(5), Some(instant(60_000))).expression();
-        assert!(lost.text.contains("#open_due = :open_due") && lost.values[":open_due"] == number(60_000));
-        let back = changed(&id(), Connection::Open, instant(6), None).expression();
+        let lost = changed(&id(), &sighting(Connection::Closed, Some(60_000))).expression();
+        assert!(lost.text.contains("#open_due = :probe_at") && lost.values[":probe_at"] == number(60_000));
+        assert!(!lost.text.contains("released_at"));
+        let back = changed(&id(), &sighting(Connection::Open, None)).expression();
         assert!(back.text.contains("REMOVE #probe_at, #open_shard, #open_due"));
+        assert!(!back.text.contains("released_at"));
+        let releasing = Sighting {
+            releases: true,
+            ..sighting(Connection::Open, None)
+        };
+        let back = changed(&id(), &releasing).expression();
+        assert!(back.text.contains("#released_at = :released_at"));
+    }
+
+    #[test]
+    fn an_open_one_that_is_to_be_released_again_stays_in_the_index() {
+        let back = changed(&id(), &sighting(Connection::Open, Some(60_000))).expression();
+        assert!(back.text.contains("#open_due = :probe_at"), "{}", back.text);
+        assert!(!back.text.contains("released_at"), "{}", back.text);
     }
 
     #[test]
     fn a_lost_connection_without_a_probe_time_is_due_since_it_was_lost() {
-        let again = probed(&id(), Connection::Closed, None).expression();
+        let first = changed(&id(), &sighting(Connection::Closed, None)).expression();
+        assert!(first.text.contains("#open_due = :since"), "{}", first.text);
+        let again = probed(&id(), &sighting(Connection::Closed, None)).expression();
         assert!(again.text.contains("#open_due = #since"), "{}", again.text);
     }
 

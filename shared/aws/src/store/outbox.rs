@@ -4,7 +4,7 @@ use super::expression::{Change, Expression};
 use super::item::{self, Item, number, text};
 use super::keys::{self, Key};
 use super::records;
-use super::table::{Query, Refused};
+use super::table::Refused;
 use super::transaction::{Action, Refusals, Transacted};
 use aws_sdk_dynamodb::types::ReturnValue;
 use recado_domain::conversation::{Conversation, Mode};
@@ -88,19 +88,7 @@ impl<A: Ambient> DynamoStore<A> {
 impl<A: Ambient> OutboxStore for DynamoStore<A> {
     async fn open(&self, conversation: &ConversationId) -> PortResult<Vec<Message>> {
         const WHAT: &str = "reading open messages";
-        let keys = Expression::new("#pk = :pk").text(":pk", keys::open(conversation));
-        let found = self
-            .table
-            .query(
-                WHAT,
-                &Query {
-                    index: None,
-                    keys,
-                    reverse: false,
-                    limit: None,
-                },
-            )
-            .await?;
+        let found = self.table.partition(WHAT, keys::open(conversation), None).await?;
         found.iter().map(|item| item::read(WHAT, item)).collect()
     }
 
@@ -196,21 +184,8 @@ impl<A: Ambient> OutboxStore for DynamoStore<A> {
 
     async fn in_flight(&self, instance: &InstanceId) -> PortResult<Vec<InFlight>> {
         const WHAT: &str = "reading sends in flight";
-        let keys = Expression::new("#pk = :pk AND begins_with(#sk, :fly)")
-            .text(":pk", keys::instance(instance))
-            .text(":fly", keys::FLY);
-        let found = self
-            .table
-            .query(
-                WHAT,
-                &Query {
-                    index: None,
-                    keys,
-                    reverse: false,
-                    limit: None,
-                },
-            )
-            .await?;
+        let pk = keys::instance(instance);
+        let found = self.table.partition(WHAT, pk, Some(keys::FLY)).await?;
         found.iter().map(|item| item::read(WHAT, item)).collect()
     }
 

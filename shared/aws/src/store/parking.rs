@@ -1,10 +1,9 @@
 //! Conversations whose messages wait for their instance.
 
 use super::DynamoStore;
-use super::expression::{Change, Expression};
+use super::expression::Change;
 use super::item::{self, number, text};
 use super::keys::{self, Key};
-use super::table::Query;
 use aws_sdk_dynamodb::types::ReturnValue;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::Parked;
@@ -51,21 +50,8 @@ impl<A: Ambient> DynamoStore<A> {
         limit: usize,
     ) -> PortResult<Vec<Parked>> {
         const WHAT: &str = "reading parked conversations";
-        let keys = Expression::new("#pk = :pk AND begins_with(#sk, :park)")
-            .text(":pk", keys::instance(id))
-            .text(":park", keys::PARK);
-        let found = self
-            .table
-            .query(
-                WHAT,
-                &Query {
-                    index: None,
-                    keys,
-                    reverse: false,
-                    limit: None,
-                },
-            )
-            .await?;
+        let pk = keys::instance(id);
+        let found = self.table.partition(WHAT, pk, Some(keys::PARK)).await?;
         let mut parked: Vec<Parked> = found
             .iter()
             .map(|item| item::read(WHAT, item))

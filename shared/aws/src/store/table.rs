@@ -288,6 +288,28 @@ impl<A: Ambient> Table<A> {
         Ok(found)
     }
 
+    /// The records of the table itself with this `pk`, read strongly: all, or those whose `sk` begins with `prefix`.
+    pub(crate) async fn partition(
+        &self,
+        what: &'static str,
+        pk: impl Into<String>,
+        prefix: Option<&str>,
+    ) -> PortResult<Vec<Item>> {
+        let keys = match prefix {
+            None => Expression::new("#pk = :pk"),
+            Some(prefix) => {
+                Expression::new("#pk = :pk AND begins_with(#sk, :prefix)").text(":prefix", prefix)
+            }
+        };
+        let query = Query {
+            index: None,
+            keys: keys.text(":pk", pk),
+            reverse: false,
+            limit: None,
+        };
+        self.query(what, &query).await
+    }
+
     /// How many records `query` finds, of those that `filter` lets through.
     pub(crate) async fn count(
         &self,

@@ -96,9 +96,10 @@ impl Instance {
         let debounce_fine = self
             .debounce_seconds
             .is_none_or(|seconds| (0.0..=300.0).contains(&seconds));
-        let rate_fine = self
-            .rate
-            .is_none_or(|rate| rate.per_second > 0.0 && rate.per_second <= 1000.0 && rate.burst >= 1);
+        let rate_fine = [self.rate, self.pair_rate]
+            .into_iter()
+            .flatten()
+            .all(|rate| rate.per_second > 0.0 && rate.per_second <= 1000.0 && rate.burst >= 1);
         match (debounce_fine, rate_fine, self.api_version) {
             (false, ..) => Err(ConfigError::Range {
                 of,
@@ -106,7 +107,7 @@ impl Instance {
             }),
             (_, false, _) => Err(ConfigError::Range {
                 of,
-                what: "rate needs per_second above 0 (at most 1000) and burst of at least 1",
+                what: "rate and pair_rate need per_second above 0 (at most 1000) and burst of at least 1",
             }),
             (_, _, 1 | 2) => Ok(()),
             _ => Err(ConfigError::Range {

@@ -122,6 +122,43 @@ fn a_resolve_that_did_not_see_the_last_message_is_refused_and_the_next_message_b
     assert_eq!(c.receive(true, instant(1)), Err(ConversationError::Resolved));
 }
 
+#[test]
+fn what_nobody_can_answer_is_asked_for_less_and_less_often() {
+    const MINUTE: i64 = 60_000;
+    let mut c = conversation();
+    c.receive(true, instant(0)).unwrap();
+    let mut gaps = Vec::new();
+    for _ in 0..7 {
+        let due = c.due().unwrap();
+        c.nudge(true, due);
+        gaps.push((c.due().unwrap().as_millisecond() - due.as_millisecond()) / MINUTE);
+    }
+    assert_eq!(gaps, [5, 10, 20, 40, 60, 60, 60]);
+    let mut scheduled = c.clone();
+    scheduled.schedule(instant(0));
+    let nudged = scheduled.nudged_at.unwrap().as_millisecond();
+    assert_eq!(
+        scheduled.due(),
+        Some(instant(nudged + 60 * MINUTE)),
+        "nor every minute past its opening"
+    );
+    c.nudge(false, instant(nudged));
+    assert_eq!(c.due(), Some(instant(nudged + 5 * MINUTE)), "somebody can");
+}
+
+#[test]
+fn a_contacts_own_rate_puts_off_only_what_is_beyond_its_burst() {
+    let mut c = conversation();
+    let places: Vec<Option<jiff::Timestamp>> = (0..50)
+        .map(|_| c.reserve_pair(Rate::META_PAIR, instant(0)))
+        .collect();
+    assert!(places[..44].iter().all(Option::is_none));
+    assert!(places[45..].iter().all(Option::is_some));
+    assert!(places.windows(2).all(|pair| pair[0] <= pair[1]));
+    let rested = instant(3_600_000);
+    assert_eq!(c.reserve_pair(Rate::META_PAIR, rested), None);
+}
+
 proptest! {
     #[test]
     fn ordinals_rise_and_answers_never_outrun_messages(steps in proptest::collection::vec((0u8..8, 0u64..12), 0..60)) {

@@ -55,7 +55,7 @@ fn a_record_survives_being_written_and_read() {
 
 proptest! {
     #[test]
-    fn whatever_is_tried_a_closed_message_is_claimed_only_after_a_redrive(steps in proptest::collection::vec(0u8..8, 0..60)) {
+    fn whatever_is_tried_a_closed_message_is_claimed_only_after_a_redrive(steps in proptest::collection::vec(0u8..9, 0..60)) {
         let mut message = message();
         let mut closed = false;
         for step in steps {
@@ -68,11 +68,13 @@ proptest! {
                 4 => message.accept(instant(1), None),
                 5 => message.give_up(instant(1), Reason::Poison, None),
                 6 => message.cancel(instant(1), Reason::TakenOver),
-                _ => message.revive(instant(1)),
+                7 => message.revive(instant(1)),
+                _ => message.put_off(instant(9)),
             };
             prop_assert_eq!(done.is_ok(), message.rev > rev);
             if step == 0 && done.is_ok() { prop_assert!(!closed); }
             if done.is_ok() { closed = !message.state.is_open(); }
+            prop_assert!(message.look_at.is_none() || !matches!(message.state, OutboxState::Sending { .. }));
             prop_assert!(message.history.len() <= HISTORY_MAX);
         }
     }

@@ -3,7 +3,7 @@ use crate::fault::Fault;
 use crate::record::{all, encode, execute, limit, one};
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::{Connection as Link, InstanceState, Parked};
+use recado_domain::instance::{Connection as Link, InstanceState, Parked, Pattern, Sighting};
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{Instances, PortResult, Reservation};
 use rusqlite::{Connection, params};
@@ -36,30 +36,42 @@ fn reserve(
     }
     let slot = rate.reserve(state.arrival, now);
     state.arrival = Some(slot.arrival);
+    state.asked_at.get_or_insert(now);
     put(connection, id, &state)?;
-    Ok(Reservation::Slot(slot.at))
+    Ok(Reservation::Slot {
+        at: slot.at,
+        state: Box::new(state),
+    })
 }
 
-fn set_connection(
+/// Changes the state, and writes it if `change` says so.
+fn changed(
     connection: &Connection,
     id: &InstanceId,
-    link: Link,
-    now: Timestamp,
-    probe_at: Option<Timestamp>,
+    change: impl FnOnce(&mut InstanceState) -> bool,
 ) -> Result<bool, Fault> {
     let mut state = state(connection, id)?;
-    let changed = state.connection != link;
-    state.probe_at = probe_at;
+    let changed = change(&mut state);
     if changed {
-        state.connection = link;
-        state.since = Some(now);
-        state.probes = 0;
-        state.timeouts = 0;
-    } else {
-        state.probes = state.probes.saturating_add(1);
+        put(connection, id, &state)?;
     }
-    put(connection, id, &state)?;
     Ok(changed)
+}
+
+fn set_connection(connection: &Connection, id: &InstanceId, seen: &Sighting) -> Result<bool, Fault> {
+    let mut state = state(connection, id)?;
+    let another = state.see(seen);
+    put(connection, id, &state)?;
+    Ok(another)
+}
+
+/// Whether the question is ours to ask.
+fn ask(state: &mut InstanceState, now: Timestamp, before: Timestamp) -> bool {
+    let ours = state.connection == Link::Open && state.checked_at().is_none_or(|at| at <= before);
+    if ours {
+        state.asked_at = Some(now);
+    }
+    ours
 }
 
 fn note_timeout(connection: &Connection, id: &InstanceId, timed_out: bool) -> Result<u32, Fault> {
@@ -126,18 +138,36 @@ impl Instances for Embedded {
         self.write("reserve", move |c| reserve(c, &id, rate, now)).await
     }
 
-    async fn set_connection(
-        &self,
-        id: &InstanceId,
-        connection: Link,
-        now: Timestamp,
-        probe_at: Option<Timestamp>,
-    ) -> PortResult<bool> {
+    async fn set_connection(&self, id: &InstanceId, seen: &Sighting) -> PortResult<bool> {
+        let (id, seen) = (id.clone(), *seen);
+        self.write("set_connection", move |c| set_connection(c, &id, &seen))
+            .await
+    }
+
+    async fn claim_question(&self, id: &InstanceId, now: Timestamp, before: Timestamp) -> PortResult<bool> {
         let id = id.clone();
-        self.write("set_connection", move |c| {
-            set_connection(c, &id, connection, now, probe_at)
-        })
-        .await
+        let ours = move |state: &mut InstanceState| ask(state, now, before);
+        self.write("claim_question", move |c| changed(c, &id, ours)).await
+    }
+
+    async fn confirm(&self, id: &InstanceId, at: Timestamp) -> PortResult<()> {
+        let id = id.clone();
+        let confirmed = move |state: &mut InstanceState| {
+            state.confirmed_at = Some(at);
+            state.connection == Link::Open
+        };
+        self.write("confirm", move |c| changed(c, &id, confirmed).map(drop))
+            .await
+    }
+
+    async fn set_pattern(&self, id: &InstanceId, pattern: &Pattern) -> PortResult<()> {
+        let (id, pattern) = (id.clone(), pattern.clone());
+        let set = move |state: &mut InstanceState| {
+            state.pattern = Some(pattern);
+            true
+        };
+        self.write("set_pattern", move |c| changed(c, &id, set).map(drop))
+            .await
     }
 
     async fn note_timeout(&self, id: &InstanceId, timed_out: bool) -> PortResult<u32> {

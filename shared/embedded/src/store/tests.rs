@@ -13,7 +13,7 @@ use recado_domain::event::{EventKind, InboundJob, Payload, Provider, StoredAs, e
 use recado_domain::ids::{
     ConversationId, CorrelationId, ExternalId, IdempotencyKey, InstanceId, Nonce, Ordinal, ThreadId,
 };
-use recado_domain::instance::{Connection, InFlight, PATIENCE_MS, Parked};
+use recado_domain::instance::{Connection, InFlight, PATIENCE_MS, Parked, Sighting};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::instant;
 use recado_domain::outbox::{Author, Outbox};
@@ -128,6 +128,16 @@ async fn with_reply(store: &Embedded) -> (Conversation, Message) {
         Committed::Yes
     );
     (conversation, reply)
+}
+
+fn seen(connection: Connection, at: Timestamp, probe_at: Option<Timestamp>) -> Sighting {
+    Sighting {
+        connection,
+        at,
+        probe_at,
+        asked_at: None,
+        releases: false,
+    }
 }
 
 fn flight(message: &Message, nonce: &str) -> InFlight {
@@ -289,7 +299,7 @@ fn what_is_overdue_comes_from_every_table_the_longest_first() {
         let id = bound().instance.id;
         assert!(
             store
-                .set_connection(&id, Connection::Closed, minutes(0), Some(minutes(3)))
+                .set_connection(&id, &seen(Connection::Closed, minutes(0), Some(minutes(3))))
                 .await
                 .unwrap()
         );

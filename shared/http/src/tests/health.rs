@@ -4,7 +4,7 @@ use super::Site;
 use axum::http::StatusCode;
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
 use recado_domain::ids::{CorrelationId, InstanceId, Nonce};
-use recado_domain::instance::{Connection, PATIENCE_MS, Parked};
+use recado_domain::instance::{Connection, PATIENCE_MS, Parked, Sighting};
 use recado_domain::reason::Reason;
 use recado_embedded::Clock;
 use recado_pipeline::ports::{DeadLetters, Instances};
@@ -53,7 +53,16 @@ async fn the_way_to_whatsapp_is_judged_by_depth_and_connection() {
     site.depths.0.store(0, Ordering::Relaxed);
     let id = InstanceId::parse("suporte-01").unwrap();
     site.store
-        .set_connection(&id, Connection::Closed, Clock::system().now(), None)
+        .set_connection(
+            &id,
+            &Sighting {
+                connection: Connection::Closed,
+                at: Clock::system().now(),
+                probe_at: None,
+                asked_at: None,
+                releases: false,
+            },
+        )
         .await
         .unwrap();
     let answered = look().await;

@@ -30,6 +30,7 @@ pub async fn answer<W: World>(
     answer: Answer,
 ) -> Result<MessageView, OperateError> {
     let claim = answer.key.clone().map(|key| claim(world, id, &answer, key));
+    let mut pair = None;
     for _ in 0..TRIES {
         let mut conversation = conversation(world, id).await?;
         if let Some(claim) = &claim
@@ -40,7 +41,11 @@ pub async fn answer<W: World>(
         if conversation.status == Status::Resolved {
             return Err(recado_domain::conversation::ConversationError::Resolved.into());
         }
-        let made = make(world, &mut conversation, &answer);
+        if pair.is_none() {
+            let bound = world.store().bound_by_id(&conversation.instance).await?;
+            pair = Some(bound.and_then(|bound| bound.instance.pair_rate()));
+        }
+        let made = make(world, &mut conversation, &answer, pair.flatten());
         match world.store().commit(&conversation, &made, claim.as_ref()).await? {
             Committed::Yes => {
                 tracing::info!(conversation_id = %id, ordinal = made.ordinal.0, "answered by a person");
@@ -83,12 +88,21 @@ async fn repeated<W: World>(
     message(world, &record.message).await
 }
 
-fn make<W: World>(world: &W, conversation: &mut Conversation, answer: &Answer) -> Message {
+fn make<W: World>(
+    world: &W,
+    conversation: &mut Conversation,
+    answer: &Answer,
+    pair: Option<Rate>,
+) -> Message {
     let now = world.ambient().now();
     let seen = answer.seen.unwrap_or(conversation.last);
     let ordinal = conversation.answer(seen, true, now);
     conversation.rev += 1;
     let to = conversation.address.clone();
+    let mut out = Outbox::queued(to, Author::Person, conversation.epoch, seen, now);
+    if let Some(at) = pair.and_then(|rate| conversation.reserve_pair(rate, now)) {
+        out.wait_until(at);
+    }
     Message {
         conversation: conversation.id.clone(),
         ordinal,
@@ -105,6 +119,6 @@ fn make<W: World>(world: &W, conversation: &mut Conversation, answer: &Answer) -
         unanswered: None,
         model: None,
         usage: None,
-        out: Some(Outbox::queued(to, Author::Person, conversation.epoch, seen, now)),
+        out: Some(out),
     }
 }

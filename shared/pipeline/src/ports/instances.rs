@@ -1,15 +1,20 @@
 use super::PortResult;
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::{Connection, InstanceState, Parked};
+use recado_domain::instance::{InstanceState, Parked, Pattern, Sighting};
 use recado_domain::rate::Rate;
 use std::future::Future;
 
 /// What reserving a slot found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reservation {
-    /// The message may leave then.
-    Slot(Timestamp),
+    /// The message may leave.
+    Slot {
+        /// When.
+        at: Timestamp,
+        /// The instance's state after it, which comes with the answer.
+        state: Box<InstanceState>,
+    },
     /// The instance is not open: park.
     NotOpen,
 }
@@ -19,7 +24,8 @@ pub trait Instances: Send + Sync {
     /// The state, read strongly; the default for one that has none yet.
     fn instance_state(&self, id: &InstanceId) -> impl Future<Output = PortResult<InstanceState>> + Send;
 
-    /// Reserves a slot by [`Rate::reserve`] in one conditional update, on condition that the instance is open.
+    /// Reserves a slot by [`Rate::reserve`] in one conditional update, on condition that the instance is open. The
+    /// first one sets `asked_at`, so that there is something for the state to grow old from.
     fn reserve(
         &self,
         id: &InstanceId,
@@ -27,15 +33,28 @@ pub trait Instances: Send + Sync {
         now: Timestamp,
     ) -> impl Future<Output = PortResult<Reservation>> + Send;
 
-    /// Sets the connection. `probe_at`: when to ask again. Returns whether it was another one before. A change sets
-    /// `since`, and `probes` and `timeouts` to 0; the same again counts a probe.
+    /// Takes in what was seen of the connection, by [`InstanceState::see`]: a change sets `since`, and `probes` and
+    /// `timeouts` to 0; the same again counts a probe. Returns whether it was another one before.
     fn set_connection(
         &self,
         id: &InstanceId,
-        connection: Connection,
-        now: Timestamp,
-        probe_at: Option<Timestamp>,
+        seen: &Sighting,
     ) -> impl Future<Output = PortResult<bool>> + Send;
+
+    /// Sets `asked_at` to `now`, on condition that the instance is open and neither asked for nor confirmed since
+    /// `before`. Whoever is told `true` asks the provider, and nobody else does.
+    fn claim_question(
+        &self,
+        id: &InstanceId,
+        now: Timestamp,
+        before: Timestamp,
+    ) -> impl Future<Output = PortResult<bool>> + Send;
+
+    /// Sets `confirmed_at`, on condition that the instance is open.
+    fn confirm(&self, id: &InstanceId, at: Timestamp) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Keeps how its contacts usually write.
+    fn set_pattern(&self, id: &InstanceId, pattern: &Pattern) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Counts a time-out (`true`) or forgets them (`false`); returns how many in a row.
     fn note_timeout(&self, id: &InstanceId, timed_out: bool) -> impl Future<Output = PortResult<u32>> + Send;

@@ -91,13 +91,16 @@ pub(crate) fn current(
     phone: Option<String>,
     now: jiff::Timestamp,
 ) -> Conversation {
-    let number = match latest {
+    let (number, pair_arrival) = match latest {
         Some(conversation) if conversation.status == Status::Active => return conversation,
-        Some(resolved) => resolved.id.number().saturating_add(1),
-        None => 1,
+        Some(resolved) => (resolved.id.number().saturating_add(1), resolved.pair_arrival),
+        None => (1, None),
     };
     let id = ConversationId::new(thread.clone(), number);
-    Conversation::begin(id, bound, address.clone(), phone, now)
+    let mut begun = Conversation::begin(id, bound, address.clone(), phone, now);
+    // The contact's rate is the contact's, whatever conversation it is.
+    begun.pair_arrival = pair_arrival;
+    begun
 }
 
 /// The record of a message that came in.

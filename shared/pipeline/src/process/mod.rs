@@ -5,6 +5,7 @@ mod message;
 mod phone;
 
 use crate::World;
+use crate::connection;
 use crate::dead::give_up_event;
 use crate::ports::{Ambient, DeadLetters, Directory, Inbox, PortError, PortResult, Providers, Queues};
 use crate::queued::{self, chain};
@@ -89,7 +90,7 @@ async fn follow<W: World>(
         Inbound::Message(inbound) if inbound.from_me => phone::typed(world, job, bound, &inbound).await?,
         Inbound::Message(inbound) => return message::received(world, job, bound, &inbound).await,
         Inbound::Failed(failed) => failed::failed(world, &failed).await?,
-        Inbound::ConnectionChanged => crate::connection::ask(world, bound).await?,
+        Inbound::ConnectionChanged => connection::event(world, bound, job.received_at).await?,
         Inbound::Ignored { what } => tracing::info!(what, "event left alone"),
     }
     Ok(Enqueued::Nothing)
@@ -131,7 +132,8 @@ async fn must_wait<W: World>(
             }
         }
         Inbound::Failed(_) => {}
-        Inbound::Message(_) | Inbound::ConnectionChanged | Inbound::Ignored { .. } => return Ok(None),
+        Inbound::ConnectionChanged => return connection::event_waits(world, bound, job.received_at).await,
+        Inbound::Message(_) | Inbound::Ignored { .. } => return Ok(None),
     }
     phone::unresolved_before(world, job, bound).await
 }

@@ -10,6 +10,7 @@ use recado_domain::conversation::{Conversation, Draft};
 use recado_domain::ids::{CorrelationId, Ordinal};
 use recado_domain::message::{Message, Role, Usage};
 use recado_domain::outbox::{Author, Outbox, TurnKick};
+use recado_domain::rate::Rate;
 use recado_domain::reason::Reason;
 
 /// A reply before it is committed.
@@ -20,6 +21,8 @@ pub(super) struct Answered {
     usage: Option<Usage>,
     /// Why the contact is told the agent's error message.
     instead: Option<Reason>,
+    /// How fast the contact may be written to.
+    pair: Option<Rate>,
 }
 
 impl Answered {
@@ -31,14 +34,15 @@ impl Answered {
             model: None,
             usage: None,
             instead,
+            pair: bound.instance.pair_rate(),
         }
     }
 
-    /// The message that goes out.
+    /// The message that goes out, in its place of the contact's own rate.
     pub(super) fn message<W: World>(
         &self,
         world: &W,
-        conversation: &Conversation,
+        conversation: &mut Conversation,
         draft: &Draft,
         ordinal: Ordinal,
         correlation: &CorrelationId,
@@ -47,6 +51,9 @@ impl Answered {
         let to = conversation.address.clone();
         let mut out = Outbox::queued(to, Author::Ai, draft.epoch, draft.covers, now);
         out.turn = Some(draft.turn.clone());
+        if let Some(at) = self.pair.and_then(|rate| conversation.reserve_pair(rate, now)) {
+            out.wait_until(at);
+        }
         Message {
             conversation: conversation.id.clone(),
             ordinal,
@@ -89,6 +96,7 @@ pub(super) async fn write<W: World>(
             model: Some(reply.model),
             usage: Some(reply.usage),
             instead: None,
+            pair: bound.instance.pair_rate(),
         })),
         Ok(_) => {
             tracing::error!("the model answered with nothing");

@@ -73,7 +73,8 @@ async fn turn<W: World>(world: &W, kick: &TurnKick) -> PortResult<Verdict> {
     }
 }
 
-fn opening(bound: &Bound, now: Timestamp) -> Opening {
+/// Whether the agent answers at `now`, or when.
+pub(crate) fn opening(bound: &Bound, now: Timestamp) -> Opening {
     bound
         .instance
         .opening_hours
@@ -202,7 +203,7 @@ async fn commit<W: World>(
             }
         };
         conversation.rev += 1;
-        let message = answered.message(world, &conversation, draft, ordinal, &kick.correlation);
+        let message = answered.message(world, &mut conversation, draft, ordinal, &kick.correlation);
         match world.store().commit(&conversation, &message, None).await? {
             crate::ports::Committed::Yes => {
                 tracing::info!(

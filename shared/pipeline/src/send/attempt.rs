@@ -1,6 +1,6 @@
 //! One attempt: a slot, a claim, a request, an outcome.
 
-use super::{Context, LOST, Step, cancel, parking, settle};
+use super::{Context, LOST, Step, cancel, fresh, parking, settle};
 use crate::World;
 use crate::chance::nonce;
 use crate::ports::{
@@ -9,7 +9,7 @@ use crate::ports::{
 };
 use crate::verdict::Verdict;
 use jiff::Timestamp;
-use recado_domain::instance::{Connection, InFlight};
+use recado_domain::instance::{Connection, InFlight, InstanceState};
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
 use recado_domain::outbox::{Author, Outbox, text_hash};
@@ -30,10 +30,17 @@ pub(super) async fn attempt<W: World>(
     if let Some(step) = too_early(world, &message).await? {
         return Ok(step);
     }
-    let slot = match slot(world, context, &mut message).await? {
-        Ok(slot) => slot,
+    let (slot, state) = match slot(world, context, &mut message).await? {
+        Ok(found) => found,
         Err(step) => return Ok(step),
     };
+    let context = Context {
+        known: Some(&state),
+        ..context
+    };
+    if let Some(step) = fresh::look(world, context, &message, slot).await? {
+        return Ok(step);
+    }
     let now = world.ambient().now();
     let need = i64::try_from(world.settings().provider_timeout.as_millis()).unwrap_or(i64::MAX);
     if context
@@ -99,21 +106,22 @@ async fn slot<W: World>(
     world: &W,
     context: Context<'_>,
     message: &mut Message,
-) -> PortResult<Result<Timestamp, Step>> {
+) -> PortResult<Result<(Timestamp, InstanceState), Step>> {
     let now = world.ambient().now();
     let held = message.out.as_ref().and_then(|out| out.slot_at(now));
-    let slot = if let Some(slot) = held {
+    let (slot, state) = if let Some(slot) = held {
         // Reserved before: the instance may have closed since.
-        if world.store().instance_state(&message.instance).await?.connection != Connection::Open {
+        let state = world.store().instance_state(&message.instance).await?;
+        if state.connection != Connection::Open {
             return parking::park(world, message, None).await.map(Err);
         }
-        slot
+        (slot, state)
     } else {
         let instance = &context.bound.instance;
         let rate = instance.rate(world.settings().rate);
         match world.store().reserve(&instance.id, rate, now).await? {
             Reservation::NotOpen => return parking::park(world, message, None).await.map(Err),
-            Reservation::Slot(slot) => slot,
+            Reservation::Slot { at, state } => (at, *state),
         }
     };
     let wait = slot.as_millisecond() - now.as_millisecond();
@@ -127,7 +135,7 @@ async fn slot<W: World>(
         if let Some(out) = message.out.as_mut() {
             out.slot = Some(slot);
         }
-        return Ok(Ok(slot));
+        return Ok(Ok((slot, state)));
     }
     if held.is_none() {
         let Some(out) = message.out.as_mut() else {

@@ -3,6 +3,7 @@
 
 mod attempt;
 mod cancel;
+mod fresh;
 mod parking;
 mod settle;
 mod unknown;
@@ -16,6 +17,7 @@ use jiff::Timestamp;
 use recado_domain::config::Bound;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::MessageId;
+use recado_domain::instance::InstanceState;
 use recado_domain::message::Message;
 use recado_domain::outbox::{OutboxState, SendKick};
 use tracing::Instrument;
@@ -38,6 +40,8 @@ struct Context<'a> {
     bound: &'a Bound,
     /// When the function's time runs out.
     deadline: Option<Timestamp>,
+    /// What the instance's state was when the message got its slot.
+    known: Option<&'a InstanceState>,
 }
 
 /// Handles one message of `outbound`, received for the `receives`th time. No attempt is begun that may not end before
@@ -75,6 +79,7 @@ async fn all<W: World>(world: &W, kick: &SendKick, deadline: Option<Timestamp>) 
     let context = Context {
         bound: &bound,
         deadline,
+        known: None,
     };
     for message in open.into_iter().filter(|message| message.ordinal <= kick.upto) {
         if let Step::Stop(verdict) = one(world, context, message).await? {

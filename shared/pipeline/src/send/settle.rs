@@ -1,7 +1,7 @@
 //! An attempt's outcome, stored on condition that it is still this attempt's message.
 
 use super::attempt::PARK_BEYOND_MS;
-use super::{Context, LOST, Step, parking};
+use super::{Context, LOST, Step, fresh, parking};
 use crate::World;
 use crate::connection::closed;
 use crate::dead::give_up_message;
@@ -34,32 +34,22 @@ pub(super) async fn outcome<W: World>(
         SendOutcome::Accepted {
             provider_message_id,
             simulated,
-        } => {
-            accepted(
-                world,
-                context.bound,
-                message,
-                flight,
-                provider_message_id,
-                simulated,
-            )
-            .await
-        }
+        } => accepted(world, context, message, flight, provider_message_id, simulated).await,
         SendOutcome::Disconnected { why } => {
             let step = put_back(world, message, flight, &why).await?;
-            closed(world, instance, Connection::Closed).await?;
+            closed(world, instance, Connection::Closed, None).await?;
             Ok(step)
         }
         SendOutcome::Credentials { why } => {
             let step = put_back(world, message, flight, &why).await?;
-            closed(world, instance, Connection::NeedsCredentials).await?;
+            closed(world, instance, Connection::NeedsCredentials, None).await?;
             Ok(step)
         }
         SendOutcome::Retryable { why, after } => retry(world, message, flight, why, after).await,
         SendOutcome::Unknown { why, timed_out } => {
             let step = lost_track(world, message, &why).await?;
             if timed_out && world.store().note_timeout(instance, true).await? >= TIMEOUTS_MAX {
-                closed(world, instance, Connection::Closed).await?;
+                closed(world, instance, Connection::Closed, None).await?;
             }
             Ok(step)
         }
@@ -88,13 +78,13 @@ pub(super) fn link(
 
 async fn accepted<W: World>(
     world: &W,
-    bound: &Bound,
+    context: Context<'_>,
     mut message: Message,
     flight: &InFlight,
     provider_message_id: Option<String>,
     simulated: bool,
 ) -> PortResult<Step> {
-    let link = link(bound, &message, provider_message_id.as_ref());
+    let link = link(context.bound, &message, provider_message_id.as_ref());
     message.provider_message_id = provider_message_id;
     let Some(out) = message.out.as_mut() else {
         return Ok(Step::Next);
@@ -110,10 +100,8 @@ async fn accepted<W: World>(
     {
         return Ok(LOST);
     }
-    if attempt > 1 {
-        world.store().note_timeout(&bound.instance.id, false).await?;
-    }
     tracing::info!(ordinal = message.ordinal.0, attempt, simulated, "sent");
+    fresh::accepted(world, context, &message).await?;
     Ok(Step::Next)
 }
 

@@ -145,6 +145,10 @@ macro_rules! store_contract {
                 timeouts_in_a_row_are_counted_and_forgotten,
                 a_missing_model_key_is_noted_and_a_change_told,
                 what_is_noted_of_an_instance_does_not_disturb_the_rest,
+                a_slot_comes_with_the_state_after_it,
+                an_answer_confirms_the_state_and_a_guess_does_not,
+                an_opening_that_releases_is_noted_and_one_that_puts_it_off_is_not,
+                of_ten_who_find_the_state_old_one_asks,
             }
             parked {
                 a_parked_conversation_is_listed_by_its_instance,

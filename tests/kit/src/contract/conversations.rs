@@ -153,7 +153,9 @@ pub async fn every_field_of_a_conversation_comes_back<S: Store>(store: &S) {
     conversation.learn(Some("Ana \u{1F33B}"), Some("+5511999990000"));
     conversation.lease(crate::builders::nonce(), at(5), at(95_005));
     conversation.schedule(at(3_600_000));
-    conversation.nudged_at = Some(at(7));
+    conversation.nudge(true, at(7));
+    conversation.pair_arrival = Some(at(8));
+    conversation.last_inbound_at = Some(at(9));
     conversation.human = Ordinal(1);
     updated(store, &mut conversation).await;
     assert_eq!(

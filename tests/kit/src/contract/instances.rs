@@ -1,9 +1,9 @@
 //! Instances at run time: the connection and the rate.
 
-use crate::builders::{Scene, at};
+use crate::builders::{Scene, at, seen};
 use futures::future::join_all;
 use jiff::Timestamp;
-use recado_domain::instance::{Connection, InstanceState};
+use recado_domain::instance::{Connection, InstanceState, Pattern, Sighting};
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{Reservation, Store};
 
@@ -14,13 +14,17 @@ async fn state<S: Store>(store: &S, scene: &Scene) -> InstanceState {
 async fn set<S: Store>(store: &S, scene: &Scene, to: Connection, now: i64, probe: Option<i64>) -> bool {
     let id = scene.instance();
     store
-        .set_connection(id, to, at(now), probe.map(at))
+        .set_connection(id, &seen(to, at(now), probe.map(at)))
         .await
         .unwrap()
 }
 
-async fn reserve<S: Store>(store: &S, scene: &Scene, rate: Rate, now: Timestamp) -> Reservation {
-    store.reserve(scene.instance(), rate, now).await.unwrap()
+/// The slot that is given; `None` where the instance is not open.
+async fn reserve<S: Store>(store: &S, scene: &Scene, rate: Rate, now: Timestamp) -> Option<Timestamp> {
+    match store.reserve(scene.instance(), rate, now).await.unwrap() {
+        Reservation::Slot { at, .. } => Some(at),
+        Reservation::NotOpen => None,
+    }
 }
 
 pub async fn an_instance_without_a_state_has_the_default_one<S: Store>(store: &S) {
@@ -104,7 +108,7 @@ pub async fn slots_follow_the_rates_arithmetic<S: Store>(store: &S) {
             let expected = rate.reserve(arrival, now);
             assert_eq!(
                 reserve(store, &scene, rate, now).await,
-                Reservation::Slot(expected.at),
+                Some(expected.at),
                 "{rate:?}"
             );
             arrival = Some(expected.arrival);
@@ -124,10 +128,7 @@ pub async fn a_changed_rate_goes_on_from_the_stored_arrival<S: Store>(store: &S)
     ];
     for rate in rates.into_iter().cycle().take(20) {
         let expected = rate.reserve(arrival, at(0));
-        assert_eq!(
-            reserve(store, &scene, rate, at(0)).await,
-            Reservation::Slot(expected.at)
-        );
+        assert_eq!(reserve(store, &scene, rate, at(0)).await, Some(expected.at));
         arrival = Some(expected.arrival);
     }
 }
@@ -135,13 +136,7 @@ pub async fn a_changed_rate_goes_on_from_the_stored_arrival<S: Store>(store: &S)
 pub async fn twenty_reservations_at_once_get_twenty_slots<S: Store>(store: &S) {
     let (scene, rate) = (Scene::new(), Rate::EVOLUTION);
     let found = join_all((0..20).map(|_| reserve(store, &scene, rate, at(0)))).await;
-    let mut slots: Vec<Timestamp> = found
-        .into_iter()
-        .map(|found| match found {
-            Reservation::Slot(slot) => slot,
-            Reservation::NotOpen => panic!("it is open"),
-        })
-        .collect();
+    let mut slots: Vec<Timestamp> = found.into_iter().flatten().collect();
     slots.sort_unstable();
     let (mut expected, mut arrival) = (Vec::new(), None);
     for _ in 0..20 {
@@ -156,13 +151,10 @@ pub async fn an_instance_that_is_not_open_gives_no_slot<S: Store>(store: &S) {
     let scene = Scene::new();
     let rate = Rate::EVOLUTION;
     let first = rate.reserve(None, at(0));
-    assert_eq!(
-        reserve(store, &scene, rate, at(0)).await,
-        Reservation::Slot(first.at)
-    );
+    assert_eq!(reserve(store, &scene, rate, at(0)).await, Some(first.at));
     for (now, to) in [(10, Connection::Closed), (20, Connection::NeedsCredentials)] {
         set(store, &scene, to, now, Some(60_000)).await;
-        assert_eq!(reserve(store, &scene, rate, at(30)).await, Reservation::NotOpen);
+        assert_eq!(reserve(store, &scene, rate, at(30)).await, None);
         assert_eq!(
             state(store, &scene).await.arrival,
             Some(first.arrival),
@@ -171,10 +163,7 @@ pub async fn an_instance_that_is_not_open_gives_no_slot<S: Store>(store: &S) {
     }
     set(store, &scene, Connection::Open, 40, None).await;
     let next = rate.reserve(Some(first.arrival), at(50));
-    assert_eq!(
-        reserve(store, &scene, rate, at(50)).await,
-        Reservation::Slot(next.at)
-    );
+    assert_eq!(reserve(store, &scene, rate, at(50)).await, Some(next.at));
 }
 
 pub async fn instances_have_rates_of_their_own<S: Store>(store: &S) {
@@ -182,10 +171,7 @@ pub async fn instances_have_rates_of_their_own<S: Store>(store: &S) {
     for _ in 0..10 {
         reserve(store, &scene, Rate::EVOLUTION, at(0)).await;
     }
-    assert_eq!(
-        reserve(store, &other, Rate::EVOLUTION, at(0)).await,
-        Reservation::Slot(at(0))
-    );
+    assert_eq!(reserve(store, &other, Rate::EVOLUTION, at(0)).await, Some(at(0)));
 }
 
 pub async fn timeouts_in_a_row_are_counted_and_forgotten<S: Store>(store: &S) {
@@ -219,8 +205,13 @@ pub async fn what_is_noted_of_an_instance_does_not_disturb_the_rest<S: Store>(st
         .await
         .unwrap();
     reserve(store, &scene, Rate::EVOLUTION, at(0)).await;
+    store.confirm(scene.instance(), at(5)).await.unwrap();
     set(store, &scene, Connection::Closed, 10, Some(60_000)).await;
     store.note_timeout(scene.instance(), true).await.unwrap();
+    let mut pattern = Pattern::default();
+    pattern.observe(at(0));
+    pattern.observe(at(90_000));
+    store.set_pattern(scene.instance(), &pattern).await.unwrap();
     let expected = InstanceState {
         connection: Connection::Closed,
         since: Some(at(10)),
@@ -229,6 +220,109 @@ pub async fn what_is_noted_of_an_instance_does_not_disturb_the_rest<S: Store>(st
         arrival: Some(Rate::EVOLUTION.reserve(None, at(0)).arrival),
         timeouts: 1,
         llm_needs_credentials: true,
+        asked_at: Some(at(0)),
+        confirmed_at: Some(at(5)),
+        pattern: Some(pattern),
+        ..InstanceState::default()
     };
     assert_eq!(state(store, &scene).await, expected);
+}
+
+pub async fn a_slot_comes_with_the_state_after_it<S: Store>(store: &S) {
+    let scene = Scene::new();
+    store.note_timeout(scene.instance(), true).await.unwrap();
+    // An idle instance, and a busy one.
+    for now in [0, 0, 10] {
+        let found = store
+            .reserve(scene.instance(), Rate::EVOLUTION, at(now))
+            .await
+            .unwrap();
+        let Reservation::Slot { state: told, .. } = found else {
+            panic!("it is open")
+        };
+        assert_eq!(*told, state(store, &scene).await);
+        assert_eq!(
+            (told.timeouts, told.asked_at),
+            (1, Some(at(0))),
+            "since the first slot"
+        );
+    }
+}
+
+pub async fn an_answer_confirms_the_state_and_a_guess_does_not<S: Store>(store: &S) {
+    let scene = Scene::new();
+    set(store, &scene, Connection::Closed, 10, Some(60_000)).await;
+    assert_eq!(state(store, &scene).await.confirmed_at, None);
+    for (now, connection) in [
+        (20, Connection::Closed),
+        (30, Connection::Open),
+        (40, Connection::Open),
+    ] {
+        let answered = Sighting {
+            asked_at: Some(at(now - 5)),
+            ..seen(connection, at(now), None)
+        };
+        store.set_connection(scene.instance(), &answered).await.unwrap();
+        assert_eq!(state(store, &scene).await.confirmed_at, Some(at(now - 5)));
+    }
+    set(store, &scene, Connection::Closed, 50, Some(60_000)).await;
+    assert_eq!(
+        state(store, &scene).await.confirmed_at,
+        Some(at(35)),
+        "the last answer"
+    );
+}
+
+pub async fn an_opening_that_releases_is_noted_and_one_that_puts_it_off_is_not<S: Store>(store: &S) {
+    let scene = Scene::new();
+    set(store, &scene, Connection::Closed, 10, Some(60_000)).await;
+    set(store, &scene, Connection::Open, 20, Some(30_000)).await;
+    let put_off = state(store, &scene).await;
+    assert_eq!((put_off.released_at, put_off.probe_at), (None, Some(at(30_000))));
+    for probe in [Some(at(90_000)), None] {
+        let releasing = Sighting {
+            releases: true,
+            ..seen(Connection::Open, at(30_000), probe)
+        };
+        assert!(!store.set_connection(scene.instance(), &releasing).await.unwrap());
+        let released = state(store, &scene).await;
+        assert_eq!(
+            (released.released_at, released.probe_at),
+            (Some(at(30_000)), probe)
+        );
+    }
+    set(store, &scene, Connection::Closed, 40_000, None).await;
+    assert_eq!(state(store, &scene).await.released_at, Some(at(30_000)));
+}
+
+pub async fn of_ten_who_find_the_state_old_one_asks<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let id = scene.instance();
+    let claim = |now: i64, before: i64| store.claim_question(id, at(now), at(before));
+    reserve(store, &scene, Rate::EVOLUTION, at(0)).await;
+    assert!(!claim(10, -1).await.unwrap(), "it is not that old");
+    let claims = join_all((0..10).map(|_| claim(600_000, 0))).await;
+    assert_eq!(
+        claims.into_iter().filter(|asks| *asks.as_ref().unwrap()).count(),
+        1
+    );
+    assert_eq!(state(store, &scene).await.asked_at, Some(at(600_000)));
+    assert!(!claim(610_000, 10_000).await.unwrap());
+    assert!(claim(1_200_000, 600_000).await.unwrap());
+    store.confirm(id, at(1_300_000)).await.unwrap();
+    assert!(
+        !claim(1_800_000, 1_200_000).await.unwrap(),
+        "it was confirmed since"
+    );
+    set(store, &scene, Connection::Closed, 1_900_000, Some(2_000_000)).await;
+    assert!(
+        !claim(9_000_000, 8_000_000).await.unwrap(),
+        "of one that is not open nobody asks so"
+    );
+    store.confirm(id, at(1_950_000)).await.unwrap();
+    assert_eq!(
+        state(store, &scene).await.confirmed_at,
+        Some(at(1_300_000)),
+        "a send that was accepted before it closed says nothing"
+    );
 }

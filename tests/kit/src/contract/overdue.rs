@@ -2,7 +2,7 @@
 
 use super::given::{begun, received, replied, updated};
 use super::patience::{INDEX, eventually};
-use crate::builders::{Scene, accepted, claimed, far_ahead, nonce, out};
+use crate::builders::{Scene, accepted, claimed, far_ahead, nonce, out, seen};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
@@ -156,6 +156,9 @@ pub async fn an_open_message_is_overdue_until_sent<S: Store>(store: &S) {
     out(&mut message).rev += 1;
     assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
     assert_due(store, minutes(base, 35), is_outgoing(&message)).await;
+    out(&mut message).put_off(minutes(base, 65)).unwrap();
+    assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
+    assert_due(store, minutes(base, 65), is_outgoing(&message)).await;
     let (sending, flight) = claimed(&message);
     assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
     assert_due(store, minutes(base, 35), is_outgoing(&message)).await;
@@ -219,6 +222,20 @@ pub async fn an_owed_answer_is_overdue_until_given<S: Store>(store: &S) {
     conversation.scheduled_for = None;
     updated(store, &mut conversation).await;
     assert_due(store, minutes(base, 705), is_owed(&conversation)).await;
+    // Asked for in vain, it is asked for less and less often.
+    for (at, due) in [
+        (720, 725),
+        (730, 740),
+        (750, 770),
+        (800, 840),
+        (900, 960),
+        (1000, 1060),
+    ] {
+        conversation.nudge(true, minutes(base, at));
+        updated(store, &mut conversation).await;
+        assert_due(store, minutes(base, due), is_owed(&conversation)).await;
+    }
+    conversation.nudge(false, minutes(base, 700));
     let mut reply = replied(store, &scene, &mut conversation).await;
     assert_done(store, base, is_owed(&conversation)).await;
     // A cancelled reply makes it owed again, by the settlement.
@@ -248,7 +265,7 @@ pub async fn a_closed_instance_is_to_be_probed_until_open<S: Store>(store: &S) {
         (Connection::NeedsCredentials, 30),
     ] {
         store
-            .set_connection(id, connection, base, Some(minutes(base, after)))
+            .set_connection(id, &seen(connection, base, Some(minutes(base, after))))
             .await
             .unwrap();
         assert_due(store, minutes(base, after), ours).await;
@@ -257,18 +274,24 @@ pub async fn a_closed_instance_is_to_be_probed_until_open<S: Store>(store: &S) {
     store.note_timeout(id, true).await.unwrap();
     assert_due(store, minutes(base, 30), ours).await;
     store
-        .set_connection(id, Connection::Open, base, None)
+        .set_connection(id, &seen(Connection::Open, base, None))
         .await
         .unwrap();
     assert_done(store, base, ours).await;
+    // An open one, only to release what waits.
+    store
+        .set_connection(id, &seen(Connection::Open, base, Some(minutes(base, 5))))
+        .await
+        .unwrap();
+    assert_due(store, minutes(base, 5), ours).await;
     // Without a time to ask at: at once.
     store
-        .set_connection(id, Connection::Closed, minutes(base, 40), None)
+        .set_connection(id, &seen(Connection::Closed, minutes(base, 40), None))
         .await
         .unwrap();
     assert_due(store, minutes(base, 40), ours).await;
     store
-        .set_connection(id, Connection::Open, base, None)
+        .set_connection(id, &seen(Connection::Open, base, None))
         .await
         .unwrap();
     assert_done(store, base, ours).await;
@@ -325,9 +348,7 @@ pub async fn the_longest_overdue_come_first_and_not_more_than_asked<S: Store>(st
     store
         .set_connection(
             id,
-            Connection::Closed,
-            base,
-            Some(shift(minutes(base, 3), 30_000)),
+            &seen(Connection::Closed, base, Some(shift(minutes(base, 3), 30_000))),
         )
         .await
         .unwrap();
@@ -363,7 +384,7 @@ pub async fn the_longest_overdue_come_first_and_not_more_than_asked<S: Store>(st
             .unwrap();
     }
     store
-        .set_connection(id, Connection::Open, base, None)
+        .set_connection(id, &seen(Connection::Open, base, None))
         .await
         .unwrap();
 }

@@ -49,20 +49,25 @@ fn an_instance_keeps_its_rate_its_time_outs_and_what_waits_for_it() {
         let at = |ms: i64| -> Timestamp { instant(ms) };
         let mut slots = Vec::new();
         for _ in 0..6 {
-            slots.push(store.reserve(&id, Rate::EVOLUTION, at(0)).await.unwrap());
+            let found = store.reserve(&id, Rate::EVOLUTION, at(0)).await.unwrap();
+            let Reservation::Slot { at: slot, state } = found else {
+                panic!("it is open")
+            };
+            assert_eq!(*state, store.instance_state(&id).await.unwrap());
+            slots.push(slot);
         }
-        assert_eq!(slots[3..], [0, 1000, 2000].map(|ms| Reservation::Slot(at(ms))));
+        assert_eq!(slots[3..], [0, 1000, 2000].map(at));
         assert_eq!(store.note_timeout(&id, true).await.unwrap(), 1);
         assert_eq!(store.note_timeout(&id, true).await.unwrap(), 2);
         assert!(
             store
-                .set_connection(&id, Connection::Closed, at(5), None)
+                .set_connection(&id, &seen(Connection::Closed, at(5), None))
                 .await
                 .unwrap()
         );
         assert!(
             !store
-                .set_connection(&id, Connection::Closed, at(6), Some(at(9)))
+                .set_connection(&id, &seen(Connection::Closed, at(6), Some(at(9))))
                 .await
                 .unwrap()
         );

@@ -1,0 +1,84 @@
+//! Whether what is known of the instance is fresh enough to send on, and what a send says of it.
+
+use super::{Context, LOST, Step, parking};
+use crate::World;
+use crate::connection::closed;
+use crate::ports::{Ambient, ConnectionAnswer, Instances, PortResult, Providers};
+use crate::verdict::Verdict;
+use jiff::Timestamp;
+use recado_domain::event::Provider;
+use recado_domain::instance::Connection;
+use recado_domain::message::Message;
+use recado_domain::millis::shift;
+use recado_domain::rate::missed;
+use std::time::Duration;
+
+/// How soon a worker comes back that found another one asking.
+const WHILE_ANOTHER_ASKS: Duration = Duration::from_secs(2);
+
+/// A reply of the model that is older says nothing of its key.
+const KEY_WAS_GOOD_MS: i64 = 60_000;
+
+/// How long a state is good for; `None` where it does not grow old. Meta's numbers have no connection that could be lost
+/// unseen: a refused token says so at once.
+fn good_for<W: World>(world: &W, context: Context<'_>) -> Option<i64> {
+    let after = world.settings().connection_stale.as_millis();
+    let after = i64::try_from(after).unwrap_or(i64::MAX);
+    (context.bound.instance.provider == Provider::Evolution && after > 0).then_some(after)
+}
+
+/// Asks the provider, if nothing has confirmed for long that the instance is open; one worker at a time. What to do
+/// instead of sending, if anything.
+pub(super) async fn look<W: World>(
+    world: &W,
+    context: Context<'_>,
+    message: &Message,
+    slot: Timestamp,
+) -> PortResult<Option<Step>> {
+    let (Some(known), Some(after)) = (context.known, good_for(world, context)) else {
+        return Ok(None);
+    };
+    let now = world.ambient().now();
+    if !known.is_stale(now, after) {
+        return Ok(None);
+    }
+    let instance = &context.bound.instance.id;
+    if !world
+        .store()
+        .claim_question(instance, now, shift(now, -after))
+        .await?
+    {
+        return Ok(Some(Step::Stop(Verdict::ComeBack {
+            after: WHILE_ANOTHER_ASKS,
+        })));
+    }
+    let connection = match world.providers().connection(context.bound).await {
+        // That it was asked for is noted; an answer that says nothing leaves what was believed.
+        ConnectionAnswer::Open | ConnectionAnswer::Unclear => {
+            // The question may have taken longer than the slot is good for.
+            return Ok(missed(slot, world.ambient().now()).then_some(LOST));
+        }
+        ConnectionAnswer::Closed => Connection::Closed,
+        ConnectionAnswer::NeedsCredentials => Connection::NeedsCredentials,
+    };
+    closed(world, instance, connection, Some(now)).await?;
+    parking::park(world, message, None).await.map(Some)
+}
+
+/// What an accepted send tells: time-outs before it were not in a row, the instance is open, the model's key is good.
+/// Each is written only where the record says otherwise, which came with the slot: nothing in the ordinary course.
+pub(super) async fn accepted<W: World>(world: &W, context: Context<'_>, message: &Message) -> PortResult<()> {
+    let Some(known) = context.known else { return Ok(()) };
+    let (instance, now) = (&context.bound.instance.id, world.ambient().now());
+    if known.timeouts > 0 {
+        world.store().note_timeout(instance, false).await?;
+    }
+    if good_for(world, context).is_some_and(|after| known.is_stale(now, after / 2)) {
+        world.store().confirm(instance, now).await?;
+    }
+    let fresh = message.model.is_some() && shift(message.stored_at, KEY_WAS_GOOD_MS) > now;
+    if known.llm_needs_credentials && fresh {
+        world.store().set_llm_needs_credentials(instance, false).await?;
+    }
+    Ok(())
+}
