@@ -1,0 +1,263 @@
+//! A world on a clock of its own: the real use cases and the real store, a provider that answers as it is told.
+
+use recado_domain::Timestamp;
+use recado_domain::config::Bound;
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
+use recado_domain::ids::{ConversationId, Ordinal};
+use recado_domain::inbound::{Inbound, InboundMessage};
+use recado_domain::message::Message;
+use recado_domain::millis::{instant, shift};
+use recado_domain::outbox::SendKick;
+use recado_embedded::{Clock, Embedded};
+use recado_pipeline::ports::{
+    Ambient, Committed, ConnectionAnswer, Conversations, Directory, Evidence, InboundStored, InboundWrite,
+    Inbox, Llm, LlmError, LlmReply, LlmRequest, OutgoingMessage, Providers, Recorded, SendOutcome,
+};
+use recado_pipeline::{Parts, Settings, Verdict, process, send};
+use recado_testkit::builders::{BASE, Scene, correlation};
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Time that only waiting moves, and numbers that count.
+#[derive(Debug, Clone)]
+pub struct Time {
+    now: Arc<AtomicI64>,
+    dice: Arc<AtomicU64>,
+}
+
+impl Time {
+    pub fn pass(&self, milliseconds: i64) {
+        self.now.fetch_add(milliseconds, Ordering::SeqCst);
+    }
+}
+
+impl Ambient for Time {
+    fn now(&self) -> Timestamp {
+        instant(self.now.load(Ordering::SeqCst))
+    }
+
+    fn random(&self) -> u64 {
+        self.dice.fetch_add(1, Ordering::SeqCst)
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        self.pass(i64::try_from(duration.as_millis()).unwrap());
+    }
+}
+
+/// What the provider answers next (accepted, if nothing is said), and what it was asked.
+#[derive(Debug, Clone)]
+pub struct Provider {
+    pub outcomes: Arc<Mutex<VecDeque<SendOutcome>>>,
+    pub connection: Arc<Mutex<ConnectionAnswer>>,
+    pub asked: Arc<AtomicU64>,
+    pub sent: Arc<AtomicU64>,
+    time: Time,
+}
+
+impl Provider {
+    pub fn asked(&self) -> u64 {
+        self.asked.load(Ordering::SeqCst)
+    }
+
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::SeqCst)
+    }
+
+    pub fn is(&self, connection: ConnectionAnswer) {
+        *self.connection.lock().unwrap() = connection;
+    }
+}
+
+impl Providers for Provider {
+    fn interpret(&self, job: &InboundJob, payload: &Value) -> Inbound {
+        if job.kind == EventKind::Connection {
+            return Inbound::ConnectionChanged;
+        }
+        let text = |name: &str| payload[name].as_str().unwrap().to_owned();
+        Inbound::Message(Box::new(InboundMessage {
+            address: ContactAddress::parse(&text("address")).unwrap(),
+            phone: None,
+            name: None,
+            provider_message_id: Some(text("id")),
+            from_me: payload["from_me"].as_bool().unwrap(),
+            sent_at: Some(job.received_at),
+            content: Content::text(text("text")),
+        }))
+    }
+
+    async fn send(&self, _: &Bound, _: &OutgoingMessage) -> SendOutcome {
+        let number = self.sent.fetch_add(1, Ordering::SeqCst);
+        let told = self.outcomes.lock().unwrap().pop_front();
+        if matches!(told, Some(SendOutcome::Unknown { timed_out: true, .. })) {
+            self.time.pass(20_000);
+        }
+        told.unwrap_or(SendOutcome::Accepted {
+            provider_message_id: Some(format!("P{number}")),
+            simulated: false,
+        })
+    }
+
+    async fn connection(&self, _: &Bound) -> ConnectionAnswer {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        self.time.pass(300);
+        self.connection.lock().unwrap().clone()
+    }
+
+    async fn evidence(&self, _: &Bound, _: &OutgoingMessage, _: Timestamp) -> Evidence {
+        Evidence::None
+    }
+}
+
+/// No case here thinks.
+#[derive(Debug)]
+pub struct NoModel;
+
+impl Llm for NoModel {
+    async fn complete(&self, _: &LlmRequest) -> Result<LlmReply, LlmError> {
+        Err(LlmError::Refused("no case asks the model".to_owned()))
+    }
+}
+
+pub struct Stage {
+    pub world: Parts<Embedded, Embedded, Provider, NoModel, Time>,
+    pub scene: Scene,
+    events: AtomicU64,
+}
+
+impl Stage {
+    pub async fn set(scene: Scene) -> Self {
+        let time = Time {
+            now: Arc::new(AtomicI64::new(BASE.as_millisecond())),
+            dice: Arc::default(),
+        };
+        let clock = time.clone();
+        let store = Embedded::in_memory(Clock::new(move || clock.now())).unwrap();
+        store.apply(&scene.document()).await.unwrap();
+        let providers = Provider {
+            outcomes: Arc::default(),
+            connection: Arc::new(Mutex::new(ConnectionAnswer::Open)),
+            asked: Arc::default(),
+            sent: Arc::default(),
+            time: time.clone(),
+        };
+        let world = Parts {
+            queues: store.clone(),
+            store,
+            providers,
+            llm: NoModel,
+            ambient: time,
+            settings: Settings::default(),
+        };
+        Self {
+            world,
+            scene,
+            events: AtomicU64::new(0),
+        }
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.world.ambient.now()
+    }
+
+    pub fn pass(&self, seconds: i64) {
+        self.world.ambient.pass(seconds * 1000);
+    }
+
+    pub fn times_out(&self) {
+        let outcome = SendOutcome::Unknown {
+            why: "time-out".to_owned(),
+            timed_out: true,
+        };
+        self.world.providers.outcomes.lock().unwrap().push_back(outcome);
+    }
+
+    /// A conversation of a new contact with a queued reply of the agent.
+    pub async fn replied(&self) -> Message {
+        self.replied_to(&self.scene.other_contact()).await
+    }
+
+    /// The same, of this contact.
+    pub async fn replied_to(&self, scene: &Scene) -> Message {
+        let (store, mut job) = (&self.world.store, scene.job());
+        job.received_at = self.now();
+        let mut conversation = scene.conversation(1);
+        assert_eq!(store.record_event(&job).await.unwrap(), Recorded::New);
+        let message = scene.inbound(&mut conversation, &job);
+        let write = InboundWrite {
+            event: &job.event,
+            conversation: &conversation,
+            message: &message,
+        };
+        assert_eq!(store.store_inbound(write).await.unwrap(), InboundStored::Yes);
+        let ttl = shift(self.now(), 1_000);
+        store
+            .settle_event(&job.event, None, self.now(), ttl)
+            .await
+            .unwrap();
+        let mut reply = scene.reply(&mut conversation);
+        reply.stored_at = self.now();
+        let committed = store.commit(&conversation, &reply, None).await.unwrap();
+        assert_eq!(committed, Committed::Yes);
+        reply
+    }
+
+    /// One receive of a kick for everything open in this conversation.
+    pub async fn kick(&self, conversation: &ConversationId) -> Verdict {
+        let kick = SendKick {
+            conversation: conversation.clone(),
+            upto: Ordinal(u64::MAX),
+            correlation: correlation(),
+            redrive: None,
+        };
+        send::send(&self.world, &serde_json::to_string(&kick).unwrap(), 1, None).await
+    }
+
+    /// Kicks until there is nothing more to do, waiting as it is told.
+    pub async fn send(&self, conversation: &ConversationId) {
+        for _ in 0..100 {
+            match self.kick(conversation).await {
+                Verdict::Done => return,
+                Verdict::ComeBack { after } => self.world.ambient.sleep(after).await,
+            }
+        }
+        panic!("a kick never ends");
+    }
+
+    /// Records an event of this kind that arrives now.
+    pub async fn event(&self, kind: EventKind, payload: Value) -> InboundJob {
+        let name = format!("event-{}", self.events.fetch_add(1, Ordering::SeqCst));
+        let job = InboundJob {
+            event: event_id(
+                self.scene.bound.instance.provider,
+                &self.scene.external(),
+                kind,
+                &name,
+            ),
+            kind,
+            received_at: self.now(),
+            payload: Payload::Inline(payload),
+            ..self.scene.job()
+        };
+        assert_eq!(self.world.store.record_event(&job).await.unwrap(), Recorded::New);
+        job
+    }
+
+    /// One receive of an event.
+    pub async fn receive(&self, job: &InboundJob, receives: u32) -> Verdict {
+        process::process(&self.world, &serde_json::to_string(job).unwrap(), receives).await
+    }
+
+    /// A message arrives, and is processed.
+    pub async fn message(&self, scene: &Scene, id: &str, text: &str, from_me: bool) {
+        let address = scene.address.as_str();
+        let payload = json!({"address": address, "id": id, "text": text, "from_me": from_me});
+        let job = self.event(EventKind::Message, payload).await;
+        assert_eq!(self.receive(&job, 1).await, Verdict::Done);
+    }
+}
