@@ -134,6 +134,12 @@ impl Settings {
             &mut self.unknown_wait,
         );
         time(
+            "RECADO_CONNECTION_STALE_SECONDS",
+            1.0,
+            (0.0, DAY),
+            &mut self.connection_stale,
+        );
+        time(
             "RECADO_PARKED_MAX_HOURS",
             HOUR,
             (1.0, 720.0),
