@@ -1,13 +1,14 @@
 use super::{MessageView, OperateError, TRIES, conversation, message};
 use crate::World;
 use crate::kick;
-use crate::ports::{Ambient, Committed, Conversations, KeyClaim};
+use crate::ports::{Ambient, Committed, Conversations, Directory, KeyClaim};
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Status};
 use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, Ordinal, hash_of};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::shift;
 use recado_domain::outbox::{Author, Outbox};
+use recado_domain::rate::Rate;
 
 /// A person's answer.
 #[derive(Debug, Clone)]
