@@ -89,12 +89,16 @@ async fn opened<W: World>(world: &W, instance: &InstanceId, asked_at: Option<Tim
         asked_at,
         releases: true,
     };
+    let again = before.released_at.map(|at| shift(at, RELEASE_EVERY_MS));
+    let put_off = again.filter(|again| *again > now);
     if before.connection == Connection::Open {
-        release(world, instance).await?;
+        if put_off.is_some() && before.probe_at.is_some() {
+            (seen.probe_at, seen.releases) = (before.probe_at, false);
+        } else {
+            release(world, instance).await?;
+        }
         return world.store().set_connection(instance, &seen).await.map(drop);
     }
-    let put_off = before.released_at.map(|at| shift(at, RELEASE_EVERY_MS));
-    let put_off = put_off.filter(|again| *again > now);
     seen.releases = put_off.is_none();
     seen.probe_at = Some(put_off.unwrap_or(shift(now, RELEASE_AGAIN_MS)));
     if world.store().set_connection(instance, &seen).await? {

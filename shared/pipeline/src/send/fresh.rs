@@ -67,14 +67,20 @@ pub(super) async fn look<W: World>(
 
 /// What an accepted send tells: time-outs before it were not in a row, the instance is open, the model's key is good.
 /// Each is written only where the record says otherwise, which came with the slot: nothing in the ordinary course.
-pub(super) async fn accepted<W: World>(world: &W, context: Context<'_>, message: &Message) -> PortResult<()> {
+/// `since`: when the attempt began; what happened after that, it says nothing of.
+pub(super) async fn accepted<W: World>(
+    world: &W,
+    context: Context<'_>,
+    message: &Message,
+    since: Timestamp,
+) -> PortResult<()> {
     let Some(known) = context.known else { return Ok(()) };
     let (instance, now) = (&context.bound.instance.id, world.ambient().now());
     if known.timeouts > 0 {
         world.store().note_timeout(instance, false).await?;
     }
     if good_for(world, context).is_some_and(|after| known.is_stale(now, after / 2)) {
-        world.store().confirm(instance, now).await?;
+        world.store().confirm(instance, since).await?;
     }
     let fresh = message.model.is_some() && shift(message.stored_at, KEY_WAS_GOOD_MS) > now;
     if known.llm_needs_credentials && fresh {

@@ -101,7 +101,7 @@ async fn accepted<W: World>(
         return Ok(LOST);
     }
     tracing::info!(ordinal = message.ordinal.0, attempt, simulated, "sent");
-    fresh::accepted(world, context, &message).await?;
+    fresh::accepted(world, context, &message, flight.claimed_at).await?;
     Ok(Step::Next)
 }
 
