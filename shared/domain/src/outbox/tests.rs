@@ -74,7 +74,8 @@ proptest! {
             prop_assert_eq!(done.is_ok(), message.rev > rev);
             if step == 0 && done.is_ok() { prop_assert!(!closed); }
             if done.is_ok() { closed = !message.state.is_open(); }
-            prop_assert!(message.look_at.is_none() || !matches!(message.state, OutboxState::Sending { .. }));
+            let sending = matches!(message.state, OutboxState::Sending { .. });
+            prop_assert!(!sending || message.look_at.is_none());
             prop_assert!(message.history.len() <= HISTORY_MAX);
         }
     }
