@@ -120,13 +120,14 @@ async fn only_two_time_outs_in_a_row_close_the_instance() {
         ));
         assert_eq!(state(&stage).await.timeouts, 1);
         assert_eq!(send_one(&stage).await, MessageStatus::Sent, "a first attempt");
-        let state = state(&stage).await;
-        assert_eq!((state.timeouts, state.connection), (0, Connection::Open));
+        let after = state(&stage).await;
+        assert_eq!((after.timeouts, after.connection), (0, Connection::Open));
     }
     for connection in [Connection::Open, Connection::Closed] {
         stage.times_out();
         let reply = stage.replied().await;
-        stage.kick(&reply.conversation).await;
+        let looked_at_later = stage.kick(&reply.conversation).await;
+        assert!(matches!(looked_at_later, Verdict::ComeBack { .. }));
         assert_eq!(state(&stage).await.connection, connection);
     }
 }

@@ -25,13 +25,13 @@ use std::time::Duration;
 
 /// Time that only waiting moves, and numbers that count.
 #[derive(Debug, Clone)]
-pub struct Time {
+pub(crate) struct Time {
     now: Arc<AtomicI64>,
     dice: Arc<AtomicU64>,
 }
 
 impl Time {
-    pub fn pass(&self, milliseconds: i64) {
+    pub(crate) fn pass(&self, milliseconds: i64) {
         self.now.fetch_add(milliseconds, Ordering::SeqCst);
     }
 }
@@ -52,24 +52,24 @@ impl Ambient for Time {
 
 /// What the provider answers next (accepted, if nothing is said), and what it was asked.
 #[derive(Debug, Clone)]
-pub struct Provider {
-    pub outcomes: Arc<Mutex<VecDeque<SendOutcome>>>,
-    pub connection: Arc<Mutex<ConnectionAnswer>>,
-    pub asked: Arc<AtomicU64>,
-    pub sent: Arc<AtomicU64>,
+pub(crate) struct Provider {
+    pub(crate) outcomes: Arc<Mutex<VecDeque<SendOutcome>>>,
+    pub(crate) connection: Arc<Mutex<ConnectionAnswer>>,
+    pub(crate) asked: Arc<AtomicU64>,
+    pub(crate) sent: Arc<AtomicU64>,
     time: Time,
 }
 
 impl Provider {
-    pub fn asked(&self) -> u64 {
+    pub(crate) fn asked(&self) -> u64 {
         self.asked.load(Ordering::SeqCst)
     }
 
-    pub fn sent(&self) -> u64 {
+    pub(crate) fn sent(&self) -> u64 {
         self.sent.load(Ordering::SeqCst)
     }
 
-    pub fn is(&self, connection: ConnectionAnswer) {
+    pub(crate) fn is(&self, connection: ConnectionAnswer) {
         *self.connection.lock().unwrap() = connection;
     }
 }
@@ -116,7 +116,7 @@ impl Providers for Provider {
 
 /// No case here thinks.
 #[derive(Debug)]
-pub struct NoModel;
+pub(crate) struct NoModel;
 
 impl Llm for NoModel {
     async fn complete(&self, _: &LlmRequest) -> Result<LlmReply, LlmError> {
@@ -124,14 +124,14 @@ impl Llm for NoModel {
     }
 }
 
-pub struct Stage {
-    pub world: Parts<Embedded, Embedded, Provider, NoModel, Time>,
-    pub scene: Scene,
+pub(crate) struct Stage {
+    pub(crate) world: Parts<Embedded, Embedded, Provider, NoModel, Time>,
+    pub(crate) scene: Scene,
     events: AtomicU64,
 }
 
 impl Stage {
-    pub async fn set(scene: Scene) -> Self {
+    pub(crate) async fn set(scene: Scene) -> Self {
         let time = Time {
             now: Arc::new(AtomicI64::new(BASE.as_millisecond())),
             dice: Arc::default(),
@@ -161,15 +161,15 @@ impl Stage {
         }
     }
 
-    pub fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         self.world.ambient.now()
     }
 
-    pub fn pass(&self, seconds: i64) {
+    pub(crate) fn pass(&self, seconds: i64) {
         self.world.ambient.pass(seconds * 1000);
     }
 
-    pub fn times_out(&self) {
+    pub(crate) fn times_out(&self) {
         let outcome = SendOutcome::Unknown {
             why: "time-out".to_owned(),
             timed_out: true,
@@ -178,12 +178,12 @@ impl Stage {
     }
 
     /// A conversation of a new contact with a queued reply of the agent.
-    pub async fn replied(&self) -> Message {
+    pub(crate) async fn replied(&self) -> Message {
         self.replied_to(&self.scene.other_contact()).await
     }
 
     /// The same, of this contact.
-    pub async fn replied_to(&self, scene: &Scene) -> Message {
+    pub(crate) async fn replied_to(&self, scene: &Scene) -> Message {
         let (store, mut job) = (&self.world.store, scene.job());
         job.received_at = self.now();
         let mut conversation = scene.conversation(1);
@@ -208,7 +208,7 @@ impl Stage {
     }
 
     /// One receive of a kick for everything open in this conversation.
-    pub async fn kick(&self, conversation: &ConversationId) -> Verdict {
+    pub(crate) async fn kick(&self, conversation: &ConversationId) -> Verdict {
         let kick = SendKick {
             conversation: conversation.clone(),
             upto: Ordinal(u64::MAX),
@@ -219,7 +219,7 @@ impl Stage {
     }
 
     /// Kicks until there is nothing more to do, waiting as it is told.
-    pub async fn send(&self, conversation: &ConversationId) {
+    pub(crate) async fn send(&self, conversation: &ConversationId) {
         for _ in 0..100 {
             match self.kick(conversation).await {
                 Verdict::Done => return,
@@ -230,7 +230,7 @@ impl Stage {
     }
 
     /// Records an event of this kind that arrives now.
-    pub async fn event(&self, kind: EventKind, payload: Value) -> InboundJob {
+    pub(crate) async fn event(&self, kind: EventKind, payload: Value) -> InboundJob {
         let name = format!("event-{}", self.events.fetch_add(1, Ordering::SeqCst));
         let job = InboundJob {
             event: event_id(
@@ -249,12 +249,12 @@ impl Stage {
     }
 
     /// One receive of an event.
-    pub async fn receive(&self, job: &InboundJob, receives: u32) -> Verdict {
+    pub(crate) async fn receive(&self, job: &InboundJob, receives: u32) -> Verdict {
         process::process(&self.world, &serde_json::to_string(job).unwrap(), receives).await
     }
 
     /// A message arrives, and is processed.
-    pub async fn message(&self, scene: &Scene, id: &str, text: &str, from_me: bool) {
+    pub(crate) async fn message(&self, scene: &Scene, id: &str, text: &str, from_me: bool) {
         let address = scene.address.as_str();
         let payload = json!({"address": address, "id": id, "text": text, "from_me": from_me});
         let job = self.event(EventKind::Message, payload).await;
