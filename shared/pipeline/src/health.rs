@@ -87,7 +87,9 @@ pub struct InstanceHealth {
 
 impl InstanceHealth {
     fn works(&self) -> bool {
-        self.state.connection == Connection::Open && !self.state.llm_needs_credentials
+        self.state.connection == Connection::Open
+            && !self.state.llm_needs_credentials
+            && self.state.silent_since().is_none()
     }
 }
 

@@ -97,6 +97,9 @@ struct InstanceView {
     status: Status,
     connection: &'static str,
     since: Option<Timestamp>,
+    /// Since when nothing came in, though it usually would.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    silent_since: Option<Timestamp>,
     llm_needs_credentials: bool,
     queue_depth: u64,
     dead_letters: u64,
@@ -110,6 +113,7 @@ impl InstanceView {
             status: one.status,
             connection: one.state.connection.as_str(),
             since: one.state.since,
+            silent_since: one.state.silent_since(),
             llm_needs_credentials: one.state.llm_needs_credentials,
             queue_depth: one.waiting.depth,
             dead_letters: one.dead_letters,
