@@ -25,7 +25,15 @@ impl Depths for SqsDepths {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start();
-    let composed = compose(&[variable::TURNS_QUEUE, variable::OUTBOUND_QUEUE]).await?;
+    let required = [
+        variable::INBOUND_QUEUE,
+        variable::INBOUND_DLQ,
+        variable::TURNS_QUEUE,
+        variable::TURNS_DLQ,
+        variable::OUTBOUND_QUEUE,
+        variable::OUTBOUND_DLQ,
+    ];
+    let composed = compose(&required).await?;
     let options = ApiOptions {
         public_url: std::env::var("RECADO_PUBLIC_URL")
             .ok()

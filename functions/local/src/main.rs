@@ -9,6 +9,7 @@
 mod compose;
 mod configuration;
 mod demonstration;
+mod dlq;
 mod environment;
 mod keyring;
 mod serve;
@@ -46,6 +47,25 @@ enum Command {
         /// The operators' token; on the machine that serves, the one kept in the data folder.
         #[arg(long, env = "RECADO_TOKEN", hide_env_values = true)]
         token: Option<String>,
+    },
+    /// Dead letters of a running installation, here or on AWS: list, show, redrive, purge.
+    Dlq {
+        #[command(subcommand)]
+        command: dlq::Dlq,
+        /// Where the installation is.
+        #[arg(
+            long,
+            global = true,
+            env = "RECADO_URL",
+            default_value = "http://127.0.0.1:8080"
+        )]
+        url: String,
+        /// The operators' token; on the machine that serves, the one kept in the data folder.
+        #[arg(long, global = true, env = "RECADO_TOKEN", hide_env_values = true)]
+        token: Option<String>,
+        /// Prints the answer as JSON.
+        #[arg(long, global = true)]
+        json: bool,
     },
 }
 
@@ -92,15 +112,28 @@ fn run(arguments: Arguments) -> Result<()> {
         None => runtime.block_on(serve::serve(environment, true)),
         Some(Command::Serve) => runtime.block_on(serve::serve(environment, false)),
         Some(Command::Apply { file, url, token }) => {
-            let token = token
-                .as_deref()
-                .and_then(Secret::new)
-                .or_else(|| keyring::kept_token(&environment.data));
-            let token = token.context("no operators' token: set RECADO_TOKEN or give --token")?;
+            let token = operators_token(token.as_deref(), &environment)?;
             runtime.block_on(configuration::apply(&file, &url, &token))
+        }
+        Some(Command::Dlq {
+            command,
+            url,
+            token,
+            json,
+        }) => {
+            let token = operators_token(token.as_deref(), &environment)?;
+            runtime.block_on(dlq::run(command, &url, &token, json))
         }
     };
     // What was not to be waited for is not waited for here either.
     runtime.shutdown_background();
     done
+}
+
+/// The token that was given, else the one that this machine keeps.
+fn operators_token(given: Option<&str>, environment: &Environment) -> Result<Secret> {
+    given
+        .and_then(Secret::new)
+        .or_else(|| keyring::kept_token(&environment.data))
+        .context("no operators' token: set RECADO_TOKEN or give --token")
 }

@@ -1,4 +1,4 @@
-//! reconcile: every minute; kicks what has been open too long.
+//! reconcile: every minute; kicks what has been open too long, and enters what queues gave up by themselves.
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use recado_aws::variable;
@@ -11,8 +11,11 @@ async fn main() -> Result<(), Error> {
     telemetry::start();
     let required = [
         variable::INBOUND_QUEUE,
+        variable::INBOUND_DLQ,
         variable::TURNS_QUEUE,
+        variable::TURNS_DLQ,
         variable::OUTBOUND_QUEUE,
+        variable::OUTBOUND_DLQ,
     ];
     let world = &compose(&required).await?.world;
     lambda_runtime::run(service_fn(async |_: LambdaEvent<Value>| {
@@ -23,6 +26,7 @@ async fn main() -> Result<(), Error> {
             turns = done.turns,
             probes = done.probes,
             parked = done.parked,
+            collected = done.collected,
             failed = done.failed,
             "reconciled"
         );

@@ -30,6 +30,6 @@ pub use ambient::SystemAmbient;
 pub use clients::Clients;
 pub use config::{AwsConfig, variable};
 pub use error::AwsError;
-pub use queues::{AwsQueues, DeadMessage, Depth};
+pub use queues::{AwsQueues, Depth};
 pub use secrets::AwsSecrets;
 pub use store::DynamoStore;

@@ -62,6 +62,9 @@ pub struct Conversation {
     /// The newest inbound ordinal.
     #[serde(default)]
     pub last_inbound: Ordinal,
+    /// When the contact wrote last: Meta's 24 hours count from then. Absent in records from before it was noted.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub last_inbound_at: Option<Timestamp>,
     /// The newest ordinal that wants an answer.
     pub turn_upto: Ordinal,
     /// Up to which ordinal it is answered.
@@ -207,6 +210,7 @@ impl Conversation {
             epoch: 0,
             last: Ordinal(0),
             last_inbound: Ordinal(0),
+            last_inbound_at: None,
             turn_upto: Ordinal(0),
             answered: Ordinal(0),
             human: Ordinal(0),
@@ -244,6 +248,11 @@ impl Conversation {
             self.waiting_since.get_or_insert(at);
         }
         Ok(ordinal)
+    }
+
+    /// Notes when a message of the contact was written, which may be long before it arrived.
+    pub fn heard(&mut self, written_at: Timestamp) {
+        self.last_inbound_at = self.last_inbound_at.max(Some(written_at));
     }
 
     /// Takes in a message that changes nothing: one typed on the phone long ago. Returns its ordinal.

@@ -1,8 +1,9 @@
 //! What was given up for good, where a person can see it.
 
 use crate::event::InboundJob;
-use crate::ids::{CorrelationId, InstanceId, MessageId};
+use crate::ids::{CorrelationId, IdError, InstanceId, MessageId};
 use crate::millis;
+use crate::outbox::{Redrive, SendKick, TurnKick};
 use crate::reason::Reason;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -44,11 +45,142 @@ pub enum DeadWhat {
         /// Which.
         message: MessageId,
     },
+    /// A turn's kick that its queue gave up. No record died: the answer stays owed.
+    Turn(Box<TurnKick>),
     /// A queue message that could not be read.
     Unreadable {
         /// Its body, as it came.
         body: String,
     },
+}
+
+/// What a dead letter's own queue carries when the letter is redriven, from wherever.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Carried {
+    /// An event, marked with the death that is undone.
+    Event(Box<InboundJob>),
+    /// A kick, marked with the message and the death that is undone.
+    Message(SendKick),
+    /// A turn's kick, marked with its letter.
+    Turn(RedrivenTurn),
+}
+
+/// A [`TurnKick`] with the mark of the dead letter that it comes from. The kick alone reads it too.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RedrivenTurn {
+    /// The kick.
+    #[serde(flatten)]
+    pub kick: TurnKick,
+    /// The letter.
+    pub redrive: RedrivenLetter,
+}
+
+/// A dead letter by which something was redriven.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RedrivenLetter {
+    /// Its id.
+    pub letter: String,
+    /// Of which death.
+    #[serde(with = "millis")]
+    pub died: Timestamp,
+}
+
+impl DeadLetter {
+    /// What its own queue carries at a redrive, and under which group; `None` for a body that could not be read, which
+    /// travels as it is.
+    pub fn carried(&self) -> Result<Option<(String, Carried)>, IdError> {
+        Ok(Some(match &self.what {
+            DeadWhat::Event(job) => {
+                let job = InboundJob {
+                    redrive: Some(self.at),
+                    ..InboundJob::clone(job)
+                };
+                (job.group.clone(), Carried::Event(Box::new(job)))
+            }
+            DeadWhat::Message { message } => {
+                let (conversation, upto) = message.parts()?;
+                let group = conversation.to_string();
+                let kick = SendKick {
+                    conversation,
+                    upto,
+                    correlation: self.correlation.clone(),
+                    redrive: Some(Redrive {
+                        message: message.clone(),
+                        died: self.at,
+                    }),
+                };
+                (group, Carried::Message(kick))
+            }
+            DeadWhat::Turn(kick) => {
+                let redriven = RedrivenTurn {
+                    kick: TurnKick::clone(kick),
+                    redrive: RedrivenLetter {
+                        letter: self.id.clone(),
+                        died: self.at,
+                    },
+                };
+                (kick.conversation.to_string(), Carried::Turn(redriven))
+            }
+            DeadWhat::Unreadable { .. } => return Ok(None),
+        }))
+    }
+
+    /// What kind of thing it is a copy of, in a word.
+    pub fn kind(&self) -> &'static str {
+        match self.what {
+            DeadWhat::Event(_) => "event",
+            DeadWhat::Message { .. } => "message",
+            DeadWhat::Turn(_) => "turn",
+            DeadWhat::Unreadable { .. } => "unreadable",
+        }
+    }
+}
+
+/// The group of queue messages that cannot be read.
+pub const UNREADABLE_GROUP: &str = "unreadable";
+
+/// Who deleted a dead letter: what is left of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deletion {
+    /// The letter's id.
+    pub letter: String,
+    /// When what it was a copy of had died.
+    #[serde(with = "millis")]
+    pub died: Timestamp,
+    /// Which queue it came from.
+    pub queue: QueueName,
+    /// `event`, `message`, `turn` or `unreadable`.
+    pub what: String,
+    /// Why it had been given up.
+    pub reason: Reason,
+    /// The instance, where it was known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance: Option<InstanceId>,
+    /// Followed it everywhere.
+    pub correlation: CorrelationId,
+    /// Who deleted it, as they say.
+    pub by: String,
+    /// When.
+    #[serde(with = "millis")]
+    pub at: Timestamp,
+}
+
+impl Deletion {
+    /// The deletion of `letter`.
+    pub fn of(letter: &DeadLetter, by: &str, at: Timestamp) -> Self {
+        Self {
+            letter: letter.id.clone(),
+            died: letter.at,
+            queue: letter.queue,
+            what: letter.kind().to_owned(),
+            reason: letter.reason,
+            instance: letter.instance.clone(),
+            correlation: letter.correlation.clone(),
+            by: by.to_owned(),
+            at,
+        }
+    }
 }
 
 /// Recado's queues.

@@ -35,6 +35,12 @@ impl DeliveryStatus {
         }
     }
 
+    /// Whether the latest time counts of several, not the earliest: the provider accepts or refuses a message once for
+    /// each attempt at it, and the newest attempt is asked about.
+    pub fn keeps_latest(self) -> bool {
+        matches!(self, Self::Sent | Self::Failed)
+    }
+
     /// The word for it in the API: `played` is shown as `read`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -87,7 +93,7 @@ pub struct StatusUpdate {
     pub provider_message_id: Option<String>,
 }
 
-/// When each status was reached, the earliest time where one came more than once.
+/// When each status was reached: of several times the earliest, for `sent` and `failed` the latest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeliveryTimes {
     /// With the provider.
@@ -133,6 +139,14 @@ impl DeliveryTimes {
     }
 }
 
+/// How far the provider's clock, in whole seconds, may be behind ours.
+const SKEW_MS: i64 = 2_000;
+
+/// Whether a status of `at` may tell of an attempt that was claimed at `claimed_at`, and not only of one before.
+pub fn tells_of(at: Timestamp, claimed_at: Timestamp) -> bool {
+    at >= millis::shift(claimed_at, -SKEW_MS)
+}
+
 /// A delivery's record.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
@@ -157,7 +171,8 @@ impl Delivery {
     /// Takes in a status, in whatever order they come. `false`: it says nothing new.
     pub fn reach(&mut self, status: DeliveryStatus, at: Timestamp) -> bool {
         let time = self.times.of_mut(status);
-        if time.is_some_and(|known| known <= at) {
+        let newer = status.keeps_latest();
+        if time.is_some_and(|known| if newer { known >= at } else { known <= at }) {
             return false;
         }
         *time = Some(at);
@@ -167,15 +182,62 @@ impl Delivery {
 
     /// Makes the best status of those whose times are known the record's.
     pub fn judge(&mut self) {
-        if let Some((status, at)) = self.times.reached().pop() {
+        let (sent, failed) = (self.times.at_sent, self.times.at_failed);
+        let repeated = failed.is_some() && sent > failed;
+        let counts = |(status, _): &(DeliveryStatus, Timestamp)| !(repeated && *status == DeliveryStatus::Failed);
+        if let Some((status, at)) = self.times.reached().into_iter().rfind(counts) {
             (self.status, self.at) = (Some(status), Some(at));
         }
+    }
+
+    /// What became of the attempt that was claimed then (`None`: of the message, whichever attempt it was). A failure
+    /// from before is one of an earlier attempt; any other status says that the contact has the message, whichever
+    /// attempt brought it.
+    pub fn status_since(&self, claimed_at: Option<Timestamp>) -> Option<DeliveryStatus> {
+        let status = self.status?;
+        let earlier = claimed_at.is_some_and(|claim| self.at.is_some_and(|at| !tells_of(at, claim)));
+        (status != DeliveryStatus::Failed || !earlier).then_some(status)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::Delivery;
     use super::DeliveryStatus::{Delivered, Failed, Played, Read, Sent};
+    use crate::millis::instant;
+
+    fn told(statuses: &[(super::DeliveryStatus, i64)]) -> Option<super::DeliveryStatus> {
+        let mut delivery = Delivery::default();
+        for (status, at) in statuses {
+            delivery.reach(*status, instant(*at));
+        }
+        delivery.status
+    }
+
+    #[test]
+    fn a_failure_yields_to_what_comes_later_and_nothing_else_does() {
+        assert_eq!(told(&[(Failed, 10), (Sent, 20)]), Some(Sent));
+        assert_eq!(told(&[(Sent, 20), (Failed, 10)]), Some(Sent), "in whatever order");
+        assert_eq!(told(&[(Sent, 5), (Failed, 10), (Sent, 20), (Failed, 30)]), Some(Failed));
+        assert_eq!(told(&[(Failed, 20), (Sent, 10)]), Some(Failed), "it came late");
+        assert_eq!(told(&[(Failed, 10), (Sent, 10)]), Some(Failed), "of the same attempt");
+        assert_eq!(told(&[(Failed, 20), (Read, 10)]), Some(Read));
+        assert_eq!(told(&[(Read, 10), (Sent, 20)]), Some(Read));
+        assert_eq!(told(&[(Delivered, 10), (Failed, 20)]), Some(Delivered));
+    }
+
+    #[test]
+    fn an_earlier_attempts_failure_tells_nothing_of_this_one() {
+        let delivery = |status| Delivery {
+            status: Some(status),
+            at: Some(instant(10_000)),
+            ..Delivery::default()
+        };
+        assert_eq!(delivery(Failed).status_since(Some(instant(12_001))), None);
+        assert_eq!(delivery(Failed).status_since(Some(instant(12_000))), Some(Failed));
+        assert_eq!(delivery(Failed).status_since(None), Some(Failed));
+        assert_eq!(delivery(Sent).status_since(Some(instant(99_000))), Some(Sent));
+    }
 
     #[test]
     fn ranks_rise_from_sent_to_played_and_failed_only_beats_sent() {

@@ -137,9 +137,10 @@ pub struct InboundJob {
     pub received_at: Timestamp,
     /// Its body.
     pub payload: Payload,
-    /// Set by a redrive, from wherever: a dead event becomes pending again before it is processed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub redrive: bool,
+    /// Set by a redrive, from wherever: an event that died then becomes pending again before it is processed. One that
+    /// is alive, or died again since, is left as it is.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub redrive: Option<Timestamp>,
 }
 
 /// An event's record.
@@ -207,6 +208,11 @@ impl EventRecord {
             settled_at: None,
             processed: None,
         }
+    }
+
+    /// When it died, if it is dead.
+    pub fn died(&self) -> Option<Timestamp> {
+        self.settled_at.filter(|_| self.state == EventState::Dead)
     }
 
     /// When it is overdue: 2 minutes after it came, 10 after it was enqueued again, then every hour.

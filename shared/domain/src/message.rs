@@ -112,8 +112,9 @@ impl Message {
 
     /// Its status for the API, with what is known of its delivery. What came in was delivered to us.
     pub fn status(&self, delivery: Option<&Delivery>) -> MessageStatus {
+        let claimed_at = self.out.as_ref().and_then(Outbox::claimed_at);
         let delivered = delivery
-            .and_then(|delivery| delivery.status)
+            .and_then(|delivery| delivery.status_since(claimed_at))
             .map(|status| match status {
                 DeliveryStatus::Sent => MessageStatus::Sent,
                 DeliveryStatus::Delivered => MessageStatus::Delivered,

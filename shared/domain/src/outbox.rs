@@ -335,9 +335,18 @@ impl Outbox {
         Ok(())
     }
 
-    /// `dead → queued`, by a redrive: with all its attempts again.
-    pub fn revive(&mut self, now: Timestamp) -> Result<(), Refused> {
-        if !matches!(self.state, OutboxState::Dead { .. }) {
+    /// When it died, if it is dead.
+    pub fn died(&self) -> Option<Timestamp> {
+        match self.state {
+            OutboxState::Dead { at, .. } => Some(at),
+            _ => None,
+        }
+    }
+
+    /// `dead → queued`, by a redrive of the death at `died`: with all its attempts again. One that died again since is
+    /// left dead.
+    pub fn revive(&mut self, now: Timestamp, died: Timestamp) -> Result<(), Refused> {
+        if self.died() != Some(died) {
             return self.refused("queued");
         }
         self.attempts = 0;
@@ -347,6 +356,26 @@ impl Outbox {
         self.copied = false;
         self.become_(OutboxState::Queued, now, Some("redriven".to_owned()));
         Ok(())
+    }
+
+    /// `dead → dead`, of another death, for good: its dead letter was deleted. No redrive of `died` finds it any more.
+    pub fn purge(&mut self, now: Timestamp, died: Timestamp) -> Result<(), Refused> {
+        if self.died() != Some(died) {
+            return self.refused("purged");
+        }
+        let (reason, at) = (Reason::Purged, now.max(shift(died, 1)));
+        self.copied = true;
+        self.become_(OutboxState::Dead { at, reason }, now, Some(reason.to_string()));
+        Ok(())
+    }
+
+    /// When its latest attempt was claimed.
+    pub fn claimed_at(&self) -> Option<Timestamp> {
+        let claims = self.history.iter().rev();
+        claims
+            .filter(|step| step.what == "sending")
+            .map(|step| step.at)
+            .next()
     }
 
     /// The slot it may still use at `now`.
@@ -398,7 +427,17 @@ pub struct SendKick {
     pub correlation: crate::ids::CorrelationId,
     /// A dead letter's message to be revived first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub redrive: Option<MessageId>,
+    pub redrive: Option<Redrive>,
+}
+
+/// Which death of which message a redrive undoes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Redrive {
+    /// The message.
+    pub message: MessageId,
+    /// When it died.
+    #[serde(with = "millis")]
+    pub died: Timestamp,
 }
 
 /// What a timer on `turns` carries.

@@ -114,6 +114,17 @@ impl Newest {
         self
     }
 
+    /// Only what is of `since` or later and from before `until`, where they are given.
+    pub(crate) fn between(mut self, since: Option<Timestamp>, until: Option<Timestamp>) -> Self {
+        for (at, than) in [(since, ">="), (until, "<")] {
+            if let Some(at) = at {
+                self.conditions.push(format!("{} {than} ?", self.time));
+                self.values.push(at.as_millisecond().into());
+            }
+        }
+        self
+    }
+
     /// Reads it.
     pub(crate) fn page<T: DeserializeOwned>(mut self, connection: &Connection) -> Result<Page<T>, Fault> {
         let (table, time) = (self.table, self.time);

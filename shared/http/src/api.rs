@@ -88,7 +88,24 @@ pub(crate) fn routes<W: World + 'static, K: Keys, D: Depths>(
         )
         .route("/v1/instances/{id}/messages", post(sends::send::<W, K, D>))
         .route("/v1/trace", get(trace::show::<W, K, D>))
-        .route("/v1/dead-letters", get(dead_letters::list::<W, K, D>))
+        .route(
+            "/v1/dead-letters",
+            get(dead_letters::list::<W, K, D>).delete(dead_letters::purge::<W, K, D>),
+        )
+        .route(
+            "/v1/dead-letters/redrive",
+            post(dead_letters::redrive_many::<W, K, D>),
+        )
+        .route("/v1/dead-letters/audit", get(dead_letters::audit::<W, K, D>))
+        .route(
+            "/v1/dead-letters/{id}",
+            get(dead_letters::show::<W, K, D>).delete(dead_letters::delete::<W, K, D>),
+        )
+        .route(
+            "/v1/dead-letters/{id}/redrive",
+            post(dead_letters::redrive::<W, K, D>),
+        )
+        .route("/health/whatsapp/dlq", get(dead_letters::dlq::<W, K, D>))
         .route("/simulator/outbox", get(simulator::outbox::<W, K, D>))
         .route_layer(from_fn_with_state(api.clone(), auth::operators_only::<W, K, D>))
         .route("/health", get(health::show::<W, K, D>))

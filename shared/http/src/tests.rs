@@ -3,6 +3,9 @@
 mod api;
 mod changes;
 mod config;
+mod dead_letters;
+mod dying;
+mod given_up;
 mod health;
 mod privacy;
 mod sends;

@@ -26,17 +26,22 @@ pub(crate) async fn give_up_event<W: World>(
         .store()
         .settle_event(&job.event, Some(reason), now, now)
         .await?;
+    // Somebody else may have settled it before: the letter is of the death that the record tells of.
+    let record = world.store().event(&job.event).await?;
+    let Some((record, died)) = record.and_then(|record| record.died().map(|at| (record, at))) else {
+        return Ok(());
+    };
     let letter = DeadLetter {
         id: job.event.to_string(),
         queue: QueueName::Inbound,
-        reason,
-        at: now,
+        reason: record.reason.unwrap_or(reason),
+        at: died,
         attempts,
         last_error,
         correlation: job.correlation.clone(),
         instance,
         what: DeadWhat::Event(Box::new(InboundJob {
-            redrive: true,
+            redrive: Some(died),
             ..job.clone()
         })),
     };
@@ -54,7 +59,7 @@ pub(crate) async fn keep_unreadable<W: World>(
     let error = format!("{:?} error in column {}", error.classify(), error.column());
     tracing::error!(queue = queue.as_str(), error, "queue message cannot be read");
     let letter = DeadLetter {
-        id: hash_of(&["unreadable", queue.as_str(), body], 32),
+        id: unreadable_id(queue, body),
         queue,
         reason: Reason::Poison,
         at: world.ambient().now(),
@@ -69,28 +74,39 @@ pub(crate) async fn keep_unreadable<W: World>(
     copy(world, &letter).await
 }
 
-/// Makes the copies of a message that is dead, and takes it off the open list. `false`: somebody else was faster.
-pub(crate) async fn bury<W: World>(world: &W, mut message: Message) -> PortResult<bool> {
-    let (id, correlation) = (message.id(), message.correlation.clone());
-    let Some(out) = message.out.as_mut() else {
-        return Ok(true);
-    };
+/// The id of the dead letter of a queue message that cannot be read.
+pub(crate) fn unreadable_id(queue: QueueName, body: &str) -> String {
+    hash_of(&["unreadable", queue.as_str(), body], 32)
+}
+
+/// The dead letter of a message, if it is dead.
+pub(crate) fn letter_of(message: &Message) -> Option<DeadLetter> {
+    let (id, out) = (message.id(), message.out.as_ref()?);
     let OutboxState::Dead { at, reason } = out.state else {
-        return Ok(true);
+        return None;
     };
-    let letter = DeadLetter {
+    Some(DeadLetter {
         id: id.to_string(),
         queue: QueueName::Outbound,
         reason,
         at,
         attempts: out.attempts,
         last_error: out.history.last().and_then(|step| step.why.clone()),
-        correlation,
+        correlation: message.correlation.clone(),
         instance: Some(message.instance.clone()),
         what: DeadWhat::Message { message: id },
+    })
+}
+
+/// Makes the copies of a message that is dead, and takes it off the open list. `false`: somebody else was faster.
+pub(crate) async fn bury<W: World>(world: &W, mut message: Message) -> PortResult<bool> {
+    let Some(letter) = letter_of(&message) else {
+        return Ok(true);
     };
     copy(world, &letter).await?;
-    out.mark_copied();
+    if let Some(out) = message.out.as_mut() {
+        out.mark_copied();
+    }
     Ok(world.store().settle(&message, None, None, None).await? == Written::Yes)
 }
 
@@ -141,7 +157,7 @@ fn in_flight(id: &MessageId, state: &OutboxState) -> Option<InFlight> {
 }
 
 /// The queue's copy first: the letter in the store is what tells a redelivery that nothing is left to be made.
-async fn copy<W: World>(world: &W, letter: &DeadLetter) -> PortResult<()> {
+pub(crate) async fn copy<W: World>(world: &W, letter: &DeadLetter) -> PortResult<()> {
     tracing::warn!(
         dead_letter = %letter.id, queue = letter.queue.as_str(), reason = letter.reason.as_str(),
         correlation_id = %letter.correlation, "dead letter"

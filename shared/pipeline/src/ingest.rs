@@ -122,7 +122,7 @@ async fn record<W: World>(
         correlation,
         received_at: world.ambient().now(),
         payload,
-        redrive: false,
+        redrive: None,
     };
     let recorded = world.store().record_event(&job).await?;
     Ok((job, recorded))

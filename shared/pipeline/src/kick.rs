@@ -41,6 +41,15 @@ pub(crate) async fn flush<W: World>(
     }
 }
 
+/// Sends a kick anew that its queue has handed out too often, as it is.
+pub(crate) async fn renew<W: World>(world: &W, kick: &SendKick) -> PortResult<()> {
+    tracing::warn!("a kick that came back often is sent anew");
+    world
+        .queues()
+        .send_kick(kick, nonce(world.ambient()).as_str())
+        .await
+}
+
 /// Asks for the turn of a conversation, at once.
 pub(crate) async fn turn<W: World>(
     world: &W,

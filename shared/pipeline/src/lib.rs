@@ -5,6 +5,7 @@
 //! environment of its own.
 
 pub mod chance;
+mod collect;
 pub mod configure;
 mod connection;
 mod dead;

@@ -2,11 +2,37 @@
 
 use crate::World;
 use crate::dead::keep_unreadable;
-use crate::ports::{Ambient, PortError, PortResult};
+use crate::ports::{Ambient, Enqueue, Inbox, PortError, PortResult, Queues};
+use crate::settings::Visibility;
 use crate::verdict::Verdict;
 use recado_domain::backoff::Backoff;
 use recado_domain::dead_letter::QueueName;
+use recado_domain::event::InboundJob;
 use serde::de::DeserializeOwned;
+
+/// From so many receives on a kick is sent anew and the old one acknowledged: waiting must never bring one to the number
+/// at which its queue gives it up.
+pub(crate) const RECEIVES_HALF: u32 = Visibility::RECEIVES_MAX / 2;
+
+/// Enqueues an event anew that its queue has handed out too often. `false` if it is not pending: then there is nothing
+/// that could come back often.
+pub(crate) async fn renew_event<W: World>(world: &W, job: &InboundJob) -> PortResult<bool> {
+    let count = world
+        .store()
+        .note_again(&job.event, world.ambient().now())
+        .await?;
+    if count == 0 {
+        return Ok(false);
+    }
+    tracing::warn!(count, "an event that came back often is enqueued anew");
+    let deduplication = format!("{}-{count}", job.event);
+    let job = job.clone();
+    world
+        .queues()
+        .send_inbound(&[Enqueue { job, deduplication }])
+        .await?;
+    Ok(true)
+}
 
 /// Reads a queue message. One that cannot be read never will be: it is kept as a dead letter, and the verdict on it is
 /// the error.

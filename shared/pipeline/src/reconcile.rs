@@ -3,6 +3,7 @@
 
 use crate::World;
 use crate::chance::{correlation, nonce};
+use crate::collect::collect;
 use crate::connection::{ask, release_one};
 use crate::dead::give_up_message;
 use crate::deliver;
@@ -16,6 +17,7 @@ use crate::silence;
 use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
 use recado_domain::conversation::Mode;
+use recado_domain::dead_letter::QueueName;
 use recado_domain::event::EventRecord;
 use recado_domain::hours::Opening;
 use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
@@ -46,6 +48,8 @@ pub struct Reconciled {
     pub scheduled: usize,
     /// Silences found.
     pub silent: usize,
+    /// What queues had dead-lettered by themselves and is entered into the records, and copies that are of no use.
+    pub collected: usize,
     /// What could not be done now.
     pub failed: usize,
 }
@@ -99,6 +103,16 @@ pub async fn reconcile<W: World>(world: &W) -> PortResult<Reconciled> {
             Ok(found) => done.silent = found,
             Err(error) => {
                 tracing::warn!(error = %crate::queued::chain(&error), "silences were not looked for");
+                done.failed += 1;
+            }
+        }
+    }
+    for queue in QueueName::ALL {
+        match collect(world, queue).await {
+            Ok(count) => done.collected += count,
+            Err(error) => {
+                tracing::warn!(queue = queue.as_str(), error = %crate::queued::chain(&error),
+                    "reconcile could not look through a dead-letter queue");
                 done.failed += 1;
             }
         }

@@ -1,6 +1,6 @@
 //! Everything a use case may reach.
 
-use crate::ports::{Ambient, Llm, Providers, Queues, Store};
+use crate::ports::{Ambient, DeadQueues, Llm, Providers, Queues, Store};
 use crate::settings::Settings;
 
 /// What the functions compose once at start and the use cases borrow.
@@ -8,7 +8,7 @@ pub trait World: Send + Sync {
     /// Records.
     type Store: Store;
     /// Queues, schedule, large bodies.
-    type Queues: Queues;
+    type Queues: Queues + DeadQueues;
     /// The providers' edge.
     type Providers: Providers;
     /// The model.
@@ -47,7 +47,7 @@ pub struct Parts<S, Q, P, L, A> {
     pub settings: Settings,
 }
 
-impl<S: Store, Q: Queues, P: Providers, L: Llm, A: Ambient> World for Parts<S, Q, P, L, A> {
+impl<S: Store, Q: Queues + DeadQueues, P: Providers, L: Llm, A: Ambient> World for Parts<S, Q, P, L, A> {
     type Store = S;
     type Queues = Q;
     type Providers = P;

@@ -103,7 +103,7 @@ fn job(provider: Provider, kind: EventKind, payload: &Value) -> InboundJob {
         correlation: CorrelationId::parse("test").unwrap(),
         received_at: Timestamp::UNIX_EPOCH,
         payload: Payload::Inline(payload.clone()),
-        redrive: false,
+        redrive: None,
     }
 }
 

@@ -136,7 +136,7 @@ impl Scene {
             correlation: correlation(),
             received_at: BASE,
             payload: Payload::Inline(json!({"key": {"id": name}, "message": {"conversation": "Bom dia"}})),
-            redrive: false,
+            redrive: None,
         }
     }
 
@@ -223,7 +223,10 @@ impl Scene {
             last_error: Some("no such field".to_owned()),
             correlation: job.correlation.clone(),
             instance: Some(self.instance().clone()),
-            what: DeadWhat::Event(Box::new(InboundJob { redrive: true, ..job })),
+            what: DeadWhat::Event(Box::new(InboundJob {
+                redrive: Some(BASE),
+                ..job
+            })),
         }
     }
 }

@@ -4,11 +4,10 @@ use super::AwsQueues;
 use super::body::body;
 use crate::error::{port_error, unbuilt};
 use aws_sdk_sqs::types::{MessageAttributeValue, MessageSystemAttributeName, QueueAttributeName};
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
-use recado_domain::event::InboundJob;
+use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName, RedrivenLetter, UNREADABLE_GROUP};
 use recado_domain::ids::hash_of;
-use recado_domain::outbox::SendKick;
-use recado_pipeline::ports::{Ambient, PortError, PortResult};
+use recado_domain::millis;
+use recado_pipeline::ports::{Ambient, DeadCopy, DeadQueues, PortError, PortResult};
 
 /// How much is in a queue, as SQS estimates it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,24 +20,9 @@ pub struct Depth {
     pub delayed: u64,
 }
 
-/// A message of a dead-letter queue.
-#[derive(Clone, PartialEq, Eq)]
-pub struct DeadMessage {
-    /// Its body, as it came.
-    pub body: String,
-    /// By what it is removed.
-    pub receipt: String,
-    /// How often the queue handed it out, this time included.
-    pub receives: u32,
-}
-
-impl std::fmt::Debug for DeadMessage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DeadMessage")
-            .field("receives", &self.receives)
-            .finish_non_exhaustive()
-    }
-}
+/// How long what was received of a dead-letter queue is not handed out again: a person who looks into it, or moves what
+/// lies there, must not miss it for long.
+const HIDDEN_SECONDS: i32 = 5;
 
 impl<A: Ambient> AwsQueues<A> {
     /// How much is in a queue.
@@ -85,52 +69,6 @@ impl<A: Ambient> AwsQueues<A> {
         })
     }
 
-    /// At most ten messages of a queue's dead-letter queue, for `seconds` not to be handed out to anybody else.
-    pub async fn receive_dead(&self, queue: QueueName, seconds: u32) -> PortResult<Vec<DeadMessage>> {
-        const WHAT: &str = "reading a dead-letter queue";
-        let request = self
-            .clients
-            .sqs
-            .receive_message()
-            .queue_url(self.config.dlq_url(WHAT, queue)?)
-            .max_number_of_messages(10)
-            .visibility_timeout(i32::try_from(seconds).unwrap_or(i32::MAX))
-            .message_system_attribute_names(MessageSystemAttributeName::ApproximateReceiveCount);
-        let output = request.send().await.map_err(|error| port_error(WHAT, &error))?;
-        let message = |message: aws_sdk_sqs::types::Message| {
-            let counted = message.attributes.as_ref();
-            let counted =
-                counted.and_then(|all| all.get(&MessageSystemAttributeName::ApproximateReceiveCount));
-            Some(DeadMessage {
-                receives: counted.and_then(|count| count.parse().ok()).unwrap_or(1),
-                body: message.body?,
-                receipt: message.receipt_handle?,
-            })
-        };
-        Ok(output
-            .messages
-            .unwrap_or_default()
-            .into_iter()
-            .filter_map(message)
-            .collect())
-    }
-
-    /// Removes a message from a queue's dead-letter queue.
-    pub async fn remove_dead(&self, queue: QueueName, receipt: &str) -> PortResult<()> {
-        const WHAT: &str = "removing a message from a dead-letter queue";
-        let request = self
-            .clients
-            .sqs
-            .delete_message()
-            .queue_url(self.config.dlq_url(WHAT, queue)?);
-        request
-            .receipt_handle(receipt)
-            .send()
-            .await
-            .map(|_| ())
-            .map_err(|error| port_error(WHAT, &error))
-    }
-
     /// Puts the copy of a dead letter into its queue's dead-letter queue. SQS cannot replace an earlier copy; one of the
     /// same death inside five minutes is dropped.
     pub(super) async fn put_dead(&self, what: &'static str, letter: &DeadLetter) -> PortResult<()> {
@@ -165,28 +103,82 @@ impl<A: Ambient> AwsQueues<A> {
 /// The group and the body of a dead letter's copy: what the queue itself would carry, marked for redrive, so that a
 /// redrive in the console of AWS is one of ours.
 fn copy(what: &'static str, letter: &DeadLetter) -> PortResult<(String, String)> {
-    Ok(match &letter.what {
-        DeadWhat::Event(job) => {
-            let job = InboundJob {
-                redrive: true,
-                ..InboundJob::clone(job)
-            };
-            (job.group.clone(), body(what, &job)?)
-        }
-        DeadWhat::Message { message } => {
-            let (conversation, upto) = message.parts().map_err(|error| PortError::invalid(what, error))?;
-            let group = conversation.to_string();
-            let correlation = letter.correlation.clone();
-            let kick = SendKick {
-                conversation,
-                upto,
-                correlation,
-                redrive: Some(message.clone()),
-            };
-            (group, body(what, &kick)?)
-        }
-        DeadWhat::Unreadable { body } => ("unreadable".to_owned(), body.clone()),
+    let carried = letter
+        .carried()
+        .map_err(|error| PortError::invalid(what, error))?;
+    match (carried, &letter.what) {
+        (Some((group, carried)), _) => Ok((group, body(what, &carried)?)),
+        (None, DeadWhat::Unreadable { body }) => Ok((UNREADABLE_GROUP.to_owned(), body.clone())),
+        (None, _) => Err(PortError::invalid(what, "a dead letter of nothing")),
+    }
+}
+
+/// A message of a dead-letter queue; one without a body or a receipt cannot be worked on.
+fn received(queue: QueueName, message: aws_sdk_sqs::types::Message) -> Option<DeadCopy> {
+    let beside = message.message_attributes.unwrap_or_default();
+    let field = |name: &str| beside.get(name)?.string_value.clone();
+    let died = field("at").and_then(|at| at.parse().ok());
+    let copy_of = field("id")
+        .zip(died)
+        .map(|(letter, died)| RedrivenLetter { letter, died });
+    let system = message.attributes.unwrap_or_default();
+    let sent_at = system.get(&MessageSystemAttributeName::SentTimestamp);
+    let sent_at = sent_at.and_then(|at| at.parse().ok()).unwrap_or_default();
+    Some(DeadCopy {
+        queue,
+        body: message.body?,
+        sent_at: millis::instant(sent_at),
+        copy_of,
+        receipt: message.receipt_handle?,
     })
+}
+
+impl<A: Ambient> DeadQueues for AwsQueues<A> {
+    async fn receive_dead(&self, queue: QueueName) -> PortResult<Vec<DeadCopy>> {
+        const WHAT: &str = "reading a dead-letter queue";
+        let request = self
+            .clients
+            .sqs
+            .receive_message()
+            .queue_url(self.config.dlq_url(WHAT, queue)?)
+            .max_number_of_messages(10)
+            .visibility_timeout(HIDDEN_SECONDS)
+            .message_attribute_names("id")
+            .message_attribute_names("at")
+            .message_system_attribute_names(MessageSystemAttributeName::SentTimestamp);
+        let output = request.send().await.map_err(|error| port_error(WHAT, &error))?;
+        let messages = output.messages.unwrap_or_default().into_iter();
+        Ok(messages.filter_map(|message| received(queue, message)).collect())
+    }
+
+    async fn remove_dead(&self, copy: &DeadCopy) -> PortResult<()> {
+        const WHAT: &str = "removing a message from a dead-letter queue";
+        let request = self
+            .clients
+            .sqs
+            .delete_message()
+            .queue_url(self.config.dlq_url(WHAT, copy.queue)?)
+            .receipt_handle(&copy.receipt);
+        let sent = request.send().await;
+        sent.map(|_| ()).map_err(|error| port_error(WHAT, &error))
+    }
+
+    async fn send_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+        const WHAT: &str = "redriving a dead letter";
+        let (group, body) = copy(WHAT, letter)?;
+        let mut request = self
+            .clients
+            .sqs
+            .send_message()
+            .queue_url(self.config.queue_url(WHAT, letter.queue)?)
+            .message_body(body)
+            .message_group_id(super::queue_id(&group));
+        if letter.queue != QueueName::Turns {
+            request = request.message_deduplication_id(super::queue_id(deduplication));
+        }
+        let sent = request.send().await;
+        sent.map(|_| ()).map_err(|error| port_error(WHAT, &error))
+    }
 }
 
 /// What is shown beside the body: no personal data.
@@ -220,6 +212,7 @@ mod tests {
     use super::*;
     use recado_domain::ids::{CorrelationId, MessageId};
     use recado_domain::millis::instant;
+    use recado_domain::outbox::{Redrive, SendKick};
     use recado_domain::reason::Reason;
 
     fn letter(what: DeadWhat) -> DeadLetter {
@@ -247,8 +240,32 @@ mod tests {
         )
         .unwrap();
         let kick: SendKick = serde_json::from_str(&body).unwrap();
-        assert_eq!((kick.redrive, kick.upto.0), (Some(message), 7));
+        let died = instant(0);
+        assert_eq!((kick.redrive, kick.upto.0), (Some(Redrive { message, died }), 7));
         assert_eq!(group, kick.conversation.to_string());
+    }
+
+    #[test]
+    fn a_copy_is_known_by_what_lies_beside_it_and_anything_else_was_put_there_by_the_queue() {
+        let letter = letter(DeadWhat::Unreadable { body: "{".to_owned() });
+        let mut message = aws_sdk_sqs::types::Message::builder()
+            .body("{")
+            .receipt_handle("r")
+            .attributes(MessageSystemAttributeName::SentTimestamp, "1700000000000");
+        let raw = received(QueueName::Inbound, message.clone().build()).unwrap();
+        assert_eq!((raw.copy_of, raw.sent_at), (None, instant(1_700_000_000_000)));
+        for (name, value) in beside(&letter) {
+            let attribute = MessageAttributeValue::builder()
+                .data_type("String")
+                .string_value(value);
+            message = message.message_attributes(name, attribute.build().unwrap());
+        }
+        let copy = received(QueueName::Inbound, message.build()).unwrap();
+        let of = RedrivenLetter {
+            letter: letter.id,
+            died: letter.at,
+        };
+        assert_eq!(copy.copy_of, Some(of));
     }
 
     #[test]

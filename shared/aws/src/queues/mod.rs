@@ -5,7 +5,7 @@ mod body;
 mod dead;
 mod schedule;
 
-pub use dead::{DeadMessage, Depth};
+pub use dead::Depth;
 
 use crate::ambient::SystemAmbient;
 use crate::clients::Clients;

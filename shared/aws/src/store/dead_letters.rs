@@ -1,10 +1,12 @@
 use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item, number, text};
-use super::keys::{DEAD, Key};
-use super::lists::{self, Place};
+use super::keys::{DEAD, DELETED, Key};
+use super::lists::{self, Place, Span};
 use super::table::Query;
-use recado_domain::dead_letter::DeadLetter;
+use super::transaction::Action;
+use jiff::Timestamp;
+use recado_domain::dead_letter::{DeadLetter, Deletion};
 use recado_domain::ids::InstanceId;
 use recado_pipeline::ports::{Ambient, DeadLetterFilter, DeadLetters, Page, PageRequest, PortResult};
 
@@ -16,13 +18,17 @@ fn record(what: &'static str, letter: &DeadLetter) -> PortResult<Item> {
     Ok(Key::dead_letter(&letter.id).into_item(item))
 }
 
-fn matches(filter: &DeadLetterFilter, letter: &DeadLetter) -> bool {
-    filter.queue.is_none_or(|queue| queue == letter.queue)
-        && filter.reason.is_none_or(|reason| reason == letter.reason)
-        && filter
-            .instance
-            .as_ref()
-            .is_none_or(|instance| Some(instance) == letter.instance.as_ref())
+/// Who deleted a dead letter; it lies in the index of lists by when that was.
+fn note(what: &'static str, deletion: &Deletion) -> PortResult<Item> {
+    let mut item = item::write(what, deletion)?;
+    item.insert("list_key".to_owned(), text(DELETED));
+    item.insert("list_at".to_owned(), number(deletion.at.as_millisecond()));
+    Ok(Key::deletion(deletion).into_item(item))
+}
+
+/// The condition that a letter is of the death at `died`.
+fn of(died: Timestamp) -> Expression {
+    Expression::new("#at = :died").number(":died", died.as_millisecond())
 }
 
 impl<A: Ambient> DeadLetters for DynamoStore<A> {
@@ -38,12 +44,38 @@ impl<A: Ambient> DeadLetters for DynamoStore<A> {
         found.map(|item| item::read(WHAT, &item)).transpose()
     }
 
-    async fn remove_dead_letter(&self, id: &str) -> PortResult<bool> {
+    async fn remove_dead_letter(&self, id: &str, died: Timestamp) -> PortResult<bool> {
         let removed = self
             .table
-            .delete("removing a dead letter", Key::dead_letter(id), None)
+            .delete("removing a dead letter", Key::dead_letter(id), Some(of(died)))
             .await?;
         Ok(removed.is_ok_and(|found| found.is_some()))
+    }
+
+    async fn delete_dead_letter(&self, deletion: &Deletion) -> PortResult<bool> {
+        const WHAT: &str = "deleting a dead letter";
+        let actions = vec![
+            Action::Delete(Key::dead_letter(&deletion.letter), Some(of(deletion.died))),
+            Action::Put(note(WHAT, deletion)?, None),
+        ];
+        let Err(_refused) = self.table.transact(WHAT, actions).await? else {
+            return Ok(true);
+        };
+        // A transaction that the client library repeated finds its own work done.
+        let kept = self.table.get(WHAT, Key::deletion(deletion)).await?;
+        let kept: Option<Deletion> = kept.map(|item| item::read(WHAT, &item)).transpose()?;
+        Ok(kept.as_ref() == Some(deletion))
+    }
+
+    async fn deletions(&self, page: &PageRequest) -> PortResult<Page<Deletion>> {
+        const WHAT: &str = "listing deleted dead letters";
+        let wanted = |item: &Item| {
+            let deletion: Deletion = item::read(WHAT, item)?;
+            let id = format!("{}@{}", deletion.letter, deletion.died.as_millisecond());
+            Ok(Some((Place::new(deletion.at.as_millisecond(), id), deletion)))
+        };
+        let found = self.listed(WHAT, DELETED.to_owned(), page, wanted).await?;
+        Ok(lists::page(found, page.limit.max(1)))
     }
 
     async fn dead_letters(
@@ -55,9 +87,15 @@ impl<A: Ambient> DeadLetters for DynamoStore<A> {
         let wanted = |item: &Item| {
             let letter: DeadLetter = item::read(WHAT, item)?;
             let place = Place::new(letter.at.as_millisecond(), letter.id.clone());
-            Ok(matches(filter, &letter).then_some((place, letter)))
+            Ok(filter.takes(&letter).then_some((place, letter)))
         };
-        let found = self.listed(WHAT, DEAD.to_owned(), page, wanted).await?;
+        let span = Span {
+            since: filter.since,
+            until: filter.until,
+        };
+        let found = self
+            .listed_between(WHAT, DEAD.to_owned(), span, page, wanted)
+            .await?;
         Ok(lists::page(found, page.limit.max(1)))
     }
 

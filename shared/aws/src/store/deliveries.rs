@@ -53,14 +53,15 @@ impl<A: Ambient> Deliveries for DynamoStore<A> {
         let time = attribute(update.status);
         // One time for each status, and the best is told from them when they are read: so no status that comes late needs
         // another request, and none is lost.
-        let earlier = format!(
-            "(attribute_not_exists(#ttl) OR #ttl >= :now) AND (attribute_not_exists(#{time}) OR #{time} > :{time})"
+        let than = if update.status.keeps_latest() { "<" } else { ">" };
+        let news = format!(
+            "(attribute_not_exists(#ttl) OR #ttl >= :now) AND (attribute_not_exists(#{time}) OR #{time} {than} :{time})"
         );
-        let earlier = Expression::new(earlier).number(":now", now.as_second());
+        let news = Expression::new(news).number(":now", now.as_second());
         let change = reached(update, expires);
         let sent = self
             .table
-            .update(WHAT, key.clone(), &change, Some(earlier), ReturnValue::None);
+            .update(WHAT, key.clone(), &change, Some(news), ReturnValue::None);
         let Err(Refused(Some(found))) = sent.await? else {
             return Ok(());
         };

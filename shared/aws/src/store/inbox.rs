@@ -89,6 +89,37 @@ impl<A: Ambient> DynamoStore<A> {
     }
 }
 
+impl<A: Ambient> DynamoStore<A> {
+    /// The event's record, if it is dead of the death at `died`.
+    async fn of_death(
+        &self,
+        what: &'static str,
+        id: &EventId,
+        died: Timestamp,
+    ) -> PortResult<Option<EventRecord>> {
+        let found = self.table.get(what, Key::event(id)).await?;
+        let record = found.map(|item| records::read_event(what, &item)).transpose()?;
+        Ok(record.filter(|record| record.died() == Some(died)))
+    }
+
+    /// Changes an event on condition that it is dead of the death at `died`.
+    async fn change_death(
+        &self,
+        what: &'static str,
+        id: &EventId,
+        died: Timestamp,
+        change: &Change,
+    ) -> PortResult<bool> {
+        let dead = Expression::new("#state = :is AND #settled_at = :died")
+            .with(":is", item::part(what, &EventState::Dead)?)
+            .number(":died", died.as_millisecond());
+        let changed = self
+            .table
+            .update(what, Key::event(id), change, Some(dead), ReturnValue::None);
+        Ok(changed.await?.is_ok())
+    }
+}
+
 impl<A: Ambient> Inbox for DynamoStore<A> {
     async fn record_event(&self, job: &InboundJob) -> PortResult<Recorded> {
         const WHAT: &str = "recording an event";
@@ -205,19 +236,43 @@ impl<A: Ambient> Inbox for DynamoStore<A> {
             .unwrap_or_default())
     }
 
-    async fn revive_event(&self, id: &EventId) -> PortResult<bool> {
-        let revive = |record: &mut EventRecord| {
-            record.state = EventState::Pending;
-            record.attempts = 0;
-            Change::default()
-                .set("state", text(PENDING))
-                .set("attempts", number(0))
-                .remove(&["reason", "settled_at", "ttl"])
+    async fn revive_event(&self, id: &EventId, died: Timestamp) -> PortResult<bool> {
+        const WHAT: &str = "reviving an event";
+        let Some(record) = self.of_death(WHAT, id, died).await? else {
+            return Ok(false);
         };
-        let revived = self
-            .change_event("reviving an event", id, EventState::Dead, revive)
-            .await?;
-        Ok(revived.is_some())
+        let pending = EventRecord {
+            state: EventState::Pending,
+            ..record
+        };
+        let change = Change::default()
+            .set("state", text(PENDING))
+            .set("attempts", number(0))
+            .remove(&["reason", "settled_at", "ttl"]);
+        let change = match pending.due() {
+            Some(due) => change
+                .set("open_shard", text(Key::event(id).shard()))
+                .set("open_due", number(due.as_millisecond())),
+            None => change,
+        };
+        self.change_death(WHAT, id, died, &change).await
+    }
+
+    async fn purge_event(
+        &self,
+        id: &EventId,
+        died: Timestamp,
+        at: Timestamp,
+        expires: Timestamp,
+    ) -> PortResult<bool> {
+        const WHAT: &str = "settling a dead event for good";
+        let change = Change::default()
+            .set("state", item::part(WHAT, &EventState::Applied)?)
+            .set("reason", item::part(WHAT, &Reason::Purged)?)
+            .set("settled_at", number(at.as_millisecond()))
+            .set("ttl", number(expires.as_second()))
+            .remove(&["payload", "open_shard", "open_due"]);
+        self.change_death(WHAT, id, died, &change).await
     }
 
     async fn note_again(&self, id: &EventId, at: Timestamp) -> PortResult<u32> {

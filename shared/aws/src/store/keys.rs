@@ -13,6 +13,7 @@
 //! | send in flight | `I#{instance}` | `FLY#{message}#{nonce}` |
 //! | dead letter | `X#{id}` | `X` |
 //! | scheduled message | `S#{id}` | `S` |
+//! | who deleted it | `X#{id}` | `DEL#{when it had died}` |
 //! | tenant, agent, instance | `G#T`, `G#A`, `G#I` | `{id}` |
 //! | instance by the provider's name | `G#X#{provider}` | `{external}` |
 //!
@@ -20,13 +21,14 @@
 //! newest conversation's record, followed by that conversation's messages from the newest on.
 //!
 //! Index `open` (`open_shard`, `open_due`) holds what is due some time; index `lists` (`list_key`, `list_at`) holds
-//! conversations under `CONV#{shard}` and dead letters under `DEAD`. Both are sharded, since one key of an index takes
-//! 1,000 writes a second, and an index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id)
-//! holds the keys of events and messages.
+//! conversations under `CONV#{shard}`, dead letters under `DEAD` and who deleted them under `DELETED`. Both are sharded,
+//! since one key of an index takes 1,000 writes a second, and an index that cannot keep up holds up the table. Index `trace`
+//! (`trace`: a correlation id) holds the keys of events and messages.
 
 use super::item::{Item, number, text};
 use recado_domain::Timestamp;
 use recado_domain::config::Instance;
+use recado_domain::dead_letter::Deletion;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::Provider;
 use recado_domain::ids::{
@@ -50,6 +52,9 @@ pub(crate) const SHARDS: u32 = 8;
 
 /// `list_key` of dead letters.
 pub(crate) const DEAD: &str = "DEAD";
+
+/// `list_key` of deleted dead letters.
+pub(crate) const DELETED: &str = "DELETED";
 
 impl Key {
     fn new(pk: String, sk: impl Into<String>) -> Self {
@@ -109,6 +114,12 @@ impl Key {
     /// A scheduled message.
     pub(crate) fn scheduled(id: &ScheduledId) -> Self {
         Self::new(format!("S#{id}"), "S")
+    }
+
+    /// Who deleted a dead letter.
+    pub(crate) fn deletion(deletion: &Deletion) -> Self {
+        let died = deletion.died.as_millisecond();
+        Self::new(format!("X#{}", deletion.letter), format!("DEL#{died}"))
     }
 
     /// A tenant, agent or instance.

@@ -6,6 +6,7 @@ use super::item::{self, Item};
 use super::keys;
 use super::table::Query;
 use futures::future::try_join_all;
+use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_pipeline::ports::{Ambient, ConversationFilter, Page, PageRequest, PortError, PortResult};
 
@@ -38,6 +39,13 @@ impl Place {
     }
 }
 
+/// From when to when, where that is said: `until` does not belong to it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Span {
+    pub(super) since: Option<Timestamp>,
+    pub(super) until: Option<Timestamp>,
+}
+
 /// The page that begins `found`, each with its place.
 pub(super) fn page<T>(mut found: Vec<(Place, T)>, limit: usize) -> Page<T> {
     found.sort_by(|(a, _), (b, _)| b.cmp(a));
@@ -61,14 +69,34 @@ impl<A: Ambient> DynamoStore<A> {
         request: &PageRequest,
         wanted: impl Fn(&Item) -> PortResult<Option<(Place, T)>>,
     ) -> PortResult<Vec<(Place, T)>> {
+        self.listed_between(what, list_key, Span::default(), request, wanted)
+            .await
+    }
+
+    /// As [`Self::listed`], of `span` only.
+    pub(super) async fn listed_between<T>(
+        &self,
+        what: &'static str,
+        list_key: String,
+        span: Span,
+        request: &PageRequest,
+        wanted: impl Fn(&Item) -> PortResult<Option<(Place, T)>>,
+    ) -> PortResult<Vec<(Place, T)>> {
         let after = request
             .cursor
             .as_deref()
             .map(|cursor| Place::parse(what, cursor))
             .transpose()?;
-        let keys = Expression::new("#list_key = :key AND #list_at <= :upto")
+        let before = span.until.map_or(i64::MAX, |at| at.as_millisecond() - 1);
+        let upto = after.as_ref().map_or(before, |place| place.at.min(before));
+        let from = span.since.map_or(i64::MIN, Timestamp::as_millisecond);
+        if from > upto {
+            return Ok(Vec::new());
+        }
+        let keys = Expression::new("#list_key = :key AND #list_at BETWEEN :from AND :upto")
             .text(":key", list_key)
-            .number(":upto", after.as_ref().map_or(i64::MAX, |place| place.at));
+            .number(":from", from)
+            .number(":upto", upto);
         let limit = request.limit.max(1).saturating_add(1);
         let query = Query {
             index: Some("lists"),

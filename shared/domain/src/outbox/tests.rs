@@ -68,7 +68,8 @@ proptest! {
                 4 => message.accept(instant(1), None),
                 5 => message.give_up(instant(1), Reason::Poison, None),
                 6 => message.cancel(instant(1), Reason::TakenOver),
-                7 => message.revive(instant(1)),
+                7 => message.revive(instant(1), instant(1)),
+                8 => message.purge(instant(1), instant(1)),
                 _ => message.put_off(instant(9)),
             };
             prop_assert_eq!(done.is_ok(), message.rev > rev);
@@ -79,4 +80,29 @@ proptest! {
             prop_assert!(message.history.len() <= HISTORY_MAX);
         }
     }
+}
+
+#[test]
+fn a_redrive_undoes_the_death_it_names_and_no_later_one() {
+    let mut message = message();
+    message.give_up(instant(5), Reason::Poison, None).unwrap();
+    assert!(message.revive(instant(9), instant(4)).is_err());
+    message.revive(instant(9), instant(5)).unwrap();
+    assert!(message.revive(instant(9), instant(5)).is_err(), "it is alive");
+    message.give_up(instant(20), Reason::Poison, None).unwrap();
+    assert!(
+        message.revive(instant(21), instant(5)).is_err(),
+        "that death was undone before"
+    );
+    assert_eq!(message.died(), Some(instant(20)));
+}
+
+#[test]
+fn what_was_purged_is_not_revived_by_a_copy_that_was_left() {
+    let mut message = message();
+    message.give_up(instant(5), Reason::Poison, None).unwrap();
+    assert!(message.purge(instant(5), instant(4)).is_err());
+    message.purge(instant(5), instant(5)).unwrap();
+    assert!(message.revive(instant(9), instant(5)).is_err());
+    assert!(message.copied, "no dead letter is to be made of it");
 }

@@ -3,11 +3,8 @@ use crate::Embedded;
 use crate::fault::Fault;
 use crate::record::{decode, encode, execute, limit};
 use jiff::Timestamp;
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
-use recado_domain::event::InboundJob;
-use recado_domain::ids::{CorrelationId, MessageId};
+use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName, UNREADABLE_GROUP};
 use recado_domain::millis;
-use recado_domain::outbox::SendKick;
 use recado_pipeline::ports::PortResult;
 use rusqlite::{Connection, Row, params};
 
@@ -85,9 +82,9 @@ fn take(connection: &Connection, queue: QueueName, id: i64) -> Result<Option<Dea
 
 /// What a dead letter's own queue would carry, marked as a redrive, and its group there.
 pub(super) struct Copy {
-    queue: QueueName,
-    group: Option<String>,
-    body: String,
+    pub(super) queue: QueueName,
+    pub(super) group: Option<String>,
+    pub(super) body: String,
     id: String,
     at: Timestamp,
     letter: String,
@@ -95,16 +92,13 @@ pub(super) struct Copy {
 
 impl Copy {
     pub(super) fn of(letter: &DeadLetter) -> Result<Self, Fault> {
-        let (group, body) = match &letter.what {
-            DeadWhat::Event(job) => (
-                job.group.clone(),
-                encode(&InboundJob {
-                    redrive: true,
-                    ..InboundJob::clone(job)
-                })?,
-            ),
-            DeadWhat::Message { message } => kick_of(message, &letter.correlation)?,
-            DeadWhat::Unreadable { body } => ("unreadable".to_owned(), body.clone()),
+        let carried = letter
+            .carried()
+            .map_err(|_| Fault::Argument("a dead letter of no message of ours"))?;
+        let (group, body) = match (carried, &letter.what) {
+            (Some((group, carried)), _) => (group, encode(&carried)?),
+            (None, DeadWhat::Unreadable { body }) => (UNREADABLE_GROUP.to_owned(), body.clone()),
+            (None, _) => return Err(Fault::Argument("a dead letter of nothing")),
         };
         let group = is_fifo(letter.queue).then_some(group);
         let (id, letter_text) = (letter.id.clone(), encode(letter)?);
@@ -121,7 +115,7 @@ impl Copy {
     /// Puts it into the dead-letter queue, in the place of an earlier copy of the same letter.
     pub(super) fn put(&self, connection: &Connection, now: Timestamp) -> Result<(), Fault> {
         let sql = "INSERT OR REPLACE INTO queue_messages
-            (queue, grp, name, visible_at, sent_at, dead_at, body, letter) VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7)";
+            (queue, grp, name, visible_at, sent_at, dead_at, body, letter) VALUES (?1, ?2, ?3, ?5, ?4, ?5, ?6, ?7)";
         let Self {
             queue,
             group,
@@ -143,21 +137,6 @@ impl Copy {
         execute(connection, sql, values)?;
         Ok(())
     }
-}
-
-/// The kick that revives a message, and its group.
-fn kick_of(message: &MessageId, correlation: &CorrelationId) -> Result<(String, String), Fault> {
-    let (conversation, upto) = message
-        .parts()
-        .map_err(|_| Fault::Argument("a dead letter of no message of ours"))?;
-    let group = conversation.to_string();
-    let kick = SendKick {
-        conversation,
-        upto,
-        correlation: correlation.clone(),
-        redrive: Some(message.clone()),
-    };
-    Ok((group, encode(&kick)?))
 }
 
 /// Sends a dead message anew, to the end of its group, past every deduplication.

@@ -14,6 +14,7 @@
 mod dead;
 mod depth;
 mod receive;
+mod redrive;
 mod send;
 
 pub use dead::DeadMessage;

@@ -18,14 +18,19 @@ const DEDUPLICATION: Duration = Duration::from_secs(300);
 const DELAY_MAX: Duration = Duration::from_secs(900);
 
 /// A message for a FIFO queue.
-struct Letter {
-    group: String,
-    deduplication: String,
-    body: String,
+pub(super) struct Letter {
+    pub(super) group: String,
+    pub(super) deduplication: String,
+    pub(super) body: String,
 }
 
 /// Appends to a FIFO queue, unless the deduplication id is known.
-fn append(connection: &Connection, queue: QueueName, letter: &Letter, now: Timestamp) -> Result<(), Fault> {
+pub(super) fn append(
+    connection: &Connection,
+    queue: QueueName,
+    letter: &Letter,
+    now: Timestamp,
+) -> Result<(), Fault> {
     let Letter {
         group,
         deduplication,

@@ -65,7 +65,7 @@ fn event(group: &str, id: &str) -> Enqueue {
         correlation: CorrelationId::parse("k").unwrap(),
         received_at: instant(0),
         payload: Payload::Inline(json!(id)),
-        redrive: false,
+        redrive: None,
     };
     Enqueue {
         job,

@@ -1,7 +1,8 @@
 use crate::Embedded;
 use crate::fault::Fault;
 use crate::record::{Newest, count, encode, execute, one};
-use recado_domain::dead_letter::{DeadLetter, QueueName};
+use jiff::Timestamp;
+use recado_domain::dead_letter::{DeadLetter, Deletion, QueueName};
 use recado_domain::ids::InstanceId;
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{DeadLetterFilter, DeadLetters, Page, PageRequest, PortResult};
@@ -22,6 +23,25 @@ fn put(connection: &Connection, letter: &DeadLetter) -> Result<(), Fault> {
         params![letter.id, queue, reason, instance, at, encode(letter)?],
     )?;
     Ok(())
+}
+
+fn remove(connection: &Connection, id: &str, died: Timestamp) -> Result<bool, Fault> {
+    let sql = "DELETE FROM dead_letters WHERE id = ?1 AND at = ?2";
+    Ok(execute(connection, sql, params![id, died.as_millisecond()])? > 0)
+}
+
+fn delete(connection: &Connection, deletion: &Deletion) -> Result<bool, Fault> {
+    if !remove(connection, &deletion.letter, deletion.died)? {
+        return Ok(false);
+    }
+    let sql = "INSERT OR REPLACE INTO dead_letter_deletions (id, at, body) VALUES (?1, ?2, ?3)";
+    let id = format!("{}@{}", deletion.letter, deletion.died.as_millisecond());
+    execute(
+        connection,
+        sql,
+        params![id, deletion.at.as_millisecond(), encode(deletion)?],
+    )?;
+    Ok(true)
 }
 
 fn count_of(connection: &Connection, instance: Option<&InstanceId>) -> Result<u64, Fault> {
@@ -49,10 +69,24 @@ impl DeadLetters for Embedded {
         .await
     }
 
-    async fn remove_dead_letter(&self, id: &str) -> PortResult<bool> {
+    async fn remove_dead_letter(&self, id: &str, died: Timestamp) -> PortResult<bool> {
         let id = id.to_owned();
-        let work = move |c: &Connection| Ok(execute(c, "DELETE FROM dead_letters WHERE id = ?1", [id])? > 0);
-        self.write("remove_dead_letter", work).await
+        self.write("remove_dead_letter", move |c| remove(c, &id, died))
+            .await
+    }
+
+    async fn delete_dead_letter(&self, deletion: &Deletion) -> PortResult<bool> {
+        let deletion = deletion.clone();
+        self.write("delete_dead_letter", move |c| delete(c, &deletion))
+            .await
+    }
+
+    async fn deletions(&self, page: &PageRequest) -> PortResult<Page<Deletion>> {
+        let page = page.clone();
+        self.read("deletions", move |c| {
+            Newest::of("dead_letter_deletions", "at", &page)?.page(c)
+        })
+        .await
     }
 
     async fn dead_letters(
@@ -66,6 +100,7 @@ impl DeadLetters for Embedded {
                 .only("instance", filter.instance.as_ref().map(InstanceId::as_str))
                 .only("queue", filter.queue.map(QueueName::as_str))
                 .only("reason", filter.reason.map(Reason::as_str))
+                .between(filter.since, filter.until)
                 .page(c)
         };
         self.read("dead_letters", work).await

@@ -88,6 +88,21 @@ fn change(
     Ok(Some(record))
 }
 
+/// Changes a dead event if it died at `died`.
+fn of_death(
+    connection: &Connection,
+    id: &EventId,
+    died: Timestamp,
+    now: Timestamp,
+    expires: Option<Timestamp>,
+    transition: impl FnOnce(&mut EventRecord),
+) -> Result<bool, Fault> {
+    if event(connection, id, now)?.and_then(|record| record.died()) != Some(died) {
+        return Ok(false);
+    }
+    Ok(change(connection, id, EventState::Dead, now, expires, transition)?.is_some())
+}
+
 fn settle(record: &mut EventRecord, reason: Option<Reason>, at: Timestamp) {
     record.reason = reason;
     record.settled_at = Some(at);
@@ -166,7 +181,7 @@ impl Inbox for Embedded {
             .map_or(0, |record| record.attempts))
     }
 
-    async fn revive_event(&self, id: &EventId) -> PortResult<bool> {
+    async fn revive_event(&self, id: &EventId, died: Timestamp) -> PortResult<bool> {
         let (id, now) = (id.clone(), self.now());
         let revive = |record: &mut EventRecord| {
             record.state = EventState::Pending;
@@ -174,8 +189,24 @@ impl Inbox for Embedded {
             record.reason = None;
             record.settled_at = None;
         };
-        let work = move |c: &Connection| change(c, &id, EventState::Dead, now, None, revive);
-        Ok(self.write("revive_event", work).await?.is_some())
+        let work = move |c: &Connection| of_death(c, &id, died, now, None, revive);
+        self.write("revive_event", work).await
+    }
+
+    async fn purge_event(
+        &self,
+        id: &EventId,
+        died: Timestamp,
+        at: Timestamp,
+        expires: Timestamp,
+    ) -> PortResult<bool> {
+        let (id, now) = (id.clone(), self.now());
+        let purge = move |record: &mut EventRecord| {
+            settle(record, None, at);
+            record.reason = Some(Reason::Purged);
+        };
+        let work = move |c: &Connection| of_death(c, &id, died, now, Some(expires), purge);
+        self.write("purge_event", work).await
     }
 
     async fn note_again(&self, id: &EventId, at: Timestamp) -> PortResult<u32> {

@@ -113,7 +113,7 @@ fn event() -> InboundJob {
         correlation: CorrelationId::parse("k").unwrap(),
         received_at: instant(0),
         payload: Payload::Inline(json!({})),
-        redrive: false,
+        redrive: None,
     }
 }
 
@@ -198,8 +198,8 @@ fn an_inbound_message_is_stored_with_its_event_and_conversation_or_not_at_all() 
             .await
             .unwrap();
         assert_eq!(store.count_attempt(&job.event).await.unwrap(), 0, "it is dead");
-        assert!(store.revive_event(&job.event).await.unwrap());
-        assert!(!store.revive_event(&job.event).await.unwrap());
+        assert!(store.revive_event(&job.event, instant(3)).await.unwrap());
+        assert!(!store.revive_event(&job.event, instant(3)).await.unwrap());
         assert_eq!(store.note_again(&job.event, instant(9)).await.unwrap(), 1);
     });
 }

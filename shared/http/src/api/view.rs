@@ -231,7 +231,7 @@ pub(super) struct DeadLetterView {
     last_error: Option<String>,
     correlation_id: CorrelationId,
     instance_id: Option<InstanceId>,
-    /// `event`, `message` or `unreadable`.
+    /// `event`, `message`, `turn` or `unreadable`.
     what: &'static str,
     /// The message that could not be sent: `/v1/messages/{id}` has its history.
     message_id: Option<MessageId>,
@@ -239,10 +239,10 @@ pub(super) struct DeadLetterView {
 
 impl From<DeadLetter> for DeadLetterView {
     fn from(letter: DeadLetter) -> Self {
-        let (what, message_id) = match letter.what {
-            DeadWhat::Event(_) => ("event", None),
-            DeadWhat::Message { message } => ("message", Some(message)),
-            DeadWhat::Unreadable { .. } => ("unreadable", None),
+        let what = letter.kind();
+        let message_id = match letter.what {
+            DeadWhat::Message { message } => Some(message),
+            _ => None,
         };
         Self {
             id: letter.id,

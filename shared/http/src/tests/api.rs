@@ -10,7 +10,7 @@ use recado_pipeline::ports::DeadLetters;
 use recado_whatsapp::{SimulatedMessage, SimulatedOutbox};
 use serde_json::{Value, json};
 
-const GUARDED: [(&str, &str); 11] = [
+const GUARDED: [(&str, &str); 18] = [
     ("GET", "/health/whatsapp?instance=suporte-01"),
     ("GET", "/health/whatsapp/detailed"),
     ("GET", "/v1/config"),
@@ -21,6 +21,13 @@ const GUARDED: [(&str, &str); 11] = [
     ("POST", "/v1/instances/suporte-01/messages"),
     ("GET", "/v1/trace?correlation=x"),
     ("GET", "/v1/dead-letters"),
+    ("DELETE", "/v1/dead-letters?all=true"),
+    ("GET", "/v1/dead-letters/x"),
+    ("DELETE", "/v1/dead-letters/x"),
+    ("POST", "/v1/dead-letters/x/redrive"),
+    ("POST", "/v1/dead-letters/redrive"),
+    ("GET", "/v1/dead-letters/audit"),
+    ("GET", "/health/whatsapp/dlq"),
     ("GET", "/simulator/outbox"),
 ];
 

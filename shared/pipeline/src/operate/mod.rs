@@ -1,6 +1,7 @@
 //! What operators read and do: conversations, messages, takeover, answer, give-back, resolve.
 
 mod answer;
+pub mod dead_letters;
 
 use crate::World;
 use crate::kick;

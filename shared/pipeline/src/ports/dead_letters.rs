@@ -1,5 +1,6 @@
 use super::{Page, PageRequest, PortResult};
-use recado_domain::dead_letter::{DeadLetter, QueueName};
+use jiff::Timestamp;
+use recado_domain::dead_letter::{DeadLetter, Deletion, QueueName};
 use recado_domain::ids::InstanceId;
 use recado_domain::reason::Reason;
 use std::future::Future;
@@ -13,6 +14,24 @@ pub struct DeadLetterFilter {
     pub reason: Option<Reason>,
     /// Of this instance only.
     pub instance: Option<InstanceId>,
+    /// That died then or later.
+    pub since: Option<Timestamp>,
+    /// That died before then.
+    pub until: Option<Timestamp>,
+}
+
+impl DeadLetterFilter {
+    /// Whether `letter` is wanted.
+    pub fn takes(&self, letter: &DeadLetter) -> bool {
+        self.queue.is_none_or(|queue| queue == letter.queue)
+            && self.reason.is_none_or(|reason| reason == letter.reason)
+            && self
+                .instance
+                .as_ref()
+                .is_none_or(|instance| Some(instance) == letter.instance.as_ref())
+            && self.since.is_none_or(|since| letter.at >= since)
+            && self.until.is_none_or(|until| letter.at < until)
+    }
 }
 
 /// What was given up for good.
@@ -23,8 +42,15 @@ pub trait DeadLetters: Send + Sync {
     /// One dead letter.
     fn dead_letter(&self, id: &str) -> impl Future<Output = PortResult<Option<DeadLetter>>> + Send;
 
-    /// Removes a dead letter; `false` if there was none.
-    fn remove_dead_letter(&self, id: &str) -> impl Future<Output = PortResult<bool>> + Send;
+    /// Removes the dead letter of the death at `died`; `false` if there is none, or one of another death.
+    fn remove_dead_letter(&self, id: &str, died: Timestamp) -> impl Future<Output = PortResult<bool>> + Send;
+
+    /// In one transaction: removes the dead letter that `deletion` names, of that death, and keeps who did so. `false`,
+    /// and nothing is kept, if there is no such letter.
+    fn delete_dead_letter(&self, deletion: &Deletion) -> impl Future<Output = PortResult<bool>> + Send;
+
+    /// Who deleted which dead letters, the newest first.
+    fn deletions(&self, page: &PageRequest) -> impl Future<Output = PortResult<Page<Deletion>>> + Send;
 
     /// Dead letters, the newest first.
     fn dead_letters(

@@ -5,8 +5,8 @@ use std::future::Future;
 
 /// What became of accepted messages.
 pub trait Deliveries: Send + Sync {
-    /// One conditional upsert: the time of this status, if it is not known to have been reached before; the best of all
-    /// is the record's. A repeated one is no error. The record expires at `expires`.
+    /// One conditional upsert: the time of this status, by [`Delivery::reach`]; the best of all is the record's. A repeated
+    /// one is no error. The record expires at `expires`.
     fn record_status(
         &self,
         update: &StatusUpdate,

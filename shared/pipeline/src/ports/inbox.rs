@@ -78,8 +78,19 @@ pub trait Inbox: Send + Sync {
     /// Counts an attempt at a pending event and returns how many there were with it; 0 if there is no such event.
     fn count_attempt(&self, id: &EventId) -> impl Future<Output = PortResult<u32>> + Send;
 
-    /// `dead → pending`, with its attempts back at 0 and no reason. `false` if it was not dead.
-    fn revive_event(&self, id: &EventId) -> impl Future<Output = PortResult<bool>> + Send;
+    /// `dead → pending`, with its attempts back at 0 and no reason, if it died at `died`. `false` if it is not dead, or
+    /// of another death.
+    fn revive_event(&self, id: &EventId, died: Timestamp) -> impl Future<Output = PortResult<bool>> + Send;
+
+    /// `dead → applied` for good, with the reason `purged` and without its payload, if it died at `died`: nobody redrives
+    /// it any more. The record expires at `expires`. `false` if it is not dead, or of another death.
+    fn purge_event(
+        &self,
+        id: &EventId,
+        died: Timestamp,
+        at: Timestamp,
+        expires: Timestamp,
+    ) -> impl Future<Output = PortResult<bool>> + Send;
 
     /// Notes that a pending event was enqueued again at `at`; returns how often that was, 0 if it is not pending.
     fn note_again(&self, id: &EventId, at: Timestamp) -> impl Future<Output = PortResult<u32>> + Send;

@@ -9,6 +9,7 @@
 mod ambient;
 mod conversations;
 mod dead_letters;
+mod dead_queues;
 mod deliveries;
 mod directory;
 mod gauges;
@@ -28,6 +29,7 @@ pub use conversations::{
     Committed, ConversationFilter, Conversations, KeyClaim, KeyRecord, Page, PageRequest,
 };
 pub use dead_letters::{DeadLetterFilter, DeadLetters};
+pub use dead_queues::{DeadCopy, DeadQueues};
 pub use deliveries::Deliveries;
 pub use directory::Directory;
 pub use gauges::{Depths, Gauges, OpenEvent, OpenMessage, OpenWork, QueueDepth};

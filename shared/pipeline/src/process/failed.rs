@@ -1,8 +1,11 @@
 use crate::World;
 use crate::dead::bury;
 use crate::ports::{Ambient, Conversations, Deliveries, OutboxStore, PortError, PortResult, Written};
+use recado_domain::delivery::{StatusUpdate, tells_of};
 use recado_domain::inbound::FailedDelivery;
+use recado_domain::message::Message;
 use recado_domain::millis::shift;
+use recado_domain::outbox::OutboxState;
 
 /// An accepted message failed after all: `sent → dead` with the provider's reason, and a dead letter.
 pub(super) async fn failed<W: World>(world: &W, failed: &FailedDelivery) -> PortResult<()> {
@@ -12,18 +15,21 @@ pub(super) async fn failed<W: World>(world: &W, failed: &FailedDelivery) -> Port
         .store()
         .record_status(&failed.update, shift(now, ttl))
         .await?;
-    let Some(id) = world
-        .store()
-        .delivery(&failed.update.key)
-        .await?
-        .and_then(|delivery| delivery.message)
-    else {
+    let delivery = world.store().delivery(&failed.update.key).await?;
+    let (id, known_as) = delivery.map_or((None, None), |delivery| {
+        (delivery.message, delivery.provider_message_id)
+    });
+    let Some(id) = id else {
         tracing::info!("a message that was not sent from here failed");
         return Ok(());
     };
     let Some(mut message) = world.store().message(&id).await? else {
         return Ok(());
     };
+    if is_of_an_earlier_attempt(&message, &failed.update, known_as) {
+        tracing::info!(message_id = %id, "an attempt failed that was repeated since");
+        return Ok(());
+    }
     let Some(out) = message.out.as_mut() else {
         return Ok(());
     };
@@ -35,4 +41,19 @@ pub(super) async fn failed<W: World>(world: &W, failed: &FailedDelivery) -> Port
         return Err(PortError::unavailable("message", "others kept writing it"));
     }
     bury(world, message).await.map(|_| ())
+}
+
+/// Whether the failure is of an attempt that was repeated since, or will be: it says nothing of the repeat.
+fn is_of_an_earlier_attempt(message: &Message, failed: &StatusUpdate, known_as: Option<String>) -> bool {
+    let Some(out) = &message.out else { return false };
+    // A queued message goes out again anyway.
+    if out.state == OutboxState::Queued || out.claimed_at().is_some_and(|claim| !tells_of(failed.at, claim)) {
+        return true;
+    }
+    // The provider knows each attempt by an id of its own.
+    let failed_as = failed.provider_message_id.clone().or(known_as);
+    let sent = matches!(out.state, OutboxState::Sent { .. });
+    sent && failed_as.is_some()
+        && message.provider_message_id.is_some()
+        && failed_as != message.provider_message_id
 }

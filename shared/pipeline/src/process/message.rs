@@ -59,6 +59,7 @@ async fn store<W: World>(
         let Ok(ordinal) = conversation.receive(wants, job.received_at) else {
             continue;
         };
+        conversation.heard(written_at(job, inbound));
         conversation.learn(inbound.name.as_deref(), inbound.phone.as_deref());
         conversation.rev += 1;
         let mut message = record(world, job, &conversation, inbound, Role::User, ordinal);
@@ -103,6 +104,14 @@ pub(crate) fn current(
     begun
 }
 
+/// When a message was written, as the provider says. One whose clock runs ahead must not put messages after the answers
+/// to them.
+fn written_at(job: &InboundJob, inbound: &InboundMessage) -> jiff::Timestamp {
+    inbound
+        .sent_at
+        .map_or(job.received_at, |sent_at| sent_at.min(job.received_at))
+}
+
 /// The record of a message that came in.
 pub(super) fn record<W: World>(
     world: &W,
@@ -120,10 +129,7 @@ pub(super) fn record<W: World>(
         role,
         content: inbound.content.clone(),
         provider_message_id: inbound.provider_message_id.clone(),
-        // A provider whose clock runs ahead must not put messages after the answers to them.
-        written_at: inbound
-            .sent_at
-            .map_or(job.received_at, |sent_at| sent_at.min(job.received_at)),
+        written_at: written_at(job, inbound),
         stored_at: world.ambient().now(),
         correlation: job.correlation.clone(),
         event: Some(job.event.clone()),
@@ -158,7 +164,7 @@ async fn send_timer<W: World>(
 }
 
 /// For an event that is given up after its message was stored: the answer is owed all the same.
-pub(super) async fn send_timer_if_stored<W: World>(
+pub(crate) async fn send_timer_if_stored<W: World>(
     world: &W,
     job: &InboundJob,
     bound: &Bound,

@@ -4,11 +4,13 @@ mod failed;
 mod message;
 mod phone;
 
+pub(crate) use message::send_timer_if_stored;
+
 use crate::World;
 use crate::connection;
 use crate::dead::give_up_event;
 use crate::ports::{Ambient, DeadLetters, Directory, Inbox, PortError, PortResult, Providers, Queues};
-use crate::queued::{self, chain};
+use crate::queued::{self, RECEIVES_HALF, chain};
 use crate::verdict::Verdict;
 pub(crate) use message::current;
 use recado_domain::config::Bound;
@@ -42,11 +44,16 @@ const READS_MAX: u32 = 40;
 
 async fn apply<W: World>(world: &W, job: &InboundJob, receives: u32) -> PortResult<Verdict> {
     let started_at = world.ambient().now();
-    if job.redrive {
-        if !world.store().revive_event(&job.event).await? && settled(world, job).await? {
+    if receives >= RECEIVES_HALF && queued::renew_event(world, job).await? {
+        return Ok(Verdict::Done);
+    }
+    if let Some(died) = job.redrive {
+        let revived = world.store().revive_event(&job.event, died).await?;
+        // Also when it was revived before: a crash may have come in between.
+        world.store().remove_dead_letter(job.event.as_str(), died).await?;
+        if !revived && settled(world, job).await? {
             return Ok(Verdict::Done);
         }
-        world.store().remove_dead_letter(job.event.as_str()).await?;
     } else if (receives > 1 || job.kind != EventKind::Message) && settled(world, job).await? {
         return Ok(Verdict::Done);
     }

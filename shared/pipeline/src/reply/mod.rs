@@ -7,18 +7,19 @@ mod transcript;
 use crate::World;
 use crate::chance::nonce;
 use crate::kick;
-use crate::ports::{Ambient, Conversations, Directory, PortResult, Queues, Written};
-use crate::queued;
+use crate::ports::{Ambient, Conversations, DeadLetters, Directory, PortResult, Queues, Written};
+use crate::queued::{self, RECEIVES_HALF};
 use crate::verdict::Verdict;
 use draft::Answered;
 use jiff::Timestamp;
 use recado_domain::config::Bound;
 use recado_domain::conversation::{Conversation, Draft, TurnStep};
-use recado_domain::dead_letter::QueueName;
+use recado_domain::dead_letter::{QueueName, RedrivenTurn};
 use recado_domain::hours::Opening;
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
 use recado_domain::outbox::TurnKick;
+use std::time::Duration;
 use tracing::Instrument;
 
 /// Handles one message of `turns`, received for the `receives`th time.
@@ -31,11 +32,28 @@ pub async fn reply<W: World>(world: &W, body: &str, receives: u32) -> Verdict {
         "reply", conversation_id = %kick.conversation, correlation_id = %kick.correlation, receives
     );
     async {
-        let worked = turn(world, &kick).await;
+        let worked = come(world, body, &kick, receives).await;
         queued::verdict(world, worked, &world.settings().turns_backoff, receives)
     }
     .instrument(span)
     .await
+}
+
+/// What comes before the turn itself: the letter of a redriven kick goes, and a kick that came back too often is sent
+/// anew.
+async fn come<W: World>(world: &W, body: &str, kick: &TurnKick, receives: u32) -> PortResult<Verdict> {
+    if let Ok(RedrivenTurn { redrive, .. }) = serde_json::from_str(body) {
+        world
+            .store()
+            .remove_dead_letter(&redrive.letter, redrive.died)
+            .await?;
+    }
+    if receives >= RECEIVES_HALF {
+        tracing::warn!("a turn that came back often is asked for anew");
+        world.queues().send_turn(kick, Duration::ZERO).await?;
+        return Ok(Verdict::Done);
+    }
+    turn(world, kick).await
 }
 
 /// How often a turn whose lease another worker holds is looked at.

@@ -10,16 +10,18 @@ mod unknown;
 
 use crate::World;
 use crate::dead::bury;
-use crate::ports::{Ambient, Conversations, DeadLetters, Directory, OutboxStore, PortResult, Written};
-use crate::queued;
+use crate::kick;
+use crate::ports::{
+    Ambient, Conversations, DeadLetters, Directory, OutboxStore, PortError, PortResult, Written,
+};
+use crate::queued::{self, RECEIVES_HALF};
 use crate::verdict::Verdict;
 use jiff::Timestamp;
 use recado_domain::config::Bound;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::ids::MessageId;
 use recado_domain::instance::InstanceState;
 use recado_domain::message::Message;
-use recado_domain::outbox::{OutboxState, SendKick};
+use recado_domain::outbox::{OutboxState, Redrive, SendKick};
 use tracing::Instrument;
 
 /// What became of one message.
@@ -55,16 +57,25 @@ pub async fn send<W: World>(world: &W, body: &str, receives: u32, deadline: Opti
         "send", conversation_id = %kick.conversation, correlation_id = %kick.correlation, receives
     );
     async {
-        let worked = all(world, &kick, deadline).await;
+        let worked = all(world, &kick, receives, deadline).await;
         queued::verdict(world, worked, &world.settings().outbound_backoff, receives)
     }
     .instrument(span)
     .await
 }
 
-async fn all<W: World>(world: &W, kick: &SendKick, deadline: Option<Timestamp>) -> PortResult<Verdict> {
-    if let Some(message) = &kick.redrive {
-        revive(world, message).await?;
+async fn all<W: World>(
+    world: &W,
+    kick: &SendKick,
+    receives: u32,
+    deadline: Option<Timestamp>,
+) -> PortResult<Verdict> {
+    if receives >= RECEIVES_HALF {
+        kick::renew(world, kick).await?;
+        return Ok(Verdict::Done);
+    }
+    if let Some(redrive) = &kick.redrive {
+        revive(world, redrive).await?;
     }
     let open = world.store().open(&kick.conversation).await?;
     let Some(instance) = open.first().map(|message| message.instance.clone()) else {
@@ -120,18 +131,35 @@ async fn one<W: World>(world: &W, context: Context<'_>, mut message: Message) ->
     }
 }
 
-/// `dead → queued`, once: a second redrive finds it no longer dead.
-async fn revive<W: World>(world: &W, id: &MessageId) -> PortResult<()> {
-    let Some(mut message) = world.store().message(id).await? else {
-        return Ok(());
+/// `dead → queued`, if it is dead of the death that the redrive names: a second one, or one from long ago, finds it alive
+/// or dead of another, and changes nothing.
+pub(crate) async fn revive<W: World>(world: &W, redrive: &Redrive) -> PortResult<bool> {
+    let Redrive { message: id, died } = redrive;
+    let revived = match world.store().message(id).await? {
+        None => false,
+        Some(mut message) => {
+            let now = world.ambient().now();
+            let copied = message.out.as_ref().is_some_and(|out| out.copied);
+            let revived = message
+                .out
+                .as_mut()
+                .is_some_and(|out| out.revive(now, *died).is_ok());
+            // Until its copies are all made, a dead message lies among the open ones.
+            let written = match (revived, copied) {
+                (false, _) => Written::Yes,
+                (true, true) => world.store().amend(&message).await?,
+                (true, false) => world.store().save_open(&message, None).await?,
+            };
+            if written == Written::Conflict {
+                return Err(PortError::unavailable("message", "others kept writing it"));
+            }
+            revived
+        }
     };
-    let revived = message
-        .out
-        .as_mut()
-        .is_some_and(|out| out.revive(world.ambient().now()).is_ok());
-    if revived && world.store().amend(&message).await? == Written::Yes {
+    if revived {
         tracing::info!(message_id = %id, "redriven");
-        world.store().remove_dead_letter(id.as_str()).await?;
     }
-    Ok(())
+    // Also when it was revived before: a crash may have come in between.
+    world.store().remove_dead_letter(id.as_str(), *died).await?;
+    Ok(revived)
 }

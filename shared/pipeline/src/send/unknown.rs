@@ -32,7 +32,7 @@ pub(super) async fn reconcile<W: World>(
     };
     let flight = flight(&message, nonce, claimed_at);
     if let Some(delivery) = world.store().delivery(&DeliveryKey::own(&message.id())).await?
-        && let Some(status) = delivery.status
+        && let Some(status) = delivery.status_since(Some(claimed_at))
     {
         if status == DeliveryStatus::Failed {
             let reason = Reason::WhatsappPermanentError;

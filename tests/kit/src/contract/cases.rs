@@ -27,6 +27,9 @@ macro_rules! store_contract {
                 ten_attempts_at_once_are_ten,
                 a_dead_event_is_revived_with_its_attempts_back_at_0,
                 only_dead_events_are_revived,
+                an_event_is_revived_of_the_death_that_is_named_only,
+                a_purged_event_is_settled_for_good,
+                only_the_death_that_is_named_is_purged,
                 an_event_enqueued_again_is_due_later,
                 two_workers_that_settle_at_once_settle_once,
             }
@@ -86,6 +89,7 @@ macro_rules! store_contract {
                 a_dead_message_is_open_until_its_dead_letter_exists,
                 a_sent_message_that_failed_after_all_is_open_until_copied,
                 a_redriven_message_is_open_again,
+                a_purged_message_is_not_open,
                 a_message_is_amended_only_one_rev_after_the_stored_one,
                 an_amendment_that_does_not_reopen_stays_closed,
                 an_open_message_is_not_amended,
@@ -124,7 +128,8 @@ macro_rules! store_contract {
                 a_status_is_recorded_with_its_time,
                 a_record_only_grows_in_whatever_order_statuses_come,
                 a_repeated_status_does_not_change_when_it_was_reached,
-                each_status_keeps_its_earliest_time_in_whatever_order_they_come,
+                each_status_keeps_its_time_in_whatever_order_they_come,
+                a_failure_yields_to_a_later_status_and_keeps_an_earlier_one_out,
                 statuses_at_once_leave_the_best,
                 a_better_status_keeps_the_providers_id,
                 an_expired_record_is_gone,
@@ -163,9 +168,14 @@ macro_rules! store_contract {
                 a_dead_letter_is_kept_as_it_is,
                 one_of_the_same_id_is_replaced,
                 a_removed_one_is_gone,
+                one_of_another_death_is_not_removed,
+                a_deleted_one_is_gone_and_who_did_it_is_kept,
+                of_ten_deletions_at_once_one_is_kept,
+                deletions_come_newest_first_by_pages,
                 the_newest_come_first_by_pages,
                 those_of_one_time_are_paged_too,
                 a_list_is_narrowed_by_queue_reason_and_instance,
+                a_list_is_narrowed_by_when_they_died,
                 a_list_without_an_instance_holds_all,
                 they_are_counted_by_instance_and_in_all,
             }
@@ -245,6 +255,19 @@ macro_rules! payloads_contract {
     };
 }
 
+/// As [`store_contract!`](crate::store_contract) for the queues' dead-letter queues: `make` gives the queues.
+#[macro_export]
+macro_rules! dead_queues_contract {
+    ($make:expr) => {
+        $crate::contract_cases! { $make;
+            dead_queues {
+                a_copy_is_received_with_the_death_it_names,
+                what_was_received_is_not_handed_out_at_once_and_what_is_removed_never,
+            }
+        }
+    };
+}
+
 /// One module for each list, one test for each case.
 #[doc(hidden)]
 #[macro_export]
@@ -292,6 +315,7 @@ mod tests {
             ("payloads", include_str!("payloads.rs")),
             ("scheduled", include_str!("scheduled.rs")),
             ("traces", include_str!("traces.rs")),
+            ("dead_queues", include_str!("dead_queues.rs")),
         ];
         for (name, text) in files {
             let (_, list) = lists.split_once(&format!("{name} {{")).unwrap();

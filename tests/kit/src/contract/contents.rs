@@ -91,7 +91,7 @@ pub async fn an_events_payload_comes_back_exactly<S: Store>(store: &S) {
             .settle_event(&job.event, Some(Reason::Poison), at(1), at(1))
             .await
             .unwrap();
-        assert!(store.revive_event(&job.event).await.unwrap());
+        assert!(store.revive_event(&job.event, at(1)).await.unwrap());
         let record = store.event(&job.event).await.unwrap().unwrap();
         assert_same(payload(&record.job), &expected);
     }

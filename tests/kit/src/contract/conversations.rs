@@ -155,7 +155,7 @@ pub async fn every_field_of_a_conversation_comes_back<S: Store>(store: &S) {
     conversation.schedule(at(3_600_000));
     conversation.nudge(true, at(7));
     conversation.pair_arrival = Some(at(8));
-    conversation.last_inbound_at = Some(at(9));
+    conversation.heard(at(9));
     conversation.human = Ordinal(1);
     updated(store, &mut conversation).await;
     assert_eq!(

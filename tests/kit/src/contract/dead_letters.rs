@@ -1,9 +1,12 @@
 //! Dead letters.
 
 use super::patience::{INDEX, eventually};
-use crate::builders::{Scene, at, newest};
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
+use crate::builders::{Scene, at, correlation, fresh, newest};
+use futures::future::join_all;
+use recado_domain::dead_letter::{DeadLetter, DeadWhat, Deletion, QueueName};
 use recado_domain::ids::Ordinal;
+use recado_domain::millis::shift;
+use recado_domain::outbox::TurnKick;
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{DeadLetterFilter, PageRequest, Store};
 
@@ -85,11 +88,23 @@ pub async fn a_dead_letter_is_kept_as_it_is<S: Store>(store: &S) {
         instance: None,
         ..scene.dead_letter()
     };
-    for letter in [scene.dead_letter(), outgoing, unreadable] {
+    let turn = DeadLetter {
+        id: fresh("turn"),
+        queue: QueueName::Turns,
+        what: DeadWhat::Turn(Box::new(TurnKick {
+            conversation: scene.conversation(1).id,
+            tenant: scene.bound.tenant.id.clone(),
+            ordinal: Ordinal(1),
+            correlation: correlation(),
+            due: Some(at(60_000)),
+        })),
+        ..scene.dead_letter()
+    };
+    for letter in [scene.dead_letter(), outgoing, unreadable, turn] {
         assert_eq!(store.dead_letter(&letter.id).await.unwrap(), None);
         store.put_dead_letter(&letter).await.unwrap();
         assert_eq!(store.dead_letter(&letter.id).await.unwrap(), Some(letter.clone()));
-        assert!(store.remove_dead_letter(&letter.id).await.unwrap());
+        assert!(store.remove_dead_letter(&letter.id, letter.at).await.unwrap());
     }
 }
 
@@ -119,15 +134,119 @@ pub async fn a_removed_one_is_gone<S: Store>(store: &S) {
     let scene = Scene::new();
     let letter = scene.dead_letter();
     assert!(
-        !store.remove_dead_letter(&letter.id).await.unwrap(),
+        !store.remove_dead_letter(&letter.id, letter.at).await.unwrap(),
         "there is none"
     );
     store.put_dead_letter(&letter).await.unwrap();
-    assert!(store.remove_dead_letter(&letter.id).await.unwrap());
+    assert!(store.remove_dead_letter(&letter.id, letter.at).await.unwrap());
     assert_eq!(store.dead_letter(&letter.id).await.unwrap(), None);
-    assert!(!store.remove_dead_letter(&letter.id).await.unwrap(), "it is gone");
+    assert!(
+        !store.remove_dead_letter(&letter.id, letter.at).await.unwrap(),
+        "it is gone"
+    );
     settled(store, &of_instance(&scene), 10, &[]).await;
     count(store, &scene, 0).await;
+}
+
+pub async fn one_of_another_death_is_not_removed<S: Store>(store: &S) {
+    let letter = Scene::new().dead_letter();
+    store.put_dead_letter(&letter).await.unwrap();
+    for other in [-1, 1] {
+        let removed = store.remove_dead_letter(&letter.id, at(other)).await;
+        assert!(!removed.unwrap(), "{other} ms beside it");
+        let deletion = Deletion {
+            died: at(other),
+            ..Deletion::of(&letter, "ana", newest())
+        };
+        assert!(!store.delete_dead_letter(&deletion).await.unwrap());
+    }
+    assert_eq!(store.dead_letter(&letter.id).await.unwrap(), Some(letter));
+}
+
+/// Whether this deletion is listed, of the newest ones.
+async fn listed_deletion<S: Store>(store: &S, deletion: &Deletion, is: bool) -> bool {
+    let page = PageRequest {
+        limit: 200,
+        cursor: None,
+    };
+    let read = async || store.deletions(&page).await.unwrap().items.contains(deletion);
+    eventually(INDEX, read, |found| *found == is).await
+}
+
+pub async fn a_deleted_one_is_gone_and_who_did_it_is_kept<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let letter = scene.dead_letter();
+    store.put_dead_letter(&letter).await.unwrap();
+    let first = Deletion::of(&letter, "ana", newest());
+    assert!(store.delete_dead_letter(&first).await.unwrap());
+    assert_eq!(store.dead_letter(&letter.id).await.unwrap(), None);
+    settled(store, &of_instance(&scene), 10, &[]).await;
+    assert!(listed_deletion(store, &first, true).await);
+    let second = Deletion::of(&letter, "bia", newest());
+    assert!(!store.delete_dead_letter(&second).await.unwrap(), "it is gone");
+    assert!(
+        !listed_deletion(store, &second, false).await,
+        "who came too late deleted nothing"
+    );
+    let again = DeadLetter {
+        at: at(60_000),
+        ..letter
+    };
+    store.put_dead_letter(&again).await.unwrap();
+    let third = Deletion::of(&again, "bia", newest());
+    assert!(store.delete_dead_letter(&third).await.unwrap());
+    assert!(listed_deletion(store, &third, true).await);
+    assert!(
+        listed_deletion(store, &first, true).await,
+        "each death has its own"
+    );
+}
+
+pub async fn of_ten_deletions_at_once_one_is_kept<S: Store>(store: &S) {
+    let letter = Scene::new().dead_letter();
+    store.put_dead_letter(&letter).await.unwrap();
+    let deletions: Vec<Deletion> = (0..10)
+        .map(|number| Deletion::of(&letter, &format!("operator-{number}"), newest()))
+        .collect();
+    let done = join_all(
+        deletions
+            .iter()
+            .map(|deletion| store.delete_dead_letter(deletion)),
+    )
+    .await;
+    let done: Vec<bool> = done.into_iter().map(Result::unwrap).collect();
+    assert_eq!(done.iter().filter(|done| **done).count(), 1);
+    for (deletion, done) in deletions.iter().zip(done) {
+        assert_eq!(listed_deletion(store, deletion, done).await, done);
+    }
+}
+
+pub async fn deletions_come_newest_first_by_pages<S: Store>(store: &S) {
+    let (scene, base) = (Scene::new(), newest());
+    let mut expected = Vec::new();
+    for seconds in [2, 3, 1] {
+        let letter = scene.dead_letter();
+        store.put_dead_letter(&letter).await.unwrap();
+        let deletion = Deletion::of(&letter, "ana", shift(base, seconds * 1_000));
+        assert!(store.delete_dead_letter(&deletion).await.unwrap());
+        expected.push(deletion);
+    }
+    expected.sort_by_key(|deletion| std::cmp::Reverse(deletion.at));
+    let of_scene = |deletion: &Deletion| deletion.instance.as_ref() == Some(scene.instance());
+    let read = async || {
+        let (mut all, mut cursor) = (Vec::new(), None);
+        for _ in 0..PAGES_MAX {
+            let page = store.deletions(&PageRequest { limit: 2, cursor }).await.unwrap();
+            all.extend(page.items.into_iter().filter(of_scene));
+            cursor = page.next_cursor;
+            if cursor.is_none() || all.len() == expected.len() {
+                break;
+            }
+        }
+        all
+    };
+    let found = eventually(INDEX, read, |found| *found == expected).await;
+    assert_eq!(found, expected);
 }
 
 pub async fn the_newest_come_first_by_pages<S: Store>(store: &S) {
@@ -190,6 +309,31 @@ pub async fn a_list_is_narrowed_by_queue_reason_and_instance<S: Store>(store: &S
     }
 }
 
+pub async fn a_list_is_narrowed_by_when_they_died<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let letters = six(store, &scene).await;
+    let minute = |minute: i64| at(minute * 60_000);
+    let (three, five) = (Some(minute(3)), Some(minute(5)));
+    for (since, until) in [
+        (None, None),
+        (three, None),
+        (None, five),
+        (three, five),
+        (five, three),
+    ] {
+        let filter = DeadLetterFilter {
+            since,
+            until,
+            ..of_instance(&scene)
+        };
+        let fits = |l: &&DeadLetter| since.is_none_or(|at| l.at >= at) && until.is_none_or(|at| l.at < at);
+        let expected: Vec<DeadLetter> = letters.iter().filter(fits).cloned().collect();
+        for limit in [1, 50] {
+            settled(store, &filter, limit, &expected).await;
+        }
+    }
+}
+
 pub async fn a_list_without_an_instance_holds_all<S: Store>(store: &S) {
     let (mut known, mut unknown) = (Scene::new().dead_letter(), Scene::new().dead_letter());
     (known.at, unknown.at) = (newest(), newest());
@@ -211,7 +355,7 @@ pub async fn a_list_without_an_instance_holds_all<S: Store>(store: &S) {
         assert!(there(&eventually(INDEX, read, there).await));
     }
     for letter in [&known, &unknown] {
-        assert!(store.remove_dead_letter(&letter.id).await.unwrap());
+        assert!(store.remove_dead_letter(&letter.id, letter.at).await.unwrap());
     }
 }
 
@@ -221,6 +365,11 @@ pub async fn they_are_counted_by_instance_and_in_all<S: Store>(store: &S) {
     let letters = six(store, &scene).await;
     count(store, &scene, 6).await;
     assert!(store.count_dead_letters(None).await.unwrap() >= 6);
-    assert!(store.remove_dead_letter(&letters[0].id).await.unwrap());
+    assert!(
+        store
+            .remove_dead_letter(&letters[0].id, letters[0].at)
+            .await
+            .unwrap()
+    );
     count(store, &scene, 5).await;
 }

@@ -87,7 +87,7 @@ pub async fn a_repeated_status_does_not_change_when_it_was_reached<S: Store>(sto
     assert_eq!(delivery.at, Some(update(&key, Read).at));
 }
 
-pub async fn each_status_keeps_its_earliest_time_in_whatever_order_they_come<S: Store>(store: &S) {
+pub async fn each_status_keeps_its_time_in_whatever_order_they_come<S: Store>(store: &S) {
     let key = key();
     for (status, time) in [(Read, 9), (Sent, 3), (Delivered, 7), (Delivered, 5), (Sent, 4)] {
         let update = StatusUpdate {
@@ -99,9 +99,37 @@ pub async fn each_status_keeps_its_earliest_time_in_whatever_order_they_come<S: 
     let delivery = store.delivery(&key).await.unwrap().unwrap();
     assert_eq!(
         delivery.times.reached(),
-        [(Sent, at(3)), (Delivered, at(5)), (Read, at(9))]
+        [(Sent, at(4)), (Delivered, at(5)), (Read, at(9))]
     );
     assert_eq!((delivery.status, delivery.at), (Some(Read), Some(at(9))));
+}
+
+pub async fn a_failure_yields_to_a_later_status_and_keeps_an_earlier_one_out<S: Store>(store: &S) {
+    let of = |key: &DeliveryKey, status, seconds: i64| StatusUpdate {
+        at: at(seconds * 1_000),
+        ..update(key, status)
+    };
+    // The status that follows a failure of second 60, and when, and what is known then.
+    let cases = [
+        (Sent, 61, Sent, 61),
+        (Failed, 61, Failed, 61),
+        (Sent, 60, Failed, 60),
+        (Sent, 59, Failed, 60),
+        (Failed, 59, Failed, 60),
+        (Read, 59, Read, 59),
+    ];
+    for (status, seconds, known, since) in cases {
+        let key = key();
+        for update in [of(&key, Failed, 60), of(&key, status, seconds)] {
+            store.record_status(&update, far_ahead()).await.unwrap();
+        }
+        let found = store.delivery(&key).await.unwrap().unwrap();
+        assert_eq!(
+            (found.status, found.at),
+            (Some(known), Some(at(since * 1_000))),
+            "{status:?} of second {seconds}"
+        );
+    }
 }
 
 pub async fn statuses_at_once_leave_the_best<S: Store>(store: &S) {

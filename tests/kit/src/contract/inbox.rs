@@ -174,10 +174,10 @@ pub async fn a_dead_event_is_revived_with_its_attempts_back_at_0<S: Store>(store
         .settle_event(&job.event, REASON, at(5), long_ago())
         .await
         .unwrap();
-    assert!(store.revive_event(&job.event).await.unwrap());
+    assert!(store.revive_event(&job.event, at(5)).await.unwrap());
     assert_eq!(record(store, &job).await, EventRecord::pending(job.clone()));
     assert!(
-        !store.revive_event(&job.event).await.unwrap(),
+        !store.revive_event(&job.event, at(5)).await.unwrap(),
         "it is not dead any more"
     );
     assert_eq!(store.record_event(&job).await.unwrap(), Recorded::Pending);
@@ -185,16 +185,107 @@ pub async fn a_dead_event_is_revived_with_its_attempts_back_at_0<S: Store>(store
 
 pub async fn only_dead_events_are_revived<S: Store>(store: &S) {
     let job = Scene::new().job();
-    assert!(!store.revive_event(&job.event).await.unwrap(), "there is none");
+    assert!(
+        !store.revive_event(&job.event, at(5)).await.unwrap(),
+        "there is none"
+    );
     assert_eq!(store.event(&job.event).await.unwrap(), None);
     let _ = store.record_event(&job).await.unwrap();
-    assert!(!store.revive_event(&job.event).await.unwrap(), "it is pending");
+    assert!(
+        !store.revive_event(&job.event, at(5)).await.unwrap(),
+        "it is pending"
+    );
     store
         .settle_event(&job.event, None, at(5), far_ahead())
         .await
         .unwrap();
-    assert!(!store.revive_event(&job.event).await.unwrap(), "it is applied");
+    assert!(
+        !store.revive_event(&job.event, at(5)).await.unwrap(),
+        "it is applied"
+    );
     assert_eq!(record(store, &job).await.state, EventState::Applied);
+}
+
+pub async fn an_event_is_revived_of_the_death_that_is_named_only<S: Store>(store: &S) {
+    let job = Scene::new().job();
+    let _ = store.record_event(&job).await.unwrap();
+    let die = async |when| {
+        store
+            .settle_event(&job.event, REASON, when, long_ago())
+            .await
+            .unwrap();
+    };
+    die(at(5)).await;
+    for other in [at(4), at(6)] {
+        assert!(!store.revive_event(&job.event, other).await.unwrap());
+        assert_eq!(record(store, &job).await.died(), Some(at(5)));
+    }
+    assert!(store.revive_event(&job.event, at(5)).await.unwrap());
+    assert_eq!(record(store, &job).await.died(), None);
+    die(at(9)).await;
+    assert!(
+        !store.revive_event(&job.event, at(5)).await.unwrap(),
+        "that death was undone before"
+    );
+    assert_eq!(record(store, &job).await.died(), Some(at(9)));
+}
+
+pub async fn a_purged_event_is_settled_for_good<S: Store>(store: &S) {
+    let job = Scene::new().job();
+    let _ = store.record_event(&job).await.unwrap();
+    store
+        .settle_event(&job.event, REASON, at(5), long_ago())
+        .await
+        .unwrap();
+    assert!(
+        store
+            .purge_event(&job.event, at(5), at(8), far_ahead())
+            .await
+            .unwrap()
+    );
+    let record = record(store, &job).await;
+    assert_eq!(
+        (record.state, record.reason, record.settled_at, record.due()),
+        (EventState::Applied, Some(Reason::Purged), Some(at(8)), None)
+    );
+    let kept = serde_json::to_string(&record.job.payload).unwrap();
+    assert!(!kept.contains("Bom dia"), "the payload is still there");
+    assert!(
+        !store
+            .purge_event(&job.event, at(5), at(9), far_ahead())
+            .await
+            .unwrap()
+    );
+    for died in [at(5), at(8)] {
+        assert!(!store.revive_event(&job.event, died).await.unwrap());
+    }
+    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::Settled);
+}
+
+pub async fn only_the_death_that_is_named_is_purged<S: Store>(store: &S) {
+    let job = Scene::new().job();
+    let purge = async |died| {
+        store
+            .purge_event(&job.event, died, at(9), long_ago())
+            .await
+            .unwrap()
+    };
+    assert!(!purge(at(5)).await, "there is none");
+    assert_eq!(store.event(&job.event).await.unwrap(), None);
+    let _ = store.record_event(&job).await.unwrap();
+    assert!(!purge(at(5)).await, "it is pending");
+    store
+        .settle_event(&job.event, REASON, at(5), long_ago())
+        .await
+        .unwrap();
+    assert!(!purge(at(4)).await, "it died later");
+    assert_eq!(record(store, &job).await.died(), Some(at(5)));
+    assert!(purge(at(5)).await);
+    assert_eq!(
+        store.event(&job.event).await.unwrap(),
+        None,
+        "it expires like any applied one"
+    );
 }
 
 pub async fn an_event_enqueued_again_is_due_later<S: Store>(store: &S) {

@@ -10,6 +10,7 @@ pub mod commits;
 pub mod contents;
 pub mod conversations;
 pub mod dead_letters;
+pub mod dead_queues;
 pub mod deliveries;
 pub mod directory;
 pub mod gauges;

@@ -144,13 +144,44 @@ pub async fn a_redriven_message_is_open_again<S: Store>(store: &S) {
         Written::Yes
     );
     assert_eq!(open_ordinals(store, &conversation).await, [3]);
-    out(&mut message).revive(at(2)).unwrap();
+    out(&mut message).revive(at(2), at(1)).unwrap();
     assert_eq!(store.amend(&message).await.unwrap(), Written::Yes);
     assert_eq!(open_ordinals(store, &conversation).await, [2, 3]);
     assert_eq!(stored(store, &message).await, message);
     let (sending, flight) = claimed(&message);
     assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
     assert_eq!(store.open(&conversation.id).await.unwrap()[0], sending);
+}
+
+pub async fn a_purged_message_is_not_open<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    for copied in [true, false] {
+        let mut message = replied(store, &scene, &mut conversation).await;
+        out(&mut message)
+            .give_up(at(1), Reason::WindowClosed, None)
+            .unwrap();
+        assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
+        if copied {
+            out(&mut message).mark_copied();
+            assert_eq!(
+                store.settle(&message, None, None, None).await.unwrap(),
+                Written::Yes
+            );
+        }
+        out(&mut message).purge(at(2), at(1)).unwrap();
+        let written = if copied {
+            store.amend(&message).await.unwrap()
+        } else {
+            store.settle(&message, None, None, None).await.unwrap()
+        };
+        assert_eq!(written, Written::Yes);
+        assert!(open_ordinals(store, &conversation).await.is_empty());
+        assert_eq!(stored(store, &message).await, message);
+        conversation = store.conversation(&conversation.id).await.unwrap().unwrap();
+        let job = scene.job();
+        received(store, &scene, &mut conversation, &job).await;
+    }
 }
 
 pub async fn a_message_is_amended_only_one_rev_after_the_stored_one<S: Store>(store: &S) {

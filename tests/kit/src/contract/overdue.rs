@@ -99,7 +99,7 @@ pub async fn a_dead_event_is_not_overdue_until_revived<S: Store>(store: &S) {
         .await
         .unwrap();
     assert_done(store, base, is_event(&job)).await;
-    assert!(store.revive_event(&job.event).await.unwrap());
+    assert!(store.revive_event(&job.event, base).await.unwrap());
     assert_due(store, minutes(base, 2), is_event(&job)).await;
     store
         .settle_event(&job.event, None, base, far_ahead())
@@ -190,7 +190,7 @@ pub async fn a_dead_message_is_overdue_until_copied<S: Store>(store: &S) {
         Written::Yes
     );
     assert_done(store, base, is_outgoing(&message)).await;
-    out(&mut message).revive(base).unwrap();
+    out(&mut message).revive(base, base).unwrap();
     assert_eq!(store.amend(&message).await.unwrap(), Written::Yes);
     assert_due(store, minutes(base, 5), is_outgoing(&message)).await;
     out(&mut message).cancel(base, Reason::TakenOver).unwrap();

@@ -9,7 +9,7 @@ use recado_domain::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
 use recado_domain::event::{InboundJob, Payload};
 use recado_domain::ids::{ConversationId, Ordinal};
-use recado_domain::outbox::{SendKick, TurnKick};
+use recado_domain::outbox::{Redrive, SendKick, TurnKick};
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{Enqueue, Queues};
 use recado_testkit::builders::{Scene, correlation, fresh};
@@ -311,7 +311,7 @@ async fn a_dead_letters_copy_is_what_its_queue_carries_marked_redrive_with_its_f
     assert_eq!(
         copied,
         InboundJob {
-            redrive: true,
+            redrive: Some(letter.at),
             ..InboundJob::clone(job)
         }
     );
@@ -348,7 +348,11 @@ async fn a_dead_messages_copy_is_the_kick_that_revives_it() {
         .take(bench.config.outbound_dlq_url.as_deref().unwrap(), 1)
         .await;
     let kick: SendKick = serde_json::from_value(json_of(&taken[0])).unwrap();
-    assert_eq!((kick.upto, kick.redrive), (Ordinal(7), Some(message)));
+    let redrive = Redrive {
+        message,
+        died: letter.at,
+    };
+    assert_eq!((kick.upto, kick.redrive), (Ordinal(7), Some(redrive)));
 }
 
 /// The queues of a bench that only puts bodies.
@@ -360,4 +364,5 @@ mod bodies {
     use super::queues;
 
     recado_testkit::payloads_contract!(queues);
+    recado_testkit::dead_queues_contract!(queues);
 }

@@ -39,11 +39,8 @@ async fn an_event_of_an_unknown_instance_is_acknowledged_and_kept_for_redrive() 
     bench.says(&instance, &contact, "Oi").await;
     let copy = bench.dead("InboundDlqUrl", |body| body.contains(&instance)).await;
     let job: Value = serde_json::from_str(copy.body.as_deref().unwrap()).unwrap();
-    assert_eq!(
-        (&job["redrive"], &job["external"]),
-        (&json!(true), &json!(instance)),
-        "{job}"
-    );
+    assert!(job["redrive"].is_i64(), "it names the death that it undoes: {job}");
+    assert_eq!(job["external"], instance.as_str());
     let event = job["event"].as_str().unwrap();
     let letter = bench
         .dead_letter("queue=inbound&reason=unknown_instance", |letter| {
@@ -79,7 +76,7 @@ async fn a_reply_that_the_provider_refuses_for_good_is_given_up_at_once() {
     let copy = bench.dead("OutboundDlqUrl", |body| body.contains(message)).await;
     let kick: Value = serde_json::from_str(copy.body.as_deref().unwrap()).unwrap();
     assert_eq!(
-        (&kick["redrive"], &kick["conversation"]),
+        (&kick["redrive"]["message"], &kick["conversation"]),
         (&json!(message), &json!(id)),
         "{kick}"
     );

@@ -1,5 +1,6 @@
 use super::*;
 use recado_domain::dead_letter::{DeadLetter, DeadWhat};
+use recado_domain::outbox::Redrive;
 use recado_domain::reason::Reason;
 use recado_pipeline::settings::Visibility;
 
@@ -85,7 +86,11 @@ fn a_dead_letters_copy_is_single_and_a_redrive_of_it_says_so() {
         );
         let kick = bench.receive(QueueName::Outbound, 10).await.remove(0);
         let kick: SendKick = serde_json::from_str(&kick.body).unwrap();
-        assert_eq!((kick.upto, kick.redrive), (Ordinal(5), Some(message)));
+        let redrive = Redrive {
+            message,
+            died: letter.at,
+        };
+        assert_eq!((kick.upto, kick.redrive), (Ordinal(5), Some(redrive)));
         bench.queues.send_dead(&letter).await.unwrap();
         bench.pass(14 * 86_400);
         assert_eq!(bench.queues.sweep(bench.queues.now()).await.unwrap().copies, 1);
@@ -117,5 +122,36 @@ fn a_copy_that_is_taken_is_gone() {
             .unwrap();
         assert_eq!((taken.body.as_str(), taken.letter), ("{", Some(letter)));
         assert_eq!(bench.queues.take_dead(QueueName::Turns, id).await.unwrap(), None);
+    });
+}
+
+#[test]
+fn what_is_redriven_lies_on_its_own_queue_with_the_death_that_it_undoes() {
+    use recado_pipeline::ports::DeadQueues;
+    let bench = Bench::new();
+    block_on(async {
+        let letter = DeadLetter {
+            id: conversation().message(Ordinal(5)).to_string(),
+            queue: QueueName::Outbound,
+            reason: Reason::WhatsappPermanentError,
+            at: instant(9),
+            attempts: 5,
+            last_error: None,
+            correlation: CorrelationId::parse("k").unwrap(),
+            instance: None,
+            what: DeadWhat::Message {
+                message: conversation().message(Ordinal(5)),
+            },
+        };
+        for deduplication in ["one", "one", "two"] {
+            bench.queues.send_redrive(&letter, deduplication).await.unwrap();
+        }
+        let mut kicks = Vec::new();
+        while let Some(received) = bench.receive(QueueName::Outbound, 1).await.pop() {
+            let kick: SendKick = serde_json::from_str(&received.body).unwrap();
+            kicks.push(kick.redrive.unwrap().died);
+            bench.queues.delete(&received.receipt).await.unwrap();
+        }
+        assert_eq!(kicks, [letter.at; 2], "the second was a repetition");
     });
 }

@@ -23,7 +23,7 @@ fn job(id: &str, payload: Payload) -> InboundJob {
         correlation: CorrelationId::parse("k").unwrap(),
         received_at: instant(0),
         payload,
-        redrive: false,
+        redrive: None,
     }
 }
 

@@ -115,7 +115,12 @@ fn a_dead_message_is_open_until_its_dead_letter_exists_and_again_when_it_is_redr
             Written::Yes
         );
         assert!(store.open(&conversation.id).await.unwrap().is_empty());
-        reply.out.as_mut().unwrap().revive(instant(2)).unwrap();
+        reply
+            .out
+            .as_mut()
+            .unwrap()
+            .revive(instant(2), instant(1))
+            .unwrap();
         assert_eq!(
             store.save_open(&reply, None).await.unwrap(),
             Written::Conflict,

@@ -1,0 +1,320 @@
+//! Dead letters: shown, redriven and deleted, over the real store and its queues.
+
+use super::Site;
+use super::dying::{
+    CONTACT, dead_depth, dead_event, dies, get, kicks, now, post, reply, state, with_dead_reply,
+};
+use axum::http::StatusCode;
+use recado_domain::dead_letter::QueueName;
+use recado_domain::event::{EventState, InboundJob};
+use recado_domain::millis::shift;
+use recado_domain::outbox::OutboxState;
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::{Conversations, DeadLetters, Directory, Inbox, OutboxStore, Written};
+use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::{process, send};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+#[tokio::test]
+async fn a_letter_is_shown_with_what_would_be_done_again() {
+    let site = Site::in_memory().configured().await;
+    let (_, message, letter) = with_dead_reply(&site).await;
+    let event = dead_event(&site, "A1").await;
+    let shown = get(&site, &format!("/v1/dead-letters/{}", letter.id)).await;
+    assert_eq!(
+        (&shown["payload"]["to"], &shown["original_id"], &shown["what"]),
+        (&json!(CONTACT), &json!(message.id()), &json!("message")),
+        "{shown}"
+    );
+    assert!(shown["payload"]["content"].to_string().contains("Até logo"));
+    let shown = get(&site, &format!("/v1/dead-letters/{}", event.event)).await;
+    assert_eq!(
+        (&shown["payload"], &shown["reason"]),
+        (&json!({"text": "segredo"}), &json!("unknown_instance"))
+    );
+    let none = site.operate("GET", "/v1/dead-letters/none", &Value::Null).await;
+    assert_eq!(none.status, StatusCode::NOT_FOUND);
+    let dlq = get(&site, "/health/whatsapp/dlq").await;
+    assert_eq!(dlq["dlq_depth"], 2);
+    let newest = dlq["messages"].as_array().unwrap();
+    assert_eq!(newest.len(), 2);
+    for field in [
+        "payload",
+        "original_id",
+        "reason",
+        "timestamp",
+        "attempts",
+        "last_error",
+        "correlation_id",
+        "queue",
+        "instance",
+    ] {
+        assert!(
+            newest.iter().all(|message| message.get(field).is_some()),
+            "{field}"
+        );
+    }
+    let narrowed = get(&site, "/health/whatsapp/dlq?instance=suporte-01").await;
+    assert_eq!(
+        (&narrowed["dlq_depth"], &narrowed["messages"][0]["queue"]),
+        (&json!(1), &json!("outbound"))
+    );
+}
+
+#[tokio::test]
+async fn a_list_is_narrowed_by_time() {
+    let site = Site::in_memory().configured().await;
+    let (_, _, letter) = with_dead_reply(&site).await;
+    let list = async |query: String| get(&site, &format!("/v1/dead-letters?{query}")).await["items"].clone();
+    let later = shift(letter.at, 1);
+    assert_eq!(
+        list(format!("since={}", letter.at))
+            .await
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(list(format!("since={later}")).await, json!([]));
+    assert_eq!(list(format!("until={}", letter.at)).await, json!([]));
+    assert_eq!(list(format!("until={later}")).await.as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_redriven_message_is_queued_and_no_copy_is_left() {
+    let site = Site::in_memory().configured().await;
+    let (_, message, letter) = with_dead_reply(&site).await;
+    assert_eq!(dead_depth(&site, QueueName::Outbound).await, 1);
+    let answered = post(
+        &site,
+        &format!("/v1/dead-letters/{}/redrive", letter.id),
+        Value::Null,
+    )
+    .await;
+    assert_eq!(answered.status, StatusCode::ACCEPTED, "{}", answered.text);
+    assert_eq!(answered.body["redriven"], true);
+    assert_eq!(state(&site, &message.id()).await, OutboxState::Queued);
+    assert_eq!(dead_depth(&site, QueueName::Outbound).await, 0);
+    assert_eq!(site.store.dead_letter(&letter.id).await.unwrap(), None);
+    let kicks = kicks(&site).await;
+    assert_eq!(kicks.len(), 1);
+    assert_eq!(kicks[0].redrive.as_ref().unwrap().died, letter.at);
+}
+
+#[tokio::test]
+async fn a_redrive_that_comes_again_after_a_later_death_changes_nothing() {
+    let site = Site::in_memory().configured().await;
+    let (id, message, letter) = with_dead_reply(&site).await;
+    post(
+        &site,
+        &format!("/v1/dead-letters/{}/redrive", letter.id),
+        Value::Null,
+    )
+    .await;
+    let kick = kicks(&site).await.remove(0);
+    let alive = site.store.open(&id).await.unwrap().remove(0);
+    let second = dies(&site, &alive, shift(letter.at, 60_000)).await;
+    let body = serde_json::to_string(&kick).unwrap();
+    let verdict = send::send(&*site.world(), &body, 2, None).await;
+    assert_eq!(verdict, recado_pipeline::Verdict::Done);
+    let died = site.store.message(&message.id()).await.unwrap().unwrap();
+    assert_eq!(died.out.unwrap().died(), Some(second.at));
+    assert_eq!(
+        site.store.dead_letter(&second.id).await.unwrap(),
+        Some(second),
+        "the letter of the later death stays"
+    );
+}
+
+#[tokio::test]
+async fn a_conversations_messages_are_redriven_in_their_order_whichever_died_first() {
+    let site = Site::in_memory().configured().await;
+    let id = site.conversation(CONTACT).await;
+    let first = reply(&site, &id).await;
+    let second = reply(&site, &id).await;
+    let at = now();
+    dies(&site, &second, shift(at, -5_000)).await;
+    dies(&site, &first, at).await;
+    let answered = post(
+        &site,
+        "/v1/dead-letters/redrive",
+        json!({"reason": "max_retries_exceeded"}),
+    )
+    .await;
+    assert_eq!(
+        answered.body,
+        json!({"dry_run": false, "selected": 2, "redriven": 2, "no_longer_dead": 0, "failed": 0, "more": false})
+    );
+    let kicked: Vec<u64> = kicks(&site).await.iter().map(|kick| kick.upto.0).collect();
+    assert_eq!(kicked, [first.ordinal.0, second.ordinal.0]);
+    let again = post(&site, "/v1/dead-letters/redrive", json!({})).await;
+    assert_eq!(again.body["selected"], 0, "{}", again.text);
+    assert!(kicks(&site).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_dry_run_counts_and_changes_nothing() {
+    let site = Site::in_memory().configured().await;
+    let (id, message, letter) = with_dead_reply(&site).await;
+    let dry = async |body: Value| post(&site, "/v1/dead-letters/redrive", body).await.body;
+    let all = json!({"dry_run": true});
+    assert_eq!(
+        dry(all.clone()).await,
+        json!({"dry_run": true, "selected": 1, "out_of_window": 0, "answered_meanwhile": 0,
+               "no_longer_dead": 0, "more": false})
+    );
+    assert_eq!(
+        dry(json!({"dry_run": true, "ids": [letter.id, letter.id]})).await["selected"],
+        1
+    );
+    assert_eq!(
+        dry(json!({"dry_run": true, "queue": "turns"})).await["selected"],
+        0
+    );
+    // Somebody answers what came since.
+    reply(&site, &id).await;
+    assert_eq!(dry(all.clone()).await["answered_meanwhile"], 1);
+    assert!(matches!(
+        state(&site, &message.id()).await,
+        OutboxState::Dead { .. }
+    ));
+    assert_eq!(site.store.dead_letter(&letter.id).await.unwrap(), Some(letter));
+    assert_eq!(dead_depth(&site, QueueName::Outbound).await, 1);
+}
+
+#[tokio::test]
+async fn a_dry_run_tells_who_is_out_of_metas_window() {
+    let site = Site::in_memory().configured().await;
+    let (id, _, _) = with_dead_reply(&site).await;
+    for (hours, out_of_window) in [(23, 0), (25, 1)] {
+        let mut conversation = site.store.conversation(&id).await.unwrap().unwrap();
+        conversation.last_inbound_at = Some(shift(now(), -hours * 3_600_000));
+        conversation.rev += 1;
+        assert_eq!(site.store.update(&conversation).await.unwrap(), Written::Yes);
+        let found = post(&site, "/v1/dead-letters/redrive", json!({"dry_run": true})).await;
+        assert_eq!(found.body["out_of_window"], 0, "Evolution has no window");
+        let moved = json!({"instances": [
+            {"id": "suporte-01", "tenant": "clinic", "agent": "ana", "provider": "meta",
+             "external_id": "100000000000009"}]});
+        site.store
+            .apply(&serde_json::from_value(moved).unwrap())
+            .await
+            .unwrap();
+        let found = post(&site, "/v1/dead-letters/redrive", json!({"dry_run": true})).await;
+        assert_eq!(found.body["out_of_window"], out_of_window, "{hours} hours");
+        site.store.apply(&super::document()).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_redriven_event_is_pending_and_a_second_redrive_after_it_died_again_is_its_own() {
+    let site = Site::in_memory().configured().await;
+    let job = dead_event(&site, "B1").await;
+    let path = format!("/v1/dead-letters/{}/redrive", job.event);
+    assert_eq!(post(&site, &path, Value::Null).await.status, StatusCode::ACCEPTED);
+    let record = site.store.event(&job.event).await.unwrap().unwrap();
+    assert_eq!(record.state, EventState::Pending);
+    assert_eq!(dead_depth(&site, QueueName::Inbound).await, 0);
+    assert_eq!(
+        post(&site, &path, Value::Null).await.status,
+        StatusCode::NOT_FOUND,
+        "the letter is gone"
+    );
+    let received = site
+        .store
+        .receive(QueueName::Inbound, 10, Duration::from_secs(30))
+        .await
+        .unwrap()
+        .remove(0);
+    let first: InboundJob = serde_json::from_str(&received.body).unwrap();
+    while first.redrive >= Some(now()) {}
+    let _ = process::process(&*site.world(), &received.body, 1).await;
+    let died = async || site.store.event(&job.event).await.unwrap().unwrap().died();
+    let second = died().await.expect("its instance is still unknown");
+    let letter = site.store.dead_letter(job.event.as_str()).await.unwrap().unwrap();
+    assert_eq!(letter.at, second);
+    // The queue brings the first redrive again.
+    let _ = process::process(&*site.world(), &received.body, 2).await;
+    assert_eq!(died().await, Some(second));
+    let kept = site.store.dead_letter(job.event.as_str()).await.unwrap();
+    assert_eq!(kept, Some(letter));
+}
+
+#[tokio::test]
+async fn a_deleted_letter_does_not_come_back_and_who_deleted_it_can_be_read() {
+    let site = Site::in_memory().configured().await;
+    let (_, message, letter) = with_dead_reply(&site).await;
+    let job = dead_event(&site, "C1").await;
+    let copy = site.store.dead(QueueName::Outbound, 1).await.unwrap().remove(0);
+    for id in [letter.id.as_str(), job.event.as_str()] {
+        let answered = site
+            .operate("DELETE", &format!("/v1/dead-letters/{id}?by=Bia"), &Value::Null)
+            .await;
+        assert_eq!(answered.status, StatusCode::NO_CONTENT, "{}", answered.text);
+        let again = site
+            .operate("DELETE", &format!("/v1/dead-letters/{id}"), &Value::Null)
+            .await;
+        assert_eq!(again.status, StatusCode::NOT_FOUND);
+    }
+    let world = site.world();
+    // Whatever comes late: the copy from a console, the event from its queue, the minute.
+    let _ = send::send(&*world, &copy.body, 1, None).await;
+    let body = serde_json::to_string(&job).unwrap();
+    let _ = process::process(&*world, &body, 2).await;
+    reconcile(&*world).await.unwrap();
+    assert!(matches!(
+        state(&site, &message.id()).await,
+        OutboxState::Dead {
+            reason: Reason::Purged,
+            ..
+        }
+    ));
+    assert_eq!(get(&site, "/v1/dead-letters").await["items"], json!([]));
+    assert!(kicks(&site).await.is_empty());
+    for queue in [QueueName::Inbound, QueueName::Outbound] {
+        assert_eq!(dead_depth(&site, queue).await, 0);
+    }
+    let audit = get(&site, "/v1/dead-letters/audit").await;
+    let items = audit["items"].as_array().unwrap();
+    assert_eq!(items.len(), 2, "{audit}");
+    assert!(items.iter().all(|item| item["by"] == "Bia"));
+    assert!(!audit.to_string().contains("segredo") && !audit.to_string().contains("Até logo"));
+}
+
+#[tokio::test]
+async fn all_are_deleted_only_if_that_is_said() {
+    let site = Site::in_memory().configured().await;
+    with_dead_reply(&site).await;
+    dead_event(&site, "D1").await;
+    let delete = async |query: &str| {
+        site.operate("DELETE", &format!("/v1/dead-letters{query}"), &Value::Null)
+            .await
+    };
+    for wrong in [
+        "",
+        "?by=Bia",
+        "?all=true&limit=0",
+        "?all=true&by=%20",
+        "?all=true&x=1",
+    ] {
+        assert_eq!(delete(wrong).await.status, StatusCode::BAD_REQUEST, "{wrong}");
+    }
+    assert_eq!(delete("?queue=inbound").await.body["deleted"], 1);
+    assert_eq!(delete("?all=true").await.body["deleted"], 1);
+    assert_eq!(get(&site, "/health/whatsapp/dlq").await["dlq_depth"], 0);
+}
+
+#[tokio::test]
+async fn what_cannot_be_understood_is_a_400() {
+    let site = Site::in_memory().configured().await;
+    for body in [
+        json!({"limit": 0}),
+        json!({"limit": 1001}),
+        json!({"reson": "poison"}),
+        json!([]),
+    ] {
+        let answered = post(&site, "/v1/dead-letters/redrive", body.clone()).await;
+        assert_eq!(answered.status, StatusCode::BAD_REQUEST, "{body}");
+    }
+}

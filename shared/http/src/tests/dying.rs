@@ -1,0 +1,163 @@
+//! How things die, for the tests of dead letters.
+
+use super::{Answered, Site};
+use axum::http::StatusCode;
+use recado_domain::Timestamp;
+use recado_domain::conversation::Conversation;
+use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
+use recado_domain::event::{EventKind, EventState, InboundJob, Payload, Provider, event_id, group_of};
+use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, MessageId};
+use recado_domain::message::{Message, Role};
+use recado_domain::outbox::{Author, Outbox, OutboxState, SendKick};
+use recado_domain::reason::Reason;
+use recado_embedded::Clock;
+use recado_pipeline::ports::{Committed, Conversations, DeadLetters, Inbox, OutboxStore, Queues, Written};
+use recado_pipeline::process;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+pub(super) const CONTACT: &str = "5511900000001@s.whatsapp.net";
+
+pub(super) fn now() -> Timestamp {
+    Clock::system().now()
+}
+
+pub(super) async fn get(site: &Site, path: &str) -> Value {
+    let answered = site.operate("GET", path, &Value::Null).await;
+    assert_eq!(answered.status, StatusCode::OK, "{path}: {}", answered.text);
+    answered.body
+}
+
+pub(super) async fn post(site: &Site, path: &str, body: Value) -> Answered {
+    site.operate("POST", path, &body).await
+}
+
+/// Commits a person's reply to all that is in the conversation.
+pub(super) async fn reply(site: &Site, id: &ConversationId) -> Message {
+    let mut conversation = site.store.conversation(id).await.unwrap().unwrap();
+    let at = now();
+    let ordinal = conversation.answer(conversation.last, false, at);
+    conversation.rev += 1;
+    let message = outgoing(&conversation, ordinal, at);
+    let committed = site.store.commit(&conversation, &message, None).await.unwrap();
+    assert_eq!(committed, Committed::Yes);
+    message
+}
+
+fn outgoing(conversation: &Conversation, ordinal: recado_domain::ids::Ordinal, at: Timestamp) -> Message {
+    let out = Outbox::queued(
+        conversation.address.clone(),
+        Author::Person,
+        conversation.epoch,
+        conversation.answered,
+        at,
+    );
+    Message {
+        conversation: conversation.id.clone(),
+        ordinal,
+        tenant: conversation.tenant.clone(),
+        instance: conversation.instance.clone(),
+        role: Role::Operator,
+        content: recado_domain::content::Content::text("Até logo"),
+        provider_message_id: None,
+        written_at: at,
+        stored_at: at,
+        correlation: CorrelationId::parse("c-2").unwrap(),
+        event: None,
+        idempotency_key: None,
+        unanswered: None,
+        model: None,
+        usage: None,
+        out: Some(out),
+    }
+}
+
+/// Gives a message up as the sender does: the record, the copy, the letter, the mark.
+pub(super) async fn dies(site: &Site, message: &Message, at: Timestamp) -> DeadLetter {
+    let mut message = message.clone();
+    let out = message.out.as_mut().unwrap();
+    out.give_up(at, Reason::MaxRetriesExceeded, Some("500".to_owned()))
+        .unwrap();
+    assert_eq!(site.store.save_open(&message, None).await.unwrap(), Written::Yes);
+    let letter = DeadLetter {
+        id: message.id().to_string(),
+        queue: QueueName::Outbound,
+        reason: Reason::MaxRetriesExceeded,
+        at,
+        attempts: 5,
+        last_error: Some("500".to_owned()),
+        correlation: message.correlation.clone(),
+        instance: Some(message.instance.clone()),
+        what: DeadWhat::Message {
+            message: message.id(),
+        },
+    };
+    site.store.send_dead(&letter).await.unwrap();
+    site.store.put_dead_letter(&letter).await.unwrap();
+    message.out.as_mut().unwrap().mark_copied();
+    let settled = site.store.settle(&message, None, None, None).await.unwrap();
+    assert_eq!(settled, Written::Yes);
+    letter
+}
+
+/// A conversation with a reply that died.
+pub(super) async fn with_dead_reply(site: &Site) -> (ConversationId, Message, DeadLetter) {
+    let id = site.conversation(CONTACT).await;
+    let message = reply(site, &id).await;
+    let letter = dies(site, &message, now()).await;
+    (id, message, letter)
+}
+
+pub(super) async fn state(site: &Site, id: &MessageId) -> OutboxState {
+    let message = site.store.message(id).await.unwrap().unwrap();
+    message.out.unwrap().state
+}
+
+/// The kicks that lie on `outbound`, which they leave.
+pub(super) async fn kicks(site: &Site) -> Vec<SendKick> {
+    let mut all = Vec::new();
+    loop {
+        let batch = site
+            .store
+            .receive(QueueName::Outbound, 10, Duration::from_secs(60))
+            .await
+            .unwrap();
+        if batch.is_empty() {
+            return all;
+        }
+        for received in batch {
+            all.push(serde_json::from_str(&received.body).unwrap());
+            assert!(site.store.delete(&received.receipt).await.unwrap());
+        }
+    }
+}
+
+pub(super) fn job(external: &str, name: &str) -> InboundJob {
+    let external = ExternalId::parse(external).unwrap();
+    InboundJob {
+        event: event_id(Provider::Evolution, &external, EventKind::Message, name),
+        provider: Provider::Evolution,
+        group: group_of(Provider::Evolution, &external, Some(CONTACT)),
+        external,
+        kind: EventKind::Message,
+        correlation: CorrelationId::parse("c-3").unwrap(),
+        received_at: now(),
+        payload: Payload::Inline(json!({"text": "segredo"})),
+        redrive: None,
+    }
+}
+
+/// An event of an instance that is not configured: recorded, and given up by the processor.
+pub(super) async fn dead_event(site: &Site, name: &str) -> InboundJob {
+    let job = job("desconhecida", name);
+    let _ = site.store.record_event(&job).await.unwrap();
+    let body = serde_json::to_string(&job).unwrap();
+    let _ = process::process(&*site.world(), &body, 1).await;
+    let record = site.store.event(&job.event).await.unwrap().unwrap();
+    assert_eq!(record.state, EventState::Dead);
+    job
+}
+
+pub(super) async fn dead_depth(site: &Site, queue: QueueName) -> u64 {
+    site.store.depth(queue).await.unwrap().dead
+}

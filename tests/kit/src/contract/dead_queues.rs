@@ -1,0 +1,76 @@
+//! Dead-letter queues: what is copied there is found, with the death that it names, and removed.
+
+use super::patience::{INDEX, eventually};
+use crate::builders::Scene;
+use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName, RedrivenLetter};
+use recado_domain::event::InboundJob;
+use recado_domain::ids::Ordinal;
+use recado_domain::outbox::{Redrive, SendKick};
+use recado_pipeline::ports::{DeadCopy, DeadQueues, Queues};
+
+/// A letter on each FIFO queue.
+fn letters() -> [DeadLetter; 2] {
+    let scene = Scene::new();
+    let message = scene.conversation(1).id.message(Ordinal(3));
+    let outgoing = DeadLetter {
+        id: message.to_string(),
+        queue: QueueName::Outbound,
+        what: DeadWhat::Message { message },
+        ..scene.dead_letter()
+    };
+    [scene.dead_letter(), outgoing]
+}
+
+fn mark(letter: &DeadLetter) -> RedrivenLetter {
+    RedrivenLetter {
+        letter: letter.id.clone(),
+        died: letter.at,
+    }
+}
+
+/// The copy of `letter`, once its queue hands it out. Others may lie there, too.
+async fn found<Q: DeadQueues>(queues: &Q, letter: &DeadLetter) -> DeadCopy {
+    let wanted = mark(letter);
+    let read = async || {
+        let batch = queues.receive_dead(letter.queue).await.unwrap();
+        assert!(batch.len() <= 10);
+        batch
+            .into_iter()
+            .find(|copy| copy.copy_of.as_ref() == Some(&wanted))
+    };
+    eventually(INDEX, read, Option::is_some)
+        .await
+        .expect("the copy is there")
+}
+
+pub async fn a_copy_is_received_with_the_death_it_names<Q: Queues + DeadQueues>(queues: &Q) {
+    for letter in letters() {
+        queues.send_dead(&letter).await.unwrap();
+        let copy = found(queues, &letter).await;
+        assert_eq!(copy.queue, letter.queue);
+        if let DeadWhat::Message { message } = &letter.what {
+            let kick: SendKick = serde_json::from_str(&copy.body).unwrap();
+            let redrive = Redrive {
+                message: message.clone(),
+                died: letter.at,
+            };
+            assert_eq!(kick.redrive, Some(redrive));
+        } else {
+            let job: InboundJob = serde_json::from_str(&copy.body).unwrap();
+            assert_eq!(job.redrive, Some(letter.at));
+        }
+        queues.remove_dead(&copy).await.unwrap();
+    }
+}
+
+pub async fn what_was_received_is_not_handed_out_at_once_and_what_is_removed_never<Q: Queues + DeadQueues>(
+    queues: &Q,
+) {
+    let [letter, _] = letters();
+    queues.send_dead(&letter).await.unwrap();
+    let copy = found(queues, &letter).await;
+    let next = queues.receive_dead(letter.queue).await.unwrap();
+    assert!(next.iter().all(|other| other.copy_of != copy.copy_of));
+    queues.remove_dead(&copy).await.unwrap();
+    queues.remove_dead(&copy).await.unwrap();
+}
