@@ -2,7 +2,11 @@ use crate::folder::OpenError;
 use rusqlite::Connection;
 
 /// Each brings a database one version further, from 0; `PRAGMA user_version` says how far it is.
-const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("sends_and_traces.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("schema.sql"),
+    include_str!("sends_and_traces.sql"),
+    include_str!("deletions.sql"),
+];
 
 /// Brings the database to this program's version. One that a newer program wrote is left alone.
 pub(crate) fn migrate(connection: &Connection) -> Result<(), OpenError> {

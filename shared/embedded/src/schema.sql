@@ -98,13 +98,6 @@ CREATE TABLE dead_letters (
 CREATE INDEX dead_letters_newest ON dead_letters (at, id);
 CREATE INDEX dead_letters_newest_of_instance ON dead_letters (instance, at, id);
 
-CREATE TABLE dead_letter_deletions (
-    id TEXT PRIMARY KEY, -- the letter's and when it had died
-    at INTEGER NOT NULL,
-    body TEXT NOT NULL
-) STRICT;
-CREATE INDEX dead_letter_deletions_newest ON dead_letter_deletions (at, id);
-
 CREATE TABLE tenants (
     id TEXT PRIMARY KEY,
     body TEXT NOT NULL

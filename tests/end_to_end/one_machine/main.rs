@@ -8,6 +8,7 @@
 )]
 
 mod bad_input;
+mod chaos;
 mod crashes;
 mod first_steps;
 mod machine;

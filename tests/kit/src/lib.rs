@@ -2,7 +2,8 @@
 //!
 //! [`contract`] holds what every backend must do, written once against the ports; [`builders`] makes the records that
 //! tests begin from. [`servers`] stands in for the servers outside, over HTTP; [`webhooks`] makes the bodies that
-//! providers post.
+//! providers post. [`trial`] puts a running `recado` under load and faults, and [`books`] says whether all that came in
+//! was answered once; [`chance`] is where their dice come from.
 
 #![expect(
     clippy::unwrap_used,
@@ -10,7 +11,10 @@
     reason = "this crate is test code: whatever is not as it should be ends the test"
 )]
 
+pub mod books;
 pub mod builders;
+pub mod chance;
 pub mod contract;
 pub mod servers;
+pub mod trial;
 pub mod webhooks;

@@ -147,7 +147,7 @@ impl Settings {
         );
         let timeout = ["RECADO_PROVIDER_TIMEOUT_SECONDS", earlier::HTTP_TIMEOUT];
         // The sender's own time-out and its lease leave no room for more.
-        reader.time(&timeout, 1.0, (1.0, 20.0), &mut self.provider_timeout);
+        reader.time(&timeout, 1.0, (0.1, 20.0), &mut self.provider_timeout);
     }
 
     fn read_tries<F: Fn(&str) -> Option<String>>(&mut self, reader: &mut Reader<'_, F>) {

@@ -30,6 +30,10 @@ pub enum Behaviour {
     Hang(Duration),
     /// Accepts, then breaks the connection without a byte of an answer.
     AcceptThenDrop,
+    /// Accepts nothing and breaks the connection without a byte of an answer.
+    Drop,
+    /// Holds the request so long, then breaks the connection. It accepts nothing.
+    Swallow(Duration),
 }
 
 impl Behaviour {
@@ -52,13 +56,14 @@ impl Behaviour {
     }
 }
 
-/// How the control API writes a behaviour: `"normal"`, `"accept_then_drop"`, `{"hang_ms": 3000}` or
-/// `{"status": 429, "body": {…}, "headers": {…}}`.
+/// How the control API writes a behaviour: `"normal"`, `"accept_then_drop"`, `"drop"`, `{"hang_ms": 3000}`,
+/// `{"swallow_ms": 3000}` or `{"status": 429, "body": {…}, "headers": {…}}`.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Form {
     Word(Word),
     Hang(Hang),
+    Swallow(Swallow),
     Status(Answer),
 }
 
@@ -67,12 +72,19 @@ enum Form {
 enum Word {
     Normal,
     AcceptThenDrop,
+    Drop,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Hang {
     hang_ms: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Swallow {
+    swallow_ms: u64,
 }
 
 #[derive(Deserialize)]
@@ -90,6 +102,8 @@ impl From<Form> for Behaviour {
         match form {
             Form::Word(Word::Normal) => Self::Normal,
             Form::Word(Word::AcceptThenDrop) => Self::AcceptThenDrop,
+            Form::Word(Word::Drop) => Self::Drop,
+            Form::Swallow(Swallow { swallow_ms }) => Self::Swallow(Duration::from_millis(swallow_ms)),
             Form::Hang(Hang { hang_ms }) => Self::Hang(Duration::from_millis(hang_ms)),
             Form::Status(Answer {
                 status,

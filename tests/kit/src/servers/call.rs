@@ -126,18 +126,29 @@ impl Call {
         self.journal.violate(&self.request.path, what);
     }
 
+    /// Breaks the connection; what is returned never leaves.
+    fn dropped(&self) -> Response {
+        self.cut.now();
+        StatusCode::NO_CONTENT.into_response()
+    }
+
     /// Does what is next, where `accept` is what it does if all is well.
     pub(super) async fn perform(
         self,
         accept: impl FnOnce(&Journal, &Recorded) -> Response + Send + 'static,
     ) -> Response {
-        match self.journal.take_behaviour() {
+        match self.journal.take_behaviour(&self.request) {
             Behaviour::Normal => accept(&self.journal, &self.request),
             Behaviour::Status { code, body, headers } => answer(code, body, &headers),
             Behaviour::AcceptThenDrop => {
                 let response = accept(&self.journal, &self.request);
                 self.cut.now();
                 response
+            }
+            Behaviour::Drop => self.dropped(),
+            Behaviour::Swallow(wait) => {
+                tokio::time::sleep(wait).await;
+                self.dropped()
             }
             Behaviour::Hang(wait) => late(wait, move || accept(&self.journal, &self.request)).await,
         }

@@ -1,6 +1,7 @@
 //! What a stand-in saw, and what it is told to do.
 
 use super::behaviour::Behaviour;
+use super::fates::Fates;
 use recado_domain::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -55,6 +56,21 @@ pub struct Delivered {
     pub(super) version: u8,
 }
 
+impl Delivered {
+    /// A message as Evolution 2 accepts it, for tests of what reads them.
+    pub fn new(instance: &str, to: &str, text: &str, at: Timestamp) -> Self {
+        Self {
+            instance: instance.to_owned(),
+            to: to.to_owned(),
+            text: text.to_owned(),
+            id: String::new(),
+            callback: None,
+            at,
+            version: 2,
+        }
+    }
+}
+
 /// Evolution's word for how an instance is connected to WhatsApp.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -75,6 +91,7 @@ struct Pages {
     phone: Vec<Delivered>,
     next: VecDeque<Behaviour>,
     usual: Behaviour,
+    fates: Option<Fates>,
     credential: Option<String>,
     connection: ConnectionState,
     connections: BTreeMap<String, ConnectionState>,
@@ -141,6 +158,11 @@ impl Journal {
         self.pages().usual = behaviour;
     }
 
+    /// From now on each request's fate is drawn, when nothing is queued for it. `None`: as [`Journal::usually`] says.
+    pub fn at_random(&self, fates: Option<Fates>) {
+        self.pages().fates = fates;
+    }
+
     /// Lets in only requests with this key or token; others are answered 401, which is no violation. Until then every
     /// one is good that is there.
     pub fn expect_credential(&self, credential: &str) {
@@ -179,9 +201,13 @@ impl Journal {
         self.pages().phone.push(message);
     }
 
-    pub(super) fn take_behaviour(&self) -> Behaviour {
+    pub(super) fn take_behaviour(&self, request: &Recorded) -> Behaviour {
         let mut pages = self.pages();
-        pages.next.pop_front().unwrap_or_else(|| pages.usual.clone())
+        if let Some(next) = pages.next.pop_front() {
+            return next;
+        }
+        let drawn = pages.fates.as_mut().map(|fates| fates.draw(request));
+        drawn.unwrap_or_else(|| pages.usual.clone())
     }
 
     pub(super) fn is_credential(&self, shown: &str) -> bool {

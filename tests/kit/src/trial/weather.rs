@@ -1,0 +1,75 @@
+//! What goes wrong at a provider, by chance.
+
+use super::load::Door;
+use crate::chance::Dice;
+use crate::servers::{Behaviour, ConnectionState, Fates, Journal};
+use crate::webhooks::evolution_connection;
+use recado_domain::Timestamp;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// The fates of a request to send, of 100, where the client waits for `patience` before it gives up, and looks for evidence
+/// for some time more before it repeats.
+pub fn storm(seed: u64, patience: Duration) -> Fates {
+    let refusal = |code: u16, message: Value| {
+        Behaviour::status(
+            code,
+            json!({"status": code, "error": "x", "response": {"message": message}}),
+        )
+    };
+    let busy = json!({"status": 429, "error": "Too Many Requests"});
+    Fates::new(
+        seed,
+        vec![
+            (62, Behaviour::Normal),
+            (6, Behaviour::Drop),
+            (6, Behaviour::AcceptThenDrop),
+            (5, refusal(500, json!("Internal server error"))),
+            (6, Behaviour::status_with(429, busy, "retry-after", "1")),
+            (3, refusal(400, json!(["Error: failed"]))),
+            (
+                3,
+                refusal(400, json!([{"exists": false, "jid": "x", "number": "x"}])),
+            ),
+            // Slow, but in time; too late, and found; so late that it was repeated meanwhile.
+            (3, Behaviour::Hang(patience / 2)),
+            (2, Behaviour::Hang(patience + Duration::from_millis(300))),
+            (2, Behaviour::Hang(patience * 6)),
+            (2, Behaviour::Swallow(patience * 2)),
+        ],
+    )
+}
+
+/// Every few seconds one of the instances loses its connection, says so by webhook, and comes back. Never ends.
+pub async fn unplug(seed: u64, instances: &[&str], provider: &Journal, door: &Door) {
+    let mut dice = Dice::new(seed, "connection");
+    loop {
+        tokio::time::sleep(Duration::from_millis(1_500 + dice.below(3_000))).await;
+        let chosen = usize::try_from(dice.below(instances.len() as u64)).unwrap_or(0);
+        let instance = instances[chosen];
+        provider.set_connection_of(instance, ConnectionState::Close);
+        door.post(&state(instance, "close"), &mut dice).await;
+        tokio::time::sleep(Duration::from_millis(500 + dice.below(2_000))).await;
+        provider.set_connection_of(instance, ConnectionState::Open);
+        door.post(&state(instance, "open"), &mut dice).await;
+    }
+}
+
+/// All is well again, and every instance says that it is connected.
+pub async fn clear(instances: &[&str], provider: &Journal, door: &Door) {
+    provider.at_random(None);
+    provider.set_connection(ConnectionState::Open);
+    for instance in instances {
+        say_open(instance, door).await;
+    }
+}
+
+/// An instance says that it is connected, as Evolution does whenever it connects anew.
+pub async fn say_open(instance: &str, door: &Door) {
+    door.post(&state(instance, "open"), &mut Dice::new(0, instance))
+        .await;
+}
+
+fn state(instance: &str, state: &str) -> Value {
+    evolution_connection(instance, state, &Timestamp::now().to_string())
+}
