@@ -128,8 +128,8 @@ impl Load {
     async fn write(&self, contact: usize, messages: &[Asked], door: &Door) {
         let mut dice = Dice::new(self.seed, ("writes", contact));
         let over = u64::try_from(self.over.as_millis()).unwrap_or(u64::MAX);
-        // Two of three pauses are taken, and on average half of each.
-        let pause_max = over * 3 / (messages.len().max(1) as u64);
+        // Two of three pauses are taken, and on average half of each: most are done a little before the time is over.
+        let pause_max = over * 2 / (messages.len().max(1) as u64);
         for (number, message) in messages.iter().enumerate() {
             if number == 0 || !dice.hits(33) {
                 let pause = dice.below(pause_max.min(over));

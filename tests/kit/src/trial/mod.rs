@@ -22,7 +22,7 @@ pub const TOKEN: &str = "token-of-this-trial";
 pub const ERROR_MESSAGE: &str = "Desculpe, pode repetir?";
 
 /// How often a wait looks again.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Waits until `look` finds what it looks for, at most for `limit`.
 ///
