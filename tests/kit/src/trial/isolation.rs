@@ -23,6 +23,9 @@ const HANGS_FOR: Duration = Duration::from_secs(60);
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A reply that took longer is told, with its time, so that it can be looked up in the log.
+const SLOW: Duration = Duration::from_secs(1);
+
 /// How many webhooks of the flood are under way at once.
 const AT_ONCE: usize = 16;
 
@@ -125,7 +128,7 @@ async fn run(binary: &Path, plan: &Plan, troubled: bool) -> (Times, usize, usize
     let variables = [
         ("ANTHROPIC_BASE_URL", model.url()),
         ("RECADO_DEBOUNCE_SECONDS", "0".to_owned()),
-        ("RUST_LOG", "warn".to_owned()),
+        ("RUST_LOG", "info".to_owned()),
     ];
     let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
     let mut process = Process::new(binary, &configuration, &variables);
@@ -142,7 +145,11 @@ async fn run(binary: &Path, plan: &Plan, troubled: bool) -> (Times, usize, usize
         let mut times = Vec::new();
         for number in 0..plan.timed {
             tokio::time::sleep(plan.every).await;
-            times.push(time(&door, &mine, &format!("pergunta {number}")).await);
+            let took = time(&door, &mine, &format!("pergunta {number}")).await;
+            if took > SLOW {
+                println!("reply {number} of {} took {took:.1?}", Timestamp::now());
+            }
+            times.push(took);
         }
         times.sort();
         Times(times)
@@ -157,6 +164,9 @@ async fn run(binary: &Path, plan: &Plan, troubled: bool) -> (Times, usize, usize
         times = timed => times,
         () = flood => unreachable!("the flood waits for the measurement"),
     };
+    if times.percentile(100) > SLOW {
+        println!("the logs are in {}", process.keep().display());
+    }
     (times, acknowledged.load(Ordering::Relaxed), hung.requests().len())
 }
 

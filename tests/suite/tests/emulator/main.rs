@@ -9,6 +9,7 @@
 
 #[path = "../account.rs"]
 mod account;
+mod balance;
 mod bench;
 mod contact;
 mod dead_letters;
@@ -20,3 +21,4 @@ mod queues;
 mod replies;
 mod requests;
 mod stack;
+mod throttle;

@@ -74,6 +74,31 @@ async fn a_webhook_repeated_however_often_is_one_message_and_one_reply() {
 }
 
 #[tokio::test]
+async fn a_webhook_64_times_in_the_same_instant_is_one_message_and_one_reply() {
+    let (bench, contact) = (Bench::new().await, Contact::new());
+    let body = evolution_text(INSTANCE, &contact.jid, &message_id(), "Oi", seconds());
+    let answers = join_all((0..64).map(|_| bench.evolution(&body))).await;
+    let first = answers.iter().filter(|answer| answer["events"] == 1).count();
+    assert_eq!(first, 1, "one of them was the first: {answers:?}");
+    let evolution = &bench.stack.stand_ins.evolution;
+    bench.phone(evolution, &contact, 1).await;
+    // A later message comes out last: what the repetitions caused would be there before.
+    bench.says(INSTANCE, &contact, "e agora?").await;
+    let phone = bench.phone(evolution, &contact, 2).await;
+    assert_eq!(
+        (phone[0].text.as_str(), phone[1].text.as_str()),
+        ("echo: Oi", "echo: e agora?")
+    );
+    let id = bench.conversation(INSTANCE, &contact).await;
+    let messages = bench.messages(&id).await;
+    let stored = messages
+        .iter()
+        .filter(|message| message["content"] == "Oi")
+        .count();
+    assert_eq!((stored, messages.len()), (1, 4), "{messages:?}");
+}
+
+#[tokio::test]
 async fn metas_message_is_answered_and_a_status_finds_the_reply() {
     let (bench, contact) = (Bench::new().await, Contact::new());
     let body = meta_text(PHONE_NUMBER_ID, &contact.number, &message_id(), "Oi", seconds());

@@ -22,6 +22,8 @@ pub(crate) const ACCOUNT: &str = "000000000000";
 pub(crate) const INSTANCE: &str = "suporte-01";
 /// An Evolution instance whose provider refuses when it is told to.
 pub(crate) const REFUSING: &str = "recusa-01";
+/// An Evolution instance whose provider fails in every way, and whose books are kept.
+pub(crate) const BALANCED: &str = "balanco-01";
 /// An Evolution instance that is closed today.
 pub(crate) const CLOSED: &str = "fechada-01";
 /// An Evolution instance that opens soon after the tests began.
@@ -45,6 +47,8 @@ pub(crate) struct Stack {
     pub(crate) stand_ins: StandIns,
     /// The provider of [`REFUSING`].
     pub(crate) refusing: StandIn,
+    /// The provider of [`BALANCED`].
+    pub(crate) balanced: StandIn,
     pub(crate) token: String,
     /// Who wrote to [`OPENING`] when the tests began.
     pub(crate) early: Contact,
@@ -71,6 +75,7 @@ pub(crate) async fn stack() -> &'static Stack {
 impl Stack {
     async fn deploy() -> Self {
         let (stand_ins, refusing) = (StandIns::start(), StandIn::evolution());
+        let balanced = StandIn::evolution();
         let keyed = [&stand_ins.evolution, &stand_ins.meta, &stand_ins.anthropic];
         for (stand_in, (_, key)) in keyed.into_iter().zip(PARAMETERS) {
             stand_in.expect_credential(key);
@@ -85,6 +90,7 @@ impl Stack {
         let stack = Self {
             stand_ins,
             refusing,
+            balanced,
             token,
             early: Contact::new(),
             outputs,
@@ -106,6 +112,11 @@ impl Stack {
         self.outputs[name]
             .as_str()
             .unwrap_or_else(|| panic!("the stack has no output {name}: {}", self.outputs))
+    }
+
+    /// What the webhook secrets are derived from.
+    pub(crate) fn master(&self) -> &str {
+        &self.master
     }
 
     /// The webhook secret of an Evolution instance.
@@ -152,6 +163,7 @@ impl Stack {
                 instance(INSTANCE, json!({})),
                 instance("meta-01", json!({"provider": "meta", "external_id": PHONE_NUMBER_ID})),
                 instance(REFUSING, json!({"base_url": self.refusing.url()})),
+                instance(BALANCED, json!({"base_url": self.balanced.url()})),
                 instance(CLOSED, json!({"opening_hours": hours::closed_today()})),
                 instance(OPENING, json!({"opening_hours": hours::opening_soon()})),
             ],
