@@ -48,7 +48,7 @@ struct Soak {
 #[derive(Debug, Args)]
 struct Isolation {
     /// Messages of the quiet instance that are timed.
-    #[arg(long, default_value_t = 60)]
+    #[arg(long, default_value_t = 100)]
     timed: usize,
     /// Messages that flood another tenant's instance.
     #[arg(long, default_value_t = 2_000)]
@@ -111,14 +111,14 @@ async fn run_soak(binary: &std::path::Path, soak: &Soak) -> Result<()> {
 async fn run_isolation(binary: &std::path::Path, wanted: &Isolation) -> Result<()> {
     let plan = isolation::Plan {
         timed: wanted.timed,
-        every: Duration::from_millis(20),
+        every: Duration::from_millis(50),
         flood: wanted.flood,
         hung: wanted.hung,
         rate: wanted.rate,
     };
     let compared = isolation::compare(binary, &plan).await;
     println!("{compared}");
-    let more = compared.troubled.percentile(50).as_secs_f64() - compared.quiet.percentile(50).as_secs_f64();
+    let more = compared.more().as_secs_f64();
     ensure!(
         compared.ratio() <= 1.0 + wanted.percent / 100.0 || more * 1000.0 <= wanted.milliseconds,
         "the quiet instance's replies took longer than {} % or {} ms more",
