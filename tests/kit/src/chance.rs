@@ -10,19 +10,21 @@ pub const SEED: &str = "RECADO_SEED";
 /// # Panics
 /// When the variable holds no number.
 pub fn seed() -> u64 {
-    let seed = match std::env::var(SEED) {
-        Ok(text) => text.trim().parse().expect("RECADO_SEED must be a number"),
-        Err(_) => {
-            let mut bytes = [0; 4];
-            getrandom::fill(&mut bytes).expect("the system's random numbers");
-            u64::from(u32::from_le_bytes(bytes))
-        }
-    };
+    let named = std::env::var(SEED).ok();
+    let seed = named.map_or_else(anew, |text| {
+        text.trim().parse().expect("RECADO_SEED must be a number")
+    });
     println!("{SEED}={seed}");
     seed
 }
 
-/// A sequence of numbers (SplitMix64).
+fn anew() -> u64 {
+    let mut bytes = [0; 4];
+    getrandom::fill(&mut bytes).expect("the system's random numbers");
+    u64::from(u32::from_le_bytes(bytes))
+}
+
+/// A sequence of numbers (`SplitMix64`).
 #[derive(Debug, Clone)]
 pub struct Dice(u64);
 

@@ -70,6 +70,24 @@ fn configuration(instances: &[&str]) -> String {
     document
 }
 
+/// The binary beside its stand-ins, with waits that are as short as they may be. Not started yet.
+fn prepared(binary: &Path, instances: &[&str], stand_ins: &StandIns) -> Process {
+    let variables = [
+        ("EVOLUTION_API_URL", stand_ins.evolution.url()),
+        ("ANTHROPIC_BASE_URL", stand_ins.anthropic.url()),
+        ("RECADO_DEBOUNCE_SECONDS", "0.3".to_owned()),
+        ("RECADO_DEBOUNCE_MAX_SECONDS", "3".to_owned()),
+        ("RECADO_UNKNOWN_WAIT_SECONDS", "4".to_owned()),
+        (
+            "RECADO_PROVIDER_TIMEOUT_SECONDS",
+            PROVIDER.as_secs_f64().to_string(),
+        ),
+        ("RUST_LOG", "info".to_owned()),
+    ];
+    let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
+    Process::new(binary, &configuration(instances), &variables)
+}
+
 /// Runs a plan on a binary.
 ///
 /// # Panics
@@ -85,20 +103,7 @@ pub async fn run(binary: &Path, plan: &Plan) -> Outcome {
             .evolution
             .at_random(Some(weather::storm(plan.seed, PROVIDER)));
     }
-    let variables = [
-        ("EVOLUTION_API_URL", stand_ins.evolution.url()),
-        ("ANTHROPIC_BASE_URL", stand_ins.anthropic.url()),
-        ("RECADO_DEBOUNCE_SECONDS", "0.3".to_owned()),
-        ("RECADO_DEBOUNCE_MAX_SECONDS", "3".to_owned()),
-        ("RECADO_UNKNOWN_WAIT_SECONDS", "4".to_owned()),
-        (
-            "RECADO_PROVIDER_TIMEOUT_SECONDS",
-            PROVIDER.as_secs_f64().to_string(),
-        ),
-        ("RUST_LOG", "info".to_owned()),
-    ];
-    let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
-    let mut process = Process::new(binary, &configuration(&instances), &variables);
+    let mut process = prepared(binary, &instances, &stand_ins);
     let http = recado_ai::http_client().unwrap();
     let door = Door::new(http.clone(), &process.start().await, MASTER);
     let load = Load::new(
@@ -113,16 +118,9 @@ pub async fn run(binary: &Path, plan: &Plan) -> Outcome {
     let disturbed = async {
         tokio::join!(load.run(&door), kill_now_and_then(plan, &mut process, &door));
     };
-    let unplugged = async {
-        if plan.storm {
-            weather::unplug(plan.seed, &instances, &stand_ins.evolution, &door).await;
-        } else {
-            std::future::pending::<()>().await;
-        }
-    };
     tokio::select! {
         () = disturbed => {}
-        () = unplugged => {}
+        () = weather::unplug(plan.seed, &instances, &stand_ins.evolution, &door), if plan.storm => {}
     }
     let wrote = began.elapsed();
     // One more start, on what the last kill left.

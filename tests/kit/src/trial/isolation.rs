@@ -140,7 +140,7 @@ async fn run(binary: &Path, plan: &Plan, troubled: bool) -> (Times, usize, usize
     // A connection and the prompts are warm, and the hung provider hangs, before the clock runs.
     time(&door, &mine, plan.timed, "aquece").await;
     let acknowledged = AtomicUsize::new(0);
-    let timed = async {
+    let measuring = async {
         if troubled {
             poison(&process);
             make_hang(plan, &door, &hung).await;
@@ -165,7 +165,7 @@ async fn run(binary: &Path, plan: &Plan, troubled: bool) -> (Times, usize, usize
         std::future::pending::<()>().await;
     };
     let times = tokio::select! {
-        times = timed => times,
+        times = measuring => times,
         () = flood => unreachable!("the flood waits for the measurement"),
     };
     (times, acknowledged.load(Ordering::Relaxed), hung.requests().len())
