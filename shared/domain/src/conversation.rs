@@ -98,9 +98,6 @@ pub struct Conversation {
     /// The theoretical arrival time of the contact's own rate, where its provider has one.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub pair_arrival: Option<Timestamp>,
-    /// When the contact's newest message arrived.
-    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
-    pub last_inbound_at: Option<Timestamp>,
     /// Grows at every write: the condition of the next.
     pub rev: u64,
 }
@@ -223,7 +220,6 @@ impl Conversation {
             nudged_at: None,
             idle_nudges: 0,
             pair_arrival: None,
-            last_inbound_at: None,
             rev: 0,
         }
     }
@@ -242,7 +238,6 @@ impl Conversation {
         }
         let ordinal = self.number(at);
         self.last_inbound = ordinal;
-        self.last_inbound_at = self.last_inbound_at.max(Some(at));
         if wants_answer {
             self.turn_upto = ordinal;
             self.waiting_since.get_or_insert(at);

@@ -16,5 +16,6 @@ pub mod builders;
 pub mod chance;
 pub mod contract;
 pub mod servers;
+#[cfg(feature = "trial")]
 pub mod trial;
 pub mod webhooks;

@@ -120,7 +120,7 @@ where
     for open in block_on(stage.store.overdue(far, 20)).expect("open records are read") {
         stage.common.broken(format!("left open: {open:?}"));
     }
-    for dead in stage.queues.dead().iter().filter(|dead| !dead.is_letter) {
+    for dead in stage.queues.dead().iter().filter(|dead| dead.copy_of.is_none()) {
         stage.common.broken(format!(
             "{} gave up by itself: {}",
             dead.queue.as_str(),

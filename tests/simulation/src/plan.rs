@@ -62,6 +62,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             opening_hours: None,
             debounce_seconds: None,
             rate,
+            pair_rate: None,
             base_url: None,
             api_version: 2,
             credential: None,

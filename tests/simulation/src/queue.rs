@@ -8,8 +8,8 @@ mod embedded;
 pub use sqs::Sqs;
 
 use jiff::Timestamp;
-use recado_domain::dead_letter::QueueName;
-use recado_pipeline::ports::Queues;
+use recado_domain::dead_letter::{QueueName, RedrivenLetter};
+use recado_pipeline::ports::{DeadQueues, Queues};
 use recado_pipeline::settings::Visibility;
 use std::fmt::Debug;
 use std::time::Duration;
@@ -34,14 +34,16 @@ pub struct Dead {
     pub id: u64,
     /// Which queue it was on.
     pub queue: QueueName,
-    /// Whether it is the copy of a letter; else the queue put it there by itself.
-    pub is_letter: bool,
+    /// Of which letter it is the copy; absent: the queue put it there by itself.
+    pub copy_of: Option<RedrivenLetter>,
+    /// When it was sent.
+    pub sent_at: Timestamp,
     /// What it says.
     pub body: String,
 }
 
 /// Queues and their workers' side.
-pub trait WorkQueues: Queues + Clone + Debug + 'static {
+pub trait WorkQueues: Queues + DeadQueues + Clone + Debug + 'static {
     /// The right to finish a message.
     type Receipt: Clone + Debug + Send + Sync + 'static;
 

@@ -288,7 +288,7 @@ where
             on.simulation()
                 .sleep(on.simulation().between(60_000, 400_000))
                 .await;
-            for dead in on.queues.dead().into_iter().filter(|dead| dead.is_letter) {
+            for dead in on.queues.dead().into_iter().filter(|dead| dead.copy_of.is_some()) {
                 on.common.note(|| format!("redriven: {}", dead.body));
                 on.queues.move_back(&dead);
                 on.common.make_dirty(dead.queue);

@@ -1,7 +1,7 @@
 use super::{Dead, Got, WorkQueues, visibility};
 use futures::FutureExt;
 use jiff::Timestamp;
-use recado_domain::dead_letter::QueueName;
+use recado_domain::dead_letter::{QueueName, RedrivenLetter};
 use recado_embedded::{Embedded, Receipt};
 use recado_pipeline::ports::PortResult;
 use std::future::Future;
@@ -47,7 +47,11 @@ impl WorkQueues for Embedded {
         let copy = |dead: recado_embedded::DeadMessage| Dead {
             id: dead.id.unsigned_abs(),
             queue: dead.queue,
-            is_letter: dead.letter.is_some(),
+            copy_of: dead.letter.map(|letter| RedrivenLetter {
+                letter: letter.id,
+                died: letter.at,
+            }),
+            sent_at: dead.sent_at,
             body: dead.body,
         };
         QueueName::ALL.into_iter().flat_map(of).map(copy).collect()

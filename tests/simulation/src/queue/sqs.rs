@@ -5,11 +5,10 @@
 use super::{Dead, Got, WorkQueues, visibility};
 use crate::executor::Simulation;
 use jiff::Timestamp;
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
-use recado_domain::event::InboundJob;
+use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName, RedrivenLetter};
 use recado_domain::millis::instant;
 use recado_domain::outbox::{SendKick, TurnKick};
-use recado_pipeline::ports::{Enqueue, PortError, PortResult, Queues};
+use recado_pipeline::ports::{DeadCopy, DeadQueues, Enqueue, PortError, PortResult, Queues};
 use recado_pipeline::settings::Visibility;
 use serde::Serialize;
 use serde_json::Value;
@@ -35,6 +34,7 @@ struct State {
     known: BTreeMap<(QueueName, String, String), i64>,
     schedules: BTreeSet<String>,
     dead: Vec<Dead>,
+    dead_hidden: BTreeMap<u64, i64>,
     payloads: BTreeMap<String, Value>,
 }
 
@@ -113,28 +113,14 @@ fn json(what: &'static str, value: &impl Serialize) -> PortResult<String> {
 }
 
 /// A letter's body as its own queue carries it, marked as a redrive, and its group.
-fn marked(letter: &DeadLetter) -> PortResult<(Option<String>, String)> {
-    match &letter.what {
-        DeadWhat::Event(job) => {
-            let job = InboundJob {
-                redrive: true,
-                ..InboundJob::clone(job)
-            };
-            Ok((Some(job.group.clone()), json("letter", &job)?))
-        }
-        DeadWhat::Message { message } => {
-            let (conversation, upto) = message
-                .parts()
-                .map_err(|error| PortError::invalid("letter", error))?;
-            let kick = SendKick {
-                conversation: conversation.clone(),
-                upto,
-                correlation: letter.correlation.clone(),
-                redrive: Some(message.clone()),
-            };
-            Ok((Some(conversation.to_string()), json("letter", &kick)?))
-        }
-        DeadWhat::Unreadable { body } => Ok((None, body.clone())),
+fn marked(letter: &DeadLetter) -> PortResult<(String, String)> {
+    let carried = letter
+        .carried()
+        .map_err(|error| PortError::invalid("letter", error))?;
+    match (carried, &letter.what) {
+        (Some((group, carried)), _) => Ok((group, json("letter", &carried)?)),
+        (None, DeadWhat::Unreadable { body }) => Ok(("unreadable".to_owned(), body.clone())),
+        (None, _) => Err(PortError::invalid("letter", "it carries nothing")),
     }
 }
 
@@ -191,14 +177,27 @@ impl Queues for Sqs {
 
     async fn send_dead(&self, letter: &DeadLetter) -> PortResult<()> {
         let (_, body) = marked(letter)?;
+        let sent_at = self.simulation.now();
         let mut state = self.state();
         state.next += 1;
         let dead = Dead {
             id: state.next,
             queue: letter.queue,
-            is_letter: true,
+            copy_of: Some(RedrivenLetter {
+                letter: letter.id.clone(),
+                died: letter.at,
+            }),
+            sent_at,
             body,
         };
+        // In the place of an earlier copy of the same letter.
+        let same = |other: &Dead| {
+            other
+                .copy_of
+                .as_ref()
+                .is_some_and(|copy| copy.letter == letter.id)
+        };
+        state.dead.retain(|other| !same(other));
         state.dead.push(dead);
         Ok(())
     }
@@ -210,6 +209,45 @@ impl Queues for Sqs {
 
     async fn payload(&self, key: &str) -> PortResult<Option<Value>> {
         Ok(self.state().payloads.get(key).cloned())
+    }
+}
+
+impl DeadQueues for Sqs {
+    async fn receive_dead(&self, queue: QueueName) -> PortResult<Vec<DeadCopy>> {
+        let now = self.now();
+        let mut state = self.state();
+        let hidden = std::mem::take(&mut state.dead_hidden);
+        state.dead_hidden = hidden.into_iter().filter(|(_, until)| *until > now).collect();
+        let seen = |dead: &&Dead| dead.queue == queue && !state.dead_hidden.contains_key(&dead.id);
+        let some: Vec<Dead> = state.dead.iter().filter(seen).take(10).cloned().collect();
+        for dead in &some {
+            state.dead_hidden.insert(dead.id, now + 5_000);
+        }
+        let copy = |dead: Dead| DeadCopy {
+            queue: dead.queue,
+            body: dead.body,
+            sent_at: dead.sent_at,
+            copy_of: dead.copy_of,
+            receipt: dead.id.to_string(),
+        };
+        Ok(some.into_iter().map(copy).collect())
+    }
+
+    async fn remove_dead(&self, copy: &DeadCopy) -> PortResult<()> {
+        self.state()
+            .dead
+            .retain(|dead| dead.id.to_string() != copy.receipt);
+        Ok(())
+    }
+
+    async fn send_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+        let (group, body) = marked(letter)?;
+        if letter.queue == QueueName::Turns {
+            self.put(QueueName::Turns, None, body, self.now());
+        } else {
+            self.append(letter.queue, group, deduplication, body);
+        }
+        Ok(())
     }
 }
 

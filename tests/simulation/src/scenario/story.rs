@@ -356,7 +356,13 @@ where
         self.happens(async move {
             for _ in 0..2 {
                 tell.stage.simulation().sleep(600_000).await;
-                for dead in tell.stage.queues.dead().into_iter().filter(|dead| dead.is_letter) {
+                for dead in tell
+                    .stage
+                    .queues
+                    .dead()
+                    .into_iter()
+                    .filter(|dead| dead.copy_of.is_some())
+                {
                     tell.stage.queues.move_back(&dead);
                     tell.stage.common.make_dirty(dead.queue);
                 }

@@ -3,7 +3,7 @@ use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::outbox::{SendKick, TurnKick};
-use recado_pipeline::ports::{Enqueue, PortResult, Queues};
+use recado_pipeline::ports::{DeadCopy, DeadQueues, Enqueue, PortResult, Queues};
 use serde_json::Value;
 use std::future::Future;
 use std::time::Duration;
@@ -80,5 +80,25 @@ impl<Q: Queues> Queues for Tap<Q> {
 
     async fn payload(&self, key: &str) -> PortResult<Option<Value>> {
         self.hand.call("payload", self.inner.payload(key)).await
+    }
+}
+
+impl<Q: DeadQueues> DeadQueues for Tap<Q> {
+    async fn receive_dead(&self, queue: QueueName) -> PortResult<Vec<DeadCopy>> {
+        self.hand
+            .call("receive_dead", self.inner.receive_dead(queue))
+            .await
+    }
+
+    async fn remove_dead(&self, copy: &DeadCopy) -> PortResult<()> {
+        self.hand.call("remove_dead", self.inner.remove_dead(copy)).await
+    }
+
+    async fn send_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+        let marked = async {
+            self.hand.common.make_dirty(letter.queue);
+            self.inner.send_redrive(letter, deduplication).await
+        };
+        self.hand.call("send_redrive", marked).await
     }
 }

@@ -8,7 +8,7 @@ use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::config::{Bound, Document};
 use recado_domain::conversation::Conversation;
-use recado_domain::dead_letter::DeadLetter;
+use recado_domain::dead_letter::{DeadLetter, Deletion};
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::event::Provider;
 use recado_domain::ids::{CorrelationId, ExternalId, InstanceId};
@@ -60,10 +60,18 @@ impl<S: Store> DeadLetters for Tap<S> {
         self.hand.call("dead_letter", self.inner.dead_letter(id)).await
     }
 
-    async fn remove_dead_letter(&self, id: &str) -> PortResult<bool> {
-        self.hand
-            .call("remove_dead_letter", self.inner.remove_dead_letter(id))
-            .await
+    async fn remove_dead_letter(&self, id: &str, died: Timestamp) -> PortResult<bool> {
+        let effect = self.inner.remove_dead_letter(id, died);
+        self.hand.call("remove_dead_letter", effect).await
+    }
+
+    async fn delete_dead_letter(&self, deletion: &Deletion) -> PortResult<bool> {
+        let effect = self.inner.delete_dead_letter(deletion);
+        self.hand.call("delete_dead_letter", effect).await
+    }
+
+    async fn deletions(&self, page: &PageRequest) -> PortResult<Page<Deletion>> {
+        self.hand.call("deletions", self.inner.deletions(page)).await
     }
 
     async fn dead_letters(

@@ -95,8 +95,10 @@ impl<S: Store> OutboxStore for Tap<S> {
         Ok(flights)
     }
 
-    async fn land(&self, instance: &InstanceId, flight: &InFlight) -> PortResult<()> {
-        self.hand.call("land", self.inner.land(instance, flight)).await
+    async fn hear(&self, instance: &InstanceId, flight: &InFlight, echo: &str) -> PortResult<bool> {
+        self.hand
+            .call("hear", self.inner.hear(instance, flight, echo))
+            .await
     }
 }
 

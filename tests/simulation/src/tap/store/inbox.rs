@@ -78,8 +78,21 @@ impl<S: Store> Inbox for Tap<S> {
             .await
     }
 
-    async fn revive_event(&self, id: &EventId) -> PortResult<bool> {
-        self.hand.call("revive_event", self.inner.revive_event(id)).await
+    async fn revive_event(&self, id: &EventId, died: Timestamp) -> PortResult<bool> {
+        self.hand
+            .call("revive_event", self.inner.revive_event(id, died))
+            .await
+    }
+
+    async fn purge_event(
+        &self,
+        id: &EventId,
+        died: Timestamp,
+        at: Timestamp,
+        expires: Timestamp,
+    ) -> PortResult<bool> {
+        let effect = self.inner.purge_event(id, died, at, expires);
+        self.hand.call("purge_event", effect).await
     }
 
     async fn note_again(&self, id: &EventId, at: Timestamp) -> PortResult<u32> {

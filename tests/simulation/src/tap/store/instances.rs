@@ -2,7 +2,7 @@ use super::Tap;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::{Connection, InstanceState, Parked};
+use recado_domain::instance::{Connection, InstanceState, Parked, Pattern, Sighting};
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{Instances, PortResult, Reservation, Store};
 use std::sync::atomic::Ordering;
@@ -24,21 +24,33 @@ impl<S: Store> Instances for Tap<S> {
             .hand
             .call("reserve", self.inner.reserve(id, rate, now))
             .await?;
-        if self.hand.lacks(Mutation::NoRate) && matches!(reservation, Reservation::Slot(_)) {
-            return Ok(Reservation::Slot(now));
+        match reservation {
+            Reservation::Slot { state, .. } if self.hand.lacks(Mutation::NoRate) => {
+                Ok(Reservation::Slot { at: now, state })
+            }
+            reservation => Ok(reservation),
         }
-        Ok(reservation)
     }
 
-    async fn set_connection(
-        &self,
-        id: &InstanceId,
-        connection: Connection,
-        now: Timestamp,
-        probe_at: Option<Timestamp>,
-    ) -> PortResult<bool> {
-        let effect = self.inner.set_connection(id, connection, now, probe_at);
-        self.hand.call("set_connection", effect).await
+    async fn set_connection(&self, id: &InstanceId, seen: &Sighting) -> PortResult<bool> {
+        self.hand
+            .call("set_connection", self.inner.set_connection(id, seen))
+            .await
+    }
+
+    async fn claim_question(&self, id: &InstanceId, now: Timestamp, before: Timestamp) -> PortResult<bool> {
+        let effect = self.inner.claim_question(id, now, before);
+        self.hand.call("claim_question", effect).await
+    }
+
+    async fn confirm(&self, id: &InstanceId, at: Timestamp) -> PortResult<()> {
+        self.hand.call("confirm", self.inner.confirm(id, at)).await
+    }
+
+    async fn set_pattern(&self, id: &InstanceId, pattern: &Pattern) -> PortResult<()> {
+        self.hand
+            .call("set_pattern", self.inner.set_pattern(id, pattern))
+            .await
     }
 
     async fn note_timeout(&self, id: &InstanceId, timed_out: bool) -> PortResult<u32> {

@@ -1,0 +1,153 @@
+//! The in-process DynamoDB, asked and answering in the bodies of its HTTP interface.
+
+use crate::SimulationError;
+use crate::operation::{Record, RecordKey, Verb};
+use crate::template::{TABLE, make_table};
+use dynoxide::DynoxideError;
+use dynoxide::storage_backend::ManualClock;
+use jiff::Timestamp;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// An answer: the status and the JSON that the SDK reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    /// The service's refusal with this code.
+    pub(crate) fn refusal(code: &str, message: &str) -> Self {
+        let kind = format!("com.amazonaws.dynamodb.v20120810#{code}");
+        Self {
+            status: 400,
+            body: json!({"__type": kind, "message": message}).to_string(),
+        }
+    }
+
+    /// The cancellation of a transaction of `actions` actions, the first of which is why.
+    pub(crate) fn cancellation(actions: usize, code: &str, message: &str) -> Self {
+        let reason = |action: usize| match action {
+            0 => json!({"Code": code, "Message": message}),
+            _ => json!({"Code": "None"}),
+        };
+        let reasons: Vec<Value> = (0..actions.max(1)).map(reason).collect();
+        let body = json!({
+            "__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+            "Message": format!("Transaction cancelled, please refer cancellation reasons for specific reasons [{code}]"),
+            "CancellationReasons": reasons,
+        });
+        Self {
+            status: 400,
+            body: body.to_string(),
+        }
+    }
+
+    fn of(outcome: Result<String, DynoxideError>) -> Self {
+        match outcome {
+            Ok(body) => Self { status: 200, body },
+            Err(error) => Self {
+                status: error.status_code(),
+                body: error.to_json(),
+            },
+        }
+    }
+
+    pub(crate) fn succeeded(&self) -> bool {
+        self.status == 200
+    }
+}
+
+/// One database with the table.
+pub(crate) struct Database {
+    inner: dynoxide::Database,
+    clock: ManualClock,
+}
+
+impl Database {
+    pub(crate) fn new() -> Result<Self, SimulationError> {
+        let clock = ManualClock::new(0);
+        let inner = dynoxide::Database::memory_with_clock(clock.arc())?;
+        make_table(&inner)?;
+        Ok(Self { inner, clock })
+    }
+
+    /// Does what `body` asks, whole, before it returns.
+    pub(crate) fn serve(&self, verb: Verb, body: &[u8]) -> Answer {
+        let database = &self.inner;
+        Answer::of(match verb {
+            Verb::Get => call(body, |request| database.get_item(request)),
+            Verb::BatchGet => call(body, |request| database.batch_get_item(request)),
+            Verb::Query => call(body, |request| database.query(request)),
+            Verb::Put => call(body, |request| database.put_item(request)),
+            Verb::Update => call(body, |request| database.update_item(request)),
+            Verb::Delete => call(body, |request| database.delete_item(request)),
+            Verb::Transact => call(body, |request| database.transact_write_items(request)),
+        })
+    }
+
+    /// Removes what has expired by `now`; how many records.
+    pub(crate) fn expire(&self, now: Timestamp) -> Result<usize, SimulationError> {
+        self.clock.set(u64::try_from(now.as_second()).unwrap_or_default());
+        Ok(self.inner.sweep_ttl()?)
+    }
+
+    /// All records by their keys.
+    pub(crate) fn records(&self) -> Result<Vec<Record>, SimulationError> {
+        let mut records = Vec::new();
+        let mut start = None;
+        loop {
+            let request = json!({"TableName": TABLE, "ConsistentRead": true, "ExclusiveStartKey": start});
+            let page = call(request.to_string().as_bytes(), |request| self.inner.scan(request))?;
+            let mut page: Value = serde_json::from_str(&page).map_err(|error| unreadable(&error))?;
+            if let Value::Array(items) = page["Items"].take() {
+                records.extend(items.into_iter().filter_map(record));
+            }
+            start = page.get_mut("LastEvaluatedKey").map(Value::take);
+            if start.as_ref().is_none_or(Value::is_null) {
+                break;
+            }
+        }
+        records.sort_by(|a, b| a.key.cmp(&b.key));
+        Ok(records)
+    }
+}
+
+fn record(item: Value) -> Option<Record> {
+    let text = |name: &str| Some(item.get(name)?.get("S")?.as_str()?.to_owned());
+    let key = RecordKey {
+        pk: text("pk")?,
+        sk: text("sk")?,
+    };
+    match item {
+        Value::Object(attributes) => Some(Record { key, attributes }),
+        _ => None,
+    }
+}
+
+/// Reads a request, has it done, and writes the answer.
+fn call<Q: DeserializeOwned, A: Serialize>(
+    body: &[u8],
+    done: impl FnOnce(Q) -> Result<A, DynoxideError>,
+) -> Result<String, DynoxideError> {
+    let request = serde_json::from_slice(body).map_err(|error| unreadable(&error))?;
+    serde_json::to_string(&done(request)?)
+        .map_err(|error| DynoxideError::InternalServerError(error.to_string()))
+}
+
+/// A request that cannot be read. Its kind stands in the message's prefix, since serde has no other place for it.
+fn unreadable(error: &serde_json::Error) -> DynoxideError {
+    let message = error.to_string();
+    for prefix in ["VALIDATION_AS_READ:", "VALIDATION_REQUEST:", "VALIDATION:"] {
+        if let Some(message) = message.strip_prefix(prefix) {
+            return DynoxideError::ValidationException(message.to_owned());
+        }
+    }
+    let incomplete = ["missing field", "unknown variant", "invalid type: null", "AttributeValue"];
+    if incomplete.iter().any(|sign| message.contains(sign)) {
+        return DynoxideError::ValidationException(message);
+    }
+    DynoxideError::SerializationException(message)
+}

@@ -1,0 +1,12 @@
+//! What can go wrong before a simulation begins.
+
+/// The database could not be made or read.
+#[derive(Debug, thiserror::Error)]
+pub enum SimulationError {
+    /// `template.yaml` does not declare the table as this crate reads it.
+    #[error("the template's table: {0}")]
+    Template(String),
+    /// The in-process DynamoDB refused.
+    #[error("the in-process database: {0}")]
+    Database(#[from] dynoxide::DynoxideError),
+}

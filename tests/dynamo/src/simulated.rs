@@ -1,0 +1,71 @@
+//! The database that a simulation's processes share.
+
+use crate::SimulationError;
+use crate::client::client;
+use crate::connector::Connector;
+use crate::hooks::Hooks;
+use crate::operation::Record;
+use crate::template::TABLE;
+use recado_aws::DynamoStore;
+use recado_pipeline::Settings;
+use recado_pipeline::ports::Ambient;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a store is set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// How old configuration may be; zero: it is read every time.
+    pub config_ttl: Duration,
+    /// How long a delivery record of which no status ever came is kept.
+    pub delivery_ttl: Duration,
+    /// How often the SDK tries a request. 1: every fault is seen; 3 is what is deployed.
+    pub attempts: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let Settings {
+            config_ttl,
+            delivery_ttl,
+            ..
+        } = Settings::default();
+        Self {
+            config_ttl,
+            delivery_ttl,
+            attempts: 1,
+        }
+    }
+}
+
+/// A database in memory with the table of `template.yaml`. Clones are the same one.
+#[derive(Debug, Clone)]
+pub struct Dynamo(Connector);
+
+impl Dynamo {
+    /// A new, empty one.
+    pub fn new(hooks: Hooks) -> Result<Self, SimulationError> {
+        Connector::new(hooks).map(Self)
+    }
+
+    /// A store on it, as a process has one. The waits of the adapter, and of the SDK between its tries, are `ambient`'s.
+    pub fn store<A: Ambient + Clone + 'static>(&self, ambient: A, options: &Options) -> DynamoStore<A> {
+        let client = client(&self.0, Arc::new(ambient.clone()), options.attempts);
+        DynamoStore::new(client, TABLE, ambient, options.config_ttl, options.delivery_ttl)
+    }
+
+    /// Removes what has expired by now; how many records. It is no request: no hook is asked but the clock.
+    pub fn expire(&self) -> Result<usize, SimulationError> {
+        self.0.expire()
+    }
+
+    /// All records by their keys. It is no request either.
+    pub fn records(&self) -> Result<Vec<Record>, SimulationError> {
+        self.0.records()
+    }
+
+    /// How many requests have arrived.
+    pub fn requests(&self) -> u64 {
+        self.0.requests()
+    }
+}

@@ -1,0 +1,102 @@
+//! The table as `template.yaml` declares it, so that what is simulated has the keys and indexes of what is deployed.
+
+use crate::SimulationError;
+use dynoxide::Database;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
+
+/// The table's name: on AWS the stack gives it.
+pub(crate) const TABLE: &str = "records";
+
+const TEMPLATE: &str = include_str!("../../../template.yaml");
+
+/// What of the table's properties is `CreateTable`'s, under the same names. The others say how it is kept and paid.
+const CREATED_WITH: [&str; 5] = [
+    "AttributeDefinitions",
+    "KeySchema",
+    "GlobalSecondaryIndexes",
+    "LocalSecondaryIndexes",
+    "BillingMode",
+];
+
+#[derive(Deserialize)]
+struct Template {
+    #[serde(rename = "Resources")]
+    resources: Resources,
+}
+
+#[derive(Deserialize)]
+struct Resources {
+    #[serde(rename = "Table")]
+    table: Resource,
+}
+
+#[derive(Deserialize)]
+struct Resource {
+    #[serde(rename = "Properties")]
+    properties: Map<String, Value>,
+}
+
+/// The bodies of the two requests that make the table.
+struct Declared {
+    create: String,
+    time_to_live: String,
+}
+
+static DECLARED: LazyLock<Result<Declared, String>> = LazyLock::new(|| declared(TEMPLATE));
+
+fn declared(template: &str) -> Result<Declared, String> {
+    let template: Template = serde_yaml_ng::from_str(template).map_err(|error| error.to_string())?;
+    let mut properties = template.resources.table.properties;
+    let Some(time_to_live) = properties.remove("TimeToLiveSpecification") else {
+        return Err("the table has no TimeToLiveSpecification".to_owned());
+    };
+    let mut create: Map<String, Value> = properties
+        .into_iter()
+        .filter(|(name, _)| CREATED_WITH.contains(&name.as_str()))
+        .collect();
+    create.insert("TableName".to_owned(), json!(TABLE));
+    Ok(Declared {
+        create: Value::Object(create).to_string(),
+        time_to_live: json!({"TableName": TABLE, "TimeToLiveSpecification": time_to_live}).to_string(),
+    })
+}
+
+/// Makes the table in `database`.
+pub(crate) fn make_table(database: &Database) -> Result<(), SimulationError> {
+    let declared = DECLARED
+        .as_ref()
+        .map_err(|error| SimulationError::Template(error.clone()))?;
+    let unreadable = |error: serde_json::Error| SimulationError::Template(error.to_string());
+    database.create_table(serde_json::from_str(&declared.create).map_err(unreadable)?)?;
+    database.update_time_to_live(serde_json::from_str(&declared.time_to_live).map_err(unreadable)?)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_made_with_the_templates_keys_indexes_and_expiry() {
+        let declared = declared(TEMPLATE).unwrap();
+        let create: Value = serde_json::from_str(&declared.create).unwrap();
+        assert_eq!(create["KeySchema"][0], json!({"AttributeName": "pk", "KeyType": "HASH"}));
+        let index = |index: &Value| index["IndexName"].as_str().unwrap().to_owned();
+        let indexes: Vec<String> = create["GlobalSecondaryIndexes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(index)
+            .collect();
+        assert_eq!(indexes, ["open", "lists"]);
+        assert_eq!(create.get("SSESpecification"), None);
+        let time_to_live: Value = serde_json::from_str(&declared.time_to_live).unwrap();
+        assert_eq!(
+            time_to_live["TimeToLiveSpecification"],
+            json!({"AttributeName": "ttl", "Enabled": true})
+        );
+        make_table(&Database::memory().unwrap()).unwrap();
+    }
+}
