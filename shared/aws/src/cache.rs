@@ -4,16 +4,16 @@ use jiff::Timestamp;
 use recado_domain::millis::shift;
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// More entries than any function needs at a time; when there are more, the old ones go, or else all.
 const ENTRIES_MAX: usize = 4096;
 
-/// Values by key, each for a while; that there is none is remembered too, for a shorter one.
-#[derive(Debug)]
+/// Values by key, each for a while; that there is none is remembered too, for a shorter one. Clones remember the same.
+#[derive(Debug, Clone)]
 pub(crate) struct Cache<K, V> {
-    entries: Mutex<HashMap<K, Entry<V>>>,
+    entries: Arc<Mutex<HashMap<K, Entry<V>>>>,
     found: Duration,
     missed: Duration,
 }
@@ -37,7 +37,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
     /// Keeps what was found for `found`, and that nothing was for `missed`.
     pub(crate) fn new(found: Duration, missed: Duration) -> Self {
         Self {
-            entries: Mutex::default(),
+            entries: Arc::default(),
             found,
             missed,
         }

@@ -5,7 +5,8 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{
-    AsyncSleep, BehaviorVersion, Config, Credentials, IdentityCache, Region, Sleep, StalledStreamProtectionConfig,
+    AsyncSleep, BehaviorVersion, Config, Credentials, IdentityCache, Region, Sleep,
+    StalledStreamProtectionConfig,
 };
 use aws_smithy_async::time::TimeSource;
 use futures::future::BoxFuture;
@@ -29,7 +30,13 @@ pub(crate) fn client<A: Ambient + 'static>(connector: &Connector, ambient: Arc<A
         .behavior_version(BehaviorVersion::v2026_01_12())
         .region(Region::from_static("us-east-1"))
         .endpoint_url("http://dynamodb.invalid")
-        .credentials_provider(Credentials::new("simulation", "simulation", None, None, "simulation"))
+        .credentials_provider(Credentials::new(
+            "simulation",
+            "simulation",
+            None,
+            None,
+            "simulation",
+        ))
         .identity_cache(IdentityCache::no_cache())
         .http_client(connector.clone())
         .time_source(Time(connector.clone()))

@@ -142,7 +142,8 @@ fn refusal(fault: Fault, operation: &Operation) -> Option<Answer> {
 }
 
 fn response(answer: Answer) -> Result<HttpResponse, ConnectorError> {
-    let status = StatusCode::try_from(answer.status).map_err(|error| ConnectorError::other(error.into(), None))?;
+    let status =
+        StatusCode::try_from(answer.status).map_err(|error| ConnectorError::other(error.into(), None))?;
     let mut response = HttpResponse::new(status, SdkBody::from(answer.body));
     response
         .headers_mut()

@@ -145,7 +145,12 @@ fn unreadable(error: &serde_json::Error) -> DynoxideError {
             return DynoxideError::ValidationException(message.to_owned());
         }
     }
-    let incomplete = ["missing field", "unknown variant", "invalid type: null", "AttributeValue"];
+    let incomplete = [
+        "missing field",
+        "unknown variant",
+        "invalid type: null",
+        "AttributeValue",
+    ];
     if incomplete.iter().any(|sign| message.contains(sign)) {
         return DynoxideError::ValidationException(message);
     }

@@ -47,7 +47,10 @@ impl Replica {
             match self.pending.pop_front() {
                 Some((_, Change::Write(verb, body))) => {
                     let answer = database.serve(verb, &body);
-                    debug_assert!(answer.succeeded(), "a write that succeeded succeeds again: {answer:?}");
+                    debug_assert!(
+                        answer.succeeded(),
+                        "a write that succeeded succeeds again: {answer:?}"
+                    );
                 }
                 Some((at, Change::Expiry)) => {
                     database.expire(at)?;

@@ -82,7 +82,10 @@ mod tests {
     fn the_table_is_made_with_the_templates_keys_indexes_and_expiry() {
         let declared = declared(TEMPLATE).unwrap();
         let create: Value = serde_json::from_str(&declared.create).unwrap();
-        assert_eq!(create["KeySchema"][0], json!({"AttributeName": "pk", "KeyType": "HASH"}));
+        assert_eq!(
+            create["KeySchema"][0],
+            json!({"AttributeName": "pk", "KeyType": "HASH"})
+        );
         let index = |index: &Value| index["IndexName"].as_str().unwrap().to_owned();
         let indexes: Vec<String> = create["GlobalSecondaryIndexes"]
             .as_array()

@@ -32,8 +32,8 @@ use recado_pipeline::ports::Ambient;
 use std::time::Duration;
 use table::Table;
 
-/// The store on one table. The table is not made here: `template.yaml` declares it.
-#[derive(Debug)]
+/// The store on one table. The table is not made here: `template.yaml` declares it. Clones share what they remember.
+#[derive(Debug, Clone)]
 pub struct DynamoStore<A = SystemAmbient> {
     table: Table<A>,
     delivery_ttl: Duration,

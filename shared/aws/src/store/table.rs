@@ -24,7 +24,7 @@ pub(crate) struct Refused(pub(crate) Option<Item>);
 pub(crate) type Conditional<T> = Result<T, Refused>;
 
 /// One table.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Table<A> {
     pub(super) client: Client,
     pub(super) name: String,

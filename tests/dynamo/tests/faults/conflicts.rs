@@ -1,0 +1,56 @@
+//! Records that another transaction holds.
+
+use crate::world::{World, unavailable};
+use futures::executor::block_on;
+use recado_dynamo_simulation::{Fault, Verb};
+use recado_pipeline::ports::{InboundStored, InboundWrite, Inbox, Recorded};
+use recado_testkit::builders::Scene;
+
+#[test]
+fn a_transaction_that_collides_is_repeated_until_it_does_not() {
+    let (world, scene) = (World::new(), Scene::new());
+    let (mut conversation, job) = (scene.conversation(1), scene.job());
+    let _ = block_on(world.store.record_event(&job)).unwrap();
+    let message = scene.inbound(&mut conversation, &job);
+    let write = || InboundWrite {
+        event: &job.event,
+        conversation: &conversation,
+        message: &message,
+    };
+    let requests = world.dynamo.requests();
+    world.fails(|_| Fault::TransactionConflict);
+    assert_eq!(
+        unavailable(block_on(world.store.store_inbound(write()))),
+        "TransactionConflict"
+    );
+    assert_eq!(world.dynamo.requests() - requests, 7);
+    world.fails_times(6, Fault::TransactionConflict);
+    let stored = block_on(world.store.store_inbound(write())).unwrap();
+    assert_eq!(stored, InboundStored::Yes);
+}
+
+#[test]
+fn a_single_write_that_collides_is_repeated_until_it_does_not() {
+    let (world, job) = (World::new(), Scene::new().job());
+    world.fails(|_| Fault::TransactionConflict);
+    assert_eq!(
+        unavailable(block_on(world.store.record_event(&job))),
+        "TransactionConflictException"
+    );
+    assert_eq!(world.dynamo.records().unwrap(), []);
+    world.fails_times(6, Fault::TransactionConflict);
+    assert_eq!(block_on(world.store.record_event(&job)).unwrap(), Recorded::New);
+    world.fails_times(1, Fault::TransactionConflict);
+    assert_eq!(block_on(world.store.count_attempt(&job.event)).unwrap(), 1);
+}
+
+#[test]
+fn a_read_does_not_collide() {
+    let (world, job) = (World::new(), Scene::new().job());
+    let _ = block_on(world.store.record_event(&job)).unwrap();
+    world.fails(|operation| {
+        assert_eq!(operation.verb, Verb::Get);
+        Fault::TransactionConflict
+    });
+    assert!(block_on(world.store.event(&job.event)).unwrap().is_some());
+}

@@ -1,0 +1,41 @@
+//! Records that expire.
+
+use crate::world::World;
+use futures::executor::block_on;
+use recado_domain::millis::shift;
+use recado_dynamo_simulation::Fault;
+use recado_pipeline::ports::{Ambient, Inbox};
+use recado_testkit::builders::{BASE, Scene};
+use std::time::Duration;
+
+#[test]
+fn a_record_is_removed_when_its_time_is_over_and_somebody_sweeps() {
+    let (world, scene) = (World::new(), Scene::new());
+    let (settled, pending) = (scene.job(), scene.job());
+    for job in [&settled, &pending] {
+        let _ = block_on(world.store.record_event(job)).unwrap();
+    }
+    let expires = shift(BASE, 60_000);
+    block_on(
+        world
+            .store
+            .settle_event(&settled.event, None, world.time.now(), expires),
+    )
+    .unwrap();
+    assert_eq!(world.dynamo.expire().unwrap(), 0);
+    world.time.pass(Duration::from_secs(61));
+    assert_eq!(world.dynamo.records().unwrap().len(), 2, "nothing goes by itself");
+    assert_eq!(world.dynamo.expire().unwrap(), 1);
+    assert_eq!(world.dynamo.records().unwrap().len(), 1);
+    assert!(block_on(world.store.event(&pending.event)).unwrap().is_some());
+
+    world.fails(|_| Fault::StaleIndex(Duration::ZERO));
+    let requests = world.dynamo.requests();
+    let _ = block_on(recado_pipeline::ports::Overdue::overdue(
+        &world.store,
+        world.time.now(),
+        10,
+    ))
+    .unwrap();
+    assert!(world.dynamo.requests() > requests, "the late copy sweeps, too");
+}

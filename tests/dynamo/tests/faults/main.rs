@@ -1,0 +1,12 @@
+//! Each fault as the pipeline sees it, and what a simulator may rely on.
+
+#![expect(clippy::unwrap_used, reason = "this is test code")]
+
+mod conflicts;
+mod crashes;
+mod expiry;
+mod indexes;
+mod lost;
+mod repeatable;
+mod throttled;
+mod world;
