@@ -7,6 +7,7 @@ mod crashes;
 mod expiry;
 mod indexes;
 mod lost;
+mod processes;
 mod repeatable;
 mod throttled;
 mod world;
