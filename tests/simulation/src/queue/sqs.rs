@@ -288,13 +288,14 @@ impl WorkQueues for Sqs {
             };
             if item.receives >= Visibility::RECEIVES_MAX {
                 if let Some(item) = state.items.remove(&id) {
-                    let (is_letter, body) = (false, item.body);
-                    state.dead.push(Dead {
+                    let dead = Dead {
                         id,
                         queue,
-                        is_letter,
-                        body,
-                    });
+                        copy_of: None,
+                        sent_at: instant(now),
+                        body: item.body,
+                    };
+                    state.dead.push(dead);
                 }
                 continue;
             }
