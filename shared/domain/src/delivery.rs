@@ -184,7 +184,8 @@ impl Delivery {
     pub fn judge(&mut self) {
         let (sent, failed) = (self.times.at_sent, self.times.at_failed);
         let repeated = failed.is_some() && sent > failed;
-        let counts = |(status, _): &(DeliveryStatus, Timestamp)| !(repeated && *status == DeliveryStatus::Failed);
+        let counts =
+            |(status, _): &(DeliveryStatus, Timestamp)| !(repeated && *status == DeliveryStatus::Failed);
         if let Some((status, at)) = self.times.reached().into_iter().rfind(counts) {
             (self.status, self.at) = (Some(status), Some(at));
         }
@@ -218,9 +219,16 @@ mod tests {
     fn a_failure_yields_to_what_comes_later_and_nothing_else_does() {
         assert_eq!(told(&[(Failed, 10), (Sent, 20)]), Some(Sent));
         assert_eq!(told(&[(Sent, 20), (Failed, 10)]), Some(Sent), "in whatever order");
-        assert_eq!(told(&[(Sent, 5), (Failed, 10), (Sent, 20), (Failed, 30)]), Some(Failed));
+        assert_eq!(
+            told(&[(Sent, 5), (Failed, 10), (Sent, 20), (Failed, 30)]),
+            Some(Failed)
+        );
         assert_eq!(told(&[(Failed, 20), (Sent, 10)]), Some(Failed), "it came late");
-        assert_eq!(told(&[(Failed, 10), (Sent, 10)]), Some(Failed), "of the same attempt");
+        assert_eq!(
+            told(&[(Failed, 10), (Sent, 10)]),
+            Some(Failed),
+            "of the same attempt"
+        );
         assert_eq!(told(&[(Failed, 20), (Read, 10)]), Some(Read));
         assert_eq!(told(&[(Read, 10), (Sent, 20)]), Some(Read));
         assert_eq!(told(&[(Delivered, 10), (Failed, 20)]), Some(Delivered));

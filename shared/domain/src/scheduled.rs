@@ -196,8 +196,9 @@ mod tests {
 
     #[test]
     fn what_left_pending_changes_no_more_and_is_not_due() {
+        type Way = fn(&mut Scheduled) -> Result<(), NotPending>;
         let message = MessageId::parse("c_0-1.1").unwrap();
-        let ways: [fn(&mut Scheduled) -> Result<(), NotPending>; 2] = [
+        let ways: [Way; 2] = [
             |scheduled| scheduled.cancel(instant(1_500)),
             |scheduled| scheduled.give_up(instant(1_500), Reason::UnknownInstance),
         ];

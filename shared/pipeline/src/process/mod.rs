@@ -138,7 +138,7 @@ async fn must_wait<W: World>(
                 return Ok(None);
             }
         }
-        Inbound::Failed(_) => {}
+        Inbound::Failed(_) => return phone::unlinked_before(world, job, bound).await,
         Inbound::ConnectionChanged => return connection::event_waits(world, bound, job.received_at).await,
         Inbound::Message(_) | Inbound::Ignored { .. } => return Ok(None),
     }

@@ -35,6 +35,29 @@ pub(super) async fn unresolved_before<W: World>(
     Ok(soonest.map(|until| Verdict::at(until.min(shift(now, 3_000)), now)))
 }
 
+/// The same for what tells of a send by its id alone, which is known only once its outcome is: also an attempt whose
+/// lease is over may be what it is about, until it would be repeated.
+pub(super) async fn unlinked_before<W: World>(
+    world: &W,
+    job: &InboundJob,
+    bound: &Bound,
+) -> PortResult<Option<Verdict>> {
+    if let Some(verdict) = unresolved_before(world, job, bound).await? {
+        return Ok(Some(verdict));
+    }
+    let now = world.ambient().now();
+    let wait = i64::try_from(world.settings().unknown_wait.as_millis()).unwrap_or(i64::MAX);
+    let flights = world.store().in_flight(&bound.instance.id).await?;
+    let open = |flight: &InFlight| {
+        let resolved_by = shift(flight.claimed_at, wait.saturating_add(60_000));
+        flight.began_before(job.received_at) && resolved_by > now
+    };
+    Ok(flights
+        .iter()
+        .any(open)
+        .then(|| Verdict::at(shift(now, 30_000), now)))
+}
+
 /// Stores what was typed on the phone, unless it is an echo of our own.
 pub(super) async fn typed<W: World>(
     world: &W,
@@ -101,6 +124,8 @@ async fn is_echo<W: World>(
     bound: &Bound,
     inbound: &InboundMessage,
 ) -> PortResult<bool> {
+    // In this order: a note that is gone by now was resolved before, and then its message is known by its id.
+    let flights = world.store().in_flight(&bound.instance.id).await?;
     if is_known(world, job, inbound).await? {
         return Ok(true);
     }
@@ -115,7 +140,6 @@ async fn is_echo<W: World>(
     };
     let wait = i64::try_from(world.settings().unknown_wait.as_millis()).unwrap_or(i64::MAX);
     let instance = &bound.instance.id;
-    let flights = world.store().in_flight(instance).await?;
     let mut echoed: Vec<&InFlight> = flights
         .iter()
         .filter(|flight| flight.echoes(said, wait))
@@ -127,7 +151,8 @@ async fn is_echo<W: World>(
             return Ok(true);
         };
         // Taken once: the next equal text was typed by somebody.
-        if world.store().hear(instance, flight, id).await? {
+        // A note that went meanwhile was resolved: then the message is known by its id, or was another.
+        if world.store().hear(instance, flight, id).await? || is_known(world, job, inbound).await? {
             return Ok(true);
         }
     }

@@ -35,9 +35,7 @@ pub(super) async fn reconcile<W: World>(
         && let Some(status) = delivery.status_since(Some(claimed_at))
     {
         if status == DeliveryStatus::Failed {
-            let reason = Reason::WhatsappPermanentError;
-            let buried = give_up_message(world, message, reason, None).await?;
-            return Ok(if buried { Step::Next } else { LOST });
+            return failed(world, message).await;
         }
         return sent(world, context, message, &flight, delivery.provider_message_id).await;
     }
@@ -50,8 +48,11 @@ pub(super) async fn reconcile<W: World>(
         .await;
     match evidence {
         Evidence::Sent { provider_message_id } => {
-            if !is_of_another(world, context, &message, provider_message_id.as_ref()).await? {
-                return sent(world, context, message, &flight, provider_message_id).await;
+            let found = provider_message_id.as_ref();
+            match what_is(world, context, &message, found, claimed_at).await? {
+                Found::Another => {}
+                Found::Failed => return failed(world, message).await,
+                Found::Ours => return sent(world, context, message, &flight, provider_message_id).await,
             }
         }
         // Nobody could be asked: that is no evidence that it was not sent.
@@ -101,23 +102,48 @@ async fn not_answered<W: World>(
     Ok(Step::Stop(Verdict::ComeBack { after: BETWEEN_LOOKS }))
 }
 
-/// Whether what was found at the provider is known to be another message of equal text.
-async fn is_of_another<W: World>(
+/// What was found at the provider.
+enum Found {
+    /// It is known to be another message of equal text.
+    Another,
+    /// It is ours, and failed after it was accepted.
+    Failed,
+    /// It is ours.
+    Ours,
+}
+
+async fn what_is<W: World>(
     world: &W,
     context: Context<'_>,
     message: &Message,
     found: Option<&String>,
-) -> PortResult<bool> {
+    claimed_at: jiff::Timestamp,
+) -> PortResult<Found> {
     let Some(key) = found.and_then(|id| Some(DeliveryKey::provider(&context.bound.instance.external()?, id)))
     else {
-        return Ok(false);
+        return Ok(Found::Ours);
     };
-    let known = world
-        .store()
-        .delivery(&key)
-        .await?
-        .and_then(|delivery| delivery.message);
-    Ok(known.is_some_and(|known| known != message.id()))
+    let Some(delivery) = world.store().delivery(&key).await? else {
+        return Ok(Found::Ours);
+    };
+    if delivery
+        .message
+        .as_ref()
+        .is_some_and(|known| *known != message.id())
+    {
+        return Ok(Found::Another);
+    }
+    // The event that said so found nothing that it could be about.
+    Ok(match delivery.status_since(Some(claimed_at)) {
+        Some(DeliveryStatus::Failed) => Found::Failed,
+        _ => Found::Ours,
+    })
+}
+
+async fn failed<W: World>(world: &W, message: Message) -> PortResult<Step> {
+    let reason = Reason::WhatsappPermanentError;
+    let buried = give_up_message(world, message, reason, None).await?;
+    Ok(if buried { Step::Next } else { LOST })
 }
 
 fn flight(message: &Message, nonce: Nonce, claimed_at: jiff::Timestamp) -> InFlight {

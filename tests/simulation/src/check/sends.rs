@@ -5,6 +5,7 @@ use crate::hand::Counters;
 use crate::queue::WorkQueues;
 use crate::stage::Stage;
 use futures::executor::block_on;
+use recado_domain::event::{EventKind, EventState};
 use recado_domain::ids::{ConversationId, MessageId, Ordinal};
 use recado_domain::message::Message;
 use recado_domain::outbox::{Outbox, OutboxState};
@@ -81,7 +82,7 @@ where
             if letter.is_some() { "a" } else { "no" }
         ));
     }
-    if matches!(state, OutboxState::Sent { .. }) && arrived == 0 {
+    if matches!(state, OutboxState::Sent { .. }) && arrived == 0 && !a_failure_is_dead(stage) {
         broken("never arrived".to_owned());
     }
     if matches!(state, OutboxState::Cancelled { .. } | OutboxState::Dead { .. })
@@ -102,6 +103,20 @@ where
     if out.attempts > sends.max(1) + excused {
         broken(format!("counts {} attempts, {sends} requests left", out.attempts));
     }
+}
+
+/// Whether the event that would tell of a failed delivery was itself given up, and waits for a person.
+fn a_failure_is_dead<S, Q>(stage: &Stage<S, Q>) -> bool
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let posted = stage.ledger().posted.clone();
+    let records = posted
+        .iter()
+        .filter_map(|id| block_on(stage.store.event(id)).expect("events are read"));
+    let mut failures = records.filter(|record| record.job.kind == EventKind::Failed);
+    failures.any(|record| record.state == EventState::Dead)
 }
 
 /// By first arrival, a conversation's messages came in the order of their ordinals (a redriven one counts by its own time).

@@ -39,7 +39,10 @@ async fn an_event_of_an_unknown_instance_is_acknowledged_and_kept_for_redrive() 
     bench.says(&instance, &contact, "Oi").await;
     let copy = bench.dead("InboundDlqUrl", |body| body.contains(&instance)).await;
     let job: Value = serde_json::from_str(copy.body.as_deref().unwrap()).unwrap();
-    assert!(job["redrive"].is_i64(), "it names the death that it undoes: {job}");
+    assert!(
+        job["redrive"].is_i64(),
+        "it names the death that it undoes: {job}"
+    );
     assert_eq!(job["external"], instance.as_str());
     let event = job["event"].as_str().unwrap();
     let letter = bench
