@@ -108,7 +108,7 @@ where
             let Some(names) = one.text.strip_prefix("re ") else {
                 continue;
             };
-            for name in names.split(' ') {
+            for name in names.split(' ').filter(|name| name.starts_with('m')) {
                 let before = named.insert(name, &one.message);
                 if before
                     .is_some_and(|before| *before != one.message && !maybe(before) && !maybe(&one.message))
