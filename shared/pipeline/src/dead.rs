@@ -45,7 +45,13 @@ pub(crate) async fn give_up_event<W: World>(
             ..job.clone()
         })),
     };
-    copy(world, &letter).await
+    copy(world, &letter).await?;
+    // Who stalled before that may have made the letter when the event has been redriven already.
+    let record = world.store().event(&job.event).await?;
+    if record.and_then(|record| record.died()) != Some(died) {
+        world.store().remove_dead_letter(&letter.id, died).await?;
+    }
+    Ok(())
 }
 
 /// Keeps a queue message that cannot be read: it will never be, so it must not come back.
@@ -107,7 +113,16 @@ pub(crate) async fn bury<W: World>(world: &W, mut message: Message) -> PortResul
     if let Some(out) = message.out.as_mut() {
         out.mark_copied();
     }
-    Ok(world.store().settle(&message, None, None, None).await? == Written::Yes)
+    if world.store().settle(&message, None, None, None).await? == Written::Yes {
+        return Ok(true);
+    }
+    // Who stalled before the letter was made may make it when the message has been redriven already.
+    let now = world.store().message(&message.id()).await?;
+    let died = now.and_then(|now| now.out).and_then(|out| out.died());
+    if died != Some(letter.at) {
+        world.store().remove_dead_letter(&letter.id, letter.at).await?;
+    }
+    Ok(false)
 }
 
 /// Gives up an open message for `reason`: dead in its record, then its copies.

@@ -250,6 +250,7 @@ impl Hand {
     }
 
     /// Over one of several records that the same function handles.
+    #[must_use]
     pub fn of_record(&self) -> Self {
         Self {
             tenant: Arc::default(),

@@ -3,7 +3,14 @@
 //!
 //! Generic over the store, so that the same histories run on `SQLite` in memory and on the `DynamoDB` adapter.
 
+#![expect(
+    clippy::expect_used,
+    reason = "this crate is test code: whatever is not as it should be ends the history"
+)]
+#![expect(clippy::similar_names, reason = "a stage has states")]
+
 pub mod check;
+pub mod command;
 pub mod executor;
 pub mod hand;
 pub mod history;

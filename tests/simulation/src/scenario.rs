@@ -72,7 +72,7 @@ impl Telling {
 
     fn faults(&self) -> Faults {
         let mut faults = Faults {
-            calm_from_ms: 1_200_000,
+            calm_from_ms: self.story.calm_ms(),
             ..Faults::default()
         };
         match self.trouble {

@@ -237,8 +237,8 @@ struct Loops {
     next: [Option<i64>; 3],
 }
 
-/// How many of a function run at once.
-const AT_ONCE: [usize; 3] = [8, 8, 16];
+/// How many of a function run at once: the defaults of the stack.
+const AT_ONCE: [usize; 3] = [50, 50, 100];
 
 impl Loops {
     fn new() -> Self {

@@ -59,9 +59,8 @@ where
 {
     let (id, state) = (message.id(), &out.state);
     let broken = |what: String| {
-        stage
-            .common
-            .broken(format!("{id} is {} and {what}", state.as_str()))
+        let whole = format!("{id} is {} and {what}", state.as_str());
+        stage.common.broken(whole);
     };
     if state.is_open() {
         broken("the history is over".to_owned());

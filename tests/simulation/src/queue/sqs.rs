@@ -72,7 +72,7 @@ impl Sqs {
         self.simulation.now().as_millisecond()
     }
 
-    fn put(&self, queue: QueueName, group: Option<String>, body: String, visible_at: i64) {
+    fn put(&self, queue: QueueName, group: Option<&str>, body: &str, visible_at: i64) {
         let copies = if group.is_none() && self.simulation.chance(self.twice) {
             2
         } else {
@@ -83,8 +83,8 @@ impl Sqs {
             state.next += 1;
             let item = Item {
                 queue,
-                group: group.clone(),
-                body: body.clone(),
+                group: group.map(str::to_owned),
+                body: body.to_owned(),
                 visible_at,
                 receives: 0,
             };
@@ -94,9 +94,9 @@ impl Sqs {
     }
 
     /// To a FIFO queue, unless the deduplication id is known.
-    fn append(&self, queue: QueueName, group: String, deduplication: &str, body: String) {
+    fn append(&self, queue: QueueName, group: &str, deduplication: &str, body: &str) {
         let now = self.now();
-        let key = (queue, group.clone(), deduplication.to_owned());
+        let key = (queue, group.to_owned(), deduplication.to_owned());
         {
             let mut state = self.state();
             if state.known.get(&key).is_some_and(|until| *until > now) {
@@ -110,6 +110,12 @@ impl Sqs {
 
 fn json(what: &'static str, value: &impl Serialize) -> PortResult<String> {
     serde_json::to_string(value).map_err(|error| PortError::invalid(what, error))
+}
+
+/// Whose turn a kick on `turns` asks for.
+fn tenant_of(body: &str) -> String {
+    let kick: Result<TurnKick, _> = serde_json::from_str(body);
+    kick.map(|kick| kick.tenant.to_string()).unwrap_or_default()
 }
 
 /// A letter's body as its own queue carries it, marked as a redrive, and its group.
@@ -128,12 +134,7 @@ impl Queues for Sqs {
     async fn send_inbound(&self, events: &[Enqueue]) -> PortResult<()> {
         for event in events {
             let body = json("send_inbound", &event.job)?;
-            self.append(
-                QueueName::Inbound,
-                event.job.group.clone(),
-                &event.deduplication,
-                body,
-            );
+            self.append(QueueName::Inbound, &event.job.group, &event.deduplication, &body);
         }
         Ok(())
     }
@@ -143,7 +144,7 @@ impl Queues for Sqs {
         self.put(
             QueueName::Turns,
             None,
-            json("send_turn", kick)?,
+            &json("send_turn", kick)?,
             self.now() + delay,
         );
         Ok(())
@@ -157,7 +158,7 @@ impl Queues for Sqs {
             self.put(
                 QueueName::Turns,
                 None,
-                json("schedule_turn", kick)?,
+                &json("schedule_turn", kick)?,
                 at.as_millisecond() + late,
             );
         }
@@ -168,9 +169,9 @@ impl Queues for Sqs {
         let body = json("send_kick", kick)?;
         self.append(
             QueueName::Outbound,
-            kick.conversation.to_string(),
+            &kick.conversation.to_string(),
             deduplication,
-            body,
+            &body,
         );
         Ok(())
     }
@@ -243,15 +244,39 @@ impl DeadQueues for Sqs {
     async fn send_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
         let (group, body) = marked(letter)?;
         if letter.queue == QueueName::Turns {
-            self.put(QueueName::Turns, None, body, self.now());
+            self.put(QueueName::Turns, None, &body, self.now());
         } else {
-            self.append(letter.queue, group, deduplication, body);
+            self.append(letter.queue, &group, deduplication, &body);
         }
         Ok(())
     }
 }
 
 impl State {
+    /// A fair queue: tenants of whom little is in flight come first, and take turns.
+    fn by_turns(&self, ready: &mut Vec<u64>, now: i64) {
+        let tenant = |id: &u64| {
+            self.items
+                .get(id)
+                .map(|item| tenant_of(&item.body))
+                .unwrap_or_default()
+        };
+        let mut held: BTreeMap<String, usize> = BTreeMap::new();
+        for item in self.items.values().filter(|item| item.queue == QueueName::Turns) {
+            if item.receives > 0 && item.visible_at > now {
+                *held.entry(tenant_of(&item.body)).or_default() += 1;
+            }
+        }
+        let mut order: Vec<(usize, u64)> = Vec::with_capacity(ready.len());
+        for id in ready.iter() {
+            let place = held.entry(tenant(id)).or_default();
+            order.push((*place, *id));
+            *place += 1;
+        }
+        order.sort_unstable();
+        *ready = order.into_iter().map(|(_, id)| id).collect();
+    }
+
     /// Groups of which something was handed out, or put off, and is hidden still.
     fn locked_groups(&self, queue: QueueName, now: i64) -> BTreeSet<String> {
         let hidden = |item: &&Item| item.queue == queue && item.receives > 0 && item.visible_at > now;
@@ -271,13 +296,16 @@ impl WorkQueues for Sqs {
         let hidden_until = now + i64::try_from(visibility(queue).as_millis()).unwrap_or(i64::MAX);
         let mut state = self.state();
         let locked = state.locked_groups(queue, now);
-        let ready: Vec<u64> = state
+        let mut ready: Vec<u64> = state
             .items
             .iter()
             .filter(|(_, item)| item.queue == queue && item.visible_at <= now)
             .filter(|(_, item)| item.group.as_ref().is_none_or(|group| !locked.contains(group)))
             .map(|(id, _)| *id)
             .collect();
+        if queue == QueueName::Turns {
+            state.by_turns(&mut ready, now);
+        }
         let mut got = Vec::new();
         for id in ready {
             if got.len() == max {
@@ -367,8 +395,8 @@ impl WorkQueues for Sqs {
             // The console keeps the group; what it would be is in the body.
             let body: Value = serde_json::from_str(&dead.body).unwrap_or(Value::Null);
             let group = body["group"].as_str().or_else(|| body["conversation"].as_str());
-            let group = (dead.queue != QueueName::Turns).then(|| group.unwrap_or("console").to_owned());
-            self.put(dead.queue, group, dead.body, self.now());
+            let group = (dead.queue != QueueName::Turns).then(|| group.unwrap_or("console"));
+            self.put(dead.queue, group, &dead.body, self.now());
         }
     }
 }

@@ -140,15 +140,17 @@ pub const SAFEGUARDS: &[Safeguard] = &[
     promise(Mutation::NoFlush, Story::Burst, Troubles::Crash).alone(),
     promise(
         Mutation::NoLookAfterParking,
-        Story::Outage,
-        Troubles::Stall(2_000),
+        Story::ShortOutage,
+        Troubles::Stall(40_000),
     )
+    .on_one_machine()
     .alone(),
     promise(
         Mutation::UnparkAnyVersion,
         Story::TwoOutages,
-        Troubles::Stall(2_000),
+        Troubles::Stall(40_000),
     )
+    .on_one_machine()
     .alone(),
     promise(
         Mutation::ConnectionEventIsBelieved,

@@ -87,6 +87,15 @@ impl Story {
         Self::Crowd,
     ];
 
+    /// When all has happened that happens by itself, in milliseconds since the start.
+    pub fn calm_ms(self) -> i64 {
+        match self {
+            Self::Refused | Self::FailedLater => 1_250_000,
+            Self::Disconnections => 600_000,
+            _ => 120_000,
+        }
+    }
+
     /// Who is configured.
     pub fn bounds(self) -> Vec<Bound> {
         let provider = match self {

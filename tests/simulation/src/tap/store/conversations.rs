@@ -101,6 +101,9 @@ impl<S: Store> Conversations for Tap<S> {
             && let Some(out) = found.as_mut().and_then(|message| message.out.as_mut())
             && let OutboxState::Sent { at } = out.state
         {
+            // Of the death that it had before.
+            let deaths = out.history.iter().filter(|step| step.what == "dead");
+            let at = deaths.last().map_or(at, |step| step.at);
             let reason = recado_domain::reason::Reason::WhatsappPermanentError;
             out.state = OutboxState::Dead { at, reason };
         }

@@ -1,0 +1,201 @@
+//! What is promised in numbers.
+
+use futures::executor::block_on;
+use recado_domain::config::Bound;
+use recado_domain::event::Provider;
+use recado_domain::inbound::WebhookItem;
+use recado_domain::message::Message;
+use recado_domain::outbox::OutboxState;
+use recado_domain::rate::Rate;
+use recado_embedded::Embedded;
+use recado_pipeline::ports::{ConversationFilter, Conversations, PageRequest};
+use recado_simulation::embedded::store;
+use recado_simulation::executor::Simulation;
+use recado_simulation::hand::{Common, Faults};
+use recado_simulation::history::{finish, stage};
+use recado_simulation::outside::{Fate, Fates, Said, connection_event};
+use recado_simulation::plan::{address, bound};
+use recado_simulation::queue::Sqs;
+use recado_simulation::stage::Stage;
+use std::sync::Arc;
+
+type Small = Arc<Stage<Embedded, Sqs>>;
+
+/// A stage without faults, calm from `calm` milliseconds on.
+fn quiet(bounds: Vec<Bound>, calm: i64, queues: impl FnOnce(&Simulation) -> Sqs) -> Small {
+    let simulation = Simulation::new(1);
+    let faults = Faults {
+        calm_from_ms: calm,
+        ..Faults::default()
+    };
+    let common = Arc::new(Common::new(simulation.clone(), faults, None, false));
+    let stage = stage(&common, store(&simulation), queues(&simulation), bounds);
+    for bound in &stage.bounds {
+        stage
+            .outside
+            .connect(&bound.instance.id, bound.instance.provider, Fates::calm());
+    }
+    Arc::new(stage)
+}
+
+fn sqs(simulation: &Simulation) -> Sqs {
+    Sqs::new(simulation.clone(), 0.0)
+}
+
+/// Each contact of a line writes one message, `gap` milliseconds after the one before.
+fn all_write(stage: &Small, line: usize, contacts: usize, gap: i64) {
+    let instance = stage.bounds[line].instance.clone();
+    let external = instance.external().unwrap();
+    for contact in 0..contacts {
+        let (id, text) = (format!("in-{line}-{contact}"), format!("m{contact}"));
+        let said = Said {
+            id: &id,
+            text: &text,
+            from_me: false,
+            sent_at: None,
+        };
+        let event = said.event(instance.provider, &external, &address(line, contact));
+        stage.post(WebhookItem::Event(event), gap * i64::try_from(contact).unwrap());
+    }
+}
+
+fn replies(stage: &Small) -> Vec<Message> {
+    let everything = |cursor| PageRequest { limit: 100, cursor };
+    let (mut replies, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = block_on(
+            stage
+                .store
+                .list(&ConversationFilter::default(), &everything(cursor)),
+        )
+        .unwrap();
+        for conversation in page.items {
+            let messages = block_on(stage.store.messages(&conversation.id, &everything(None))).unwrap();
+            replies.extend(messages.items.into_iter().filter(|message| message.out.is_some()));
+        }
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            return replies;
+        }
+    }
+}
+
+fn dead(stage: &Small) -> usize {
+    let is_dead = |message: &&Message| {
+        let out = message.out.as_ref().unwrap();
+        matches!(out.state, OutboxState::Dead { .. })
+    };
+    replies(stage).iter().filter(is_dead).count()
+}
+
+#[test]
+fn two_hundred_replies_queued_in_a_ten_minute_disconnection_all_arrive_in_order() {
+    let stage = quiet(vec![bound(0, 0, Provider::Evolution, None)], 1_500_000, sqs);
+    all_write(&stage, 0, 200, 1_000);
+    let (on, instance) = (Arc::clone(&stage), stage.bounds[0].instance.clone());
+    stage.outside.line(&instance.id, |line| line.connected = false);
+    stage.simulation().spawn(Default::default(), async move {
+        on.simulation().sleep(600_000).await;
+        let waiting = replies(&on);
+        assert_eq!(waiting.len(), 200);
+        for message in &waiting {
+            let out = message.out.as_ref().unwrap();
+            assert_eq!(
+                (out.attempts, out.state.as_str()),
+                (0, "queued"),
+                "waiting is no attempt"
+            );
+        }
+        on.outside.line(&instance.id, |line| line.connected = true);
+        let event = connection_event(Provider::Evolution, &instance.external().unwrap(), 1, true);
+        on.post(WebhookItem::Event(event), 0);
+    });
+    let outcome = finish(&stage);
+    assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
+    let arrived: usize = stage.outside.phones().values().map(Vec::len).sum();
+    assert_eq!((arrived, dead(&stage)), (200, 0));
+}
+
+#[test]
+fn sixty_four_copies_of_a_webhook_are_one_message_and_one_reply() {
+    let stage = quiet(vec![bound(0, 0, Provider::Evolution, None)], 60_000, sqs);
+    for _ in 0..64 {
+        all_write(&stage, 0, 1, 0);
+    }
+    let outcome = finish(&stage);
+    assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
+    let arrived: usize = stage.outside.phones().values().map(Vec::len).sum();
+    assert_eq!(
+        (arrived, replies(&stage).len(), outcome.counters.model_calls),
+        (1, 1, 1)
+    );
+}
+
+/// How often the sender is started for each of `conversations` that wait for their slots at the same time.
+fn receives_each(conversations: usize, per_second: f64) -> f64 {
+    let rate = Some(Rate { per_second, burst: 5 });
+    let stage = quiet(vec![bound(0, 0, Provider::Evolution, rate)], 60_000, sqs);
+    all_write(&stage, 0, conversations, 0);
+    let outcome = finish(&stage);
+    assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
+    assert_eq!(replies(&stage).len(), conversations);
+    f64::from(u32::try_from(outcome.counters.sender_receives).unwrap()) / conversations as f64
+}
+
+#[test]
+fn conversations_that_wait_for_their_slot_cost_two_receives_each_and_no_herd() {
+    let near = receives_each(600, 2.0);
+    assert!(near < 2.2, "{near:.2} receives each within 15 minutes");
+    let far = receives_each(2_000, 1.0);
+    assert!(far < 4.2, "{far:.2} receives each beyond 15 minutes");
+    println!("{near:.2} receives each within 15 minutes, {far:.2} beyond");
+}
+
+/// The times from a contact's message to its reply, in milliseconds, for the contacts of line 0.
+fn reply_times(troubled: bool) -> Vec<i64> {
+    let fast = Some(Rate {
+        per_second: 50.0,
+        burst: 50,
+    });
+    let bounds = vec![
+        bound(0, 0, Provider::Evolution, fast),
+        bound(1, 1, Provider::Evolution, None),
+        bound(2, 2, Provider::Evolution, None),
+    ];
+    let stage = quiet(bounds, 300_000, sqs);
+    all_write(&stage, 0, 40, 1_000);
+    if troubled {
+        let (hung, flooded) = (stage.bounds[1].instance.id.clone(), 2);
+        stage
+            .outside
+            .line(&hung, |line| line.script.extend([Fate::Hangs; 500]));
+        all_write(&stage, 1, 60, 200);
+        all_write(&stage, flooded, 300, 10);
+    }
+    let outcome = finish(&stage);
+    assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
+    let phones = stage.outside.phones();
+    let of_line = phones
+        .iter()
+        .filter(|((instance, _), _)| *instance == stage.bounds[0].instance.id);
+    let mut times: Vec<i64> = of_line
+        .map(|((_, contact), arrived)| {
+            let number: usize = (0..40).find(|number| address(0, *number) == *contact).unwrap();
+            arrived[0].at_ms - 1_000 * i64::try_from(number).unwrap()
+        })
+        .collect();
+    times.sort_unstable();
+    assert_eq!(times.len(), 40);
+    times
+}
+
+#[test]
+fn a_hung_provider_and_a_flood_move_others_reply_time_by_less_than_a_tenth() {
+    let mean = |times: &[i64]| times.iter().sum::<i64>() as f64 / times.len() as f64;
+    let (alone, beside) = (mean(&reply_times(false)), mean(&reply_times(true)));
+    println!("{alone:.0} ms alone, {beside:.0} ms beside a hung provider and a flood");
+    assert!(
+        beside < alone * 1.1,
+        "{alone:.0} ms alone, {beside:.0} ms beside others' trouble"
+    );
+}
