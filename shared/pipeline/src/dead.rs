@@ -3,7 +3,7 @@
 //! dead letter of something that is still to be done.
 
 use crate::World;
-use crate::ports::{Ambient, DeadLetters, Inbox, OutboxStore, PortResult, Queues, Written};
+use crate::ports::{Ambient, Conversations, DeadLetters, Inbox, OutboxStore, PortResult, Queues, Written};
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{InstanceId, MessageId, hash_of};

@@ -27,6 +27,8 @@ pub struct Faults {
     pub skew_ms: i64,
     /// The one step at which whoever comes there dies.
     pub crash_at: Option<u64>,
+    /// From when, in milliseconds since the start, and for how long everything stands still.
+    pub freeze: Option<(i64, i64)>,
     /// The one step at which the whole machine dies.
     pub power_cut_at: Option<u64>,
     /// The one step at which whoever comes there stalls, and for how many milliseconds.
@@ -263,7 +265,9 @@ impl Hand {
 
     /// The mutation in force, if it is `mutation`.
     pub fn lacks(&self, mutation: Mutation) -> bool {
-        self.common.mutation == Some(mutation)
+        self.common
+            .mutation
+            .is_some_and(|missing| missing.takes_out(mutation))
     }
 
     /// A place where others may go first, and where the function may stall or die.
@@ -282,6 +286,12 @@ impl Hand {
             self.life.end();
             common.note_ended();
             return pending().await;
+        }
+        let thaws = faults.freeze.map(|(from, length)| (from, from + length));
+        if let Some((from, until)) = thaws
+            && (from..until).contains(&simulation.elapsed_ms())
+        {
+            simulation.sleep(until - simulation.elapsed_ms()).await;
         }
         if faults.power_cut_at == Some(number) {
             common.cut.store(true, Ordering::Relaxed);

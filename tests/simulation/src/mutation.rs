@@ -8,11 +8,13 @@ pub enum Mutation {
     ClaimWithoutGuard,
     /// The claim does not look at the message's state.
     ClaimWithoutState,
+    /// Neither that, nor the clock again after the claim: each alone is backed by the other.
+    ClaimWithoutStateOrClock,
     /// An attempt of unknown outcome is simply queued again.
     UnknownIsQueued,
     /// The provider is not asked for evidence.
     NoEvidence,
-    /// A repeat is made at once, without the wait for evidence.
+    /// A message that is older by its writer's clock than one already stored is owed no answer.
     LateMessagesAreOld,
     /// A give-back does not set `answered` back.
     GiveBackKeepsAnswered,
@@ -50,8 +52,6 @@ pub enum Mutation {
     NoTurnLease,
     /// An event's message is stored again when the event comes again.
     StoreTwice,
-    /// An event known before is recorded as new.
-    EventIdForgotten,
     /// A client's key is not looked at.
     KeyForgotten,
     /// In-flight notes are not looked at.
@@ -62,7 +62,7 @@ pub enum Mutation {
     NoReconcile,
     /// A disconnected send counts as an attempt.
     DisconnectionCounts,
-    /// The provider's acceptance is acknowledged without storing it.
+    /// A webhook is acknowledged before its event is recorded and enqueued (and nothing else looks).
     AcknowledgeBeforeEnqueue,
 }
 
@@ -71,6 +71,7 @@ impl Mutation {
     pub const ALL: &'static [Self] = &[
         Self::ClaimWithoutGuard,
         Self::ClaimWithoutState,
+        Self::ClaimWithoutStateOrClock,
         Self::UnknownIsQueued,
         Self::NoEvidence,
         Self::LateMessagesAreOld,
@@ -92,7 +93,6 @@ impl Mutation {
         Self::GoOnAfterConflict,
         Self::NoTurnLease,
         Self::StoreTwice,
-        Self::EventIdForgotten,
         Self::KeyForgotten,
         Self::NoInFlightNotes,
         Self::ReviveAlways,
@@ -100,4 +100,10 @@ impl Mutation {
         Self::DisconnectionCounts,
         Self::AcknowledgeBeforeEnqueue,
     ];
+
+    /// Whether it leaves `other` out.
+    pub fn takes_out(self, other: Self) -> bool {
+        let both = matches!(other, Self::ClaimWithoutState | Self::ClockNotReadAgain);
+        self == other || (self == Self::ClaimWithoutStateOrClock && both)
+    }
 }

@@ -207,7 +207,12 @@ impl Outside {
         self.state().phones.clone()
     }
 
-    /// How many requests to send each message left.
+    /// Counts an attempt that reached WhatsApp.
+    fn count_send(&self, message: &MessageId) {
+        *self.state().sends.entry(message.clone()).or_default() += 1;
+    }
+
+    /// How many requests to send each message reached WhatsApp.
     pub fn sends(&self) -> BTreeMap<MessageId, u32> {
         self.state().sends.clone()
     }

@@ -27,8 +27,8 @@ pub enum Trouble {
     Stall(u64, i64),
     /// At this step the whole machine dies.
     PowerCut(u64),
-    /// Functions stall for two seconds now and then.
-    Stutter,
+    /// From this millisecond on everything stands still for so many milliseconds.
+    Freeze(i64, i64),
 }
 
 /// How a story is told.
@@ -80,10 +80,7 @@ impl Telling {
             Trouble::Crash(at) => faults.crash_at = Some(at),
             Trouble::PowerCut(at) => faults.power_cut_at = Some(at),
             Trouble::Stall(at, milliseconds) => faults.stall_at = Some((at, milliseconds)),
-            Trouble::Stutter => {
-                faults.stall = 0.2;
-                faults.stall_ms = vec![2_000];
-            }
+            Trouble::Freeze(from, length) => faults.freeze = Some((from, length)),
         }
         faults
     }

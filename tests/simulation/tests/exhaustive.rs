@@ -41,11 +41,13 @@ fn the_machine_may_lose_its_power_at_any_step() {
 }
 
 #[test]
+#[ignore = "takes minutes: `make exhaustive` runs it"]
 fn a_worker_may_stall_past_its_visibility_at_any_step_and_go_on() {
     assert!(at_every_step(Style::Machine, |step| Trouble::Stall(step, 130_000)) > 1_500);
 }
 
 #[test]
+#[ignore = "takes minutes: `make exhaustive` runs it"]
 fn a_function_may_stall_at_any_step_and_be_cut_off() {
     assert!(at_every_step(Style::Lambda, |step| Trouble::Stall(step, 40_000)) > 1_500);
 }

@@ -26,7 +26,6 @@ fn tellings(safeguard: &Safeguard, mutation: Option<Mutation>) -> impl Iterator<
 struct Most {
     model_calls: u64,
     repeated: u64,
-    dead: u64,
 }
 
 fn most(safeguard: &Safeguard) -> Most {
@@ -36,7 +35,6 @@ fn most(safeguard: &Safeguard) -> Most {
             let outcome = tell(&telling, false);
             most.model_calls = most.model_calls.max(outcome.counters.model_calls);
             most.repeated = most.repeated.max(outcome.repeated);
-            most.dead = most.dead.max(outcome.dead);
         }
     }
     most
@@ -47,7 +45,6 @@ fn is_missed(safeguard: &Safeguard, most: &Most, without: &Outcome) -> bool {
         Costs::Promise => !without.violations.is_empty(),
         Costs::ModelCalls => without.counters.model_calls > most.model_calls,
         Costs::Repeats => without.repeated > most.repeated,
-        Costs::DeadLetters => without.dead > most.dead,
     }
 }
 
@@ -64,6 +61,18 @@ fn every_safeguard_is_missed_where_it_is_taken_out() {
             idle.push(safeguard.mutation);
             continue;
         };
+        let with = tell(
+            &Telling {
+                mutation: None,
+                ..telling
+            },
+            false,
+        );
+        assert!(
+            with.violations.is_empty(),
+            "{telling:?} goes wrong anyway: {:?}",
+            with.violations
+        );
         let what = outcome.violations.first().map_or("costs more", String::as_str);
         let Telling {
             story, seed, trouble, ..
@@ -81,10 +90,17 @@ fn every_safeguard_is_missed_where_it_is_taken_out() {
 
 #[test]
 fn nothing_goes_wrong_in_those_stories_while_all_safeguards_are_there() {
-    let mut told = 0;
+    let (mut told, mut seen) = (0, Vec::new());
     for safeguard in SAFEGUARDS {
-        for telling in tellings(safeguard, None) {
+        let (base, troubles) = (safeguard.telling, safeguard.troubles);
+        if seen.contains(&(base, troubles)) {
+            continue;
+        }
+        seen.push((base, troubles));
+        let steps = tell(&base, false).steps;
+        for trouble in troubles.all(steps) {
             told += 1;
+            let telling = base.with(trouble);
             let outcome = tell(&telling, false);
             assert!(
                 outcome.violations.is_empty(),
@@ -93,5 +109,5 @@ fn nothing_goes_wrong_in_those_stories_while_all_safeguards_are_there() {
             );
         }
     }
-    assert!(told > 1_000, "only {told} stories were told");
+    assert!(told > 500, "only {told} stories were told");
 }

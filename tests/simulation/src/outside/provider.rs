@@ -200,7 +200,6 @@ impl Providers for Edge {
         let at = simulation.elapsed_ms();
         self.outside
             .line(&bound.instance.id, |line| line.requests.push(at));
-        *self.outside.state().sends.entry(message.id.clone()).or_default() += 1;
         self.hand
             .common
             .note(|| format!("{} requests {}", self.hand.function, message.id));
@@ -208,7 +207,12 @@ impl Providers for Edge {
         let state = self
             .outside
             .line(&bound.instance.id, |line| (line.connected, line.key_is_good));
-        match (state, self.draw(bound)) {
+        let fate = self.draw(bound);
+        if state == Some((true, true)) && fate != Some(Fate::Closed) {
+            // What finds WhatsApp gone, or no key, is no attempt.
+            self.outside.count_send(&message.id);
+        }
+        match (state, fate) {
             (Some((_, false)), _) => {
                 self.hand.step("refused").await;
                 SendOutcome::Credentials {

@@ -290,7 +290,12 @@ where
                 .await;
             for dead in on.queues.dead().into_iter().filter(|dead| dead.copy_of.is_some()) {
                 on.common.note(|| format!("redriven: {}", dead.body));
-                on.queues.move_back(&dead);
+                if let Some(copy) = dead.copy_of.as_ref().filter(|_| on.simulation().chance(0.4)) {
+                    on.redrive(copy.letter.clone());
+                }
+                if on.simulation().chance(0.7) {
+                    on.queues.move_back(&dead);
+                }
                 on.common.make_dirty(dead.queue);
             }
         }

@@ -11,8 +11,6 @@ pub enum Costs {
     ModelCalls,
     /// A message arrives twice, though it says so.
     Repeats,
-    /// More is given up.
-    DeadLetters,
 }
 
 /// A safeguard and the story that misses it.
@@ -37,16 +35,16 @@ pub enum Troubles {
     Crash,
     /// A stall of so many milliseconds at each step.
     Stall(i64),
-    /// Stalls by chance; some seeds.
-    Stutter,
+    /// Everything stands still for eight seconds, from many instants on.
+    Freeze,
 }
 
 impl Troubles {
     /// How many seeds are tried: another order of the same steps may need a safeguard where this one does not.
     pub fn seeds(self) -> u64 {
         match self {
-            Self::None | Self::Stutter => 40,
-            Self::Crash | Self::Stall(_) => 3,
+            Self::None => 40,
+            Self::Crash | Self::Stall(_) | Self::Freeze => 3,
         }
     }
 
@@ -56,7 +54,7 @@ impl Troubles {
             Self::None => vec![Trouble::None],
             Self::Crash => (0..steps).map(Trouble::Crash).collect(),
             Self::Stall(milliseconds) => (0..steps).map(|at| Trouble::Stall(at, milliseconds)).collect(),
-            Self::Stutter => vec![Trouble::Stutter],
+            Self::Freeze => (40..140).map(|at| Trouble::Freeze(at * 100, 8_000)).collect(),
         }
     }
 }
@@ -105,7 +103,7 @@ impl Safeguard {
 pub const SAFEGUARDS: &[Safeguard] = &[
     promise(Mutation::ClaimWithoutGuard, Story::GiveBack, Troubles::None),
     promise(
-        Mutation::ClaimWithoutState,
+        Mutation::ClaimWithoutStateOrClock,
         Story::Burst,
         Troubles::Stall(130_000),
     )
@@ -126,7 +124,7 @@ pub const SAFEGUARDS: &[Safeguard] = &[
     )
     .on_one_machine(),
     promise(Mutation::NoRate, Story::Crowd, Troubles::None),
-    promise(Mutation::ClockNotReadAgain, Story::Crowd, Troubles::Stutter),
+    promise(Mutation::ClockNotReadAgain, Story::Crowd, Troubles::Freeze),
     promise(Mutation::LetterBeforeDead, Story::RefusedOnce, Troubles::Crash),
     promise(Mutation::MissingLetterStays, Story::RefusedOnce, Troubles::Crash),
     promise(Mutation::TimerAfterApplied, Story::Burst, Troubles::Crash).alone(),
@@ -163,7 +161,7 @@ pub const SAFEGUARDS: &[Safeguard] = &[
     promise(Mutation::StoreTwice, Story::Burst, Troubles::Crash),
     promise(Mutation::KeyForgotten, Story::Answer, Troubles::Crash),
     promise(Mutation::NoInFlightNotes, Story::Burst, Troubles::None),
-    promise(Mutation::ReviveAlways, Story::Refused, Troubles::None),
+    promise(Mutation::ReviveAlways, Story::Refused, Troubles::Crash),
     promise(Mutation::NoReconcile, Story::Answer, Troubles::Crash).with_clients_that_give_up(),
     promise(
         Mutation::DisconnectionCounts,

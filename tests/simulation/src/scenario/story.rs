@@ -372,6 +372,10 @@ where
                     .into_iter()
                     .filter(|dead| dead.copy_of.is_some())
                 {
+                    // By the API and in the console, both.
+                    if let Some(copy) = &dead.copy_of {
+                        tell.stage.redrive(copy.letter.clone());
+                    }
                     tell.stage.queues.move_back(&dead);
                     tell.stage.common.make_dirty(dead.queue);
                 }

@@ -54,6 +54,17 @@ where
         });
     }
 
+    /// An operator redrives a dead letter by the API; the request may die.
+    pub fn redrive(self: &Arc<Self>, letter: String) {
+        let hand = Hand::over(&self.common, "api");
+        let (stage, life) = (Arc::clone(self), hand.life.clone());
+        self.simulation().spawn(life, async move {
+            let world = stage.world(&hand);
+            let _ = operate::dead_letters::redrive(&world, &letter).await;
+            hand.life.end();
+        });
+    }
+
     /// Whether it was answered, with yes or with no.
     async fn ask_once(self: &Arc<Self>, conversation: &ConversationId, wish: &Wish) -> bool {
         let hand = Hand::over(&self.common, "api");

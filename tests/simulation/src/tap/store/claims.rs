@@ -55,14 +55,14 @@ impl<S: Store> OutboxStore for Tap<S> {
             Ok(claimed)
         };
         let claimed = self.hand.call("claim", effect).await?;
-        if claimed == Claimed::Conflict && self.hand.lacks(Mutation::ClaimWithoutState) {
-            return self.claim_anyway(message, flight).await;
-        }
         if self.hand.lacks(Mutation::ClockNotReadAgain) {
             // As it was when the message was claimed.
             self.hand
                 .frozen
                 .store(flight.claimed_at.as_millisecond(), Ordering::Relaxed);
+        }
+        if claimed == Claimed::Conflict && self.hand.lacks(Mutation::ClaimWithoutState) {
+            return self.claim_anyway(message, flight).await;
         }
         Ok(claimed)
     }
