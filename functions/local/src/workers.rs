@@ -4,14 +4,14 @@ use crate::compose::LocalWorld;
 use futures::FutureExt;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::millis::shift;
-use recado_embedded::{Embedded, Received};
+use recado_embedded::{Embedded, Owner, Received, Room};
 use recado_pipeline::ports::Ambient;
 use recado_pipeline::settings::Visibility;
 use recado_pipeline::{Verdict, World, deliver, process, reconcile, reply, send};
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
 /// What a stopping process waits for what it has begun: longer than the longest lease.
@@ -20,11 +20,54 @@ const DRAIN: Duration = Duration::from_secs(100);
 /// How long a queue is left alone at most, should a wake-up be missed.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// How many messages of each queue are worked on at once.
+/// How many messages of each queue are worked on at once. One tenant or instance gets three quarters of them at most
+/// ([`Room`]): a model or a provider that hangs does not hold the others up.
 fn at_once(queue: QueueName) -> usize {
     match queue {
-        QueueName::Inbound => 16,
-        QueueName::Turns | QueueName::Outbound => 64,
+        QueueName::Inbound => 20,
+        QueueName::Turns | QueueName::Outbound => 80,
+    }
+}
+
+/// The workers of a queue.
+#[derive(Clone)]
+struct Crew {
+    room: Arc<Mutex<Room>>,
+    finished: Arc<Notify>,
+}
+
+impl Crew {
+    fn of(queue: QueueName) -> Self {
+        Self {
+            room: Arc::new(Mutex::new(Room::of(at_once(queue)))),
+            finished: Arc::default(),
+        }
+    }
+
+    /// A panic cannot leave the counts half changed.
+    fn room(&self) -> MutexGuard<'_, Room> {
+        self.room.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn enter(&self, owner: Owner) -> Place {
+        self.room().enter(&owner);
+        Place {
+            crew: self.clone(),
+            owner,
+        }
+    }
+}
+
+/// A worker's place, for as long as it works.
+struct Place {
+    crew: Crew,
+    owner: Owner,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.crew.room().leave(&self.owner);
+        self.crew.finished.notify_one();
     }
 }
 
@@ -53,16 +96,15 @@ pub(crate) async fn run(world: Arc<LocalWorld>, queues: Embedded, mut stop: watc
 }
 
 async fn work(queue: QueueName, world: Arc<LocalWorld>, queues: Embedded, mut stop: watch::Receiver<bool>) {
-    let room = Arc::new(Semaphore::new(at_once(queue)));
-    let finished = Arc::new(Notify::new());
+    let crew = Crew::of(queue);
     let mut running = JoinSet::new();
     while !*stop.borrow() {
         while running.try_join_next().is_some() {}
-        let free = room.available_permits();
-        let batch = match free {
+        let room = crew.room().clone();
+        let batch = match room.free() {
             0 => Vec::new(),
             _ => queues
-                .receive(queue, free, visibility(queue))
+                .receive_into(queue, room, visibility(queue))
                 .await
                 .unwrap_or_else(|error| {
                     tracing::error!(queue = queue.as_str(), %error, "the queue cannot be read");
@@ -70,18 +112,15 @@ async fn work(queue: QueueName, world: Arc<LocalWorld>, queues: Embedded, mut st
                 }),
         };
         if batch.is_empty() {
-            idle(queue, &world, &queues, &finished, &mut stop).await;
+            idle(queue, &world, &queues, &crew.finished, &mut stop).await;
             continue;
         }
         for received in batch {
-            let Ok(permit) = Arc::clone(&room).acquire_owned().await else {
-                return;
-            };
-            let (world, queues, finished) = (Arc::clone(&world), queues.clone(), Arc::clone(&finished));
+            let place = crew.enter(received.owner.clone());
+            let (world, queues) = (Arc::clone(&world), queues.clone());
             running.spawn(async move {
                 handle(&world, &queues, received).await;
-                drop(permit);
-                finished.notify_one();
+                drop(place);
             });
         }
     }

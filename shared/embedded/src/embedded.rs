@@ -4,6 +4,7 @@ use crate::fault::Fault;
 use crate::folder::{Folder, OpenError, in_memory};
 use crate::job::{Begin, Task, commit_together};
 use crate::payloads::Payloads;
+use crate::queue::Rounds;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_pipeline::ports::PortResult;
@@ -32,6 +33,7 @@ struct Inner {
     payloads: Arc<Payloads>,
     /// Notified when something may have become receivable, in the order of [`QueueName::ALL`].
     wakers: [Arc<Notify>; 3],
+    rounds: Arc<Rounds>,
 }
 
 /// How an operation reaches the database.
@@ -82,6 +84,7 @@ impl Embedded {
                 clock,
                 payloads: Arc::new(payloads),
                 wakers,
+                rounds: Arc::default(),
             }),
         }
     }
@@ -127,6 +130,10 @@ impl Embedded {
             QueueName::Turns => turns,
             QueueName::Outbound => outbound,
         }
+    }
+
+    pub(crate) fn rounds(&self) -> Arc<Rounds> {
+        Arc::clone(&self.inner.rounds)
     }
 
     /// Does `work` in a transaction that may write, and returns once it is on the disk.

@@ -26,6 +26,6 @@ mod store;
 pub use clock::{Clock, SystemAmbient};
 pub use embedded::Embedded;
 pub use folder::OpenError;
-pub use queue::{DeadMessage, QueueDepth, Receipt, Received};
+pub use queue::{DeadMessage, Owner, QueueDepth, Receipt, Received, Room};
 pub use recovery::Recovered;
 pub use store::Swept;

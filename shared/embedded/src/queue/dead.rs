@@ -1,4 +1,4 @@
-use super::{is_fifo, regroup};
+use super::{Owner, is_fifo, regroup};
 use crate::Embedded;
 use crate::fault::Fault;
 use crate::record::{decode, encode, execute, limit};
@@ -144,12 +144,14 @@ fn redrive(connection: &Connection, queue: QueueName, id: i64, now: Timestamp) -
     let Some(message) = take(connection, queue, id)? else {
         return Ok(false);
     };
-    let sql =
-        "INSERT INTO queue_messages (queue, grp, visible_at, sent_at, body) VALUES (?1, ?2, ?3, ?3, ?4)";
+    let owner = Owner::of(connection, queue, &message.body)?;
+    let sql = "INSERT INTO queue_messages (queue, grp, owner, visible_at, sent_at, body)
+        VALUES (?1, ?2, ?3, ?4, ?4, ?5)";
+    let (name, at) = (queue.as_str(), now.as_millisecond());
     execute(
         connection,
         sql,
-        params![queue.as_str(), message.group, now.as_millisecond(), message.body],
+        params![name, message.group, owner.as_str(), at, message.body],
     )?;
     regroup(connection, queue, message.group.as_deref())?;
     Ok(true)

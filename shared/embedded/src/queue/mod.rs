@@ -9,40 +9,53 @@
 //! until it is received again). One that was received [`Visibility::RECEIVES_MAX`] times goes to its queue's
 //! dead-letter queue instead of coming once more.
 //!
+//! Receiving takes turns between [owners](Owner), each one's messages in their order, so that nobody waits for the backlog
+//! of another. (SQS shares a standard queue so, by the group that the kick bears; its FIFO queues hand out as they like.)
+//!
 //! [`Visibility::RECEIVES_MAX`]: recado_pipeline::settings::Visibility::RECEIVES_MAX
 
 mod dead;
 mod depth;
+mod fair;
+mod owner;
 mod receive;
 mod redrive;
+mod room;
 mod send;
 
 pub use dead::DeadMessage;
 pub use depth::QueueDepth;
+pub(crate) use fair::Rounds;
+pub use owner::Owner;
 pub use receive::{Receipt, Received};
+pub use room::Room;
 
 use crate::fault::Fault;
 use crate::record::execute;
 use recado_domain::dead_letter::QueueName;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 /// Brings a FIFO group's row in line with its messages, after any change of them.
 fn regroup(connection: &Connection, queue: QueueName, group: Option<&str>) -> Result<(), Fault> {
     let Some(group) = group else { return Ok(()) };
-    let (head, free_at): (Option<i64>, i64) = {
-        let sql = "SELECT
-            (SELECT MIN(seq) FROM queue_messages WHERE queue = ?1 AND grp = ?2 AND dead_at IS NULL),
+    let sql = "SELECT seq, owner,
             (SELECT COALESCE(MAX(visible_at), 0) FROM queue_messages
-                WHERE queue = ?1 AND grp = ?2 AND dead_at IS NULL AND receives > 0)";
-        connection
-            .prepare_cached(sql)?
-            .query_row(params![queue.as_str(), group], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })?
-    };
-    if let Some(head) = head {
-        let sql = "INSERT OR REPLACE INTO queue_groups (queue, grp, head, free_at) VALUES (?1, ?2, ?3, ?4)";
-        execute(connection, sql, params![queue.as_str(), group, head, free_at])?;
+                WHERE queue = ?1 AND grp = ?2 AND dead_at IS NULL AND receives > 0)
+        FROM queue_messages WHERE queue = ?1 AND grp = ?2 AND dead_at IS NULL ORDER BY seq LIMIT 1";
+    let oldest: Option<(i64, String, i64)> = connection
+        .prepare_cached(sql)?
+        .query_row(params![queue.as_str(), group], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })
+        .optional()?;
+    if let Some((head, owner, free_at)) = oldest {
+        let sql = "INSERT OR REPLACE INTO queue_groups (queue, grp, head, owner, free_at)
+            VALUES (?1, ?2, ?3, ?4, ?5)";
+        execute(
+            connection,
+            sql,
+            params![queue.as_str(), group, head, owner, free_at],
+        )?;
     } else {
         let sql = "DELETE FROM queue_groups WHERE queue = ?1 AND grp = ?2";
         execute(connection, sql, params![queue.as_str(), group])?;

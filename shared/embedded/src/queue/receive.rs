@@ -1,8 +1,9 @@
 use super::dead::bury;
-use super::{is_fifo, regroup};
+use super::fair::{Candidate, Rounds, free_groups, oldest_of, round};
+use super::{Owner, Room, is_fifo, regroup};
 use crate::Embedded;
 use crate::fault::Fault;
-use crate::record::{execute, later, limit};
+use crate::record::{execute, later};
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::millis;
@@ -36,6 +37,8 @@ pub struct Received {
     pub receipt: Receipt,
     /// Its group; `turns` has none.
     pub group: Option<String>,
+    /// Whose it is.
+    pub owner: Owner,
     /// How often it was handed out, this time included.
     pub receives: u32,
     /// JSON: an `InboundJob`, a `TurnKick` or a `SendKick`.
@@ -44,67 +47,11 @@ pub struct Received {
     pub sent_at: Timestamp,
 }
 
-/// A message that is about to be handed out.
-struct Candidate {
-    seq: i64,
-    group: Option<String>,
-    receives: u32,
-    sent_at: i64,
-    body: String,
-}
-
-/// The first message of `group`, or (no group) those whose time has come.
-fn candidates(
-    connection: &Connection,
-    queue: QueueName,
-    group: Option<&str>,
-    now: Timestamp,
-    most: usize,
-) -> Result<Vec<Candidate>, Fault> {
-    let sql = if group.is_some() {
-        "SELECT seq, grp, receives, sent_at, body FROM queue_messages
-            WHERE queue = ?1 AND grp = ?2 AND dead_at IS NULL ORDER BY seq LIMIT 1"
-    } else {
-        "SELECT seq, grp, receives, sent_at, body FROM queue_messages
-            WHERE queue = ?1 AND visible_at <= ?2 AND dead_at IS NULL ORDER BY visible_at, seq LIMIT ?3"
-    };
-    let mut statement = connection.prepare_cached(sql)?;
-    let row = |row: &rusqlite::Row<'_>| {
-        Ok(Candidate {
-            seq: row.get(0)?,
-            group: row.get(1)?,
-            receives: row.get(2)?,
-            sent_at: row.get(3)?,
-            body: row.get(4)?,
-        })
-    };
-    let rows = match group {
-        Some(group) => statement.query_map(params![queue.as_str(), group], row)?,
-        None => statement.query_map(params![queue.as_str(), now.as_millisecond(), limit(most)], row)?,
-    };
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
-/// The groups of which nothing is in flight, by their oldest message.
-fn free_groups(
-    connection: &Connection,
-    queue: QueueName,
-    now: Timestamp,
-    most: usize,
-) -> Result<Vec<String>, Fault> {
-    let sql = "SELECT grp FROM queue_groups WHERE queue = ?1 AND free_at <= ?2 ORDER BY head LIMIT ?3";
-    let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map(
-        params![queue.as_str(), now.as_millisecond(), limit(most)],
-        |row| row.get(0),
-    )?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
 /// Hands one out, or buries it if it was handed out too often.
 fn hand_out(
     connection: &Connection,
     queue: QueueName,
+    owner: &Owner,
     candidate: Candidate,
     now: Timestamp,
     visible_at: i64,
@@ -133,35 +80,56 @@ fn hand_out(
         queue,
         receipt,
         group,
+        owner: owner.clone(),
         receives,
         body,
         sent_at: millis::instant(sent_at),
     }))
 }
 
+/// Hands out by turns what `room` has room for.
 fn receive(
     connection: &Connection,
     queue: QueueName,
-    most: usize,
+    mut room: Room,
+    rounds: &Rounds,
     now: Timestamp,
     visible_at: i64,
 ) -> Result<Vec<Received>, Fault> {
-    let groups = if is_fifo(queue) {
-        free_groups(connection, queue, now, most)?
-            .into_iter()
-            .map(Some)
-            .collect()
-    } else {
-        vec![None]
-    };
-    let mut received: Vec<Received> = Vec::new();
-    for group in groups {
-        for candidate in candidates(connection, queue, group.as_deref(), now, most)? {
-            received.extend(hand_out(connection, queue, candidate, now, visible_at)?);
-        }
-        regroup(connection, queue, group.as_deref())?;
+    // What is handed out here is hidden at least from the rest of this receive.
+    let visible_at = visible_at.max(now.as_millisecond() + 1);
+    if is_fifo(queue) {
+        free_groups(connection, queue, now)?;
     }
-    Ok(received)
+    let mut received: Vec<Received> = Vec::new();
+    loop {
+        let last = rounds.last(queue);
+        let owners = round(connection, queue, last.as_ref(), room.free(), now, |owner| {
+            room.admits(owner)
+        })?;
+        let mut came = false;
+        for owner in owners {
+            // Room has become less since the round began.
+            if !room.admits(&owner) {
+                continue;
+            }
+            let Some(candidate) = oldest_of(connection, queue, &owner, now)? else {
+                continue;
+            };
+            came = true;
+            // One that is buried takes its place too, so that no receive goes through a whole backlog of such.
+            room.enter(&owner);
+            let group = candidate.group.clone();
+            if let Some(handed) = hand_out(connection, queue, &owner, candidate, now, visible_at)? {
+                received.push(handed);
+            }
+            regroup(connection, queue, group.as_deref())?;
+            rounds.stopped_at(queue, owner);
+        }
+        if !came {
+            return Ok(received);
+        }
+    }
 }
 
 /// A message that a receipt still holds.
@@ -236,16 +204,27 @@ fn next_visible(connection: &Connection, queue: QueueName) -> Result<Option<i64>
 }
 
 impl Embedded {
-    /// Takes at most `max` messages, which are hidden from everybody else for `visibility`.
+    /// Takes at most `max` messages, which are hidden from everybody else for `visibility`. The owners take turns.
     pub async fn receive(
         &self,
         queue: QueueName,
         max: usize,
         visibility: Duration,
     ) -> PortResult<Vec<Received>> {
-        let now = self.now();
+        self.receive_into(queue, Room::undivided(max), visibility).await
+    }
+
+    /// As [`Self::receive`], as many as `room` has room for, and of each owner only what it admits. They have not entered
+    /// the caller's own room yet.
+    pub async fn receive_into(
+        &self,
+        queue: QueueName,
+        room: Room,
+        visibility: Duration,
+    ) -> PortResult<Vec<Received>> {
+        let (now, rounds) = (self.now(), self.rounds());
         self.write("receive", move |c| {
-            receive(c, queue, max, now, later(now, visibility))
+            receive(c, queue, room, &rounds, now, later(now, visibility))
         })
         .await
     }

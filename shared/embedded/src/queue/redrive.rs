@@ -1,6 +1,5 @@
 use super::dead::Copy;
-use super::send::{Letter, append};
-
+use super::send::{Letter, append, set_timer};
 use crate::Embedded;
 use crate::fault::Fault;
 use crate::record::{decode, execute, later};
@@ -58,13 +57,7 @@ fn send(connection: &Connection, copy: Copy, deduplication: String, now: Timesta
         };
         return append(connection, queue, &letter, now);
     }
-    let sql = "INSERT INTO queue_messages (queue, visible_at, sent_at, body) VALUES (?1, ?2, ?2, ?3)";
-    execute(
-        connection,
-        sql,
-        params![queue.as_str(), now.as_millisecond(), body],
-    )?;
-    Ok(())
+    set_timer(connection, None, &body, now.as_millisecond(), now)
 }
 
 fn remove(connection: &Connection, queue: QueueName, receipt: &str) -> Result<(), Fault> {

@@ -1,5 +1,5 @@
 use super::dead::Copy;
-use super::regroup;
+use super::{Owner, regroup};
 use crate::Embedded;
 use crate::fault::Fault;
 use crate::record::{decode, encode, execute, exists, later};
@@ -47,28 +47,30 @@ pub(super) fn append(
         sql,
         params![name, group, deduplication, later(now, DEDUPLICATION)],
     )?;
-    let sql =
-        "INSERT INTO queue_messages (queue, grp, visible_at, sent_at, body) VALUES (?1, ?2, ?3, ?3, ?4)";
-    execute(connection, sql, params![name, group, at, body])?;
+    let owner = Owner::of(connection, queue, body)?;
+    let sql = "INSERT INTO queue_messages (queue, grp, owner, visible_at, sent_at, body)
+        VALUES (?1, ?2, ?3, ?4, ?4, ?5)";
+    execute(connection, sql, params![name, group, owner.as_str(), at, body])?;
     regroup(connection, queue, Some(group))
 }
 
 /// Puts a kick on `turns` that is seen from `visible_at`. With a name: unless one of that name has yet to come.
-fn set_timer(
+pub(super) fn set_timer(
     connection: &Connection,
     name: Option<&str>,
     body: &str,
     visible_at: i64,
     now: Timestamp,
 ) -> Result<(), Fault> {
-    let sql =
-        "INSERT INTO queue_messages (queue, name, visible_at, sent_at, body) VALUES (?1, ?2, ?3, ?4, ?5)
-        ON CONFLICT DO NOTHING";
-    let queue = QueueName::Turns.as_str();
+    let queue = QueueName::Turns;
+    let owner = Owner::of(connection, queue, body)?;
+    let sql = "INSERT INTO queue_messages (queue, name, owner, visible_at, sent_at, body)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
+    let (queue, now) = (queue.as_str(), now.as_millisecond());
     execute(
         connection,
         sql,
-        params![queue, name, visible_at, now.as_millisecond(), body],
+        params![queue, name, owner.as_str(), visible_at, now, body],
     )?;
     Ok(())
 }

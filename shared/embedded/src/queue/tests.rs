@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 mod dead;
+mod fair;
 
 const HIDDEN: Duration = Duration::from_secs(30);
 
@@ -55,7 +56,11 @@ impl Bench {
 }
 
 fn event(group: &str, id: &str) -> Enqueue {
-    let external = ExternalId::parse("loja-01").unwrap();
+    event_of("loja-01", group, id)
+}
+
+fn event_of(instance: &str, group: &str, id: &str) -> Enqueue {
+    let external = ExternalId::parse(instance).unwrap();
     let job = InboundJob {
         event: event_id(Provider::Evolution, &external, EventKind::Message, id),
         provider: Provider::Evolution,
