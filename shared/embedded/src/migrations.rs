@@ -73,6 +73,21 @@ mod tests {
     }
 
     #[test]
+    fn groups_from_before_owners_were_known_are_nobodys() {
+        let connection = Connection::open_in_memory().unwrap();
+        migrate_by(&connection, &MIGRATIONS[..3]).unwrap();
+        let group = "INSERT INTO queue_messages (queue, grp, visible_at, sent_at, body) VALUES ('inbound', 'g', 5, 5, '{}');
+            INSERT INTO queue_groups (queue, grp, head, free_at) VALUES ('inbound', 'g', 1, 5)";
+        connection.execute_batch(group).unwrap();
+        migrate(&connection).unwrap();
+        let sql = "SELECT g.owner || m.owner, g.free_at FROM queue_groups g JOIN queue_messages m ON m.seq = g.head";
+        let found: (String, i64) = connection
+            .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap();
+        assert_eq!(found, (String::new(), 5));
+    }
+
+    #[test]
     fn a_migration_that_fails_leaves_nothing_behind() {
         let connection = Connection::open_in_memory().unwrap();
         assert!(migrate_by(&connection, &["CREATE TABLE a (x); CREATE TABLE a (x)"]).is_err());

@@ -82,8 +82,6 @@ async fn a_hung_provider_and_a_poisoned_queue_do_not_slow_another_instances_repl
 }
 
 #[tokio::test]
-#[ignore = "fails: one machine's inbound queue hands out the oldest group first, whosever it is, so everybody waits for a \
-            flood of one tenant (free_groups in shared/embedded/src/queue/receive.rs)"]
 async fn a_flooded_tenant_does_not_slow_another_instances_replies() {
     undisturbed(&isolation::Plan {
         flood: 2_000,

@@ -171,7 +171,9 @@ fn a_room_of_workers_keeps_place_for_others_while_one_owner_works_slowly() {
                 .receive_into(QueueName::Inbound, room.clone(), HIDDEN)
                 .await
                 .unwrap();
-            received.iter().for_each(|received| room.enter(&received.owner));
+            for received in &received {
+                room.enter(&received.owner);
+            }
             received.iter().map(id_of).collect::<Vec<_>>()
         };
         assert_eq!(come(&mut room).await, ["a1", "a2", "a3", "a4", "a5", "a6"]);
@@ -210,7 +212,7 @@ fn what_lies_there_from_before_owners_were_known_comes_too() {
     });
 }
 
-/// Not a proof but a measurement: `cargo test -p recado-embedded --release -- --ignored --nocapture backlog`.
+/// Not a proof but a measurement: `cargo test -p recado-embedded -- --ignored --nocapture backlog`.
 #[test]
 #[ignore = "measures"]
 fn a_receive_beside_a_backlog_of_ten_thousand_groups() {
