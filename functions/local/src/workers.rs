@@ -21,10 +21,11 @@ const DRAIN: Duration = Duration::from_secs(100);
 const IDLE: Duration = Duration::from_secs(5);
 
 /// How many messages of each queue are worked on at once. One tenant or instance gets three quarters of them at most
-/// ([`Room`]): a model or a provider that hangs does not hold the others up.
+/// ([`Room`]): a model or a provider that hangs does not hold the others up. Events wait for nothing but the store, which has
+/// one writer: more of them at once would only make its queue longer, for everybody.
 fn at_once(queue: QueueName) -> usize {
     match queue {
-        QueueName::Inbound => 20,
+        QueueName::Inbound => 12,
         QueueName::Turns | QueueName::Outbound => 80,
     }
 }
