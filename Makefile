@@ -39,8 +39,22 @@ lambdas: tools
 	cargo lambda build --profile ci $(addprefix --package ,$(FUNCTIONS)) $(if $(filter arm64,$(ARCHITECTURE)),--arm64)
 	infra/check-architecture.sh $(ARCHITECTURE)
 
-suite: tools
-	tests/emulator/run.sh $(PORT) cargo test --workspace --no-fail-fast --features recado-tests/emulator
+suite: tools simulation
+	tests/emulator/run.sh $(PORT) cargo test --workspace --exclude recado-simulation --no-fail-fast --features recado-tests/emulator
+
+# The use cases on a virtual clock: 2,000 random histories, a crash and a power cut at every step of every story, each
+# safeguard taken out. RECADO_SEED=… plays one history again, RECADO_SEEDS=… that many.
+simulation:
+	cargo test --profile ci -p recado-simulation --no-fail-fast
+
+# The stalls too, which take minutes more.
+exhaustive:
+	cargo test --profile ci -p recado-simulation --test exhaustive -- --include-ignored
+
+# The same histories over the DynamoDB adapter and the AWS SDK, on a DynamoDB in the process: a workspace of its own, which
+# takes long to build.
+dynamo:
+	cd tests/dynamo && cargo test
 
 # Builds for AWS and deploys; notices binaries of another architecture before anything is uploaded.
 deploy: tools

@@ -3,7 +3,7 @@
 mod safeguard;
 mod story;
 
-pub use safeguard::{Costs, SAFEGUARDS, Safeguard};
+pub use safeguard::{BACKED, Costs, SAFEGUARDS, Safeguard};
 pub use story::Story;
 
 use crate::executor::Simulation;
