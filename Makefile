@@ -14,7 +14,7 @@ export AWS_EC2_METADATA_DISABLED := true
 export SAM_CLI_TELEMETRY := 0
 export INSTA_UPDATE := no
 
-.PHONY: test tools lint policy lambdas suite deploy figures soak isolation clean
+.PHONY: test tools lint policy lambdas suite simulation exhaustive dynamo deploy figures soak isolation clean
 
 # Everything: lints, the template, unit, property and contract tests, end to end on this machine and on the emulator.
 test: tools lint lambdas suite

@@ -22,7 +22,8 @@ async fn main() -> Result<(), Error> {
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
         let ends = deadline(&event.context);
         let handle = |received: Received| async move {
-            send(world, &received.body, received.receives, received.deadline).await
+            // On the heap: with everything that a send may come to, it is a large one.
+            Box::pin(send(world, &received.body, received.receives, received.deadline)).await
         };
         Ok::<_, Error>(run_batch(event.payload, true, &visibility, Some(ends), handle).await)
     }))

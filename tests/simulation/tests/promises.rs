@@ -1,5 +1,7 @@
 //! What is promised in numbers.
 
+#![expect(clippy::unwrap_used, reason = "whatever is not as it should be ends the test")]
+
 use futures::executor::block_on;
 use recado_domain::config::Bound;
 use recado_domain::event::Provider;
@@ -10,7 +12,7 @@ use recado_domain::rate::Rate;
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{ConversationFilter, Conversations, PageRequest};
 use recado_simulation::embedded::store;
-use recado_simulation::executor::Simulation;
+use recado_simulation::executor::{Life, Simulation};
 use recado_simulation::hand::{Common, Faults};
 use recado_simulation::history::{finish, stage};
 use recado_simulation::outside::{Fate, Fates, Said, connection_event};
@@ -94,7 +96,7 @@ fn two_hundred_replies_queued_in_a_ten_minute_disconnection_all_arrive_in_order(
     all_write(&stage, 0, 200, 1_000);
     let (on, instance) = (Arc::clone(&stage), stage.bounds[0].instance.clone());
     stage.outside.line(&instance.id, |line| line.connected = false);
-    stage.simulation().spawn(Default::default(), async move {
+    stage.simulation().spawn(Life::default(), async move {
         on.simulation().sleep(600_000).await;
         let waiting = replies(&on);
         assert_eq!(waiting.len(), 200);
@@ -139,7 +141,8 @@ fn receives_each(conversations: usize, per_second: f64) -> f64 {
     let outcome = finish(&stage);
     assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
     assert_eq!(replies(&stage).len(), conversations);
-    f64::from(u32::try_from(outcome.counters.sender_receives).unwrap()) / conversations as f64
+    let each = |number: u64| f64::from(u32::try_from(number).unwrap());
+    each(outcome.counters.sender_receives) / each(conversations as u64)
 }
 
 #[test]
@@ -191,11 +194,11 @@ fn reply_times(troubled: bool) -> Vec<i64> {
 
 #[test]
 fn a_hung_provider_and_a_flood_move_others_reply_time_by_less_than_a_tenth() {
-    let mean = |times: &[i64]| times.iter().sum::<i64>() as f64 / times.len() as f64;
+    let mean = |times: &[i64]| times.iter().sum::<i64>() / 40;
     let (alone, beside) = (mean(&reply_times(false)), mean(&reply_times(true)));
-    println!("{alone:.0} ms alone, {beside:.0} ms beside a hung provider and a flood");
+    println!("{alone} ms alone, {beside} ms beside a hung provider and a flood");
     assert!(
-        beside < alone * 1.1,
-        "{alone:.0} ms alone, {beside:.0} ms beside others' trouble"
+        beside * 10 < alone * 11,
+        "{alone} ms alone, {beside} ms beside others' trouble"
     );
 }

@@ -102,8 +102,8 @@ impl<S: Store> Conversations for Tap<S> {
             && let OutboxState::Sent { at } = out.state
         {
             // Of the death that it had before.
-            let deaths = out.history.iter().filter(|step| step.what == "dead");
-            let at = deaths.last().map_or(at, |step| step.at);
+            let mut deaths = out.history.iter().filter(|step| step.what == "dead");
+            let at = deaths.next_back().map_or(at, |step| step.at);
             let reason = recado_domain::reason::Reason::WhatsappPermanentError;
             out.state = OutboxState::Dead { at, reason };
         }
