@@ -57,14 +57,11 @@ async fn killed_three_times_under_load_every_message_is_answered_exactly_once() 
 }
 
 /// Generous, because tests run side by side on two cores: `make isolation` measures.
-async fn undisturbed(plan: &isolation::Plan) {
+async fn undisturbed(plan: &isolation::Plan, more: Duration) {
     let compared = isolation::compare(Path::new(env!("CARGO_BIN_EXE_recado")), plan).await;
     println!("{compared}");
     assert!(compared.held > 0, "a provider hung: {compared}");
-    assert!(
-        compared.ratio() <= 2.0 || compared.more() <= Duration::from_secs(1),
-        "{compared}"
-    );
+    assert!(compared.ratio() <= 2.0 || compared.more() <= more, "{compared}");
 }
 
 /// One instance's provider hangs, and a message that nobody can read lies in a queue.
@@ -78,14 +75,16 @@ const TROUBLE: isolation::Plan = isolation::Plan {
 
 #[tokio::test]
 async fn a_hung_provider_and_a_poisoned_queue_do_not_slow_another_instances_replies() {
-    undisturbed(&TROUBLE).await;
+    undisturbed(&TROUBLE, Duration::from_secs(1)).await;
 }
 
 #[tokio::test]
 async fn a_flooded_tenant_does_not_slow_another_instances_replies() {
-    undisturbed(&isolation::Plan {
+    let flood = isolation::Plan {
         flood: 2_000,
         ..TROUBLE
-    })
-    .await;
+    };
+    // A debug build beside other tests has hardly a core for all of it; without turns it was three seconds and more. What
+    // a flood costs on a machine of its own, `make isolation` measures.
+    undisturbed(&flood, Duration::from_secs(2)).await;
 }
