@@ -208,7 +208,9 @@ impl Providers for Edge {
             .outside
             .line(&bound.instance.id, |line| (line.connected, line.key_is_good));
         let fate = self.draw(bound);
-        if state == Some((true, true)) && fate != Some(Fate::Closed) {
+        let gone = |connected: bool| !connected && bound.instance.provider == Provider::Evolution;
+        let reaches = state.is_some_and(|(connected, key_is_good)| key_is_good && !gone(connected));
+        if reaches && fate != Some(Fate::Closed) {
             // What finds WhatsApp gone, or no key, is no attempt.
             self.outside.count_send(&message.id);
         }
