@@ -30,6 +30,8 @@ struct Inner {
 struct State {
     database: Database,
     replica: Replica,
+    /// When the first open record falls due, unless something was written since somebody looked.
+    first_due: Option<Option<i64>>,
 }
 
 impl Connector {
@@ -37,6 +39,7 @@ impl Connector {
         let state = State {
             database: Database::new()?,
             replica: Replica::default(),
+            first_due: None,
         };
         Ok(Self(Arc::new(Inner {
             hooks,
@@ -62,12 +65,24 @@ impl Connector {
         self.state(|state| {
             let count = state.database.expire(now)?;
             state.replica.expired(now);
+            state.first_due = None;
             Ok(count)
         })
     }
 
     pub(crate) fn records(&self) -> Result<Vec<Record>, SimulationError> {
         self.state(|state| state.database.records())
+    }
+
+    pub(crate) fn first_due(&self) -> Result<Option<i64>, SimulationError> {
+        self.state(|state| {
+            if let Some(known) = state.first_due {
+                return Ok(known);
+            }
+            let first = state.database.first_due()?;
+            state.first_due = Some(first);
+            Ok(first)
+        })
     }
 
     async fn answer(self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
@@ -106,6 +121,7 @@ impl Connector {
             let answer = state.database.serve(operation.verb, body);
             if operation.verb.writes() && answer.succeeded() {
                 state.replica.written(now, operation.verb, body);
+                state.first_due = None;
             }
             match fault {
                 Fault::FailAfter => Err(ConnectorError::io("the answer was lost".into())),

@@ -94,14 +94,40 @@ impl Database {
         Ok(self.inner.sweep_ttl()?)
     }
 
+    /// When the first of the open records falls due, in milliseconds since the Unix epoch.
+    pub(crate) fn first_due(&self) -> Result<Option<i64>, SimulationError> {
+        let (mut first, mut start) = (None::<i64>, None);
+        loop {
+            let request = json!({
+                "TableName": TABLE,
+                "IndexName": "open",
+                "ProjectionExpression": "open_due",
+                "ExclusiveStartKey": start,
+            });
+            let mut page = self.scan(&request)?;
+            for item in page["Items"].as_array().into_iter().flatten() {
+                let due = item["open_due"]["N"].as_str().and_then(|due| due.parse().ok());
+                first = first.into_iter().chain(due).min();
+            }
+            start = page.get_mut("LastEvaluatedKey").map(Value::take);
+            if start.as_ref().is_none_or(Value::is_null) {
+                return Ok(first);
+            }
+        }
+    }
+
+    fn scan(&self, request: &Value) -> Result<Value, SimulationError> {
+        let page = call(request.to_string().as_bytes(), |request| self.inner.scan(request))?;
+        Ok(serde_json::from_str(&page).map_err(|error| unreadable(&error))?)
+    }
+
     /// All records by their keys.
     pub(crate) fn records(&self) -> Result<Vec<Record>, SimulationError> {
         let mut records = Vec::new();
         let mut start = None;
         loop {
             let request = json!({"TableName": TABLE, "ConsistentRead": true, "ExclusiveStartKey": start});
-            let page = call(request.to_string().as_bytes(), |request| self.inner.scan(request))?;
-            let mut page: Value = serde_json::from_str(&page).map_err(|error| unreadable(&error))?;
+            let mut page = self.scan(&request)?;
             if let Value::Array(items) = page["Items"].take() {
                 records.extend(items.into_iter().filter_map(record));
             }

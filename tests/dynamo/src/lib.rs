@@ -27,6 +27,7 @@ mod client;
 mod connector;
 mod database;
 mod error;
+pub mod histories;
 mod hooks;
 mod operation;
 mod replica;

@@ -6,6 +6,7 @@ use crate::connector::Connector;
 use crate::hooks::Hooks;
 use crate::operation::Record;
 use crate::template::TABLE;
+use jiff::Timestamp;
 use recado_aws::DynamoStore;
 use recado_pipeline::Settings;
 use recado_pipeline::ports::Ambient;
@@ -62,6 +63,13 @@ impl Dynamo {
     /// All records by their keys. It is no request either.
     pub fn records(&self) -> Result<Vec<Record>, SimulationError> {
         self.0.records()
+    }
+
+    /// When the first of the open records falls due; `None` if nothing is open. What asking the port for what is overdue
+    /// takes 40 requests for, this knows unless something was written; it is no request, and never late.
+    pub fn first_due(&self) -> Result<Option<Timestamp>, SimulationError> {
+        let first = self.0.first_due()?;
+        Ok(first.and_then(|first| Timestamp::from_millisecond(first).ok()))
     }
 
     /// How many requests have arrived.

@@ -6,7 +6,7 @@ use crate::mutation::Mutation;
 use crate::plan::Plan;
 use crate::queue::Sqs;
 use crate::scenario::Telling;
-use crate::stage::{Recover, Style};
+use crate::stage::{Aids, Recover, Style};
 use futures::executor::block_on;
 use recado_embedded::{Clock, Embedded};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub fn history(seed: u64, mutation: Option<Mutation>, traced: bool) -> Outcome {
         });
     }
     play(seed, mutation, traced, |simulation: &Simulation, _: &Plan| {
-        (store(simulation), Sqs::new(simulation.clone(), 0.03), None)
+        (store(simulation), Sqs::new(simulation.clone(), 0.03), Aids::default())
     })
 }
 
@@ -48,6 +48,6 @@ pub fn tell(telling: &Telling, traced: bool) -> Outcome {
         });
     }
     telling.tell(traced, |simulation: &Simulation| {
-        (store(simulation), Sqs::new(simulation.clone(), 0.0), None)
+        (store(simulation), Sqs::new(simulation.clone(), 0.0), Aids::default())
     })
 }

@@ -1,6 +1,8 @@
 //! The hand that is held over one running function: it may delay it, stall it, fail its calls, or kill it, before and
 //! after each effect.
 
+mod current;
+
 use crate::executor::{Life, Simulation};
 use crate::mutation::Mutation;
 use jiff::Timestamp;
@@ -331,7 +333,7 @@ impl Hand {
         if before {
             return Err(self.unavailable(what, "before"));
         }
-        let result = effect.await;
+        let result = self.over_call(effect).await;
         self.common.note(|| {
             format!(
                 "{} {what}{}",

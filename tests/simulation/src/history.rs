@@ -6,7 +6,7 @@ use crate::mutation::Mutation;
 use crate::outside::Outside;
 use crate::plan::Plan;
 use crate::queue::WorkQueues;
-use crate::stage::Stage;
+use crate::stage::{Aids, Stage};
 use recado_domain::config::Bound;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
@@ -77,15 +77,16 @@ where
 }
 
 /// Plays the random history of `seed`, on the store and queues that `make` builds.
-pub fn play<S, Q>(
+pub fn play<S, Q, A>(
     seed: u64,
     mutation: Option<Mutation>,
     traced: bool,
-    make: impl FnOnce(&Simulation, &Plan) -> (S, Q, Option<crate::stage::Recover>),
+    make: impl FnOnce(&Simulation, &Plan) -> (S, Q, A),
 ) -> Outcome
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
+    A: Into<Aids>,
 {
     let simulation = Simulation::new(seed);
     let plan = Plan::random(&simulation);
@@ -95,10 +96,10 @@ where
         mutation,
         traced,
     ));
-    let (store, queues, recover) = make(&simulation, &plan);
+    let (store, queues, aids) = make(&simulation, &plan);
     let mut stage = stage(&common, store, queues, plan.bounds());
     stage.style = plan.style;
-    stage.recover = recover;
+    stage.aids = aids.into();
     stage.posted_twice = plan.posted_twice;
     let stage = Arc::new(stage);
     plan.set(&stage);

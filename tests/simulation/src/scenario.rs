@@ -11,7 +11,7 @@ use crate::hand::{Common, Faults};
 use crate::history::{Outcome, finish, stage};
 use crate::mutation::Mutation;
 use crate::queue::WorkQueues;
-use crate::stage::{Recover, Style};
+use crate::stage::{Aids, Style};
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -86,14 +86,15 @@ impl Telling {
     }
 
     /// Tells it, on the store and queues that `make` builds.
-    pub fn tell<S, Q>(
+    pub fn tell<S, Q, A>(
         &self,
         traced: bool,
-        make: impl FnOnce(&Simulation) -> (S, Q, Option<Recover>),
+        make: impl FnOnce(&Simulation) -> (S, Q, A),
     ) -> Outcome
     where
         S: Store + Clone + Debug + 'static,
         Q: WorkQueues,
+        A: Into<Aids>,
     {
         let simulation = Simulation::new(self.seed);
         let common = Arc::new(Common::new(
@@ -102,10 +103,10 @@ impl Telling {
             self.mutation,
             traced,
         ));
-        let (store, queues, recover) = make(&simulation);
+        let (store, queues, aids) = make(&simulation);
         let mut stage = stage(&common, store, queues, self.story.bounds());
         stage.style = self.style;
-        stage.recover = recover;
+        stage.aids = aids.into();
         stage.reconciles = self.reconciles;
         stage.clients_repeat = self.clients_repeat;
         let stage = Arc::new(stage);

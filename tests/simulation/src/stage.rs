@@ -1,10 +1,12 @@
 //! One history: functions are started when their queue has something for them, webhooks are posted until they are
 //! acknowledged, people act, time goes on; in the end the promises are checked.
 
+mod aids;
 mod people;
 mod post;
 mod work;
 
+pub use aids::{Aids, Due, Recover};
 pub use people::Wish;
 
 use crate::executor::{Progress, Simulation, Tasks};
@@ -62,19 +64,9 @@ pub struct Stage<S, Q> {
     pub posted_twice: f64,
     /// Who is configured.
     pub bounds: Vec<Bound>,
-    /// What a process does at its start, where a crash takes everything down.
-    pub recover: Option<Recover>,
+    /// What the store can do beyond the port.
+    pub aids: Aids,
     ledger: Mutex<Ledger>,
-}
-
-/// See [`Stage::recover`].
-#[derive(Clone)]
-pub struct Recover(pub Arc<dyn Fn() + Send + Sync>);
-
-impl Debug for Recover {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Recover")
-    }
 }
 
 /// What happened outside, for the checks.
@@ -116,7 +108,7 @@ where
             clients_repeat: true,
             posted_twice: 0.0,
             bounds,
-            recover: None,
+            aids: Aids::default(),
             ledger: Mutex::default(),
         }
     }
@@ -124,7 +116,7 @@ where
     /// Everything dies at once and starts anew.
     pub fn cut_power(&self) {
         self.common.kill_all();
-        if let Some(recover) = &self.recover {
+        if let Some(recover) = &self.aids.recover {
             (recover.0)();
         }
         for queue in QueueName::ALL {
@@ -209,11 +201,17 @@ where
     /// Whether a pass would find something.
     fn is_overdue(&self) -> bool {
         let soon = recado_domain::millis::shift(self.simulation().now(), 2_000);
+        if let Some(due) = &self.aids.due {
+            return (due.0)().is_some_and(|due| due <= soon);
+        }
         block_on(self.store.overdue(soon, 1)).is_ok_and(|open| !open.is_empty())
     }
 
     /// Whether no record waits for anything.
     pub fn is_settled(&self) -> bool {
+        if let Some(due) = &self.aids.due {
+            return (due.0)().is_none();
+        }
         let far = recado_domain::millis::shift(self.simulation().now(), 400 * 86_400_000);
         block_on(self.store.overdue(far, 1)).is_ok_and(|open| open.is_empty())
     }

@@ -46,7 +46,7 @@ where
     if stage.simulation().chance(0.1) {
         model_fails(stage);
     }
-    if plan.style == Style::Machine && stage.recover.is_some() {
+    if plan.style == Style::Machine && stage.aids.recover.is_some() {
         power_cuts(stage);
     }
     redrives(stage);

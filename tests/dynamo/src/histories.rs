@@ -1,0 +1,93 @@
+//! Histories of the simulator on this store: its clock, its dice, and a function that may die before each request.
+
+mod troubles;
+
+pub use troubles::Troubles;
+
+use crate::{Dynamo, Fault, Hooks, Operation, Options, Pause, SimulationError};
+use jiff::Timestamp;
+use recado_aws::DynamoStore;
+use recado_pipeline::ports::Ambient;
+use recado_simulation::executor::Simulation;
+use recado_simulation::hand::Hand;
+use recado_simulation::queue::Sqs;
+use recado_simulation::scenario::Telling;
+use recado_simulation::stage::{Aids, Due};
+use recado_simulation::{Mutation, Outcome, play};
+use std::future::ready;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Time and chance of a simulation, for the waits of the adapter and of the SDK.
+#[derive(Debug, Clone)]
+pub struct Clock(Simulation);
+
+impl Ambient for Clock {
+    fn now(&self) -> Timestamp {
+        self.0.now()
+    }
+
+    fn random(&self) -> u64 {
+        self.0.random()
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        let milliseconds = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        self.0.sleep(milliseconds).await;
+    }
+}
+
+/// Before each request others may go first, and the function may stall or die, so that what a call does in several
+/// requests is seen half done, too. (Not where what is overdue is read: 40 requests at once that change nothing.)
+fn way_there(operation: &Operation) -> Pause {
+    match Hand::of_this_call() {
+        Some(hand) if operation.index.as_deref() != Some("open") => {
+            Box::pin(async move { hand.step("request").await })
+        }
+        _ => Box::pin(ready(())),
+    }
+}
+
+/// The database of a history. What the checks read belongs to no function: there nothing fails and nothing waits.
+fn database(simulation: &Simulation, troubles: Troubles) -> Result<Dynamo, SimulationError> {
+    let clock = simulation.clone();
+    let hooks = Hooks::new(move || clock.now())
+        .before(way_there)
+        .fault(move |operation| {
+            Hand::of_this_call().map_or(Fault::None, |hand| troubles.decide(operation, &hand))
+        });
+    Dynamo::new(hooks)
+}
+
+fn made(simulation: &Simulation, troubles: Troubles, twice: f64) -> (DynamoStore<Clock>, Sqs, Aids) {
+    let dynamo = database(simulation, troubles).unwrap_or_else(|error| broken(&error));
+    let options = Options {
+        attempts: troubles.attempts,
+        ..Options::default()
+    };
+    let store = dynamo.store(Clock(simulation.clone()), &options);
+    let look = move || dynamo.first_due().unwrap_or_else(|error| broken(&error));
+    let aids = Aids {
+        due: Some(Due(Arc::new(look))),
+        ..Aids::default()
+    };
+    (store, Sqs::new(simulation.clone(), twice), aids)
+}
+
+/// Without its database there is no simulation.
+#[expect(clippy::panic, reason = "a simulation is a test")]
+fn broken(error: &SimulationError) -> ! {
+    panic!("{error}")
+}
+
+/// Plays the random history of `seed`, over the model of SQS.
+pub fn history(seed: u64, mutation: Option<Mutation>, traced: bool) -> Outcome {
+    play(seed, mutation, traced, |simulation, _| {
+        made(simulation, Troubles::random(simulation), 0.03)
+    })
+}
+
+/// Tells a story, over the model of SQS. The database has no troubles of its own.
+pub fn tell(telling: &Telling, traced: bool) -> Outcome {
+    telling.tell(traced, |simulation| made(simulation, Troubles::default(), 0.0))
+}

@@ -1,0 +1,80 @@
+use crate::{Fault, Operation, Verb};
+use recado_simulation::executor::Simulation;
+use recado_simulation::hand::Hand;
+use std::time::Duration;
+
+/// What may go wrong with the requests of a history, how often, until the calm.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Troubles {
+    /// How likely a request is refused for now.
+    pub throttled: f64,
+    /// How likely a request is done and its answer lost.
+    pub lost: f64,
+    /// How likely another transaction holds one of a write's records.
+    pub conflict: f64,
+    /// How far indexes are behind at most, in milliseconds.
+    pub behind_ms: i64,
+    /// How often the SDK tries a request.
+    pub attempts: u32,
+}
+
+impl Default for Troubles {
+    fn default() -> Self {
+        Self {
+            throttled: 0.0,
+            lost: 0.0,
+            conflict: 0.0,
+            behind_ms: 0,
+            attempts: 1,
+        }
+    }
+}
+
+impl Troubles {
+    /// What `simulation`'s dice make of it.
+    pub fn random(simulation: &Simulation) -> Self {
+        let chances = [0.0, 0.0, 0.005, 0.03];
+        Self {
+            throttled: simulation.pick(&chances),
+            lost: simulation.pick(&chances),
+            conflict: simulation.pick(&chances),
+            behind_ms: simulation.pick(&[0, 0, 500, 5_000]),
+            attempts: simulation.pick(&[1, 3]),
+        }
+    }
+
+    /// What goes wrong with `operation`, a request of `hand`'s function.
+    pub(super) fn decide(&self, operation: &Operation, hand: &Hand) -> Fault {
+        let common = &hand.common;
+        let fault = if common.is_calm() {
+            Fault::None
+        } else {
+            self.by_chance(operation, &common.simulation)
+        };
+        match fault {
+            Fault::None => common.note(|| format!("{} requests {operation}", hand.function)),
+            fault => common.note(|| format!("{} requests {operation}: {fault:?}", hand.function)),
+        }
+        if !matches!(fault, Fault::None | Fault::StaleIndex(_)) {
+            common.count(|counters| counters.unavailable += 1);
+        }
+        fault
+    }
+
+    fn by_chance(&self, operation: &Operation, simulation: &Simulation) -> Fault {
+        if simulation.chance(self.throttled) {
+            return Fault::ThrottleBefore;
+        }
+        if simulation.chance(self.lost) {
+            return Fault::FailAfter;
+        }
+        if operation.verb.writes() && simulation.chance(self.conflict) {
+            return Fault::TransactionConflict;
+        }
+        if self.behind_ms > 0 && operation.verb == Verb::Query && operation.index.is_some() {
+            let behind = simulation.between(0, self.behind_ms);
+            return Fault::StaleIndex(Duration::from_millis(behind.unsigned_abs()));
+        }
+        Fault::None
+    }
+}

@@ -1,0 +1,73 @@
+//! The use cases' promises on the `DynamoDB` adapter.
+
+use recado_dynamo_simulation::histories::{history, tell};
+use recado_simulation::scenario::{Story, Telling, Trouble};
+
+/// Enough that each trouble is met many times, and few enough for a minute on one core.
+const HISTORIES: u64 = 300;
+
+#[test]
+fn a_few_hundred_histories_keep_every_promise() {
+    let (mut broken, mut unavailable, mut crashes) = (Vec::new(), 0, 0);
+    for seed in 1..=HISTORIES {
+        let outcome = history(seed, None, false);
+        unavailable += outcome.counters.unavailable;
+        crashes += outcome.counters.crashes;
+        broken.extend(outcome.violations.first().map(|first| format!("{seed}: {first}")));
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+    assert!(
+        unavailable > HISTORIES && crashes > HISTORIES,
+        "{unavailable} requests failed, {crashes} functions died"
+    );
+}
+
+#[test]
+fn a_history_is_the_same_when_it_is_played_again() {
+    for seed in [3, 4, 5, 6] {
+        let (first, again) = (history(seed, None, true), history(seed, None, true));
+        assert!(first.trace.len() > 50, "something happens in {seed}");
+        assert_eq!(first.trace, again.trace);
+    }
+}
+
+/// Tells it with a crash at each step in turn; how often.
+fn dies_at_any_step(story: Story) -> u64 {
+    let base = Telling::of(story);
+    let calm = tell(&base, false);
+    assert_eq!(calm.violations, Vec::<String>::new(), "{story:?}");
+    for step in 0..calm.steps {
+        let outcome = tell(&base.with(Trouble::Crash(step)), false);
+        assert_eq!(
+            outcome.violations,
+            Vec::<String>::new(),
+            "{story:?}, at step {step}"
+        );
+    }
+    calm.steps
+}
+
+#[test]
+fn a_function_may_die_before_any_request_of_a_burst() {
+    assert!(dies_at_any_step(Story::Burst) > 100);
+}
+
+#[test]
+fn a_function_may_die_before_any_request_of_a_takeover() {
+    assert!(dies_at_any_step(Story::TakeOver) > 50);
+}
+
+#[test]
+fn a_function_may_die_before_any_request_of_an_outage() {
+    assert!(dies_at_any_step(Story::Outage) > 100);
+}
+
+#[test]
+fn a_function_may_die_before_any_request_around_a_send_that_is_lost() {
+    assert!(dies_at_any_step(Story::Lost) > 50);
+}
+
+#[test]
+fn a_function_may_die_before_any_request_around_a_send_that_is_refused() {
+    assert!(dies_at_any_step(Story::RefusedOnce) > 50);
+}
