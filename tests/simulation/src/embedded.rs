@@ -35,7 +35,11 @@ pub fn history(seed: u64, mutation: Option<Mutation>, traced: bool) -> Outcome {
         });
     }
     play(seed, mutation, traced, |simulation: &Simulation, _: &Plan| {
-        (store(simulation), Sqs::new(simulation.clone(), 0.03), Aids::default())
+        (
+            store(simulation),
+            Sqs::new(simulation.clone(), 0.03),
+            Aids::default(),
+        )
     })
 }
 
@@ -48,6 +52,10 @@ pub fn tell(telling: &Telling, traced: bool) -> Outcome {
         });
     }
     telling.tell(traced, |simulation: &Simulation| {
-        (store(simulation), Sqs::new(simulation.clone(), 0.0), Aids::default())
+        (
+            store(simulation),
+            Sqs::new(simulation.clone(), 0.0),
+            Aids::default(),
+        )
     })
 }

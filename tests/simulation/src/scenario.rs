@@ -86,11 +86,7 @@ impl Telling {
     }
 
     /// Tells it, on the store and queues that `make` builds.
-    pub fn tell<S, Q, A>(
-        &self,
-        traced: bool,
-        make: impl FnOnce(&Simulation) -> (S, Q, A),
-    ) -> Outcome
+    pub fn tell<S, Q, A>(&self, traced: bool, make: impl FnOnce(&Simulation) -> (S, Q, A)) -> Outcome
     where
         S: Store + Clone + Debug + 'static,
         Q: WorkQueues,

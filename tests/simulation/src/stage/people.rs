@@ -54,15 +54,38 @@ where
         });
     }
 
-    /// An operator redrives a dead letter by the API; the request may die.
+    /// An operator redrives a dead letter by the API, again until that is answered.
     pub fn redrive(self: &Arc<Self>, letter: String) {
+        self.ledger().pending += 1;
+        let stage = Arc::clone(self);
+        self.simulation().spawn(Life::default(), async move {
+            for _ in 0..20 {
+                if stage.redrive_once(letter.clone()).await {
+                    break;
+                }
+                stage.simulation().sleep(8_000).await;
+            }
+            stage.ledger().pending -= 1;
+        });
+    }
+
+    /// Whether it was answered, with yes or with no.
+    async fn redrive_once(self: &Arc<Self>, letter: String) -> bool {
         let hand = Hand::over(&self.common, "api");
+        let (answer, answered) = oneshot::channel();
         let (stage, life) = (Arc::clone(self), hand.life.clone());
         self.simulation().spawn(life, async move {
             let world = stage.world(&hand);
-            let _ = operate::dead_letters::redrive(&world, &letter).await;
+            let done = operate::dead_letters::redrive(&world, &letter).await;
+            hand.step("answer").await;
+            let _ = answer.send(!matches!(done, Err(OperateError::Port(_) | OperateError::Busy)));
             hand.life.end();
         });
+        let patience = std::pin::pin!(self.simulation().sleep(30_000));
+        match select(answered, patience).await {
+            Either::Left((answer, _)) => answer.unwrap_or(false),
+            Either::Right(_) => false,
+        }
     }
 
     /// Whether it was answered, with yes or with no.
