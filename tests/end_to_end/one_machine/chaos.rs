@@ -31,7 +31,7 @@ async fn killed_again_and_again_with_a_failing_provider_nothing_is_lost_and_no_r
         over: Duration::from_secs(20),
         kills: 5,
         storm: true,
-        patience: Duration::from_secs(60),
+        patience: Duration::from_secs(150),
     })
     .await;
     // It stormed: some sends were repeated or given up.
@@ -49,7 +49,7 @@ async fn killed_three_times_under_load_every_message_is_answered_exactly_once() 
         over: Duration::from_secs(12),
         kills: 3,
         storm: false,
-        patience: Duration::from_secs(45),
+        patience: Duration::from_secs(150),
     })
     .await;
     let balance = outcome.balance;

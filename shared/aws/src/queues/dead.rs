@@ -3,6 +3,7 @@
 use super::AwsQueues;
 use super::body::body;
 use crate::error::{port_error, unbuilt};
+use aws_sdk_sqs::operation::delete_message::DeleteMessageError;
 use aws_sdk_sqs::types::{MessageAttributeValue, MessageSystemAttributeName, QueueAttributeName};
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName, RedrivenLetter, UNREADABLE_GROUP};
 use recado_domain::ids::hash_of;
@@ -159,8 +160,18 @@ impl<A: Ambient> DeadQueues for AwsQueues<A> {
             .delete_message()
             .queue_url(self.config.dlq_url(WHAT, copy.queue)?)
             .receipt_handle(&copy.receipt);
-        let sent = request.send().await;
-        sent.map(|_| ()).map_err(|error| port_error(WHAT, &error))
+        match request.send().await {
+            Ok(_) => Ok(()),
+            // It is gone: removed by this receipt before, or by another.
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(DeleteMessageError::is_receipt_handle_is_invalid) =>
+            {
+                Ok(())
+            }
+            Err(error) => Err(port_error(WHAT, &error)),
+        }
     }
 
     async fn send_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
