@@ -120,6 +120,17 @@ impl<A: Ambient> DynamoStore<A> {
     }
 }
 
+impl<A: Ambient> DynamoStore<A> {
+    /// Changes a pending event to what it ends as. Refused: it is settled already, which is as good.
+    async fn settle(&self, what: &'static str, id: &EventId, change: &Change) -> PortResult<()> {
+        let _settled = self
+            .table
+            .update(what, Key::event(id), change, Some(is(PENDING)), ReturnValue::None)
+            .await?;
+        Ok(())
+    }
+}
+
 impl<A: Ambient> Inbox for DynamoStore<A> {
     async fn record_event(&self, job: &InboundJob) -> PortResult<Recorded> {
         const WHAT: &str = "recording an event";
@@ -180,18 +191,7 @@ impl<A: Ambient> Inbox for DynamoStore<A> {
                 .set("state", item::part(WHAT, &EventState::Dead)?)
                 .set("reason", item::part(WHAT, &reason)?),
         };
-        // Refused: it is settled already, which is as good.
-        let _settled = self
-            .table
-            .update(
-                WHAT,
-                Key::event(id),
-                &change,
-                Some(is(PENDING)),
-                ReturnValue::None,
-            )
-            .await?;
-        Ok(())
+        self.settle(WHAT, id, &change).await
     }
 
     async fn finish_event(
@@ -203,18 +203,7 @@ impl<A: Ambient> Inbox for DynamoStore<A> {
     ) -> PortResult<()> {
         const WHAT: &str = "finishing an event";
         let change = applied(WHAT, at, expires)?.set("processed", item::part(WHAT, processed)?);
-        // Refused: it is settled already, which is as good.
-        let _finished = self
-            .table
-            .update(
-                WHAT,
-                Key::event(id),
-                &change,
-                Some(is(PENDING)),
-                ReturnValue::None,
-            )
-            .await?;
-        Ok(())
+        self.settle(WHAT, id, &change).await
     }
 
     async fn count_attempt(&self, id: &EventId) -> PortResult<u32> {
