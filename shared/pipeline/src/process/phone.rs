@@ -8,6 +8,7 @@ use crate::ports::{
     PortResult,
 };
 use crate::verdict::Verdict;
+use jiff::Timestamp;
 use recado_domain::config::Bound;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::DeliveryKey;
@@ -26,13 +27,17 @@ pub(super) async fn unresolved_before<W: World>(
     job: &InboundJob,
     bound: &Bound,
 ) -> PortResult<Option<Verdict>> {
-    let now = world.ambient().now();
     let flights = world.store().in_flight(&bound.instance.id).await?;
+    Ok(running(&flights, job, world.ambient().now()))
+}
+
+/// When to look again, if any of `flights` that the event may be about runs still.
+fn running(flights: &[InFlight], job: &InboundJob, now: Timestamp) -> Option<Verdict> {
     let running = flights
         .iter()
         .filter(|flight| flight.began_before(job.received_at) && flight.until > now);
     let soonest = running.map(|flight| flight.until).min();
-    Ok(soonest.map(|until| Verdict::at(until.min(shift(now, 3_000)), now)))
+    soonest.map(|until| Verdict::at(until.min(shift(now, 3_000)), now))
 }
 
 /// The same for what tells of a send by its id alone, which is known only once its outcome is: also an attempt whose
@@ -42,12 +47,12 @@ pub(super) async fn unlinked_before<W: World>(
     job: &InboundJob,
     bound: &Bound,
 ) -> PortResult<Option<Verdict>> {
-    if let Some(verdict) = unresolved_before(world, job, bound).await? {
+    let flights = world.store().in_flight(&bound.instance.id).await?;
+    let now = world.ambient().now();
+    if let Some(verdict) = running(&flights, job, now) {
         return Ok(Some(verdict));
     }
-    let now = world.ambient().now();
     let wait = i64::try_from(world.settings().unknown_wait.as_millis()).unwrap_or(i64::MAX);
-    let flights = world.store().in_flight(&bound.instance.id).await?;
     let open = |flight: &InFlight| {
         let resolved_by = shift(flight.claimed_at, wait.saturating_add(60_000));
         flight.began_before(job.received_at) && resolved_by > now

@@ -2,8 +2,6 @@ use super::Stage;
 use crate::executor::Life;
 use crate::hand::Hand;
 use crate::queue::WorkQueues;
-use futures::channel::oneshot;
-use futures::future::{Either, select};
 use recado_domain::conversation::Mode;
 use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
 use recado_pipeline::chance;
@@ -11,6 +9,14 @@ use recado_pipeline::operate::{self, Answer, OperateError};
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 use std::sync::Arc;
+
+/// How long a client waits for an answer, in milliseconds.
+const REQUEST_PATIENCE_MS: i64 = 30_000;
+
+/// Whether a person is told by it how their request ended.
+fn tells<T>(done: &Result<T, OperateError>) -> bool {
+    !matches!(done, Err(OperateError::Port(_) | OperateError::Busy))
+}
 
 /// What a person wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,40 +78,18 @@ where
     /// Whether it was answered, with yes or with no.
     async fn redrive_once(self: &Arc<Self>, letter: String) -> bool {
         let hand = Hand::over(&self.common, "api");
-        let (answer, answered) = oneshot::channel();
-        let (stage, life) = (Arc::clone(self), hand.life.clone());
-        self.simulation().spawn(life, async move {
-            let world = stage.world(&hand);
-            let done = operate::dead_letters::redrive(&world, &letter).await;
-            hand.step("answer").await;
-            let _ = answer.send(!matches!(done, Err(OperateError::Port(_) | OperateError::Busy)));
-            hand.life.end();
-        });
-        let patience = std::pin::pin!(self.simulation().sleep(30_000));
-        match select(answered, patience).await {
-            Either::Left((answer, _)) => answer.unwrap_or(false),
-            Either::Right(_) => false,
-        }
+        let world = self.world(&hand);
+        let request = async move { tells(&operate::dead_letters::redrive(&world, &letter).await) };
+        self.answered_in(hand, REQUEST_PATIENCE_MS, request).await
     }
 
     /// Whether it was answered, with yes or with no.
     async fn ask_once(self: &Arc<Self>, conversation: &ConversationId, wish: &Wish) -> bool {
         let hand = Hand::over(&self.common, "api");
-        let (answer, answered) = oneshot::channel();
-        let (stage, life) = (Arc::clone(self), hand.life.clone());
+        let (stage, caller) = (Arc::clone(self), hand.clone());
         let (conversation, wish) = (conversation.clone(), wish.clone());
-        self.simulation().spawn(life, async move {
-            let done = stage.grant(&hand, &conversation, wish).await;
-            hand.step("answer").await;
-            let tells = !matches!(done, Err(OperateError::Port(_) | OperateError::Busy));
-            let _ = answer.send(tells);
-            hand.life.end();
-        });
-        let patience = std::pin::pin!(self.simulation().sleep(30_000));
-        match select(answered, patience).await {
-            Either::Left((answer, _)) => answer.unwrap_or(false),
-            Either::Right(_) => false,
-        }
+        let request = async move { tells(&stage.grant(&caller, &conversation, wish).await) };
+        self.answered_in(hand, REQUEST_PATIENCE_MS, request).await
     }
 
     async fn grant(&self, hand: &Hand, id: &ConversationId, wish: Wish) -> Result<(), OperateError> {

@@ -68,16 +68,29 @@ where
     /// Whether it was answered 200 in time.
     async fn post_once(self: &Arc<Self>, item: &WebhookItem) -> bool {
         let hand = Hand::over(&self.common, "webhook");
+        let (world, items, caller) = (self.world(&hand), vec![item.clone()], hand.clone());
+        let request = async move {
+            let correlation = chance::correlation(&caller);
+            ingest::ingest(&world, items, &correlation).await.is_ok()
+        };
+        self.answered_in(hand, PATIENCE_MS, request).await
+    }
+
+    /// Runs `request` as the function under `hand`; whether it was answered within `patience_ms`, and with yes.
+    pub(super) async fn answered_in(
+        &self,
+        hand: Hand,
+        patience_ms: i64,
+        request: impl Future<Output = bool> + Send + 'static,
+    ) -> bool {
         let (answer, answered) = oneshot::channel();
-        let (world, items, life) = (self.world(&hand), vec![item.clone()], hand.life.clone());
-        self.simulation().spawn(life, async move {
-            let correlation = chance::correlation(&hand);
-            let done = ingest::ingest(&world, items, &correlation).await;
+        self.simulation().spawn(hand.life.clone(), async move {
+            let done = request.await;
             hand.step("answer").await;
-            let _ = answer.send(done.is_ok());
+            let _ = answer.send(done);
             hand.life.end();
         });
-        let patience = std::pin::pin!(self.simulation().sleep(PATIENCE_MS));
+        let patience = std::pin::pin!(self.simulation().sleep(patience_ms));
         match select(answered, patience).await {
             Either::Left((answer, _)) => answer.unwrap_or(false),
             Either::Right(_) => false,
