@@ -2,6 +2,7 @@
 
 use crate::contact::ContactAddress;
 use crate::content::Content;
+use crate::conversation::Conversation;
 use crate::delivery::{Delivery, DeliveryStatus};
 use crate::ids::{
     ConversationId, CorrelationId, EventId, IdempotencyKey, InstanceId, MessageId, Ordinal, TenantId,
@@ -105,6 +106,36 @@ pub enum MessageStatus {
 }
 
 impl Message {
+    /// A message of `conversation` that goes out from `now` on.
+    pub fn outgoing(
+        conversation: &Conversation,
+        ordinal: Ordinal,
+        role: Role,
+        content: Content,
+        out: Outbox,
+        now: Timestamp,
+        correlation: &CorrelationId,
+    ) -> Self {
+        Self {
+            conversation: conversation.id.clone(),
+            ordinal,
+            tenant: conversation.tenant.clone(),
+            instance: conversation.instance.clone(),
+            role,
+            content,
+            provider_message_id: None,
+            written_at: now,
+            stored_at: now,
+            correlation: correlation.clone(),
+            event: None,
+            idempotency_key: None,
+            unanswered: None,
+            model: None,
+            usage: None,
+            out: Some(out),
+        }
+    }
+
     /// Its id.
     pub fn id(&self) -> MessageId {
         self.conversation.message(self.ordinal)

@@ -102,6 +102,7 @@ async fn become_message<W: World>(
         to: &scheduled.to,
         correlation: &scheduled.correlation,
         key: scheduled.idempotency_key.as_ref(),
+        pair: bound.instance.pair_rate(),
     };
     let mut message = words.number(&mut conversation, now);
     if let Some(out) = message.out.as_mut() {

@@ -9,6 +9,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::{CorrelationId, IdempotencyKey, Ordinal};
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::{Author, Outbox};
+use recado_domain::rate::Rate;
 
 /// Commits the message to the contact's conversation, with the client's key; then the kick.
 pub(super) async fn commit<W: World>(world: &W, checked: Checked) -> Result<Accepted, DeliverError> {
@@ -25,6 +26,7 @@ pub(super) async fn commit<W: World>(world: &W, checked: Checked) -> Result<Acce
             to: &to,
             correlation: &send.correlation,
             key: send.key.as_ref(),
+            pair: bound.instance.pair_rate(),
         };
         let mut message = words.number(&mut conversation, world.ambient().now());
         if let Some(out) = message.out.as_mut() {
@@ -62,6 +64,8 @@ pub(super) struct Words<'a> {
     pub(super) to: &'a ContactAddress,
     pub(super) correlation: &'a CorrelationId,
     pub(super) key: Option<&'a IdempotencyKey>,
+    /// The contact's own rate, where the provider has one.
+    pub(super) pair: Option<Rate>,
 }
 
 impl Words<'_> {
@@ -70,30 +74,22 @@ impl Words<'_> {
     pub(super) fn number(self, conversation: &mut Conversation, now: Timestamp) -> Message {
         let ordinal = conversation.append(now);
         conversation.rev += 1;
-        let out = Outbox::queued(
-            self.to.clone(),
-            Author::Person,
-            conversation.epoch,
-            Ordinal::default(),
-            now,
-        );
+        let to = self.to.clone();
+        let mut out = Outbox::queued(to, Author::Person, conversation.epoch, Ordinal::default(), now);
+        if let Some(at) = self.pair.and_then(|rate| conversation.reserve_pair(rate, now)) {
+            out.wait_until(at);
+        }
         Message {
-            conversation: conversation.id.clone(),
-            ordinal,
-            tenant: conversation.tenant.clone(),
-            instance: conversation.instance.clone(),
-            role: Role::Operator,
-            content: self.content,
-            provider_message_id: None,
-            written_at: now,
-            stored_at: now,
-            correlation: self.correlation.clone(),
-            event: None,
             idempotency_key: self.key.cloned(),
-            unanswered: None,
-            model: None,
-            usage: None,
-            out: Some(out),
+            ..Message::outgoing(
+                conversation,
+                ordinal,
+                Role::Operator,
+                self.content,
+                out,
+                now,
+                self.correlation,
+            )
         }
     }
 }

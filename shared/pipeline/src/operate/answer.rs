@@ -104,22 +104,17 @@ fn make<W: World>(
     if let Some(at) = pair.and_then(|rate| conversation.reserve_pair(rate, now)) {
         out.wait_until(at);
     }
+    let content = Content::text(answer.text.clone());
     Message {
-        conversation: conversation.id.clone(),
-        ordinal,
-        tenant: conversation.tenant.clone(),
-        instance: conversation.instance.clone(),
-        role: Role::Operator,
-        content: Content::text(answer.text.clone()),
-        provider_message_id: None,
-        written_at: now,
-        stored_at: now,
-        correlation: answer.correlation.clone(),
-        event: None,
         idempotency_key: answer.key.clone(),
-        unanswered: None,
-        model: None,
-        usage: None,
-        out: Some(out),
+        ..Message::outgoing(
+            conversation,
+            ordinal,
+            Role::Operator,
+            content,
+            out,
+            now,
+            &answer.correlation,
+        )
     }
 }

@@ -54,23 +54,20 @@ impl Answered {
         if let Some(at) = self.pair.and_then(|rate| conversation.reserve_pair(rate, now)) {
             out.wait_until(at);
         }
+        let content = Content::text(self.text.clone());
         Message {
-            conversation: conversation.id.clone(),
-            ordinal,
-            tenant: conversation.tenant.clone(),
-            instance: conversation.instance.clone(),
-            role: Role::Assistant,
-            content: Content::text(self.text.clone()),
-            provider_message_id: None,
-            written_at: now,
-            stored_at: now,
-            correlation: correlation.clone(),
-            event: None,
-            idempotency_key: None,
             unanswered: self.instead,
             model: self.model.clone(),
             usage: self.usage,
-            out: Some(out),
+            ..Message::outgoing(
+                conversation,
+                ordinal,
+                Role::Assistant,
+                content,
+                out,
+                now,
+                correlation,
+            )
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::World;
 use crate::chance::nonce;
 use crate::collect::remove_copies;
 use crate::operate::OperateError;
-use crate::ports::{DeadLetters, DeadQueues, Inbox, PortResult};
+use crate::ports::{Conversations, DeadLetters, DeadQueues, Inbox, PortResult};
 use crate::queued::chain;
 use crate::send::revive;
 use futures::stream::{self, StreamExt};
@@ -112,28 +112,51 @@ async fn redrive_listed<W: World>(world: &W, id: &str) -> PortResult<Option<(Dea
     Ok(Some((letter, revived)))
 }
 
-/// The record is revived first, on condition that it is dead of the letter's death, then its kick is sent and the letter
-/// goes. A crash after the first step leaves an open record, which `reconcile` finds.
+/// The kick first: it names the death, so whoever receives it revives the record and removes the letter, should this request
+/// die on the way. Then the record is revived here too, so that it is alive when the client has its answer, and the letter
+/// goes. A record that is alive, or died again, gets no kick.
 async fn again<W: World>(world: &W, letter: &DeadLetter) -> PortResult<bool> {
-    let revived = match &letter.what {
-        DeadWhat::Event(job) => world.store().revive_event(&job.event, letter.at).await?,
-        DeadWhat::Message { message } => {
-            let redrive = Redrive {
-                message: message.clone(),
-                died: letter.at,
-            };
-            revive(world, &redrive).await?
-        }
-        // No record dies with these.
-        DeadWhat::Turn(_) | DeadWhat::Unreadable { .. } => true,
-    };
-    if revived {
+    let dead = is_dead_of(world, letter).await?;
+    if dead {
         world
             .queues()
             .send_redrive(letter, nonce(world.ambient()).as_str())
             .await?;
+        revive_record(world, letter).await?;
         tracing::info!(dead_letter = %letter.id, correlation_id = %letter.correlation, "redriven by an operator");
     }
     world.store().remove_dead_letter(&letter.id, letter.at).await?;
-    Ok(revived)
+    Ok(dead)
+}
+
+/// Whether what the letter is a copy of is dead of the letter's death.
+async fn is_dead_of<W: World>(world: &W, letter: &DeadLetter) -> PortResult<bool> {
+    let died = match &letter.what {
+        DeadWhat::Event(job) => {
+            let record = world.store().event(&job.event).await?;
+            record.and_then(|record| record.died())
+        }
+        DeadWhat::Message { message } => {
+            let message = world.store().message(message).await?;
+            message.and_then(|message| message.out?.died())
+        }
+        // No record dies with these.
+        DeadWhat::Turn(_) | DeadWhat::Unreadable { .. } => return Ok(true),
+    };
+    Ok(died == Some(letter.at))
+}
+
+/// Nothing changes if whoever received the kick was faster.
+async fn revive_record<W: World>(world: &W, letter: &DeadLetter) -> PortResult<()> {
+    match &letter.what {
+        DeadWhat::Event(job) => {
+            world.store().revive_event(&job.event, letter.at).await?;
+        }
+        DeadWhat::Message { message } => {
+            let (message, died) = (message.clone(), letter.at);
+            revive(world, &Redrive { message, died }).await?;
+        }
+        DeadWhat::Turn(_) | DeadWhat::Unreadable { .. } => {}
+    }
+    Ok(())
 }
