@@ -159,11 +159,12 @@ async fn idle(
 
 async fn handle(world: &LocalWorld, queues: &Embedded, received: Received) {
     let deadline = shift(world.ambient().now(), 30_000);
+    let (body, times) = (&received.body, received.receives);
     let worked = async {
         match received.queue {
-            QueueName::Inbound => process::process(world, &received.body, received.receives).await,
-            QueueName::Turns => reply::reply(world, &received.body, received.receives).await,
-            QueueName::Outbound => send::send(world, &received.body, received.receives, Some(deadline)).await,
+            QueueName::Inbound => process::process(world, body, times).await,
+            QueueName::Turns => reply::reply(world, body, times).await,
+            QueueName::Outbound => send::send(world, body, times, Some(deadline)).await,
         }
     };
     // A panic is this message's failure: the queue brings it back, and its attempts are counted in its record.

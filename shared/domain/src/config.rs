@@ -1,5 +1,6 @@
 //! What is configured: tenants, agents, instances. Written by `recado apply`, read by every function.
 
+use crate::content::Template;
 use crate::event::Provider;
 use crate::hours::OpeningHours;
 use crate::ids::{AgentId, ExternalId, InstanceId, TenantId};
@@ -55,6 +56,9 @@ pub struct Agent {
     /// The longest reply, in tokens.
     #[serde(default = "max_tokens")]
     pub max_tokens: u32,
+    /// What the contact is told when all they sent is of kinds that Recado does not know; the model is asked, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsupported_message: Option<String>,
 }
 
 /// A WhatsApp number, connected through a provider.
@@ -94,6 +98,18 @@ pub struct Instance {
     /// The provider's base URL, if not the installation's.
     #[serde(default)]
     pub base_url: Option<String>,
+    /// The account that the number belongs to (Meta's WABA id): what Meta tells of the account is shown with the instance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account_id: Option<String>,
+    /// What goes out where Meta's 24 hours are over; without one, such a reply fails with `window_closed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reengagement_template: Option<Template>,
+    /// Whether the contact sees that a message was read when its turn begins.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mark_read: bool,
+    /// Whether the contact sees "typing…" while the agent thinks (with Meta this marks as read, too).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub typing: bool,
     /// Evolution API's major version, 1 or 2: their send bodies differ.
     #[serde(default = "two")]
     pub api_version: u8,
@@ -235,18 +251,18 @@ impl Instance {
 
     /// How fast it may send. `evolution`: the installation's rate for Evolution instances that have none of their own.
     pub fn rate(&self, evolution: Rate) -> Rate {
-        self.rate.unwrap_or(match self.provider {
-            Provider::Evolution => evolution,
-            Provider::Meta => Rate::META,
-        })
+        let by_provider = if self.provider.is_cloud() {
+            Rate::META
+        } else {
+            evolution
+        };
+        self.rate.unwrap_or(by_provider)
     }
 
     /// How fast it may write to one contact, if that is limited.
     pub fn pair_rate(&self) -> Option<Rate> {
-        self.pair_rate.or(match self.provider {
-            Provider::Evolution => None,
-            Provider::Meta => Some(Rate::META_PAIR),
-        })
+        self.pair_rate
+            .or(self.provider.is_cloud().then_some(Rate::META_PAIR))
     }
 
     /// Where its key or token is.

@@ -1,5 +1,15 @@
-//! What a message says, in one form for every provider.
+//! What a message says, in one form for every provider and in both directions.
+//!
+//! Kinds that only come in ([`Content::Choice`], [`Content::Order`] …) and kinds that only go out ([`Content::Buttons`],
+//! [`Content::Template`] …) share the type: what went out is read again by people and by the model.
 
+mod parts;
+mod words;
+
+pub use parts::{
+    Button, ButtonKind, Buttons, ContactCard, ListMenu, Location, Media, MediaKind, Order, OrderItem, Row,
+    Section, Template,
+};
 use serde::{Deserialize, Serialize};
 
 /// The content of a message.
@@ -12,47 +22,35 @@ pub enum Content {
         text: String,
     },
     /// A file.
-    Media {
-        /// What kind of file.
-        media: MediaKind,
-        /// Text that came with it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        caption: Option<String>,
-        /// Its MIME type, as the provider says.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        mime_type: Option<String>,
-        /// Its file name (documents).
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        file_name: Option<String>,
-        /// By what it can be fetched from the provider: an id or a URL.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        source: Option<String>,
-    },
+    Media(Media),
     /// A place.
-    Location {
-        /// Degrees, as text so that no digit is lost.
-        latitude: String,
-        /// Degrees, as text so that no digit is lost.
-        longitude: String,
-        /// Its name.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        name: Option<String>,
-        /// Its address.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        address: Option<String>,
-    },
+    Location(Location),
     /// Contact cards.
     Contacts {
-        /// The names on them.
-        names: Vec<String>,
+        /// The cards.
+        contacts: Vec<ContactCard>,
     },
-    /// A button, list row or form that the person chose or filled in.
+    /// A button or list row that the person chose.
     Choice {
         /// The id that the sender of the question gave it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
         /// What the person saw.
         title: String,
+        /// The small print under a row.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        description: Option<String>,
+    },
+    /// A form (flow) that the person filled in.
+    Form {
+        /// The form's name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// What the person saw of it, if anything.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        /// What was entered: an object of names and values, or whatever the form made of it.
+        answers: serde_json::Value,
     },
     /// A reaction to a message.
     Reaction {
@@ -69,15 +67,50 @@ pub enum Content {
         question: String,
         /// The options.
         options: Vec<String>,
+        /// How many of them one may choose (0: any number).
+        #[serde(default)]
+        selectable: u32,
+    },
+    /// What somebody chose in a poll; nothing, if they took it back.
+    PollVote {
+        /// The provider's id of the poll.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        target: Option<String>,
+        /// The options chosen; empty also where the provider could not decipher them.
+        options: Vec<String>,
     },
     /// An order from a catalogue.
-    Order {
-        /// How many different products.
-        items: u32,
-        /// The note with it.
+    Order(Order),
+    /// The new words of a message that was sent before.
+    Edit {
+        /// The provider's id of the message.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        target: Option<String>,
+        /// What it says now.
+        content: Box<Content>,
+    },
+    /// A message that was taken back.
+    Deletion {
+        /// The provider's id of the message.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        target: Option<String>,
+    },
+    /// The person opened the chat for the first time and has written nothing yet.
+    Welcome,
+    /// Something that WhatsApp tells of the contact.
+    System {
+        /// What happened.
+        what: SystemNote,
+        /// The same in words, or details.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
+    /// A text with buttons below.
+    Buttons(Buttons),
+    /// A text with a menu to choose from.
+    List(ListMenu),
+    /// A template that was approved before: the only thing that Meta takes outside the 24-hour window.
+    Template(Template),
     /// Something that Recado does not know (yet); kept as it came.
     Unsupported {
         /// What the provider calls it.
@@ -87,36 +120,24 @@ pub enum Content {
     },
 }
 
-/// Kinds of files.
+/// What WhatsApp tells of a contact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum MediaKind {
-    /// A picture.
-    Image,
-    /// A recording or music.
-    Audio,
-    /// A voice note.
-    Voice,
-    /// A film.
-    Video,
-    /// Any other file.
-    Document,
-    /// A sticker.
-    Sticker,
-}
-
-impl MediaKind {
-    /// The word for it in the API.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Image => "image",
-            Self::Audio => "audio",
-            Self::Voice => "voice",
-            Self::Video => "video",
-            Self::Document => "document",
-            Self::Sticker => "sticker",
-        }
-    }
+pub enum SystemNote {
+    /// The person writes from another number now.
+    NumberChanged,
+    /// The person's business-scoped user id is another now.
+    UserIdChanged,
+    /// The person's keys are new: another phone, or another person.
+    IdentityChanged,
+    /// The person wants no marketing messages any more.
+    MarketingStopped,
+    /// The person wants marketing messages again.
+    MarketingResumed,
+    /// Messages of this chat now disappear after a time, or no longer do.
+    DisappearingChanged,
+    /// Anything else; the text says what.
+    Other,
 }
 
 impl Content {
@@ -129,65 +150,43 @@ impl Content {
     pub fn kind(&self) -> &str {
         match self {
             Self::Text { .. } => "text",
-            Self::Media { media, .. } => media.as_str(),
-            Self::Location { .. } => "location",
+            Self::Media(media) => media.media.as_str(),
+            Self::Location(_) => "location",
             Self::Contacts { .. } => "contacts",
             Self::Choice { .. } => "choice",
+            Self::Form { .. } => "form",
             Self::Reaction { .. } => "reaction",
             Self::Poll { .. } => "poll",
-            Self::Order { .. } => "order",
+            Self::PollVote { .. } => "poll_vote",
+            Self::Order(_) => "order",
+            Self::Edit { .. } => "edit",
+            Self::Deletion { .. } => "deletion",
+            Self::Welcome => "welcome",
+            Self::System { .. } => "system",
+            Self::Buttons(_) => "buttons",
+            Self::List(_) => "list",
+            Self::Template(_) => "template",
             Self::Unsupported { .. } => "unsupported",
         }
     }
 
-    /// Whether a person who sends this expects an answer. A reaction does not ask for one.
+    /// Whether a person who sends this expects an answer. A reaction does not ask for one, nor does what was taken back.
     pub fn wants_answer(&self) -> bool {
-        !matches!(self, Self::Reaction { .. })
+        !matches!(
+            self,
+            Self::Reaction { .. } | Self::Deletion { .. } | Self::System { .. }
+        )
     }
 
-    /// What a model and an operator read.
-    pub fn as_text(&self) -> String {
+    /// The file in it, if it is one (or an edit of one).
+    pub fn media(&self) -> Option<&Media> {
         match self {
-            Self::Text { text } => text.clone(),
-            Self::Media {
-                media,
-                caption,
-                file_name,
-                ..
-            } => {
-                let name = file_name.as_deref().map(|n| format!(" {n}")).unwrap_or_default();
-                let label = format!("[{}{name}]", media.as_str());
-                caption
-                    .as_deref()
-                    .map_or(label.clone(), |caption| format!("{label} {caption}"))
-            }
-            Self::Location {
-                latitude,
-                longitude,
-                name,
-                address,
-            } => {
-                let what: Vec<&str> = [name.as_deref(), address.as_deref()]
-                    .into_iter()
-                    .flatten()
-                    .collect();
-                format!("[location {latitude},{longitude}] {}", what.join(", "))
-                    .trim_end()
-                    .to_owned()
-            }
-            Self::Contacts { names } => format!("[contacts] {}", names.join(", ")),
-            Self::Choice { title, .. } => title.clone(),
-            Self::Reaction {
-                emoji: Some(emoji), ..
-            } => format!("[reaction] {emoji}"),
-            Self::Reaction { emoji: None, .. } => "[reaction removed]".to_owned(),
-            Self::Poll { question, options } => format!("[poll] {question}: {}", options.join(" / ")),
-            Self::Order { items, text } => {
-                format!("[order of {items}] {}", text.as_deref().unwrap_or_default())
-                    .trim_end()
-                    .to_owned()
-            }
-            Self::Unsupported { kind, .. } => format!("[{kind}]"),
+            Self::Media(media) => Some(media),
+            Self::Edit { content, .. } => content.media(),
+            _ => None,
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,8 +2,8 @@
 
 use crate::event::InboundJob;
 use crate::ids::{CorrelationId, IdError, InstanceId, MessageId};
+use crate::kick::{Redrive, SendKick, TurnKick};
 use crate::millis;
-use crate::outbox::{Redrive, SendKick, TurnKick};
 use crate::reason::Reason;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -22,6 +22,11 @@ pub enum Provider {
 }
 
 impl Provider {
+    /// Whether Meta is behind it: 24-hour window, templates, `wamid`s, our own id in statuses, a rate to one contact.
+    pub fn is_cloud(self) -> bool {
+        self != Self::Evolution
+    }
+
     /// Its name in routes, records and secrets.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -2,6 +2,7 @@
 
 use crate::contact::ContactAddress;
 use crate::content::Content;
+use crate::context::Context;
 use crate::delivery::StatusUpdate;
 use crate::event::{EventKind, Provider};
 use crate::ids::{EventId, ExternalId};
@@ -73,6 +74,8 @@ pub struct InboundMessage {
     pub sent_at: Option<Timestamp>,
     /// What it says.
     pub content: Content,
+    /// What stands around it.
+    pub context: Context,
 }
 
 /// An accepted message that failed after all.

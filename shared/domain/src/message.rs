@@ -2,6 +2,7 @@
 
 use crate::contact::ContactAddress;
 use crate::content::Content;
+use crate::context::Context;
 use crate::conversation::Conversation;
 use crate::delivery::{Delivery, DeliveryStatus};
 use crate::ids::{
@@ -55,6 +56,9 @@ pub struct Message {
     pub role: Role,
     /// What it says.
     pub content: Content,
+    /// What stands around it.
+    #[serde(default, skip_serializing_if = "Context::is_empty")]
+    pub context: Context,
     /// The provider's id, once known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_message_id: Option<String>,
@@ -123,6 +127,7 @@ impl Message {
             instance: conversation.instance.clone(),
             role,
             content,
+            context: Context::default(),
             provider_message_id: None,
             written_at: now,
             stored_at: now,
@@ -133,6 +138,16 @@ impl Message {
             model: None,
             usage: None,
             out: Some(out),
+        }
+    }
+
+    /// What a model and an operator read: what stands around it, and what it says.
+    pub fn as_text(&self) -> String {
+        let (around, text) = (self.context.as_text(), self.content.as_text());
+        if around.is_empty() {
+            text
+        } else {
+            format!("{around} {text}")
         }
     }
 

@@ -4,9 +4,10 @@
 //! record is still the one the transition began from ([`Outbox::rev`]): whoever lost that race writes nothing more.
 
 use crate::contact::ContactAddress;
-use crate::ids::{MessageId, Nonce, Ordinal};
+use crate::ids::{Nonce, Ordinal};
 use crate::metadata::Metadata;
 use crate::millis::{self, shift};
+use crate::options::SendOptions;
 use crate::rate;
 use crate::reason::Reason;
 use crate::scheduled::ScheduledId;
@@ -160,6 +161,9 @@ pub struct Outbox {
     /// What the client that sent it keeps with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
+    /// How it is to be sent.
+    #[serde(default, skip_serializing_if = "SendOptions::is_empty")]
+    pub options: SendOptions,
 }
 
 /// A transition that is not allowed.
@@ -197,6 +201,7 @@ impl Outbox {
             turn: None,
             scheduled: None,
             metadata: None,
+            options: SendOptions::default(),
         }
     }
 
@@ -414,46 +419,6 @@ impl Outbox {
 /// A hash of a text, to compare without keeping it.
 pub fn text_hash(text: &str) -> String {
     crate::ids::hash_of(&["text", text.trim()], 16)
-}
-
-/// What a kick on `outbound` carries: send everything open in this conversation up to this ordinal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SendKick {
-    /// The conversation.
-    pub conversation: crate::ids::ConversationId,
-    /// Up to which ordinal.
-    pub upto: Ordinal,
-    /// Follows it everywhere.
-    pub correlation: crate::ids::CorrelationId,
-    /// A dead letter's message to be revived first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub redrive: Option<Redrive>,
-}
-
-/// Which death of which message a redrive undoes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Redrive {
-    /// The message.
-    pub message: MessageId,
-    /// When it died.
-    #[serde(with = "millis")]
-    pub died: Timestamp,
-}
-
-/// What a timer on `turns` carries.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TurnKick {
-    /// The conversation.
-    pub conversation: crate::ids::ConversationId,
-    /// Whose conversation it is: the queue shares its workers fairly between tenants.
-    pub tenant: crate::ids::TenantId,
-    /// The message whose timer it is.
-    pub ordinal: Ordinal,
-    /// Follows it everywhere.
-    pub correlation: crate::ids::CorrelationId,
-    /// For a schedule: the minute it was due, so that a late one can be told from a new one.
-    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
-    pub due: Option<Timestamp>,
 }
 
 /// When the lease of an attempt ends that is claimed now.

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use recado_domain::config::Bound;
 use recado_domain::ids::{CorrelationId, InstanceId, Ordinal};
 use recado_domain::instance::{Connection, Parked, Sighting};
+use recado_domain::kick::SendKick;
 use recado_domain::millis::shift;
-use recado_domain::outbox::SendKick;
 use std::time::Duration;
 
 /// How many parked conversations are read at once, and how often: what is left after that is swept by `reconcile`.

@@ -5,7 +5,7 @@ use crate::chance::nonce;
 use crate::ports::{OutboxStore, PortResult, Queues};
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, CorrelationId, Ordinal};
-use recado_domain::outbox::{SendKick, TurnKick};
+use recado_domain::kick::{SendKick, TurnKick};
 use std::time::Duration;
 
 /// Kicks the sender for everything open up to `upto`. Each kick has a deduplication id of its own: with the message's,

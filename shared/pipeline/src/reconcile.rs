@@ -22,9 +22,9 @@ use recado_domain::event::EventRecord;
 use recado_domain::hours::Opening;
 use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
 use recado_domain::instance::{Connection, Parked};
+use recado_domain::kick::SendKick;
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
-use recado_domain::outbox::SendKick;
 use recado_domain::reason::Reason;
 use std::collections::BTreeSet;
 
@@ -78,7 +78,7 @@ pub async fn reconcile<W: World>(world: &W) -> PortResult<Reconciled> {
     };
     let work: Vec<OverdueWork> = work.into_iter().filter(once).collect();
     let outcomes: Vec<PortResult<Did>> = stream::iter(work)
-        .map(|item| one(world, item))
+        .map(|item| Box::pin(one(world, item)))
         .buffer_unordered(SIDE_BY_SIDE)
         .collect()
         .await;

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use recado_domain::config::{Agent, Bound, Document, Instance, Tenant};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
+use recado_domain::context::Context;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
 use recado_domain::event::{EventKind, InboundJob, Payload, Provider, event_id, group_of};
@@ -198,6 +199,7 @@ impl Scene {
             instance: self.instance().clone(),
             role: Role::User,
             content: Content::text(format!("Mensagem {ordinal}")),
+            context: Context::default(),
             provider_message_id: Some(fresh("wa")),
             written_at: stored_at,
             stored_at,
@@ -283,6 +285,10 @@ pub fn bound(provider: Provider) -> Bound {
             rate: None,
             pair_rate: None,
             base_url: None,
+            account_id: None,
+            reengagement_template: None,
+            mark_read: false,
+            typing: false,
             api_version: 2,
             credential: None,
         },
@@ -298,6 +304,7 @@ pub fn bound(provider: Provider) -> Bound {
             system_prompt: "You answer for the clinic.".to_owned(),
             error_message: "Um momento, por favor.".to_owned(),
             max_tokens: 1024,
+            unsupported_message: None,
         },
     }
 }

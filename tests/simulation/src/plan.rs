@@ -64,6 +64,10 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             rate,
             pair_rate: None,
             base_url: None,
+            account_id: None,
+            reengagement_template: None,
+            mark_read: false,
+            typing: false,
             api_version: 2,
             credential: None,
         },
@@ -79,6 +83,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             system_prompt: "You answer.".to_owned(),
             error_message: "Um momento, por favor.".to_owned(),
             max_tokens: 1024,
+            unsupported_message: None,
         },
     }
 }

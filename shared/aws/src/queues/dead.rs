@@ -222,8 +222,8 @@ fn beside(letter: &DeadLetter) -> Vec<(&'static str, String)> {
 mod tests {
     use super::*;
     use recado_domain::ids::{CorrelationId, MessageId};
+    use recado_domain::kick::{Redrive, SendKick};
     use recado_domain::millis::instant;
-    use recado_domain::outbox::{Redrive, SendKick};
     use recado_domain::reason::Reason;
 
     fn letter(what: DeadWhat) -> DeadLetter {

@@ -18,7 +18,7 @@ use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::ids::hash_of;
-use recado_domain::outbox::{SendKick, TurnKick};
+use recado_domain::kick::{SendKick, TurnKick};
 use recado_pipeline::ports::{Ambient, Enqueue, PortError, PortResult, Queues};
 use serde_json::Value;
 use std::time::Duration;

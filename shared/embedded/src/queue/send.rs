@@ -5,7 +5,7 @@ use crate::fault::Fault;
 use crate::record::{decode, encode, execute, exists, later};
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
-use recado_domain::outbox::{SendKick, TurnKick};
+use recado_domain::kick::{SendKick, TurnKick};
 use recado_pipeline::ports::{Enqueue, PortResult, Queues};
 use rusqlite::{Connection, params};
 use serde_json::Value;

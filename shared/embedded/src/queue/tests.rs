@@ -6,8 +6,8 @@ use recado_domain::event::{EventKind, InboundJob, Payload, Provider, event_id};
 use recado_domain::ids::{
     ConversationId, CorrelationId, ExternalId, InstanceId, Ordinal, TenantId, ThreadId,
 };
+use recado_domain::kick::{SendKick, TurnKick};
 use recado_domain::millis::instant;
-use recado_domain::outbox::{SendKick, TurnKick};
 use recado_pipeline::ports::{Enqueue, Queues};
 use serde_json::json;
 use std::sync::Arc;

@@ -98,7 +98,7 @@ impl From<MessageView> for MessageItem {
             ordinal: message.ordinal,
             role: message.role,
             r#type: message.content.kind().to_owned(),
-            content: message.content.as_text(),
+            content: message.as_text(),
             media_url: media_url(&message.content),
             provider_message_id: message.provider_message_id,
             status,
@@ -111,12 +111,7 @@ impl From<MessageView> for MessageItem {
 
 /// Where a file is, if the provider named it by URL and not by an id.
 fn media_url(content: &Content) -> Option<String> {
-    let Content::Media {
-        source: Some(source), ..
-    } = content
-    else {
-        return None;
-    };
+    let source = content.media()?.source.as_ref()?;
     (source.starts_with("https://") || source.starts_with("http://")).then(|| source.clone())
 }
 

@@ -6,9 +6,10 @@ use recado_domain::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
 use recado_domain::event::{EventState, InboundJob};
 use recado_domain::ids::{CorrelationId, InstanceId};
+use recado_domain::kick::SendKick;
 use recado_domain::message::Message;
 use recado_domain::millis::{instant, shift};
-use recado_domain::outbox::{OutboxState, SendKick};
+use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_embedded::{Clock, Embedded};
 use recado_pipeline::ports::{DeadLetters, Inbox, Queues};
@@ -61,7 +62,7 @@ async fn one_of_each(site: &Site) -> (Message, InboundJob) {
         site.store.send_inbound(&[enqueue]).await.unwrap();
     })
     .await;
-    let turn = recado_domain::outbox::TurnKick {
+    let turn = recado_domain::kick::TurnKick {
         conversation: id.clone(),
         tenant: message.tenant.clone(),
         ordinal: recado_domain::ids::Ordinal(1),

@@ -14,7 +14,6 @@ pub use answer::{Answer, answer};
 use recado_domain::config::Bound;
 use recado_domain::conversation::{Conversation, ConversationError, Mode};
 use recado_domain::delivery::{Delivery, DeliveryKey};
-use recado_domain::event::Provider;
 use recado_domain::ids::{ConversationId, CorrelationId, MessageId, Ordinal};
 use recado_domain::message::{Message, MessageStatus};
 
@@ -125,13 +124,13 @@ pub(crate) async fn joined<W: World>(
 fn delivery_key(bound: Option<&Bound>, message: &Message) -> Option<DeliveryKey> {
     message.out.as_ref()?;
     let bound = bound?;
-    match bound.instance.provider {
-        Provider::Meta => Some(DeliveryKey::own(&message.id())),
-        Provider::Evolution => Some(DeliveryKey::provider(
-            &bound.instance.external()?,
-            message.provider_message_id.as_ref()?,
-        )),
+    if bound.instance.provider.is_cloud() {
+        return Some(DeliveryKey::own(&message.id()));
     }
+    Some(DeliveryKey::provider(
+        &bound.instance.external()?,
+        message.provider_message_id.as_ref()?,
+    ))
 }
 
 /// Takes a conversation over (`manual`) or gives it back (`ai`): then what nobody answered is owed again.

@@ -5,6 +5,7 @@ use recado_domain::content::Content;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::MessageId;
 use recado_domain::inbound::Inbound;
+use recado_domain::options::SendOptions;
 use recado_domain::reason::Reason;
 use serde_json::Value;
 use std::future::Future;
@@ -19,6 +20,8 @@ pub struct OutgoingMessage {
     pub to: ContactAddress,
     /// What.
     pub content: Content,
+    /// How.
+    pub options: SendOptions,
     /// Which attempt it is, from 1: a provider may ask for a longer wait after each.
     pub attempt: u32,
 }

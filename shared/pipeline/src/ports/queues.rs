@@ -2,7 +2,7 @@ use super::PortResult;
 use jiff::Timestamp;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::InboundJob;
-use recado_domain::outbox::{SendKick, TurnKick};
+use recado_domain::kick::{SendKick, TurnKick};
 use serde_json::Value;
 use std::future::Future;
 use std::time::Duration;

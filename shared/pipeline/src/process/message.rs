@@ -8,9 +8,9 @@ use recado_domain::conversation::{Conversation, Status};
 use recado_domain::event::{Enqueued, InboundJob, StoredAs};
 use recado_domain::ids::{ConversationId, Ordinal, ThreadId};
 use recado_domain::inbound::InboundMessage;
+use recado_domain::kick::TurnKick;
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::shift;
-use recado_domain::outbox::TurnKick;
 use recado_domain::reason::Reason;
 use std::time::Duration;
 
@@ -128,6 +128,7 @@ pub(super) fn record<W: World>(
         instance: conversation.instance.clone(),
         role,
         content: inbound.content.clone(),
+        context: inbound.context.clone(),
         provider_message_id: inbound.provider_message_id.clone(),
         written_at: written_at(job, inbound),
         stored_at: world.ambient().now(),

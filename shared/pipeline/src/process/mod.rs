@@ -32,7 +32,8 @@ pub async fn process<W: World>(world: &W, body: &str, receives: u32) -> Verdict 
         "process", event_id = %job.event, correlation_id = %job.correlation, instance = %job.external, receives
     );
     async {
-        let worked = apply(world, &job, receives).await;
+        // In a box: thousands of these may wait side by side.
+        let worked = Box::pin(apply(world, &job, receives)).await;
         queued::verdict(world, worked, &world.settings().inbound_backoff, receives)
     }
     .instrument(span)

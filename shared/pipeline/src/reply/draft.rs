@@ -8,8 +8,9 @@ use recado_domain::config::Bound;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Draft};
 use recado_domain::ids::{CorrelationId, Ordinal};
+use recado_domain::kick::TurnKick;
 use recado_domain::message::{Message, Role, Usage};
-use recado_domain::outbox::{Author, Outbox, TurnKick};
+use recado_domain::outbox::{Author, Outbox};
 use recado_domain::rate::Rate;
 use recado_domain::reason::Reason;
 

@@ -16,9 +16,9 @@ use recado_domain::config::Bound;
 use recado_domain::conversation::{Conversation, Draft, TurnStep};
 use recado_domain::dead_letter::{QueueName, RedrivenTurn};
 use recado_domain::hours::Opening;
+use recado_domain::kick::TurnKick;
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
-use recado_domain::outbox::TurnKick;
 use std::time::Duration;
 use tracing::Instrument;
 
@@ -32,7 +32,8 @@ pub async fn reply<W: World>(world: &W, body: &str, receives: u32) -> Verdict {
         "reply", conversation_id = %kick.conversation, correlation_id = %kick.correlation, receives
     );
     async {
-        let worked = come(world, body, &kick, receives).await;
+        // In a box: thousands of these may wait side by side.
+        let worked = Box::pin(come(world, body, &kick, receives)).await;
         queued::verdict(world, worked, &world.settings().turns_backoff, receives)
     }
     .instrument(span)

@@ -27,7 +27,7 @@ pub(super) fn transcript(messages: &[Message], answered: Ordinal, covers: Ordina
         } else {
             Speaker::Assistant
         };
-        let text = message.content.as_text();
+        let text = message.as_text();
         match turns.last_mut() {
             _ if text.trim().is_empty() => {}
             Some(last) if last.speaker == speaker => {

@@ -80,6 +80,11 @@ pub(super) fn outgoing(message: &Message) -> Option<OutgoingMessage> {
         id: message.id(),
         to,
         content: message.content.clone(),
+        options: message
+            .out
+            .as_ref()
+            .map(|out| out.options.clone())
+            .unwrap_or_default(),
         attempt: message.out.as_ref().map_or(1, |out| out.attempts.max(1)),
     })
 }

@@ -20,8 +20,9 @@ use jiff::Timestamp;
 use recado_domain::config::Bound;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::instance::InstanceState;
+use recado_domain::kick::{Redrive, SendKick};
 use recado_domain::message::Message;
-use recado_domain::outbox::{OutboxState, Redrive, SendKick};
+use recado_domain::outbox::OutboxState;
 use tracing::Instrument;
 
 /// What became of one message.
@@ -57,7 +58,8 @@ pub async fn send<W: World>(world: &W, body: &str, receives: u32, deadline: Opti
         "send", conversation_id = %kick.conversation, correlation_id = %kick.correlation, receives
     );
     async {
-        let worked = all(world, &kick, receives, deadline).await;
+        // In a box: thousands of these may wait side by side.
+        let worked = Box::pin(all(world, &kick, receives, deadline)).await;
         queued::verdict(world, worked, &world.settings().outbound_backoff, receives)
     }
     .instrument(span)

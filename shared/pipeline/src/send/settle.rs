@@ -9,7 +9,6 @@ use crate::ports::{Ambient, DeliveryLink, Instances, OutboxStore, PortResult, Se
 use crate::verdict::Verdict;
 use recado_domain::config::Bound;
 use recado_domain::delivery::DeliveryKey;
-use recado_domain::event::Provider;
 use recado_domain::instance::{Connection, InFlight};
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
@@ -66,9 +65,10 @@ pub(super) fn link(
     message: &Message,
     provider_message_id: Option<&String>,
 ) -> Option<DeliveryLink> {
-    let key = match bound.instance.provider {
-        Provider::Meta => DeliveryKey::own(&message.id()),
-        Provider::Evolution => DeliveryKey::provider(&bound.instance.external()?, provider_message_id?),
+    let key = if bound.instance.provider.is_cloud() {
+        DeliveryKey::own(&message.id())
+    } else {
+        DeliveryKey::provider(&bound.instance.external()?, provider_message_id?)
     };
     Some(DeliveryLink {
         key,

@@ -2,9 +2,10 @@ use super::*;
 use crate::stand_in::{Does, StandIn};
 use recado_domain::config::{Agent, CredentialRef, Instance, Tenant};
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::{Content, MediaKind};
+use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::ids::MessageId;
 use recado_domain::millis::instant;
+use recado_domain::options::SendOptions;
 use recado_pipeline::ports::PortResult;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
@@ -88,6 +89,7 @@ fn message(to: &str) -> OutgoingMessage {
         id: MessageId::parse(OWN_ID).unwrap(),
         to: ContactAddress::parse(to).unwrap(),
         content: Content::text("Olá"),
+        options: SendOptions::default(),
         attempt: 1,
     }
 }
@@ -161,13 +163,10 @@ async fn meta_gets_the_number_with_its_plus_and_our_id() {
 #[tokio::test]
 async fn meta_gets_a_user_id_as_recipient_and_other_content_as_text() {
     let mut to = message("BR.10000000000000001");
-    to.content = Content::Media {
-        media: MediaKind::Document,
-        caption: None,
-        mime_type: None,
+    to.content = Content::Media(Media {
         file_name: Some("a.pdf".to_owned()),
-        source: None,
-    };
+        ..Media::of(MediaKind::Document)
+    });
     let (_, stand_in) = sent_to(
         &meta_number(),
         &to,

@@ -3,7 +3,7 @@
 use super::given::{begun, committed, updated};
 use crate::builders::{Scene, at, fresh, out};
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::{Content, MediaKind};
+use recado_domain::content::{ContactCard, Content, Location, Media, MediaKind, Order, SystemNote, Template};
 use recado_domain::event::{InboundJob, Payload};
 use recado_domain::ids::{IdempotencyKey, Ordinal};
 use recado_domain::message::{Message, Usage};
@@ -150,27 +150,44 @@ pub async fn a_message_that_is_not_understood_is_kept_as_it_came<S: Store>(store
     }
 }
 
+fn card(name: String) -> ContactCard {
+    ContactCard {
+        name,
+        ..ContactCard::default()
+    }
+}
+
 fn contents() -> Vec<Content> {
     let some = |text: &str| Some(text.to_owned());
     let mut contents: Vec<Content> = texts().into_iter().map(Content::text).collect();
     contents.extend([
-        Content::Media {
-            media: MediaKind::Voice,
+        Content::Media(Media {
             caption: some("\u{0}"),
             mime_type: some("audio/ogg; codecs=opus"),
             file_name: some(""),
-            source: None,
-        },
-        Content::Location {
+            view_once: true,
+            ..Media::of(MediaKind::Voice)
+        }),
+        Content::Location(Location {
             latitude: "-23.550519943237305".to_owned(),
             longitude: "-46.63330841064453".to_owned(),
             name: None,
             address: some("\u{1F33B}"),
+            url: None,
+            live: false,
+        }),
+        Content::Contacts {
+            contacts: texts().into_iter().map(card).collect(),
         },
-        Content::Contacts { names: texts() },
         Content::Choice {
             id: some(""),
             title: String::new(),
+            description: None,
+        },
+        Content::Form {
+            name: None,
+            title: some(""),
+            answers: odd_json(),
         },
         Content::Reaction {
             emoji: None,
@@ -179,11 +196,30 @@ fn contents() -> Vec<Content> {
         Content::Poll {
             question: String::new(),
             options: Vec::new(),
+            selectable: 0,
         },
-        Content::Order {
-            items: u32::MAX,
-            text: None,
+        Content::Order(Order {
+            count: u32::MAX,
+            ..Order::default()
+        }),
+        Content::Edit {
+            target: some("3EB0"),
+            content: Box::new(Content::Edit {
+                target: None,
+                content: Box::new(Content::text("")),
+            }),
         },
+        Content::Deletion { target: None },
+        Content::Welcome,
+        Content::System {
+            what: SystemNote::NumberChanged,
+            text: some("\u{0}"),
+        },
+        Content::Template(Template {
+            name: "t".to_owned(),
+            language: "pt_BR".to_owned(),
+            components: vec![odd_json()],
+        }),
     ]);
     contents
 }

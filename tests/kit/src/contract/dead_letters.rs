@@ -5,8 +5,8 @@ use crate::builders::{Scene, at, correlation, fresh, newest};
 use futures::future::join_all;
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, Deletion, QueueName};
 use recado_domain::ids::Ordinal;
+use recado_domain::kick::TurnKick;
 use recado_domain::millis::shift;
-use recado_domain::outbox::TurnKick;
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{DeadLetterFilter, PageRequest, Store};
 

@@ -5,7 +5,7 @@ use crate::builders::Scene;
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName, RedrivenLetter};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::Ordinal;
-use recado_domain::outbox::{Redrive, SendKick};
+use recado_domain::kick::{Redrive, SendKick};
 use recado_pipeline::ports::{DeadCopy, DeadQueues, Queues};
 
 /// A letter on each FIFO queue.

@@ -4,12 +4,13 @@ use recado_domain::Timestamp;
 use recado_domain::config::Bound;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
+use recado_domain::context::Context;
 use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::inbound::{Inbound, InboundMessage};
+use recado_domain::kick::SendKick;
 use recado_domain::message::Message;
 use recado_domain::millis::{instant, shift};
-use recado_domain::outbox::SendKick;
 use recado_embedded::{Clock, Embedded};
 use recado_pipeline::ports::{
     Ambient, Committed, ConnectionAnswer, Conversations, Directory, Evidence, InboundStored, InboundWrite,
@@ -88,6 +89,7 @@ impl Providers for Provider {
             from_me: payload["from_me"].as_bool().unwrap(),
             sent_at: Some(job.received_at),
             content: Content::text(text("text")),
+            context: Context::default(),
         }))
     }
 

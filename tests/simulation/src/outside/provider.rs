@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use recado_domain::config::Bound;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
+use recado_domain::context::Context;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::{EventKind, InboundJob, Provider};
 use recado_domain::ids::ExternalId;
@@ -338,5 +339,6 @@ fn message_of(payload: &Value) -> Inbound {
         from_me: payload["from_me"].as_bool().unwrap_or(false),
         sent_at: payload["sent_at"].as_i64().map(instant),
         content,
+        context: Context::default(),
     }))
 }

@@ -2,7 +2,7 @@ use super::Tap;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
-use recado_domain::outbox::{SendKick, TurnKick};
+use recado_domain::kick::{SendKick, TurnKick};
 use recado_pipeline::ports::{DeadCopy, DeadQueues, Enqueue, PortResult, Queues};
 use serde_json::Value;
 use std::future::Future;

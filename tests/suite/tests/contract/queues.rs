@@ -9,7 +9,7 @@ use recado_domain::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
 use recado_domain::event::{InboundJob, Payload};
 use recado_domain::ids::{ConversationId, Ordinal};
-use recado_domain::outbox::{Redrive, SendKick, TurnKick};
+use recado_domain::kick::{Redrive, SendKick, TurnKick};
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{Enqueue, Queues};
 use recado_testkit::builders::{Scene, correlation, fresh};

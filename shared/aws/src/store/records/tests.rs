@@ -1,6 +1,7 @@
 use super::*;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
+use recado_domain::context::Context;
 use recado_domain::event::{EventKind, EventState, InboundJob, Provider, event_id};
 use recado_domain::ids::{
     ConversationId, CorrelationId, ExternalId, InstanceId, Nonce, Ordinal, TenantId, ThreadId,
@@ -38,6 +39,7 @@ pub(in crate::store) fn outgoing() -> Message {
             kind: "x".to_owned(),
             raw: json!({"": [null, {"a": 0.1}]}),
         },
+        context: Context::default(),
         provider_message_id: None,
         written_at: instant(5),
         stored_at: instant(6),

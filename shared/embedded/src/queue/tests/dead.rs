@@ -1,6 +1,6 @@
 use super::*;
 use recado_domain::dead_letter::{DeadLetter, DeadWhat};
-use recado_domain::outbox::Redrive;
+use recado_domain::kick::Redrive;
 use recado_domain::reason::Reason;
 use recado_pipeline::settings::Visibility;
 

@@ -7,7 +7,6 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadWhat;
-use recado_domain::event::Provider;
 use recado_domain::ids::{EventId, MessageId, Ordinal};
 use recado_domain::millis::shift;
 use recado_domain::outbox::{Author, Outbox};
@@ -106,9 +105,9 @@ async fn of_message<W: World>(world: &W, id: &MessageId, died: Timestamp) -> Por
         return Ok(Found::default());
     };
     let bound = world.store().bound_by_id(&message.instance).await?;
-    let meta = bound.is_some_and(|bound| bound.instance.provider == Provider::Meta);
+    let windowed = bound.is_some_and(|bound| bound.instance.provider.is_cloud());
     Ok(Found {
-        out_of_window: meta && is_closed(&conversation, world.ambient().now()),
+        out_of_window: windowed && is_closed(&conversation, world.ambient().now()),
         answered: is_answered(&conversation, &out),
         alive: false,
     })

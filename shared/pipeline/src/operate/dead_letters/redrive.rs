@@ -9,7 +9,7 @@ use crate::queued::chain;
 use crate::send::revive;
 use futures::stream::{self, StreamExt};
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName, RedrivenLetter};
-use recado_domain::outbox::Redrive;
+use recado_domain::kick::Redrive;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a redrive did.

@@ -1,6 +1,7 @@
 use super::*;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
+use recado_domain::context::Context;
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, TenantId, ThreadId};
 use recado_domain::millis::instant;
 use recado_domain::outbox::{Author, Outbox};
@@ -15,6 +16,7 @@ fn message(ordinal: u64, role: Role, written_at: i64, text: &str) -> Message {
         instance,
         role,
         content: Content::text(text),
+        context: Context::default(),
         provider_message_id: None,
         written_at: instant(written_at),
         stored_at: instant(written_at),

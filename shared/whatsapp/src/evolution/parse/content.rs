@@ -1,7 +1,7 @@
 //! What a Baileys message says. Its kind is its key: `{"conversation": "…"}`, `{"imageMessage": {…}}`.
 
 use crate::json::{integer, list, prose, scalar, text};
-use recado_domain::content::{Content, MediaKind};
+use recado_domain::content::{ContactCard, Content, Location, Media, MediaKind, Order};
 use serde_json::{Map, Value};
 
 /// Keys beside the content, sometimes the first ones.
@@ -93,20 +93,19 @@ fn known(kind: &str, body: &Value, source: Option<String>) -> Option<Content> {
             emoji: text(body, "text").map(str::to_owned),
             target: body.get("key").and_then(|key| text(key, "id")).map(str::to_owned),
         }),
-        "locationMessage" | "liveLocationMessage" => Some(Content::Location {
+        "locationMessage" | "liveLocationMessage" => Some(Content::Location(Location {
             latitude: scalar(body, "degreesLatitude")?,
             longitude: scalar(body, "degreesLongitude")?,
             name: prose(body, "name"),
             address: prose(body, "address"),
-        }),
+            url: prose(body, "url"),
+            live: kind == "liveLocationMessage",
+        })),
         "contactMessage" => Some(Content::Contacts {
-            names: prose(body, "displayName").into_iter().collect(),
+            contacts: card(body).into_iter().collect(),
         }),
         "contactsArrayMessage" => Some(Content::Contacts {
-            names: list(body.get("contacts"))
-                .iter()
-                .filter_map(|card| prose(card, "displayName"))
-                .collect(),
+            contacts: list(body.get("contacts")).iter().filter_map(card).collect(),
         }),
         "pollCreationMessage" | "pollCreationMessageV2" | "pollCreationMessageV3" => Some(Content::Poll {
             question: prose(body, "name")?,
@@ -114,15 +113,17 @@ fn known(kind: &str, body: &Value, source: Option<String>) -> Option<Content> {
                 .iter()
                 .filter_map(|option| prose(option, "optionName"))
                 .collect(),
+            selectable: 0,
         }),
-        "orderMessage" => Some(Content::Order {
-            items: body
+        "orderMessage" => Some(Content::Order(Order {
+            count: body
                 .get("itemCount")
                 .and_then(integer)
                 .and_then(|count| u32::try_from(count).ok())
                 .unwrap_or(0),
             text: prose(body, "message"),
-        }),
+            ..Order::default()
+        })),
         _ => choice(kind, body).or_else(|| template(kind, body)),
     }
 }
@@ -158,7 +159,11 @@ fn choice(kind: &str, body: &Value) -> Option<Content> {
         _ => return None,
     };
     let title = title.or_else(|| id.clone())?;
-    Some(Content::Choice { id, title })
+    Some(Content::Choice {
+        id,
+        title,
+        description: None,
+    })
 }
 
 /// What a business sends with buttons: its text.
@@ -176,8 +181,7 @@ fn template(kind: &str, body: &Value) -> Option<Content> {
 }
 
 fn media(media: MediaKind, body: &Value, source: Option<String>) -> Content {
-    Content::Media {
-        media,
+    Content::Media(Media {
         caption: prose(body, "caption"),
         mime_type: prose(body, "mimetype"),
         file_name: prose(body, "fileName").or_else(|| {
@@ -187,5 +191,13 @@ fn media(media: MediaKind, body: &Value, source: Option<String>) -> Content {
                 .flatten()
         }),
         source,
-    }
+        ..Media::of(media)
+    })
+}
+
+fn card(body: &Value) -> Option<ContactCard> {
+    Some(ContactCard {
+        name: prose(body, "displayName")?,
+        ..ContactCard::default()
+    })
 }

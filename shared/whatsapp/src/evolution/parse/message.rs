@@ -4,6 +4,7 @@ use super::Envelope;
 use super::chat::{Chat, chat_of};
 use super::content;
 use crate::json::{instant, text};
+use recado_domain::context::Context;
 use recado_domain::event::{EventKind, Provider, event_id, event_id_of_body};
 use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent, WebhookItem};
 use serde_json::{Value, json};
@@ -94,6 +95,7 @@ pub(super) fn interpret(payload: &Value) -> Inbound {
         from_me,
         sent_at: instant(data.get("messageTimestamp")),
         content: content::read(message, id.as_deref()),
+        context: Context::default(),
         provider_message_id: id,
     }))
 }

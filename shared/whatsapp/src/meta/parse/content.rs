@@ -1,7 +1,7 @@
 //! What a message says: its `type` names the field that holds it.
 
 use crate::json::{list, prose, scalar, text};
-use recado_domain::content::{Content, MediaKind};
+use recado_domain::content::{ContactCard, Content, Location, Media, MediaKind, Order};
 use serde_json::Value;
 
 /// Fields that hold content, for messages whose `type` is missing (seen with locations).
@@ -45,14 +45,16 @@ fn known(kind: &str, body: &Value) -> Option<Content> {
             let voice = body.get("voice").and_then(Value::as_bool).unwrap_or(false);
             media(if voice { MediaKind::Voice } else { MediaKind::Audio }, body)
         }
-        "location" => Some(Content::Location {
+        "location" => Some(Content::Location(Location {
             latitude: scalar(body, "latitude")?,
             longitude: scalar(body, "longitude")?,
             name: prose(body, "name"),
             address: prose(body, "address"),
-        }),
+            url: prose(body, "url"),
+            live: false,
+        })),
         "contacts" => Some(Content::Contacts {
-            names: list(Some(body)).iter().filter_map(card_name).collect(),
+            contacts: list(Some(body)).iter().filter_map(card).collect(),
         }),
         "interactive" => interactive(body),
         "button" => {
@@ -60,12 +62,14 @@ fn known(kind: &str, body: &Value) -> Option<Content> {
             Some(Content::Choice {
                 title: prose(body, "text").or_else(|| id.clone())?,
                 id,
+                description: None,
             })
         }
-        "order" => Some(Content::Order {
-            items: u32::try_from(list(body.get("product_items")).len()).unwrap_or(u32::MAX),
+        "order" => Some(Content::Order(Order {
+            count: u32::try_from(list(body.get("product_items")).len()).unwrap_or(u32::MAX),
             text: prose(body, "text"),
-        }),
+            ..Order::default()
+        })),
         // Taking a reaction back leaves the emoji out.
         "reaction" => Some(Content::Reaction {
             emoji: text(body, "emoji").map(str::to_owned),
@@ -81,22 +85,27 @@ fn known(kind: &str, body: &Value) -> Option<Content> {
 }
 
 fn media(media: MediaKind, body: &Value) -> Option<Content> {
-    body.is_object().then(|| Content::Media {
-        media,
-        caption: prose(body, "caption"),
-        mime_type: prose(body, "mime_type"),
-        file_name: prose(body, "filename"),
-        // The id is good for 7 days, a URL for 5 minutes.
-        source: scalar(body, "id")
-            .or_else(|| prose(body, "link"))
-            .or_else(|| prose(body, "url")),
+    body.is_object().then(|| {
+        Content::Media(Media {
+            caption: prose(body, "caption"),
+            mime_type: prose(body, "mime_type"),
+            file_name: prose(body, "filename"),
+            // The id is good for 7 days, a URL for 5 minutes.
+            source: scalar(body, "id")
+                .or_else(|| prose(body, "link"))
+                .or_else(|| prose(body, "url")),
+            ..Media::of(media)
+        })
     })
 }
 
 /// A card's name; a number that somebody shared comes without one.
-fn card_name(card: &Value) -> Option<String> {
+fn card(card: &Value) -> Option<ContactCard> {
     let name = card.get("name")?;
-    prose(name, "formatted_name").or_else(|| prose(name, "first_name"))
+    Some(ContactCard {
+        name: prose(name, "formatted_name").or_else(|| prose(name, "first_name"))?,
+        ..ContactCard::default()
+    })
 }
 
 fn interactive(body: &Value) -> Option<Content> {
@@ -112,6 +121,7 @@ fn interactive(body: &Value) -> Option<Content> {
             Some(Content::Choice {
                 title: prose(reply, "title").or_else(|| id.clone())?,
                 id,
+                description: None,
             })
         }
         // A filled-in form: what the person entered is a string of JSON, which need not be an object, or valid.
@@ -120,7 +130,11 @@ fn interactive(body: &Value) -> Option<Content> {
             let title = answers(reply)
                 .or_else(|| prose(reply, "body"))
                 .or_else(|| id.clone())?;
-            Some(Content::Choice { id, title })
+            Some(Content::Choice {
+                id,
+                title,
+                description: None,
+            })
         }
         _ => None,
     }

@@ -3,6 +3,7 @@
 use super::{content, ignored};
 use crate::json::{instant, list, text};
 use recado_domain::contact::ContactAddress;
+use recado_domain::context::Context;
 use recado_domain::event::{EventKind, Provider, event_id, event_id_of_body};
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent, WebhookItem};
@@ -125,5 +126,6 @@ pub(super) fn interpret(payload: &Value) -> Inbound {
         from_me,
         sent_at: instant(message.get("timestamp")),
         content: content::read(message),
+        context: Context::default(),
     }))
 }

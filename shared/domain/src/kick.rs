@@ -1,0 +1,46 @@
+//! What the queues `outbound` and `turns` carry: names of what is to be looked at, never the thing itself.
+
+use crate::ids::{ConversationId, CorrelationId, MessageId, Ordinal, TenantId};
+use crate::millis;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// What a kick on `outbound` carries: send everything open in this conversation up to this ordinal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SendKick {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Up to which ordinal.
+    pub upto: Ordinal,
+    /// Follows it everywhere.
+    pub correlation: CorrelationId,
+    /// A dead letter's message to be revived first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redrive: Option<Redrive>,
+}
+
+/// Which death of which message a redrive undoes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Redrive {
+    /// The message.
+    pub message: MessageId,
+    /// When it died.
+    #[serde(with = "millis")]
+    pub died: Timestamp,
+}
+
+/// What a timer on `turns` carries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnKick {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Whose conversation it is: the queue shares its workers fairly between tenants.
+    pub tenant: TenantId,
+    /// The message whose timer it is.
+    pub ordinal: Ordinal,
+    /// Follows it everywhere.
+    pub correlation: CorrelationId,
+    /// For a schedule: the minute it was due, so that a late one can be told from a new one.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub due: Option<Timestamp>,
+}
