@@ -19,7 +19,7 @@ async fn main() -> Result<(), Error> {
     ];
     let world = &compose(&required).await?.world;
     lambda_runtime::run(service_fn(async |_: LambdaEvent<Value>| {
-        let done = reconcile(world).await?;
+        let done = Box::pin(reconcile(world)).await?;
         tracing::info!(
             events = done.events,
             kicked = done.kicked,

@@ -78,7 +78,7 @@ pub async fn reconcile<W: World>(world: &W) -> PortResult<Reconciled> {
     };
     let work: Vec<OverdueWork> = work.into_iter().filter(once).collect();
     let outcomes: Vec<PortResult<Did>> = stream::iter(work)
-        .map(|item| Box::pin(one(world, item)))
+        .map(|item| one(world, item))
         .buffer_unordered(SIDE_BY_SIDE)
         .collect()
         .await;

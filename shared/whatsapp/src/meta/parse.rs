@@ -9,7 +9,7 @@ mod tests;
 use crate::ParseError;
 use crate::json::{label, list, object_of, scalar, text};
 use jiff::Timestamp;
-use recado_domain::event::{EventKind, InboundJob};
+use recado_domain::event::{EventKind, InboundJob, Provider};
 use recado_domain::ids::{EventId, ExternalId};
 use recado_domain::inbound::{Inbound, WebhookItem};
 use serde_json::Value;
@@ -17,25 +17,66 @@ use std::collections::HashSet;
 
 pub(super) use message::is_user_id;
 
+/// Whose body it is. Other providers pass Meta's bodies on, and some of theirs name no number.
+#[derive(Debug, Clone)]
+pub(crate) struct Speaker {
+    /// Who sent it.
+    pub(crate) provider: Provider,
+    /// The number that it is about, where that is known without reading it.
+    pub(crate) external: Option<ExternalId>,
+}
+
+impl Speaker {
+    /// Meta itself.
+    pub(crate) fn meta() -> Self {
+        Self {
+            provider: Provider::Meta,
+            external: None,
+        }
+    }
+}
+
+/// Splits a body of Meta's.
+pub(crate) fn split(body: &[u8], received_at: Timestamp) -> Result<Vec<WebhookItem>, ParseError> {
+    let root = Value::Object(object_of(body)?);
+    Ok(split_root(&Speaker::meta(), &root, received_at))
+}
+
 /// Splits a body into items: up to 1,000 messages and statuses in any number of entries and changes, with different
 /// fields side by side.
 ///
 /// Meta repeats a body that it got a 4xx for during seven days, so an authentic body that is not understood is an item to
 /// ignore, not an error.
-pub(crate) fn split(body: &[u8], received_at: Timestamp) -> Result<Vec<WebhookItem>, ParseError> {
-    let root = Value::Object(object_of(body)?);
+pub(crate) fn split_root(speaker: &Speaker, root: &Value, received_at: Timestamp) -> Vec<WebhookItem> {
     let mut items = Vec::new();
     for entry in list(root.get("entry")) {
         for change in list(entry.get("changes")) {
             let value = change.get("value").unwrap_or(&Value::Null);
-            let part = Part { value, received_at };
-            part.split(&field(&root, entry, change, value), &mut items);
+            let field = field(root, entry, change, value);
+            items.extend(split_value(speaker, &field, value, received_at));
         }
     }
     if items.is_empty() {
         items.push(ignored("body without changes"));
     }
-    Ok(once_each(items))
+    once_each(items)
+}
+
+/// Splits the value of one change (which is a whole body of on-premise numbers).
+pub(crate) fn split_value(
+    speaker: &Speaker,
+    field: &str,
+    value: &Value,
+    received_at: Timestamp,
+) -> Vec<WebhookItem> {
+    let mut items = Vec::new();
+    let part = Part {
+        speaker,
+        value,
+        received_at,
+    };
+    part.split(field, &mut items);
+    items
 }
 
 fn ignored(what: impl Into<String>) -> WebhookItem {
@@ -63,6 +104,7 @@ fn field(root: &Value, entry: &Value, change: &Value, value: &Value) -> String {
 
 /// One change's value.
 struct Part<'a> {
+    speaker: &'a Speaker,
     value: &'a Value,
     received_at: Timestamp,
 }
@@ -92,16 +134,19 @@ impl Part<'_> {
         items.extend(
             messages
                 .iter()
-                .map(|message| message::item(self.value, &external, message, echo)),
+                .map(|message| message::item(self.speaker.provider, self.value, &external, message, echo)),
         );
         items.extend(
             statuses
                 .iter()
-                .map(|status| status::item(&external, status, self.received_at)),
+                .map(|status| status::item(self.speaker.provider, &external, status, self.received_at)),
         );
     }
 
     fn external(&self) -> Option<ExternalId> {
+        if let Some(external) = &self.speaker.external {
+            return Some(external.clone());
+        }
         let id = scalar(self.value.get("metadata")?, "phone_number_id")?;
         ExternalId::parse(&id).ok()
     }

@@ -10,7 +10,13 @@ use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent, WebhookItem}
 use serde_json::{Value, json};
 
 /// One message as an item. The payload is `{message, contact, metadata, echo}`.
-pub(super) fn item(value: &Value, external: &ExternalId, message: &Value, echo: bool) -> WebhookItem {
+pub(super) fn item(
+    provider: Provider,
+    value: &Value,
+    external: &ExternalId,
+    message: &Value,
+    echo: bool,
+) -> WebhookItem {
     if text(message, "group_id").is_some() {
         return ignored("group message");
     }
@@ -24,7 +30,7 @@ pub(super) fn item(value: &Value, external: &ExternalId, message: &Value, echo: 
         "metadata": { "phone_number_id": external },
         "echo": echo,
     });
-    let (provider, kind) = (Provider::Meta, EventKind::Message);
+    let kind = EventKind::Message;
     let id = match text(message, "id") {
         Some(id) => event_id(provider, external, kind, id),
         None => event_id_of_body(provider, external, kind, &payload),

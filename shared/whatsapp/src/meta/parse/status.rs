@@ -13,7 +13,12 @@ use recado_domain::reason::Reason;
 use serde_json::{Value, json};
 
 /// One status as an item.
-pub(super) fn item(external: &ExternalId, status: &Value, received_at: Timestamp) -> WebhookItem {
+pub(super) fn item(
+    provider: Provider,
+    external: &ExternalId,
+    status: &Value,
+    received_at: Timestamp,
+) -> WebhookItem {
     if text(status, "recipient_type") == Some("group") {
         return ignored("group status");
     }
@@ -30,7 +35,7 @@ pub(super) fn item(external: &ExternalId, status: &Value, received_at: Timestamp
         return ignored("status without an id");
     };
     if reached == DeliveryStatus::Failed {
-        return failed(external, status, &update);
+        return failed(provider, external, status, &update);
     }
     WebhookItem::Status(update)
 }
@@ -65,7 +70,7 @@ fn own_id(callback_data: &str) -> Option<MessageId> {
 }
 
 /// A failure is an event. Its payload leaves out what is not read: names, and the details of the error.
-fn failed(external: &ExternalId, status: &Value, update: &StatusUpdate) -> WebhookItem {
+fn failed(provider: Provider, external: &ExternalId, status: &Value, update: &StatusUpdate) -> WebhookItem {
     let mut kept = json!({});
     for key in ["id", "timestamp", "biz_opaque_callback_data"] {
         if let Some(value) = status.get(key) {
@@ -76,7 +81,7 @@ fn failed(external: &ExternalId, status: &Value, update: &StatusUpdate) -> Webho
         json!({ "code": error.get("code"), "title": text(error, "title").or_else(|| text(error, "message")) })
     });
     kept["errors"] = errors.collect();
-    let (provider, kind) = (Provider::Meta, EventKind::Failed);
+    let kind = EventKind::Failed;
     let id = update
         .provider_message_id
         .as_deref()
