@@ -1,6 +1,7 @@
 //! The conversation as the model reads it.
 
 use crate::ports::{ChatTurn, Speaker};
+use jiff::Timestamp;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
@@ -18,7 +19,7 @@ pub(super) fn transcript(messages: &[Message], answered: Ordinal, covers: Ordina
         .collect();
     let mut present: Vec<&Message> = messages.iter().filter(owed).collect();
     for part in [&mut past, &mut present] {
-        part.sort_by_key(|message| (message.written_at, message.ordinal));
+        part.sort_by_key(|message| (said_at(message, messages), message.ordinal));
     }
     let mut turns: Vec<ChatTurn> = Vec::new();
     for message in past.into_iter().chain(present) {
@@ -39,6 +40,19 @@ pub(super) fn transcript(messages: &[Message], answered: Ordinal, covers: Ordina
         }
     }
     turns
+}
+
+/// When it was said, for the order. A reply comes after everything it answers, by whoever's clocks: a question that stood
+/// behind its answer would be answered again.
+fn said_at(message: &Message, messages: &[Message]) -> Timestamp {
+    let Some(out) = &message.out else {
+        return message.written_at;
+    };
+    let answers = |m: &&Message| m.role == Role::User && m.ordinal <= out.covers;
+    let questions = messages.iter().filter(answers);
+    questions
+        .map(|question| question.written_at)
+        .fold(message.written_at, Timestamp::max)
 }
 
 fn reached_contact(message: &Message) -> bool {

@@ -61,6 +61,22 @@ fn what_is_owed_comes_last_even_if_its_webhook_came_late() {
 }
 
 #[test]
+fn an_answer_comes_after_its_question_whosever_clock_runs_behind() {
+    let mut answer = message(2, Role::Assistant, 10, "answer");
+    let to = ContactAddress::parse("123456").unwrap();
+    answer.out = Some(Outbox::queued(to, Author::Ai, 0, Ordinal(1), instant(10)));
+    let messages = [
+        message(1, Role::User, 12, "question"),
+        answer,
+        message(3, Role::User, 20, "next"),
+    ];
+    assert_eq!(
+        said(&messages, 1, 3),
+        ["User: question", "Assistant: answer", "User: next"]
+    );
+}
+
+#[test]
 fn it_begins_with_the_contact_and_leaves_out_what_came_after_the_turn() {
     let messages = [
         message(1, Role::Operator, 5, "hello"),
