@@ -33,7 +33,7 @@ from processes import MeasurementError
 
 ROOT = Path(__file__).resolve().parents[1]
 FUNCTIONS = ["webhook", "processor", "deferred-reply", "sender", "api", "reconcile"]
-PARTS = ["cold-start", "sizes", "embedded"]
+PARTS = ["parsing", "cold-start", "sizes", "embedded"]
 
 
 def main():
@@ -104,12 +104,15 @@ def find_binaries(arguments):
 
 def measure(arguments, binaries, scratch):
     parts = arguments.only or PARTS
-    needed = {"cold-start": ["webhook"], "embedded": ["recado"], "sizes": ["recado", *FUNCTIONS]}
+    needed = {"parsing": [], "cold-start": ["webhook"], "embedded": ["recado"], "sizes": ["recado", *FUNCTIONS]}
     missing = sorted({name for part in parts for name in needed[part]} - set(binaries))
     if missing:
         raise MeasurementError(f"not built: {', '.join(missing)}")
     named = "as given" if arguments.binaries else arguments.profile
     figures = {"profile": named, "machine": machine.facts(scratch)}
+    if "parsing" in parts:
+        say("parsing")
+        figures["parsing"] = parsing(arguments.profile)
     if "sizes" in parts:
         figures["sizes"] = {name: size(path) for name, path in binaries.items()}
     if "cold-start" in parts:
@@ -125,6 +128,15 @@ def measure(arguments, binaries, scratch):
             say(f"recado serve: {messages} webhooks, clients at once: {clients}")
             figures["embedded"].append(embedded.measure(binaries["recado"], messages, clients, scratch))
     return figures
+
+
+def parsing(profile):
+    chosen = ["--release"] if profile == "release" else ["--profile", profile]
+    command = ["cargo", "run", "--quiet", *chosen, "-p", "recado-whatsapp", "--example", "parsing"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if ran.returncode != 0:
+        raise MeasurementError(f"parsing:\n{ran.stderr}")
+    return [json.loads(line) for line in ran.stdout.splitlines()]
 
 
 def size(path):

@@ -7,7 +7,7 @@ COLD_TARGET_MS = 40
 
 def markdown(figures):
     parts = [introduction(figures)]
-    rows = [*cold_rows(figures.get("cold_start", {})), *embedded_rows(figures.get("embedded", []))]
+    rows = [*parsing_rows(figures.get("parsing", [])), *cold_rows(figures.get("cold_start", {})), *embedded_rows(figures.get("embedded", []))]
     if rows:
         parts.append(table(["what", "figure"], rows))
     if "sizes" in figures:
@@ -24,6 +24,16 @@ def introduction(figures):
         f"{machine['kernel']}, {disk['file_system']} (write and sync of 4 KiB: {disk['write_and_sync_ms']} ms), "
         f"{machine['rustc']}, profile `{figures['profile']}`."
     )
+
+
+def parsing_rows(results):
+    return [
+        [
+            f"reading {result['what']} ({result['bytes']:,} bytes), split and interpreted",
+            f"{result['microseconds']:.1f} µs, {result['mebibytes_per_second']:.0f} MiB/s",
+        ]
+        for result in results
+    ]
 
 
 def cold_rows(cold):

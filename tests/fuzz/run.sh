@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Fuzzes the parsers of all providers (or of those named), each for so many seconds: tests/fuzz/run.sh 600 [provider…]
+# Builds with the stable compiler; needs a C++ compiler for libFuzzer. Starts from the fixtures; what is found lies in
+# target/fuzz (crashes under their own names: hand one to the binary as its argument to see it again).
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+seconds=${1:-30}
+shift || true
+providers=("$@")
+[ ${#providers[@]} -gt 0 ] || providers=($(ls -d tests/fixtures/*/ | xargs -n1 basename))
+if ! command -v "${CXX:-c++}" >/dev/null; then
+  echo "fuzzing skipped: no C++ compiler" >&2
+  exit 0
+fi
+export CARGO_TARGET_DIR="$PWD/target/fuzz"
+# What cargo-fuzz passes, without the sanitizers that need a nightly compiler: this code is safe Rust.
+export RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+-Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=16"
+# Build scripts and macros must not be instrumented: a target that is named keeps the flags away from them.
+host=$(rustc -vV | sed -n 's/^host: //p')
+cargo build --quiet --release --manifest-path tests/fuzz/Cargo.toml --target "$host"
+# The names that the parsers know are worth trying.
+dictionary="$CARGO_TARGET_DIR/webhooks.dict"
+grep -rohE '"[A-Za-z_][A-Za-z0-9_.]{2,40}"' shared/whatsapp/src | sort -u | sed 's/"/\\"/g; s/.*/"&"/' >"$dictionary"
+for provider in "${providers[@]}"; do
+  found="target/fuzz/found/$provider"
+  mkdir -p "$found/corpus"
+  echo "fuzzing $provider for $seconds s"
+  log="$found/log"
+  if ! RECADO_FUZZ_PROVIDER=$provider "target/fuzz/$host/release/parse" -max_total_time="$seconds" -timeout=5 \
+    -rss_limit_mb=2048 -max_len=65536 -dict="$dictionary" -artifact_prefix="$found/" -print_final_stats=1 \
+    "$found/corpus" "tests/fixtures/$provider" >"$log" 2>&1; then
+    tail -40 "$log"
+    exit 1
+  fi
+  grep -E "stat::number_of_executed_units|stat::average_exec_per_sec|stat::peak_rss_mb|stat::slowest" "$log" | sed "s/^/$provider /"
+  grep -E "cov: [0-9]+" "$log" | tail -1 | sed "s/^/$provider /"
+done

@@ -1,0 +1,69 @@
+//! Splits a webhook body and reads every event in it, as the webhook function and the processor do. Which provider's parser
+//! is meant `RECADO_FUZZ_PROVIDER` says. What must not happen: a panic, a hang (libFuzzer's own limit), an error text or
+//! a record that takes far more memory than the body.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use peak_alloc::PeakAlloc;
+use recado_domain::contact::ContactAddress;
+use recado_domain::event::{InboundJob, Payload, Provider, group_of};
+use recado_domain::ids::CorrelationId;
+use recado_domain::inbound::{Inbound, WebhookEvent, WebhookItem};
+use recado_domain::millis;
+use recado_whatsapp::{interpret, split};
+use std::sync::LazyLock;
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// What a body may take at most, in bytes for each of its own. JSON of many small values takes most: `[0,0,0…` makes a
+/// value of 72 bytes out of two characters, which are then held as the body, as a payload and as content.
+const PER_BYTE: usize = 400;
+
+/// What is allowed for whatever the body.
+const ALWAYS: usize = 512 * 1024;
+
+static PROVIDER: LazyLock<Provider> = LazyLock::new(|| {
+    let name = std::env::var("RECADO_FUZZ_PROVIDER").unwrap_or_else(|_| "evolution".to_owned());
+    serde_json::from_value(serde_json::Value::String(name)).expect("RECADO_FUZZ_PROVIDER is a provider's name")
+});
+
+fuzz_target!(|body: &[u8]| {
+    let provider = *PROVIDER;
+    MEMORY.reset_peak_usage();
+    let before = MEMORY.current_usage();
+    if let Ok(items) = split(provider, body, millis::instant(1_772_443_000_000)) {
+        assert!(!items.is_empty(), "a body without a fate");
+        for item in &items {
+            if let WebhookItem::Event(event) = item {
+                read(event);
+            }
+        }
+    }
+    let taken = MEMORY.peak_usage().saturating_sub(before);
+    let allowed = ALWAYS + PER_BYTE * body.len();
+    assert!(taken <= allowed, "{taken} bytes for a body of {}", body.len());
+});
+
+fn read(event: &WebhookEvent) {
+    let address = event.address.as_ref().map(ContactAddress::as_str);
+    let job = InboundJob {
+        event: event.id.clone(),
+        provider: event.provider,
+        external: event.external.clone(),
+        kind: event.kind,
+        group: group_of(event.provider, &event.external, address),
+        correlation: CorrelationId::parse("fuzz").expect("an id"),
+        received_at: millis::instant(1_772_443_000_000),
+        payload: Payload::Inline(event.payload.clone()),
+        redrive: None,
+    };
+    if let Inbound::Message(message) = interpret(&job, &event.payload) {
+        // What a model and an operator read, and what is stored.
+        let _ = (message.context.as_text(), message.content.as_text());
+        let stored = serde_json::to_string(&message.content).expect("content is JSON");
+        let again = serde_json::from_str(&stored).expect("content is read again");
+        assert_eq!(message.content, again, "content changed on its way through the store");
+    }
+}
