@@ -46,6 +46,9 @@ pub struct WebhookEvent {
 pub enum Inbound {
     /// A message.
     Message(Box<InboundMessage>),
+    /// A message that came before was edited or taken back (the content says which and how). Address and author are as
+    /// the body says, which may be wrong: those of the message that it is about count.
+    Change(Box<InboundMessage>),
     /// An accepted message failed after all.
     Failed(FailedDelivery),
     /// The instance's connection changed, to what must be asked: events carry no order.

@@ -8,7 +8,7 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::StatusUpdate;
 use recado_domain::event::{InboundJob, Payload, Provider, group_of};
 use recado_domain::ids::CorrelationId;
-use recado_domain::inbound::{Inbound, WebhookEvent, WebhookItem};
+use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent, WebhookItem};
 use recado_whatsapp::{interpret, split};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -60,17 +60,26 @@ fn inbound(read: &Inbound) -> Value {
         Inbound::Ignored { what } => json!({ "ignored": what }),
         Inbound::ConnectionChanged => json!("connection changed"),
         Inbound::Failed(failed) => json!({ "failed": status(&failed.update), "error": failed.error }),
-        Inbound::Message(message) => json!({
-            "address": message.address,
-            "phone": message.phone,
-            "name": message.name,
-            "id": message.provider_message_id,
-            "from_me": message.from_me,
-            "sent_at": message.sent_at,
-            "content": message.content,
-            "as_text": message.content.as_text(),
-        }),
+        Inbound::Message(message) => said(message),
+        Inbound::Change(message) => json!({ "change": said(message) }),
     }
+}
+
+fn said(message: &InboundMessage) -> Value {
+    let mut said = json!({
+        "address": message.address,
+        "phone": message.phone,
+        "name": message.name,
+        "id": message.provider_message_id,
+        "from_me": message.from_me,
+        "sent_at": message.sent_at,
+        "content": message.content,
+        "as_text": message.content.as_text(),
+    });
+    if !message.context.is_empty() {
+        said["context"] = json!(message.context);
+    }
+    said
 }
 
 /// The JSON files of a folder, in order; a folder that is not there has none.

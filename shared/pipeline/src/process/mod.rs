@@ -1,5 +1,6 @@
 //! processor: persist what came in and decide what follows from it.
 
+mod change;
 mod failed;
 mod message;
 mod phone;
@@ -12,6 +13,7 @@ use crate::dead::give_up_event;
 use crate::ports::{Ambient, DeadLetters, Directory, Inbox, PortError, PortResult, Providers, Queues};
 use crate::queued::{self, RECEIVES_HALF, chain};
 use crate::verdict::Verdict;
+use change::Resolved;
 pub(crate) use message::current;
 use recado_domain::config::Bound;
 use recado_domain::dead_letter::QueueName;
@@ -76,6 +78,10 @@ async fn apply<W: World>(world: &W, job: &InboundJob, receives: u32) -> PortResu
         read => read?,
     };
     let inbound = world.providers().interpret(job, &payload);
+    let inbound = match change::resolve(world, job, inbound).await? {
+        Resolved::As(inbound) => inbound,
+        Resolved::Later(verdict) => return Ok(verdict),
+    };
     if let Some(verdict) = must_wait(world, job, &bound, &inbound).await? {
         return Ok(verdict);
     }
@@ -99,6 +105,8 @@ async fn follow<W: World>(
         Inbound::Message(inbound) => return message::received(world, job, bound, &inbound).await,
         Inbound::Failed(failed) => failed::failed(world, &failed).await?,
         Inbound::ConnectionChanged => connection::event(world, bound, job.received_at).await?,
+        // It was made a message, or ignored, before.
+        Inbound::Change(_) => tracing::warn!("a change without its message"),
         Inbound::Ignored { what } => tracing::info!(what, "event left alone"),
     }
     Ok(Enqueued::Nothing)
@@ -141,7 +149,7 @@ async fn must_wait<W: World>(
         }
         Inbound::Failed(_) => return phone::unlinked_before(world, job, bound).await,
         Inbound::ConnectionChanged => return connection::event_waits(world, bound, job.received_at).await,
-        Inbound::Message(_) | Inbound::Ignored { .. } => return Ok(None),
+        Inbound::Message(_) | Inbound::Change(_) | Inbound::Ignored { .. } => return Ok(None),
     }
     phone::unresolved_before(world, job, bound).await
 }

@@ -10,6 +10,7 @@ use crate::ports::{
 use crate::verdict::Verdict;
 use jiff::Timestamp;
 use recado_domain::config::Bound;
+use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::InboundJob;
@@ -79,7 +80,7 @@ pub(super) async fn typed<W: World>(
         let latest = world.store().latest(&thread).await?;
         let (phone, now) = (inbound.phone.clone(), world.ambient().now());
         let mut conversation = current(latest, &thread, bound, &inbound.address, phone, now);
-        let ordinal = if is_stale(world, job, inbound) {
+        let ordinal = if is_stale(world, job, inbound) || !answers(&inbound.content) {
             // Words of long ago (a history sync, a late retry) answer nothing of today.
             conversation.append(job.received_at)
         } else {
@@ -104,6 +105,14 @@ pub(super) async fn typed<W: World>(
         }
     }
     Err(PortError::unavailable("conversation", "others kept writing it"))
+}
+
+/// Whether it can be an answer to the contact. What changes an earlier message is none, nor is a setting of the chat.
+fn answers(content: &Content) -> bool {
+    !matches!(
+        content,
+        Content::Edit { .. } | Content::Deletion { .. } | Content::System { .. }
+    )
 }
 
 /// Whether the provider's id is known as that of a message of ours.

@@ -1,15 +1,20 @@
 //! Webhook bodies: the envelope `{event, instance, data, …}` of versions 1 and 2, and the queue-worker form
 //! `{instanceName, message: {key, message, …}}`.
 
+mod change;
 mod chat;
 mod content;
+mod context;
 mod message;
+mod noise;
+mod protocol;
 mod status;
 #[cfg(test)]
 mod tests;
+mod vote;
 
 use crate::ParseError;
-use crate::json::{label, list, object_of, text};
+use crate::json::{instant, label, list, object_of, text};
 use jiff::Timestamp;
 use recado_domain::event::{EventKind, InboundJob, Provider, event_id_of_body};
 use recado_domain::ids::ExternalId;
@@ -121,9 +126,18 @@ pub(crate) fn split(body: &[u8], received_at: Timestamp) -> Result<Vec<WebhookIt
         "messages.upsert" | "send.message" => {
             parts.iter().map(|part| message::item(&envelope, part)).collect()
         }
+        "messages.set" => in_order_of_time(parts)
+            .into_iter()
+            .map(|part| message::item(&envelope, part))
+            .collect(),
         "messages.update" => parts
             .iter()
             .map(|part| status::item(&envelope, part, received_at))
+            .collect(),
+        "messages.edited" => parts.iter().map(|part| change::edited(&envelope, part)).collect(),
+        "messages.delete" => parts
+            .iter()
+            .map(|part| change::deleted(&envelope, part))
             .collect(),
         "connection.update" => vec![envelope.connection()],
         _ => vec![envelope.ignored()],
@@ -135,11 +149,20 @@ pub(crate) fn split(body: &[u8], received_at: Timestamp) -> Result<Vec<WebhookIt
     })
 }
 
+/// A history comes newest first. Oldest first, what was answered on the phone is known to be.
+fn in_order_of_time(parts: &[Value]) -> Vec<&Value> {
+    let mut parts: Vec<&Value> = parts.iter().collect();
+    parts.sort_by_key(|part| instant(part.get("messageTimestamp")));
+    parts
+}
+
 /// Reads the payload of an event that [`split`] made.
 pub(crate) fn interpret(job: &InboundJob, payload: &Value) -> Inbound {
-    match job.kind {
-        EventKind::Message => message::interpret(payload),
-        EventKind::Failed => status::interpret(job, payload),
-        EventKind::Connection => Inbound::ConnectionChanged,
+    match (job.kind, text(payload, "event")) {
+        (EventKind::Message, Some("messages.edited" | "messages.delete")) => change::interpret(payload),
+        (EventKind::Message, Some("messages.update")) => vote::interpret(payload),
+        (EventKind::Message, _) => message::interpret(payload),
+        (EventKind::Failed, _) => status::interpret(job, payload),
+        (EventKind::Connection, _) => Inbound::ConnectionChanged,
     }
 }

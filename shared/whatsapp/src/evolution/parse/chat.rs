@@ -12,7 +12,7 @@ const PHONES: &str = "s.whatsapp.net";
 pub(super) enum Chat {
     /// With one person.
     Person(ContactAddress),
-    /// A group, broadcast or newsletter: in a word.
+    /// A group, broadcast, newsletter or bot of WhatsApp's: in a word.
     Many(&'static str),
     /// It does not say.
     Nobody,
@@ -30,6 +30,9 @@ pub(super) fn chat_of(key: &Value, own: Option<&str>) -> Chat {
     let from_me = key.get("fromMe").and_then(Value::as_bool).unwrap_or(false);
     let own = own.and_then(address);
     let remote = text(key, "remoteJid").and_then(address);
+    if text(key, "remoteJid").is_some_and(|jid| jid.ends_with("@bot")) {
+        return Chat::Many("chat with a bot");
+    }
     match remote.as_ref().map(ContactAddress::chat) {
         Some(ChatKind::Group) => return Chat::Many("group message"),
         Some(ChatKind::Broadcast) => return Chat::Many("broadcast"),
@@ -134,6 +137,10 @@ mod tests {
         assert_eq!(
             chat_of(&json!({"remoteJid": "120363@newsletter"}), None),
             Chat::Many("newsletter")
+        );
+        assert_eq!(
+            chat_of(&json!({"remoteJid": "13135550002@bot"}), None),
+            Chat::Many("chat with a bot")
         );
     }
 }

@@ -1,10 +1,11 @@
-//! `messages.upsert` and `send.message`.
+//! `messages.upsert`, `send.message` and `messages.set`.
 
 use super::Envelope;
 use super::chat::{Chat, chat_of};
 use super::content;
+use super::context;
+use super::noise::drop_noise;
 use crate::json::{instant, text};
-use recado_domain::context::Context;
 use recado_domain::event::{EventKind, Provider, event_id, event_id_of_body};
 use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent, WebhookItem};
 use serde_json::{Value, json};
@@ -26,7 +27,7 @@ pub(super) fn item(envelope: &Envelope, part: &Value) -> WebhookItem {
         return ignored("message without content");
     }
     let mut data = part.clone();
-    drop_files(&mut data);
+    drop_noise(&mut data);
     let mut payload = envelope.payload(data);
     if let Some(own) = &envelope.own {
         payload["sender"] = json!(own);
@@ -44,18 +45,6 @@ pub(super) fn item(envelope: &Envelope, part: &Value) -> WebhookItem {
         address: Some(address),
         payload,
     })
-}
-
-/// Removes files and previews, which are most of a body's bytes: a file is fetched by the message's id or its URL.
-fn drop_files(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.retain(|key, _| !matches!(key.as_str(), "base64" | "jpegThumbnail" | "mediaKey"));
-            fields.values_mut().for_each(drop_files);
-        }
-        Value::Array(members) => members.iter_mut().for_each(drop_files),
-        _ => {}
-    }
 }
 
 /// Reads a message's payload.
@@ -95,14 +84,18 @@ pub(super) fn interpret(payload: &Value) -> Inbound {
         from_me,
         sent_at: instant(data.get("messageTimestamp")),
         content: content::read(message, id.as_deref()),
-        context: Context::default(),
+        context: context::read(data),
         provider_message_id: id,
     }))
 }
 
-/// The author's name. Without one Evolution writes the digits of the address there.
+/// The author's name. Without one Evolution writes the digits of the address there, or the whole of it.
 fn name(data: &Value) -> Option<String> {
+    let digits = |name: &str| {
+        let user = name.split_once('@').map_or(name, |(user, _server)| user);
+        user.bytes().all(|b| b.is_ascii_digit() || b" +-:".contains(&b))
+    };
     text(data, "pushName")
-        .filter(|name| *name != YOU && !name.bytes().all(|b| b.is_ascii_digit()))
+        .filter(|name| *name != YOU && !digits(name))
         .map(str::to_owned)
 }

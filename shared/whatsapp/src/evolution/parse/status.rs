@@ -2,6 +2,7 @@
 
 use super::Envelope;
 use super::chat::address;
+use super::vote;
 use crate::json::{instant, integer, label, text};
 use jiff::Timestamp;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
@@ -21,6 +22,14 @@ pub(super) fn item(envelope: &Envelope, part: &Value, received_at: Timestamp) ->
     let Some(id) = message_id(part) else {
         return ignored("status without an id");
     };
+    if vote::is_vote(part) {
+        return vote::item(envelope, part);
+    }
+    // An edit or a vote has no status; 2.3.7 writes SERVER_ACK all the same. What it is comes as another event.
+    let carries = |field| part.get(field).is_some_and(|value: &Value| !value.is_null());
+    if carries("message") || carries("pollUpdates") {
+        return ignored("update of a message's content");
+    }
     let from_me = part.get("fromMe").or_else(|| part.get("key")?.get("fromMe"));
     if from_me.and_then(Value::as_bool) == Some(false) {
         return ignored("status of an incoming message");
@@ -44,7 +53,7 @@ pub(super) fn item(envelope: &Envelope, part: &Value, received_at: Timestamp) ->
 
 /// WhatsApp's id of the message: `keyId` in version 2 (whose `messageId` and `id` are a database row's), `key.id` where
 /// there is a key, `id` in version 1.
-fn message_id(part: &Value) -> Option<&str> {
+pub(super) fn message_id(part: &Value) -> Option<&str> {
     text(part, "keyId")
         .or_else(|| text(part.get("key")?, "id"))
         .or_else(|| text(part, "id"))

@@ -1,0 +1,231 @@
+//! Contact cards: a name beside a vCard (versions 2.1 to 4).
+
+use crate::json::{list, prose};
+use recado_domain::content::{ContactCard, Content};
+use serde_json::Value;
+
+/// Reads one card or several; `None` if there is none.
+pub(super) fn read(body: &Value) -> Option<Content> {
+    let bodies = match body.get("contacts") {
+        Some(_) => list(body.get("contacts")),
+        None => std::slice::from_ref(body),
+    };
+    let contacts: Vec<ContactCard> = bodies.iter().filter_map(card).collect();
+    (!contacts.is_empty()).then_some(Content::Contacts { contacts })
+}
+
+fn card(body: &Value) -> Option<ContactCard> {
+    let mut card = body
+        .get("vcard")
+        .and_then(Value::as_str)
+        .map(of_vcard)
+        .unwrap_or_default();
+    if let Some(name) = prose(body, "displayName") {
+        card.name = name.trim().to_owned();
+    }
+    let empty = card == ContactCard::default();
+    (!empty).then_some(card)
+}
+
+/// Reads a vCard. What is not understood is passed over: phones write what they like.
+fn of_vcard(vcard: &str) -> ContactCard {
+    let mut card = ContactCard::default();
+    let mut parts_of_name = None;
+    for line in unfolded(vcard) {
+        let Some((head, value)) = split_head(&line) else {
+            continue;
+        };
+        let mut parameters = head.split(';');
+        // `item1.TEL`: the group is of no use.
+        let name = parameters.next().unwrap_or_default();
+        let name = name.rsplit('.').next().unwrap_or_default().to_ascii_uppercase();
+        let value = if head.to_ascii_uppercase().contains("QUOTED-PRINTABLE") {
+            of_quoted_printable(value)
+        } else {
+            value.to_owned()
+        };
+        match name.as_str() {
+            "FN" => card.name = plain(&value),
+            "N" => parts_of_name = Some(value),
+            "TEL" => {
+                let waid = parameters.find_map(|parameter| {
+                    let (name, digits) = parameter.split_once('=')?;
+                    name.eq_ignore_ascii_case("waid").then(|| digits.to_owned())
+                });
+                let written = plain(value.strip_prefix("tel:").unwrap_or(&value));
+                push(
+                    &mut card.phones,
+                    if written.is_empty() { waid } else { Some(written) },
+                );
+            }
+            "EMAIL" => push(&mut card.emails, Some(plain(&value))),
+            "ORG" if card.organization.is_none() => {
+                let units: Vec<String> = fields(&value).collect();
+                card.organization = (!units.is_empty()).then(|| units.join(", "));
+            }
+            _ => {}
+        }
+    }
+    if let Some(parts) = parts_of_name.filter(|_| card.name.is_empty()) {
+        card.name = spoken(&parts);
+    }
+    card
+}
+
+/// Name and parameters of a line, and its value: the first colon outside quotation marks parts them.
+fn split_head(line: &str) -> Option<(&str, &str)> {
+    let mut quoted = false;
+    let colon = line.char_indices().find(|(_, c)| {
+        quoted ^= *c == '"';
+        *c == ':' && !quoted
+    });
+    let (at, _) = colon?;
+    Some((&line[..at], &line[at + 1..]))
+}
+
+/// The lines, with what was folded (a line that begins with a space or tab continues the one before) put together.
+fn unfolded(vcard: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for line in vcard.lines() {
+        match (line.strip_prefix([' ', '\t']), lines.last_mut()) {
+            (Some(rest), Some(last)) => last.push_str(rest),
+            _ => lines.push(line.to_owned()),
+        }
+    }
+    lines
+}
+
+/// A value without escapes and surrounding space.
+fn plain(value: &str) -> String {
+    let mut text = String::with_capacity(value.len());
+    let mut characters = value.chars();
+    while let Some(c) = characters.next() {
+        match c {
+            '\\' => match characters.next() {
+                Some('n' | 'N') | None => text.push(' '),
+                Some(escaped) => text.push(escaped),
+            },
+            other => text.push(other),
+        }
+    }
+    text.trim().to_owned()
+}
+
+/// The non-empty parts of a value between semicolons that are not escaped.
+fn fields(value: &str) -> impl Iterator<Item = String> {
+    let mut parts = vec![String::new()];
+    let mut escaped = false;
+    for c in value.chars() {
+        if c == ';' && !escaped {
+            parts.push(String::new());
+        } else if let Some(last) = parts.last_mut() {
+            last.push(c);
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    parts
+        .into_iter()
+        .map(|part| plain(&part))
+        .filter(|part| !part.is_empty())
+}
+
+/// `Exemplo;Ana;;Dra.;` (surname, name, more names, title, suffix) as it is spoken.
+fn spoken(name: &str) -> String {
+    let parts: Vec<String> = name.split(';').map(plain).collect();
+    let ordered: Vec<&str> = [3, 1, 2, 0, 4]
+        .into_iter()
+        .filter_map(|at| parts.get(at).map(String::as_str))
+        .filter(|part| !part.is_empty())
+        .collect();
+    ordered.join(" ")
+}
+
+fn of_quoted_printable(value: &str) -> String {
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'=' {
+            bytes.push(byte);
+            continue;
+        }
+        let digits = [rest.next(), rest.next()].map(|digit| digit.and_then(|d| char::from(d).to_digit(16)));
+        if let [Some(high), Some(low)] = digits {
+            // Two hexadecimal digits always fit.
+            bytes.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn push(values: &mut Vec<String>, value: Option<String>) {
+    if let Some(value) = value.filter(|value| !value.is_empty() && !values.contains(value)) {
+        values.push(value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn names_numbers_addresses_and_employers_are_read_from_a_vcard() {
+        let card = of_vcard(
+            "BEGIN:VCARD\r\nVERSION:3.0\r\nN:Exemplo;Ana;;Dra.;\r\nFN:Dra. Ana Exemplo\r\n\
+             item1.TEL;type=CELL;waid=5511900000001:+55 11 90000-0001\r\nitem1.X-ABLabel:Celular\r\n\
+             TEL;TYPE=\"work:main\":+55 11 3000-0001\r\nEMAIL;type=INTERNET:ana@\r\n example.org\r\n\
+             ORG:Clínica Exemplo\\; Filhos;Odontologia\r\nEND:VCARD",
+        );
+        assert_eq!(card.name, "Dra. Ana Exemplo");
+        assert_eq!(card.phones, ["+55 11 90000-0001", "+55 11 3000-0001"]);
+        assert_eq!(card.emails, ["ana@example.org"]);
+        assert_eq!(
+            card.organization.as_deref(),
+            Some("Clínica Exemplo; Filhos, Odontologia")
+        );
+    }
+
+    #[test]
+    fn a_vcard_without_a_whole_name_or_with_old_spelling_is_read_too() {
+        let card = of_vcard(
+            "BEGIN:VCARD\nN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:Jos=C3=A9;Maria;;;\nTEL;waid=5511900000001:\n\
+             TEL;CELL:tel:+5511900000002\nORG:;\nnonsense\n:\nEMAIL:\nN2:=C",
+        );
+        assert_eq!(card.name, "Maria José");
+        assert_eq!(
+            card.phones,
+            ["5511900000001", "tel:+5511900000002".trim_start_matches("tel:")]
+        );
+        assert!(card.emails.is_empty() && card.organization.is_none());
+    }
+
+    #[test]
+    fn a_card_without_anything_is_none() {
+        for body in [
+            json!({}),
+            json!({"displayName": " "}),
+            json!({"vcard": "BEGIN:VCARD\nEND:VCARD"}),
+            json!({"vcard": 7}),
+            json!({"contacts": []}),
+            json!({"contacts": null}),
+        ] {
+            assert_eq!(read(&body), None, "{body}");
+        }
+    }
+
+    #[test]
+    fn cut_and_broken_vcards_are_read_as_far_as_they_go() {
+        for vcard in [
+            "TEL",
+            "TEL;waid=:",
+            "FN:\\",
+            "N:;;;;",
+            "FN;ENCODING=QUOTED-PRINTABLE:=",
+            " FN:Ana",
+            "\"FN:Ana",
+        ] {
+            let card = of_vcard(vcard);
+            assert!(card.phones.is_empty() && card.emails.is_empty(), "{vcard}");
+        }
+    }
+}

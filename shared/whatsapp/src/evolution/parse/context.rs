@@ -1,0 +1,210 @@
+//! What stands around a message: `contextInfo`, beside `message` in version 2 and inside its kind in version 1.
+
+use super::content;
+use crate::json::{integer, list, prose, text};
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::context::{Context, Quoted, Referral};
+use serde_json::Value;
+
+/// From here on WhatsApp shows "forwarded many times"; 127 is its mark for that, too.
+const FORWARDED_OFTEN: i64 = 4;
+
+/// Reads it from `data`, the object with `message` in it.
+pub(super) fn read(data: &Value) -> Context {
+    let none = Value::Null;
+    let message = data.get("message").unwrap_or(&none);
+    let places: Vec<&Value> = data
+        .get("contextInfo")
+        .into_iter()
+        .chain(content::bodies(message).filter_map(|body| body.get("contextInfo")))
+        .filter(|place| place.is_object())
+        .collect();
+    let score = first(&places, |place| integer(place.get("forwardingScore")?)).unwrap_or(0);
+    let flagged = first(&places, |place| place.get("isForwarded")?.as_bool()).unwrap_or(false);
+    Context {
+        reply_to: quoted(&places),
+        forwarded: flagged || score > 0,
+        frequently_forwarded: score >= FORWARDED_OFTEN,
+        referral: first(&places, referral),
+        product: product(message).or_else(|| first(&places, |place| product(place.get("quotedMessage")?))),
+        mentions: first(&places, mentions).unwrap_or_default(),
+    }
+}
+
+fn first<'a, T>(places: &[&'a Value], read: impl Fn(&'a Value) -> Option<T>) -> Option<T> {
+    places.iter().find_map(|place| read(place))
+}
+
+fn quoted(places: &[&Value]) -> Option<Quoted> {
+    let id = first(places, |place| text(place, "stanzaId")).map(str::to_owned);
+    let said = first(places, |place| {
+        let message = place
+            .get("quotedMessage")
+            .filter(|message| content::says_something(message))?;
+        Some(match content::read(message, None) {
+            // A reply to an edited message says what it says now.
+            Content::Edit { content, .. } => content.as_text(),
+            content => content.as_text(),
+        })
+    });
+    let said = said.filter(|said| !said.trim().is_empty());
+    (id.is_some() || said.is_some()).then_some(Quoted { id, text: said })
+}
+
+/// The product that is shown or asked about.
+fn product(message: &Value) -> Option<String> {
+    content::bodies(message).find_map(content::product_name)
+}
+
+fn mentions(place: &Value) -> Option<Vec<String>> {
+    let all: Vec<String> = list(place.get("mentionedJid"))
+        .iter()
+        .filter_map(|jid| ContactAddress::parse(jid.as_str()?))
+        .map(|address| address.as_str().to_owned())
+        .collect();
+    (!all.is_empty()).then_some(all)
+}
+
+/// The advertisement or post that was clicked. Programs use the same field to draw link previews; those have no source.
+fn referral(place: &Value) -> Option<Referral> {
+    let clicked = text(place, "conversionSource")
+        .is_some_and(|source| source.to_lowercase().ends_with("_ad"))
+        || text(place, "conversionSource") == Some("FB_Ads")
+        || text(place, "entryPointConversionSource") == Some("ctwa_ad");
+    let Some(shown) = place.get("externalAdReply").filter(|shown| shown.is_object()) else {
+        return clicked.then(|| Referral {
+            kind: Some("ad".to_owned()),
+            ..Referral::default()
+        });
+    };
+    let kind = text(shown, "sourceType").map(str::to_lowercase);
+    let click = text(shown, "ctwaClid").map(str::to_owned);
+    let id = text(shown, "sourceId").map(str::to_owned);
+    if !clicked && kind.is_none() && click.is_none() && id.is_none() {
+        return None;
+    }
+    Some(Referral {
+        kind: kind.or_else(|| Some("ad".to_owned())),
+        id,
+        url: prose(shown, "sourceUrl"),
+        headline: prose(shown, "title"),
+        body: prose(shown, "body"),
+        click,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_reply_is_known_beside_the_message_and_inside_it_and_in_wrappers() {
+        let context = json!({"stanzaId": "Q1", "quotedMessage": {"conversation": "Qual horário?"},
+            "mentionedJid": ["5511900000099:3@s.whatsapp.net", "100000000000001@lid", 7]});
+        for data in [
+            json!({"contextInfo": context, "message": {"conversation": "às 9"}}),
+            json!({"message": {"extendedTextMessage": {"text": "às 9", "contextInfo": context}}}),
+            json!({"message": {"ephemeralMessage": {"message": {"imageMessage": {"contextInfo": context}}}}}),
+            json!({"contextInfo": {"expiration": 0}, "message": {"audioMessage": {"contextInfo": context}}}),
+            json!({"contextInfo": null, "message": {"messageContextInfo": {"contextInfo": {"stanzaId": "no"}},
+                "audioMessage": {"contextInfo": context}}}),
+        ] {
+            let read = read(&data);
+            let reply = read.reply_to.unwrap();
+            assert_eq!(reply.id.as_deref(), Some("Q1"), "{data}");
+            assert_eq!(reply.text.as_deref(), Some("Qual horário?"), "{data}");
+            assert_eq!(
+                read.mentions,
+                ["5511900000099@s.whatsapp.net", "100000000000001@lid"]
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_quoted_is_told_in_words_whatever_it_was() {
+        let told = |quoted: Value| {
+            read(&json!({"contextInfo": {"stanzaId": "Q1", "quotedMessage": quoted}}))
+                .reply_to
+                .unwrap()
+                .text
+        };
+        assert_eq!(
+            told(json!({"imageMessage": {"caption": "meu dente"}})).as_deref(),
+            Some("[image] meu dente")
+        );
+        assert_eq!(
+            told(
+                json!({"documentWithCaptionMessage": {"message": {"documentMessage": {"fileName": "a.pdf"}}}})
+            )
+            .as_deref(),
+            Some("[document a.pdf]")
+        );
+        assert_eq!(
+            told(json!({"editedMessage": {"message": {"conversation": "às 9"}}})).as_deref(),
+            Some("às 9")
+        );
+        assert_eq!(told(json!({})), None);
+        assert_eq!(told(json!(null)), None);
+    }
+
+    #[test]
+    fn forwarding_is_known_by_its_flag_or_its_score() {
+        let forwarded = |context: Value| {
+            let read = read(&json!({ "contextInfo": context }));
+            (read.forwarded, read.frequently_forwarded)
+        };
+        assert_eq!(forwarded(json!({})), (false, false));
+        assert_eq!(
+            forwarded(json!({"isForwarded": false, "forwardingScore": 0})),
+            (false, false)
+        );
+        assert_eq!(forwarded(json!({"isForwarded": true})), (true, false));
+        assert_eq!(
+            forwarded(json!({"isForwarded": true, "forwardingScore": 3})),
+            (true, false)
+        );
+        assert_eq!(
+            forwarded(json!({"isForwarded": true, "forwardingScore": "4"})),
+            (true, true)
+        );
+        assert_eq!(
+            forwarded(json!({"isForwarded": true, "forwardingScore": {"low": 127, "high": 0}})),
+            (true, true)
+        );
+    }
+
+    #[test]
+    fn an_advertisement_is_told_from_a_link_preview() {
+        let preview = json!({"contextInfo": {"externalAdReply": {"title": "Site", "sourceUrl": "https://example.org"}}});
+        assert_eq!(read(&preview).referral, None);
+        let ad = json!({"contextInfo": {"conversionSource": "FB_Ads", "externalAdReply": {"title": "Clareamento",
+            "body": "20% off", "sourceType": "AD", "sourceId": "120200000000000001", "sourceUrl": "https://fb.me/x",
+            "ctwaClid": "clid-1"}}});
+        let referral = read(&ad).referral.unwrap();
+        assert_eq!(referral.kind.as_deref(), Some("ad"));
+        assert_eq!(referral.id.as_deref(), Some("120200000000000001"));
+        assert_eq!(referral.headline.as_deref(), Some("Clareamento"));
+        assert_eq!(referral.click.as_deref(), Some("clid-1"));
+        for bare in [
+            json!({"contextInfo": {"entryPointConversionSource": "ctwa_ad"}}),
+            json!({"contextInfo": {"conversionSource": "ctwa_ad"}}),
+        ] {
+            assert_eq!(read(&bare).referral.unwrap().kind.as_deref(), Some("ad"));
+        }
+        let search = json!({"contextInfo": {"entryPointConversionSource": "global_search_new_chat"}});
+        assert!(read(&search).is_empty());
+    }
+
+    #[test]
+    fn a_product_is_asked_about_by_showing_or_by_quoting_it() {
+        let shown = json!({"productMessage": {"product": {"retailerId": "SKU-1", "productId": "9", "title": "Creme"}}});
+        let asked = json!({"contextInfo": {"quotedMessage": shown}, "message": {"conversation": "tem?"}});
+        assert_eq!(
+            read(&json!({ "message": shown })).product.as_deref(),
+            Some("SKU-1")
+        );
+        assert_eq!(read(&asked).product.as_deref(), Some("SKU-1"));
+    }
+}
