@@ -1,5 +1,13 @@
+mod changes;
+mod contents;
+mod events;
+mod votes;
+
 use super::*;
+use recado_domain::event::Payload;
 use recado_domain::event::event_id;
+use recado_domain::ids::{CorrelationId, EventId};
+use recado_domain::inbound::InboundMessage;
 use recado_domain::millis::instant;
 
 fn items(body: &Value) -> Vec<WebhookItem> {
@@ -10,6 +18,28 @@ fn event(body: &Value) -> WebhookEvent {
     match items(body).remove(0) {
         WebhookItem::Event(event) => event,
         other => panic!("not an event: {other:?}"),
+    }
+}
+
+fn read(event: &WebhookEvent) -> Inbound {
+    let job = InboundJob {
+        event: EventId::parse("0").unwrap(),
+        provider: event.provider,
+        external: event.external.clone(),
+        kind: event.kind,
+        group: String::new(),
+        correlation: CorrelationId::parse("test").unwrap(),
+        received_at: instant(1_760_000_000_000),
+        payload: Payload::Inline(event.payload.clone()),
+        redrive: None,
+    };
+    interpret(&job, &event.payload)
+}
+
+fn said(body: &Value) -> InboundMessage {
+    match read(&event(body)) {
+        Inbound::Message(message) => *message,
+        other => panic!("no message: {other:?}"),
     }
 }
 
@@ -113,8 +143,10 @@ fn metadata_alone_is_no_message() {
         json!({}),
         json!(null),
         json!({"protocolMessage": {"type": "REVOKE"}}),
+        json!({"protocolMessage": {"type": "APP_STATE_SYNC_KEY_SHARE", "key": {"id": "A"}}}),
         json!({"senderKeyDistributionMessage": {}, "messageContextInfo": {}}),
-        json!({"ephemeralMessage": {"message": {"protocolMessage": {"type": 3}}}}),
+        json!({"ephemeralMessage": {"message": {"protocolMessage": {"type": 5}}}}),
+        json!({"editedMessage": {"message": {"protocolMessage": {"editedMessage": {"messageContextInfo": {}}}}}}),
     ] {
         assert_eq!(ignored(&upsert(&message)), "message without content", "{message}");
     }
@@ -165,5 +197,6 @@ fn unknown_events_are_ignored_by_name_unless_the_name_is_not_one() {
     let body = |name: &str| json!({"event": name, "instance": "suporte-01", "data": null});
     assert_eq!(ignored(&body("presence.update")), "presence.update");
     assert_eq!(ignored(&body("messages.set")), "messages.set");
+    assert_eq!(ignored(&body("messages.edited")), "messages.edited");
     assert_eq!(ignored(&body("Maria Silva")), "unknown");
 }
