@@ -3,6 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
+#[path = "extra/evolution.rs"]
+mod extra_evolution;
+
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::StatusUpdate;
