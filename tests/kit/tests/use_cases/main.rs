@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
+mod changes;
 mod world;
 
 use recado_domain::conversation::Mode;

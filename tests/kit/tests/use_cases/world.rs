@@ -81,6 +81,26 @@ impl Providers for Provider {
             return Inbound::ConnectionChanged;
         }
         let text = |name: &str| payload[name].as_str().unwrap().to_owned();
+        if let Some(target) = payload["changes"].as_str() {
+            let target = Some(target.to_owned());
+            let content = match payload["text"].as_str() {
+                Some(text) => Content::Edit {
+                    target,
+                    content: Box::new(Content::text(text)),
+                },
+                None => Content::Deletion { target },
+            };
+            return Inbound::Change(Box::new(InboundMessage {
+                address: ContactAddress::parse(&text("address")).unwrap(),
+                phone: None,
+                name: None,
+                provider_message_id: None,
+                from_me: payload["from_me"].as_bool().unwrap(),
+                sent_at: Some(job.received_at),
+                content,
+                context: Context::default(),
+            }));
+        }
         Inbound::Message(Box::new(InboundMessage {
             address: ContactAddress::parse(&text("address")).unwrap(),
             phone: None,

@@ -1,0 +1,143 @@
+//! Edits and deletions are filed where the message lies that they are about, whatever the provider says of the chat.
+
+use crate::world::Stage;
+use recado_domain::content::Content;
+use recado_domain::conversation::{Conversation, Mode};
+use recado_domain::event::{EventKind, InboundJob};
+use recado_domain::ids::ThreadId;
+use recado_domain::message::{Message, Role};
+use recado_pipeline::Verdict;
+use recado_pipeline::ports::{Conversations, Inbox};
+use recado_testkit::builders::Scene;
+use serde_json::json;
+
+/// The business's own number, which a provider may name as the chat of what the contact changed.
+const OWN: &str = "5511900000099@s.whatsapp.net";
+
+async fn stage() -> Stage {
+    Stage::set(Scene::new()).await
+}
+
+async fn change(stage: &Stage, target: &str, text: Option<&str>, address: &str, from_me: bool) -> InboundJob {
+    let payload = json!({"changes": target, "text": text, "address": address, "from_me": from_me});
+    stage.event(EventKind::Message, payload).await
+}
+
+async fn thread(stage: &Stage, address: &str) -> Option<(Conversation, Vec<Message>)> {
+    let store = &stage.world.store;
+    let thread = ThreadId::of(stage.scene.instance(), address);
+    let latest = store.latest(&thread).await.unwrap()?;
+    store.with_history(&latest.id, 50).await.unwrap()
+}
+
+async fn told(stage: &Stage) -> Vec<(Role, Content)> {
+    let (_, history) = thread(stage, stage.scene.address.as_str()).await.unwrap();
+    let mut history: Vec<(u64, Role, Content)> = history
+        .into_iter()
+        .map(|message| (message.ordinal.0, message.role, message.content))
+        .collect();
+    history.sort_by_key(|(ordinal, ..)| *ordinal);
+    history
+        .into_iter()
+        .map(|(_, role, content)| (role, content))
+        .collect()
+}
+
+fn edit(target: &str, text: &str) -> Content {
+    Content::Edit {
+        target: Some(target.to_owned()),
+        content: Box::new(Content::text(text)),
+    }
+}
+
+#[tokio::test]
+async fn the_contacts_edit_is_the_contacts_though_the_provider_says_it_is_ours_in_a_chat_with_ourselves() {
+    let stage = stage().await;
+    stage.message(&stage.scene, "A", "às 14h", false).await;
+    let job = change(&stage, "event-0", Some("às 15h"), OWN, true).await;
+    assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
+    assert_eq!(
+        told(&stage).await,
+        [
+            (Role::User, Content::text("às 14h")),
+            (Role::User, edit("event-0", "às 15h"))
+        ]
+    );
+    assert!(thread(&stage, OWN).await.is_none());
+    let record = stage.world.store.event(&job.event).await.unwrap().unwrap();
+    assert!(
+        format!("{:?}", record.processed).contains("Turn"),
+        "an edit asks for an answer"
+    );
+}
+
+#[tokio::test]
+async fn an_edit_that_comes_before_its_message_waits_for_it() {
+    let stage = stage().await;
+    let early = change(&stage, "event-1", Some("às 15h"), OWN, true).await;
+    let Verdict::ComeBack { after } = stage.receive(&early, 1).await else {
+        panic!("it did not wait")
+    };
+    assert!(after.as_secs() <= 10);
+    stage.message(&stage.scene, "A", "às 14h", false).await;
+    stage.pass(5);
+    assert_eq!(stage.receive(&early, 2).await, Verdict::Done);
+    assert_eq!(told(&stage).await.len(), 2);
+}
+
+#[tokio::test]
+async fn our_own_message_that_was_edited_or_deleted_on_the_phone_is_known_by_its_providers_id() {
+    let stage = stage().await;
+    let reply = stage.replied_to(&stage.scene).await;
+    stage.send(&reply.conversation).await;
+    for (text, content) in [
+        (Some("melhor assim"), edit("P0", "melhor assim")),
+        (
+            None,
+            Content::Deletion {
+                target: Some("P0".to_owned()),
+            },
+        ),
+    ] {
+        let job = change(&stage, "P0", text, OWN, false).await;
+        assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
+        let told = told(&stage).await;
+        assert_eq!(told.last(), Some(&(Role::Operator, content)));
+    }
+    let (conversation, _) = thread(&stage, stage.scene.address.as_str()).await.unwrap();
+    // To change one's words is not to answer.
+    assert_eq!(conversation.mode, Mode::Ai);
+}
+
+#[tokio::test]
+async fn a_deletion_asks_for_no_answer() {
+    let stage = stage().await;
+    stage.message(&stage.scene, "A", "esquece", false).await;
+    let job = change(&stage, "event-0", None, stage.scene.address.as_str(), false).await;
+    assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
+    assert!(matches!(
+        told(&stage).await.last(),
+        Some((Role::User, Content::Deletion { .. }))
+    ));
+    let record = stage.world.store.event(&job.event).await.unwrap().unwrap();
+    assert!(format!("{:?}", record.processed).contains("Nothing"));
+}
+
+#[tokio::test]
+async fn a_change_of_what_never_came_is_let_go_unless_it_holds_the_contacts_words() {
+    let stage = stage().await;
+    let contact = stage.scene.address.as_str().to_owned();
+    let lost: [(Option<&str>, &str, bool); 3] =
+        [(Some("x"), OWN, true), (None, OWN, true), (None, &contact, false)];
+    for (text, address, from_me) in lost {
+        let job = change(&stage, "never", text, address, from_me).await;
+        assert!(matches!(stage.receive(&job, 1).await, Verdict::ComeBack { .. }));
+        stage.pass(61);
+        assert_eq!(stage.receive(&job, 2).await, Verdict::Done);
+    }
+    assert!(thread(&stage, OWN).await.is_none() && thread(&stage, &contact).await.is_none());
+    let job = change(&stage, "never", Some("às 15h"), &contact, false).await;
+    stage.pass(61);
+    assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
+    assert_eq!(told(&stage).await, [(Role::User, edit("never", "às 15h"))]);
+}
