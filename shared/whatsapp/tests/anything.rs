@@ -11,7 +11,7 @@ use recado_whatsapp::{ParseError, evolution, interpret, split};
 use serde_json::{Value, json};
 
 /// Names that the parsers look at, so that chance gets past the envelope.
-const KEYS: [&str; 40] = [
+const KEYS: [&str; 52] = [
     "event",
     "instance",
     "data",
@@ -52,9 +52,21 @@ const KEYS: [&str; 40] = [
     "low",
     "high",
     "edit",
+    "protocolMessage",
+    "timestampMs",
+    "contextInfo",
+    "quotedMessage",
+    "externalAdReply",
+    "contactMessage",
+    "vcard",
+    "pollUpdates",
+    "voters",
+    "interactiveMessage",
+    "nativeFlowMessage",
+    "buttons",
 ];
 
-const TEXTS: [&str; 16] = [
+const TEXTS: [&str; 22] = [
     "messages.upsert",
     "messages.update",
     "connection.update",
@@ -71,6 +83,12 @@ const TEXTS: [&str; 16] = [
     "BR.1",
     "-1",
     "{}",
+    "messages.edited",
+    "messages.delete",
+    "messages.set",
+    "REVOKE",
+    "EPHEMERAL_SETTING",
+    "BEGIN:VCARD\nN:;é\nTEL;x=\"\":=C3\\\nEND:VCARD",
 ];
 
 fn json() -> impl Strategy<Value = Value> {
@@ -141,8 +159,11 @@ proptest! {
     #[test]
     fn an_envelope_around_any_json(part in json(), message in json()) {
         let key = json!({"remoteJid": "5511900000001@s.whatsapp.net", "id": "A"});
-        for event in ["messages.upsert", "send.message", "messages.update", "connection.update"] {
+        for event in ["messages.upsert", "send.message", "messages.set", "messages.update", "messages.edited",
+            "messages.delete", "connection.update"] {
             read(&json!({"event": event, "instance": "suporte-01", "data": part}));
+            read(&json!({"event": event, "instance": "suporte-01", "data": {"key": key, "editedMessage": message,
+                "type": part, "remoteJid": "5511900000001@s.whatsapp.net", "id": "A", "pollUpdates": part}}));
             read(&json!({"event": event, "instance": "suporte-01", "data": {"key": key, "message": message, "status": part}}));
         }
         let value = json!({"metadata": {"phone_number_id": "1"}, "messages": [part, {"from": "1", "type": "text", "text": part}],

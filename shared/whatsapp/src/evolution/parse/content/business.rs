@@ -11,7 +11,7 @@ pub(super) fn read(kind: &str, body: &Value) -> Option<Content> {
         "highlyStructuredMessage" => template(body.get("hydratedHsm")?),
         "buttonsMessage" => Some(with_buttons(
             header(body),
-            prose(body, "contentText").or_else(|| caption(body))?,
+            &prose(body, "contentText").or_else(|| caption(body))?,
             prose(body, "footerText"),
             list(body.get("buttons"))
                 .iter()
@@ -25,12 +25,7 @@ pub(super) fn read(kind: &str, body: &Value) -> Option<Content> {
 }
 
 /// `body` with buttons below, or alone if there are none.
-fn with_buttons(
-    header: Option<String>,
-    body: String,
-    footer: Option<String>,
-    buttons: Vec<Button>,
-) -> Content {
+fn with_buttons(header: Option<String>, body: &str, footer: Option<String>, buttons: Vec<Button>) -> Content {
     let body = body.trim_end().to_owned();
     if buttons.is_empty() {
         let words: Vec<String> = [header, Some(body), footer].into_iter().flatten().collect();
@@ -66,7 +61,7 @@ fn template(body: &Value) -> Option<Content> {
         .find_map(|form| body.get(form).filter(|filled| filled.is_object()))?;
     Some(with_buttons(
         prose(filled, "hydratedTitleText"),
-        prose(filled, "hydratedContentText").or_else(|| caption(filled))?,
+        &prose(filled, "hydratedContentText").or_else(|| caption(filled))?,
         prose(filled, "hydratedFooterText"),
         list(filled.get("hydratedButtons"))
             .iter()
@@ -115,13 +110,13 @@ fn menu(body: &Value) -> Option<Content> {
         let rows = list(section.get("rows")).iter();
         rows.filter_map(|each| row(each, "rowId")).collect()
     };
-    list_of(
+    Some(list_of(
         header,
-        said,
+        &said,
         prose(body, "footerText"),
         prose(body, "buttonText"),
         sections(body, rows),
-    )
+    ))
 }
 
 /// The sections of a menu that have rows.
@@ -144,21 +139,21 @@ fn row(row: &Value, id: &str) -> Option<Row> {
 
 fn list_of(
     header: Option<String>,
-    body: String,
+    body: &str,
     footer: Option<String>,
     button: Option<String>,
     sections: Vec<Section>,
-) -> Option<Content> {
+) -> Content {
     if sections.is_empty() {
-        return Some(with_buttons(header, body, footer, Vec::new()));
+        return with_buttons(header, body, footer, Vec::new());
     }
-    Some(Content::List(ListMenu {
+    Content::List(ListMenu {
         header,
         body: body.trim_end().to_owned(),
         footer,
         button: button.unwrap_or_default(),
         sections,
-    }))
+    })
 }
 
 /// Native flows: each button has a name and parameters, which are a JSON text.
@@ -178,16 +173,11 @@ fn interactive(body: &Value) -> Option<Content> {
             let rows = list(section.get("rows")).iter();
             rows.filter_map(|each| row(each, "id")).collect()
         };
-        return list_of(
-            header,
-            said,
-            footer,
-            prose(choices, "title"),
-            sections(choices, rows),
-        );
+        let button = prose(choices, "title");
+        return Some(list_of(header, &said, footer, button, sections(choices, rows)));
     }
     let buttons = read.iter().filter_map(|(name, given)| flow_button(name, given));
-    Some(with_buttons(header, said, footer, buttons.collect()))
+    Some(with_buttons(header, &said, footer, buttons.collect()))
 }
 
 fn parameters(button: &Value) -> Option<(&str, Value)> {

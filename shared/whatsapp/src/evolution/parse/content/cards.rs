@@ -21,7 +21,7 @@ fn card(body: &Value) -> Option<ContactCard> {
         .map(of_vcard)
         .unwrap_or_default();
     if let Some(name) = prose(body, "displayName") {
-        card.name = name.trim().to_owned();
+        name.trim().clone_into(&mut card.name);
     }
     let empty = card == ContactCard::default();
     (!empty).then_some(card)

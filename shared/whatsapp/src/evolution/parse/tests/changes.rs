@@ -5,7 +5,9 @@ const CONTACT: &str = "5511900000001@s.whatsapp.net";
 const OWN: &str = "5511900000099@s.whatsapp.net";
 
 fn body(event: &str, data: Value) -> Value {
-    json!({"event": event, "instance": "suporte-01", "date_time": "t1", "sender": OWN, "data": data})
+    let mut body = json!({"event": event, "instance": "suporte-01", "date_time": "t1", "sender": OWN});
+    body["data"] = data;
+    body
 }
 
 fn key(remote: &str, from_me: bool) -> Value {

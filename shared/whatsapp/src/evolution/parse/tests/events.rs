@@ -1,7 +1,9 @@
 use super::*;
 
 fn body(event: &str, data: Value) -> Value {
-    json!({"event": event, "instance": "suporte-01", "data": data})
+    let mut body = json!({"event": event, "instance": "suporte-01"});
+    body["data"] = data;
+    body
 }
 
 #[test]
