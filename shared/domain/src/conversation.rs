@@ -62,7 +62,7 @@ pub struct Conversation {
     /// The newest inbound ordinal.
     #[serde(default)]
     pub last_inbound: Ordinal,
-    /// When the contact wrote last: Meta's 24 hours count from then. Absent in records from before it was noted.
+    /// When the contact wrote last, in this conversation or one before: Meta's 24 hours count from then.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub last_inbound_at: Option<Timestamp>,
     /// The newest ordinal that wants an answer.
@@ -98,6 +98,9 @@ pub struct Conversation {
     /// The theoretical arrival time of the contact's own rate, where its provider has one.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub pair_arrival: Option<Timestamp>,
+    /// Since when the contact wants no marketing messages.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub marketing_stopped_at: Option<Timestamp>,
     /// Grows at every write: the condition of the next.
     pub rev: u64,
 }
@@ -220,6 +223,7 @@ impl Conversation {
             nudged_at: None,
             idle_nudges: 0,
             pair_arrival: None,
+            marketing_stopped_at: None,
             rev: 0,
         }
     }
@@ -243,11 +247,6 @@ impl Conversation {
             self.waiting_since.get_or_insert(at);
         }
         Ok(ordinal)
-    }
-
-    /// Notes when a message of the contact was written, which may be long before it arrived.
-    pub fn heard(&mut self, written_at: Timestamp) {
-        self.last_inbound_at = self.last_inbound_at.max(Some(written_at));
     }
 
     /// Takes in a message that changes nothing: one typed on the phone long ago. Returns its ordinal.
@@ -456,6 +455,8 @@ impl Conversation {
         }
     }
 }
+
+mod contact;
 
 #[cfg(test)]
 mod tests;

@@ -30,5 +30,6 @@ pub mod recipient;
 pub mod scheduled;
 pub mod secret;
 pub mod turn;
+pub mod window;
 
 pub use jiff::Timestamp;

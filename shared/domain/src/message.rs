@@ -120,6 +120,10 @@ impl Message {
         now: Timestamp,
         correlation: &CorrelationId,
     ) -> Self {
+        let out = Outbox {
+            heard_at: conversation.last_inbound_at,
+            ..out
+        };
         Self {
             conversation: conversation.id.clone(),
             ordinal,

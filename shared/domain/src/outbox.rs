@@ -164,6 +164,10 @@ pub struct Outbox {
     /// How it is to be sent.
     #[serde(default, skip_serializing_if = "SendOptions::is_empty")]
     pub options: SendOptions,
+    /// When the contact had written last, as far as was known when it was committed: while the window after that is open,
+    /// nobody need look again.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub heard_at: Option<Timestamp>,
 }
 
 /// A transition that is not allowed.
@@ -202,6 +206,7 @@ impl Outbox {
             scheduled: None,
             metadata: None,
             options: SendOptions::default(),
+            heard_at: None,
         }
     }
 
@@ -248,6 +253,13 @@ impl Outbox {
             None,
         );
         Ok(())
+    }
+
+    /// Says more of what happened last. Part of the transition that made it so, so `rev` stays.
+    pub fn explain(&mut self, why: &str) {
+        if let Some(step) = self.history.last_mut() {
+            step.why = Some(why.to_owned());
+        }
     }
 
     /// Whether `nonce` holds the running attempt.

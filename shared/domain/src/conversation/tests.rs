@@ -1,4 +1,5 @@
 use super::*;
+use crate::content::{Content, SystemNote};
 use crate::ids::ThreadId;
 use crate::millis::instant;
 use proptest::prelude::*;
@@ -182,4 +183,41 @@ proptest! {
             prop_assert!(!c.owes() || c.waiting_since.is_some(), "what is owed is waited for");
         }
     }
+}
+
+fn note(what: SystemNote) -> Content {
+    Content::System { what, text: None }
+}
+
+#[test]
+fn a_note_of_whatsapp_is_no_word_of_the_contact() {
+    let mut c = conversation();
+    c.regard(&note(SystemNote::NumberChanged), instant(5));
+    assert_eq!(c.last_inbound_at, None);
+    c.regard(&Content::text("oi"), instant(9));
+    c.regard(&Content::text("late"), instant(7));
+    assert_eq!(c.last_inbound_at, Some(instant(9)));
+}
+
+#[test]
+fn marketing_is_stopped_until_a_later_wish_resumes_it() {
+    let mut c = conversation();
+    c.regard(&note(SystemNote::MarketingStopped), instant(10));
+    c.regard(&note(SystemNote::MarketingResumed), instant(9));
+    assert_eq!(c.marketing_stopped_at, Some(instant(10)), "that was said before");
+    c.regard(&note(SystemNote::MarketingResumed), instant(11));
+    assert_eq!(c.marketing_stopped_at, None);
+}
+
+#[test]
+fn the_next_conversation_keeps_what_is_the_contacts() {
+    let (mut c, mut next) = (conversation(), conversation());
+    c.regard(&Content::text("oi"), instant(9));
+    c.regard(&note(SystemNote::MarketingStopped), instant(10));
+    next.follow(&c);
+    assert_eq!(
+        (next.last_inbound_at, next.marketing_stopped_at),
+        (Some(instant(9)), Some(instant(10)))
+    );
+    assert_eq!(next.last_inbound, Ordinal(0));
 }

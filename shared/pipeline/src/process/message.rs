@@ -59,7 +59,7 @@ async fn store<W: World>(
         let Ok(ordinal) = conversation.receive(wants, job.received_at) else {
             continue;
         };
-        conversation.heard(written_at(job, inbound));
+        conversation.regard(&inbound.content, written_at(job, inbound));
         conversation.learn(inbound.name.as_deref(), inbound.phone.as_deref());
         conversation.rev += 1;
         let mut message = record(world, job, &conversation, inbound, Role::User, ordinal);
@@ -92,16 +92,19 @@ pub(crate) fn current(
     phone: Option<String>,
     now: jiff::Timestamp,
 ) -> Conversation {
-    let (number, pair_arrival) = match latest {
-        Some(conversation) if conversation.status == Status::Active => return conversation,
-        Some(resolved) => (resolved.id.number().saturating_add(1), resolved.pair_arrival),
-        None => (1, None),
+    let begin = |number| {
+        let id = ConversationId::new(thread.clone(), number);
+        Conversation::begin(id, bound, address.clone(), phone, now)
     };
-    let id = ConversationId::new(thread.clone(), number);
-    let mut begun = Conversation::begin(id, bound, address.clone(), phone, now);
-    // The contact's rate is the contact's, whatever conversation it is.
-    begun.pair_arrival = pair_arrival;
-    begun
+    match latest {
+        Some(conversation) if conversation.status == Status::Active => conversation,
+        Some(resolved) => {
+            let mut begun = begin(resolved.id.number().saturating_add(1));
+            begun.follow(&resolved);
+            begun
+        }
+        None => begin(1),
+    }
 }
 
 /// When a message was written, as the provider says. One whose clock runs ahead must not put messages after the answers

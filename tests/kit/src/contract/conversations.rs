@@ -156,6 +156,7 @@ pub async fn every_field_of_a_conversation_comes_back<S: Store>(store: &S) {
     conversation.nudge(true, at(7));
     conversation.pair_arrival = Some(at(8));
     conversation.heard(at(9));
+    conversation.marketing_stopped_at = Some(at(10));
     conversation.human = Ordinal(1);
     updated(store, &mut conversation).await;
     assert_eq!(

@@ -1,0 +1,39 @@
+//! What is known of the contact, and stays true when a resolved conversation is followed by a new one.
+
+use super::Conversation;
+use crate::content::{Content, SystemNote};
+use crate::window;
+use jiff::Timestamp;
+
+impl Conversation {
+    /// Notes when a message of the contact was written, which may be long before it arrived.
+    pub fn heard(&mut self, written_at: Timestamp) {
+        self.last_inbound_at = self.last_inbound_at.max(Some(written_at));
+    }
+
+    /// Takes in what a message of the contact, written at `written_at`, says of the contact: that it wrote, and whether
+    /// it wants marketing messages. A wish is taken back only by a later one.
+    pub fn regard(&mut self, content: &Content, written_at: Timestamp) {
+        if window::is_opened_by(content) {
+            self.heard(written_at);
+        }
+        match content {
+            Content::System {
+                what: SystemNote::MarketingStopped,
+                ..
+            } => self.marketing_stopped_at = self.marketing_stopped_at.max(Some(written_at)),
+            Content::System {
+                what: SystemNote::MarketingResumed,
+                ..
+            } if self.marketing_stopped_at <= Some(written_at) => self.marketing_stopped_at = None,
+            _ => {}
+        }
+    }
+
+    /// Carries over what is the contact's, whatever conversation it is: the contact's rate, the window, the opt-out.
+    pub fn follow(&mut self, resolved: &Self) {
+        self.pair_arrival = resolved.pair_arrival;
+        self.last_inbound_at = resolved.last_inbound_at;
+        self.marketing_stopped_at = resolved.marketing_stopped_at;
+    }
+}

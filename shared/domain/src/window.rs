@@ -1,0 +1,127 @@
+//! Meta's 24 hours: how long after a contact's last words it takes anything but a template.
+//!
+//! Meta judges by its own clock when the request reaches it; this rule is asked before the request leaves, by ours. What
+//! may lie in between is subtracted, so that what it lets through is not refused.
+
+use crate::content::Content;
+use crate::millis::shift;
+use jiff::Timestamp;
+
+/// How long the window stays open, in milliseconds from the contact's message.
+pub const WINDOW_MS: i64 = 24 * 3_600_000;
+
+/// What is subtracted, in milliseconds: clocks may differ by a minute, and a request takes up to half a minute.
+pub const MARGIN_MS: i64 = 120_000;
+
+/// Whether a message that is no template may leave at `now`. `heard_at`: when the contact wrote last, by the provider's
+/// clock; one who never wrote has no window.
+pub fn is_open(heard_at: Option<Timestamp>, now: Timestamp) -> bool {
+    heard_at.is_some_and(|at| now <= shift(at, WINDOW_MS - MARGIN_MS))
+}
+
+/// Whether the contact opens the window by sending this. Meta counts every message of a user, a reaction and the first
+/// opening of the chat among them. What changes or takes back something that was sent before does not count here: a
+/// window that is believed open too long costs a refusal, one believed closed too early a template.
+pub fn is_opened_by(content: &Content) -> bool {
+    !matches!(
+        content,
+        Content::System { .. }
+            | Content::Edit { .. }
+            | Content::Deletion { .. }
+            | Content::Reaction { emoji: None, .. }
+    )
+}
+
+/// Whether this goes out outside the window too.
+pub fn needs_none(content: &Content) -> bool {
+    matches!(content, Content::Template(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::{SystemNote, Template};
+    use crate::millis::instant;
+    use proptest::prelude::*;
+
+    #[test]
+    fn it_closes_two_minutes_before_the_day_is_over() {
+        let (heard, last) = (instant(5_000), instant(5_000 + WINDOW_MS - MARGIN_MS));
+        assert!(is_open(Some(heard), heard));
+        assert!(is_open(Some(heard), last));
+        assert!(!is_open(Some(heard), shift(last, 1)));
+    }
+
+    #[test]
+    fn it_is_open_for_what_was_written_by_a_clock_ahead_and_closed_for_who_never_wrote() {
+        assert!(is_open(Some(instant(60_000)), instant(0)));
+        assert!(!is_open(None, instant(0)));
+    }
+
+    #[test]
+    fn an_instant_at_the_end_of_time_is_no_error() {
+        assert!(is_open(Some(Timestamp::MAX), Timestamp::MAX));
+        assert!(!is_open(Some(Timestamp::MIN), Timestamp::MAX));
+    }
+
+    #[test]
+    fn words_reactions_and_a_welcome_open_it_and_notes_and_changes_do_not() {
+        let reaction = |emoji: Option<&str>| Content::Reaction {
+            emoji: emoji.map(str::to_owned),
+            target: None,
+        };
+        let target = None;
+        let edit = Content::Edit {
+            target: None,
+            content: Box::new(Content::text("x")),
+        };
+        let note = Content::System {
+            what: SystemNote::NumberChanged,
+            text: None,
+        };
+        for opens in [Content::text("oi"), Content::Welcome, reaction(Some("👍"))] {
+            assert!(is_opened_by(&opens), "{opens:?}");
+        }
+        for not in [reaction(None), edit, Content::Deletion { target }, note] {
+            assert!(!is_opened_by(&not), "{not:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_template_needs_no_window() {
+        let template = Content::Template(Template {
+            name: "ola".to_owned(),
+            language: "pt_BR".to_owned(),
+            components: Vec::new(),
+        });
+        assert!(needs_none(&template));
+        assert!(!needs_none(&Content::text("ola")));
+    }
+
+    proptest! {
+        /// By the provider's clock the contact wrote at `wrote`; ours differs by up to a minute, and the request arrives
+        /// up to half a minute after it was judged.
+        #[test]
+        fn what_is_let_through_arrives_inside_the_providers_window(
+            wrote in 0i64..10_000_000_000, after in 0i64..(2 * WINDOW_MS), skew in -60_000i64..=60_000,
+            takes in 0i64..=30_000, late in 0i64..1_000_000,
+        ) {
+            let now = instant(wrote + after);
+            // Our webhook clock may cut the provider's time, never add to it.
+            let arrived = instant(wrote + late - skew);
+            let heard = instant(wrote).min(arrived);
+            if is_open(Some(heard), now) {
+                let there = wrote + after + skew + takes;
+                prop_assert!(there < wrote + WINDOW_MS);
+            }
+        }
+
+        /// The margin is all that is given away.
+        #[test]
+        fn what_is_held_back_has_no_more_than_the_margin_left(after in 0i64..(2 * WINDOW_MS)) {
+            if !is_open(Some(instant(0)), instant(after)) {
+                prop_assert!(after > WINDOW_MS - MARGIN_MS);
+            }
+        }
+    }
+}
