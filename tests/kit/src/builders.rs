@@ -144,6 +144,7 @@ impl Scene {
     /// The message that `job` brings, numbered in `conversation`, which becomes ready to be written with it.
     pub fn inbound(&self, conversation: &mut Conversation, job: &InboundJob) -> Message {
         let ordinal = conversation.receive(true, job.received_at).unwrap();
+        conversation.heard(job.received_at);
         conversation.rev += 1;
         Message {
             event: Some(job.event.clone()),
@@ -172,13 +173,14 @@ impl Scene {
 
     fn queued(&self, conversation: &Conversation, ordinal: Ordinal, author: Author) -> Message {
         let (covers, stored_at) = (conversation.answered, conversation.last_message_at);
-        let out = Outbox::queued(
+        let mut out = Outbox::queued(
             self.address.clone(),
             author,
             conversation.epoch,
             covers,
             stored_at,
         );
+        out.heard_at = conversation.last_inbound_at;
         Message {
             role: match author {
                 Author::Ai => Role::Assistant,

@@ -1,6 +1,6 @@
 //! One attempt: a slot, a claim, a request, an outcome.
 
-use super::{Context, LOST, Step, cancel, fresh, parking, settle};
+use super::{Context, LOST, Step, cancel, fresh, parking, settle, window};
 use crate::World;
 use crate::chance::nonce;
 use crate::ports::{
@@ -9,9 +9,11 @@ use crate::ports::{
 };
 use crate::verdict::Verdict;
 use jiff::Timestamp;
+use recado_domain::content::Content;
 use recado_domain::instance::{Connection, InFlight, InstanceState};
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
+use recado_domain::options::SendOptions;
 use recado_domain::outbox::{Author, Outbox, text_hash};
 use recado_domain::rate::missed;
 use std::time::Duration;
@@ -41,6 +43,10 @@ pub(super) async fn attempt<W: World>(
     if let Some(step) = fresh::look(world, context, &message, slot).await? {
         return Ok(step);
     }
+    let instead = match window::look(world, context, &message).await? {
+        Ok(instead) => instead,
+        Err(step) => return Ok(step),
+    };
     let now = world.ambient().now();
     let need = i64::try_from(world.settings().provider_timeout.as_millis()).unwrap_or(i64::MAX);
     if context
@@ -50,7 +56,7 @@ pub(super) async fn attempt<W: World>(
         return Ok(LOST);
     }
     let unclaimed = message.clone();
-    let Some((flight, guard)) = claim(world, &mut message, now) else {
+    let Some((flight, guard)) = claim(world, &mut message, instead.as_ref(), now) else {
         return Ok(LOST);
     };
     match world.store().claim(&message, guard.as_ref(), &flight).await? {
@@ -66,9 +72,12 @@ pub(super) async fn attempt<W: World>(
     if shift(now, need) > flight.until {
         return Ok(LOST);
     }
-    let Some(outgoing) = outgoing(&message) else {
+    let Some(mut outgoing) = outgoing(&message) else {
         return Ok(Step::Next);
     };
+    if let Some(instead) = instead {
+        (outgoing.content, outgoing.options) = (instead, SendOptions::default());
+    }
     let outcome = world.providers().send(context.bound, &outgoing).await;
     settle::outcome(world, context, message, &flight, outcome).await
 }
@@ -159,8 +168,13 @@ async fn slot<W: World>(
     Ok(Err(Step::Stop(Verdict::at(shift(slot, -1_000), now))))
 }
 
-/// Makes the message `sending` in memory, with what its claim needs.
-fn claim<W: World>(world: &W, message: &mut Message, now: Timestamp) -> Option<(InFlight, Option<Guard>)> {
+/// Makes the message `sending` in memory, with what its claim needs. `instead`: what goes out in its place.
+fn claim<W: World>(
+    world: &W,
+    message: &mut Message,
+    instead: Option<&Content>,
+    now: Timestamp,
+) -> Option<(InFlight, Option<Guard>)> {
     let lease = i64::try_from(world.settings().send_lease.as_millis()).unwrap_or(i64::MAX);
     let (nonce, until) = (nonce(world.ambient()), shift(now, lease));
     let flight = InFlight {
@@ -168,7 +182,7 @@ fn claim<W: World>(world: &W, message: &mut Message, now: Timestamp) -> Option<(
         nonce: nonce.clone(),
         claimed_at: now,
         until,
-        text_hash: text_hash(&message.content.as_text()),
+        text_hash: text_hash(&instead.unwrap_or(&message.content).as_text()),
         echo: None,
     };
     let conversation = message.conversation.clone();
@@ -178,5 +192,8 @@ fn claim<W: World>(world: &W, message: &mut Message, now: Timestamp) -> Option<(
         epoch: out.epoch,
     });
     out.claim(nonce, now, until).ok()?;
+    if instead.is_some() {
+        out.explain(window::TEMPLATE_INSTEAD);
+    }
     Some((flight, guard))
 }

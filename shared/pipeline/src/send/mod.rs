@@ -7,6 +7,7 @@ mod fresh;
 mod parking;
 mod settle;
 mod unknown;
+mod window;
 
 use crate::World;
 use crate::dead::bury;

@@ -58,6 +58,7 @@ pub(crate) struct Provider {
     pub(crate) connection: Arc<Mutex<ConnectionAnswer>>,
     pub(crate) asked: Arc<AtomicU64>,
     pub(crate) sent: Arc<AtomicU64>,
+    contents: Arc<Mutex<Vec<Content>>>,
     time: Time,
 }
 
@@ -68,6 +69,11 @@ impl Provider {
 
     pub(crate) fn sent(&self) -> u64 {
         self.sent.load(Ordering::SeqCst)
+    }
+
+    /// What it was given to send.
+    pub(crate) fn contents(&self) -> Vec<Content> {
+        self.contents.lock().unwrap().clone()
     }
 
     pub(crate) fn is(&self, connection: ConnectionAnswer) {
@@ -113,7 +119,8 @@ impl Providers for Provider {
         }))
     }
 
-    async fn send(&self, _: &Bound, _: &OutgoingMessage) -> SendOutcome {
+    async fn send(&self, _: &Bound, message: &OutgoingMessage) -> SendOutcome {
+        self.contents.lock().unwrap().push(message.content.clone());
         let number = self.sent.fetch_add(1, Ordering::SeqCst);
         let told = self.outcomes.lock().unwrap().pop_front();
         if matches!(told, Some(SendOutcome::Unknown { timed_out: true, .. })) {
@@ -166,6 +173,7 @@ impl Stage {
             connection: Arc::new(Mutex::new(ConnectionAnswer::Open)),
             asked: Arc::default(),
             sent: Arc::default(),
+            contents: Arc::default(),
             time: time.clone(),
         };
         let world = Parts {

@@ -7,19 +7,17 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::DeadWhat;
-use recado_domain::ids::{EventId, MessageId, Ordinal};
-use recado_domain::millis::shift;
+use recado_domain::ids::{EventId, MessageId};
 use recado_domain::outbox::{Author, Outbox};
-
-/// How long after the contact's last words Meta takes a message that is no template.
-const WINDOW_MS: i64 = 24 * 3_600_000;
+use recado_domain::window::{is_open, needs_none};
 
 /// What a redrive would meet. Nothing is changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Forecast {
     /// How many letters it would look at.
     pub selected: usize,
-    /// Outgoing messages whose contact wrote last more than 24 hours ago, on Meta: the provider will refuse them.
+    /// Outgoing messages that are no templates and whose contact's 24 hours are over, on Meta: they will not go out as they
+    /// are.
     pub out_of_window: usize,
     /// What was answered by somebody or something else meanwhile.
     pub answered_meanwhile: usize,
@@ -105,21 +103,22 @@ async fn of_message<W: World>(world: &W, id: &MessageId, died: Timestamp) -> Por
         return Ok(Found::default());
     };
     let bound = world.store().bound_by_id(&message.instance).await?;
-    let windowed = bound.is_some_and(|bound| bound.instance.provider.is_cloud());
+    let cloud = bound.is_some_and(|bound| bound.instance.provider.is_cloud());
     Ok(Found {
-        out_of_window: windowed && is_closed(&conversation, world.ambient().now()),
+        out_of_window: cloud && !needs_none(&message.content) && is_closed(world, &conversation).await?,
         answered: is_answered(&conversation, &out),
         alive: false,
     })
 }
 
-/// Whether the contact wrote last more than 24 hours ago. Records from before that was noted only tell when anybody did.
-fn is_closed(conversation: &Conversation, now: Timestamp) -> bool {
-    let never = conversation.last_inbound == Ordinal(0);
-    let last = conversation
-        .last_inbound_at
-        .unwrap_or(conversation.last_message_at);
-    never || shift(last, WINDOW_MS) < now
+/// Whether the contact's window is closed, as the sender will judge: by what it wrote last, here or in a conversation that
+/// followed.
+async fn is_closed<W: World>(world: &W, conversation: &Conversation) -> PortResult<bool> {
+    let latest = world.store().latest(conversation.id.thread()).await?;
+    let heard_at = latest
+        .and_then(|latest| latest.last_inbound_at)
+        .max(conversation.last_inbound_at);
+    Ok(!is_open(heard_at, world.ambient().now()))
 }
 
 /// Whether what this message answers was answered by another since it was committed.

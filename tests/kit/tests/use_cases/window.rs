@@ -1,0 +1,214 @@
+//! Meta's 24 hours, judged when a message is about to leave.
+
+use crate::world::Stage;
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::{Content, Template};
+use recado_domain::conversation::Mode;
+use recado_domain::event::Provider;
+use recado_domain::ids::MessageId;
+use recado_domain::message::Message;
+use recado_domain::outbox::OutboxState;
+use recado_domain::reason::Reason;
+use recado_pipeline::deliver::{self, Send};
+use recado_pipeline::operate;
+use recado_pipeline::ports::{Conversations, DeadLetters};
+use recado_testkit::builders::{Scene, correlation};
+
+const DAY: i64 = 86_400;
+
+fn template() -> Template {
+    Template {
+        name: "ola_de_novo".to_owned(),
+        language: "pt_BR".to_owned(),
+        components: Vec::new(),
+    }
+}
+
+async fn on_meta(template: Option<Template>) -> Stage {
+    let mut scene = Scene::on(Provider::Meta);
+    // As Meta writes a number: without a server.
+    let digits = scene.address.phone().unwrap();
+    scene.address = ContactAddress::parse(digits.trim_start_matches('+')).unwrap();
+    scene.bound.instance.reengagement_template = template;
+    Stage::set(scene).await
+}
+
+async fn stored(stage: &Stage, id: &MessageId) -> Message {
+    stage.world.store.message(id).await.unwrap().unwrap()
+}
+
+async fn state(stage: &Stage, id: &MessageId) -> OutboxState {
+    stored(stage, id).await.out.unwrap().state
+}
+
+fn is_dead(state: &OutboxState) -> bool {
+    matches!(
+        state,
+        OutboxState::Dead {
+            reason: Reason::WindowClosed,
+            ..
+        }
+    )
+}
+
+async fn api_send(stage: &Stage, scene: &Scene) -> MessageId {
+    let send = Send {
+        to: scene.address.as_str().to_owned(),
+        text: "Olá".to_owned(),
+        key: None,
+        metadata: None,
+        send_at: None,
+        correlation: correlation(),
+    };
+    let accepted = deliver::send(&stage.world, stage.scene.instance(), send)
+        .await
+        .unwrap();
+    stage.send(&accepted.conversation.unwrap()).await;
+    accepted.id
+}
+
+async fn why_dead(stage: &Stage, id: &MessageId) -> String {
+    let letter = stage.world.store.dead_letter(id.as_str()).await.unwrap().unwrap();
+    assert_eq!(letter.reason, Reason::WindowClosed);
+    letter.last_error.unwrap()
+}
+
+#[tokio::test]
+async fn a_reply_leaves_as_it_is_until_two_minutes_before_the_day_is_over() {
+    let stage = on_meta(Some(template())).await;
+    let reply = stage.replied().await;
+    stage.pass(DAY - 120);
+    stage.send(&reply.conversation).await;
+    assert_eq!(stage.world.providers.contents(), [reply.content]);
+}
+
+#[tokio::test]
+async fn later_it_is_given_up_and_its_letter_says_why() {
+    let stage = on_meta(None).await;
+    let reply = stage.replied().await;
+    stage.pass(DAY - 119);
+    stage.send(&reply.conversation).await;
+    assert!(is_dead(&state(&stage, &reply.id()).await));
+    let why = why_dead(&stage, &reply.id()).await;
+    assert!(why.contains("no re-engagement template"), "{why}");
+    assert_eq!(stage.world.providers.sent(), 0);
+}
+
+#[tokio::test]
+async fn or_the_instances_template_goes_out_and_the_record_keeps_its_words() {
+    let stage = on_meta(Some(template())).await;
+    let reply = stage.replied().await;
+    stage.pass(DAY + 3_600);
+    stage.send(&reply.conversation).await;
+    assert_eq!(stage.world.providers.contents(), [Content::Template(template())]);
+    let stored = stored(&stage, &reply.id()).await;
+    assert_eq!(stored.content, reply.content);
+    let out = stored.out.unwrap();
+    assert!(matches!(out.state, OutboxState::Sent { .. }));
+    let said = |why: &str| why.contains("template goes out instead");
+    assert!(
+        out.history
+            .iter()
+            .any(|step| step.why.as_deref().is_some_and(said))
+    );
+}
+
+#[tokio::test]
+async fn a_contact_that_wrote_again_meanwhile_gets_the_words_themselves() {
+    let stage = on_meta(Some(template())).await;
+    let contact = stage.scene.other_contact();
+    let reply = stage.replied_to(&contact).await;
+    stage.pass(DAY);
+    stage.message(&contact, "W2", "ainda aí?", false).await;
+    stage.send(&reply.conversation).await;
+    assert_eq!(stage.world.providers.contents(), [reply.content]);
+}
+
+#[tokio::test]
+async fn the_window_is_the_contacts_and_outlives_a_resolved_conversation() {
+    let stage = on_meta(None).await;
+    stage.message(&stage.scene, "W1", "oi", false).await;
+    let thread = stage.scene.thread();
+    let first = stage.world.store.latest(&thread).await.unwrap().unwrap();
+    operate::resolve(&stage.world, &first.id, None).await.unwrap();
+    let sent = api_send(&stage, &stage.scene).await;
+    let next = stage.world.store.latest(&thread).await.unwrap().unwrap();
+    assert_ne!(next.id, first.id);
+    assert!(matches!(state(&stage, &sent).await, OutboxState::Sent { .. }));
+    stage.pass(DAY);
+    let late = api_send(&stage, &stage.scene).await;
+    assert!(is_dead(&state(&stage, &late).await));
+}
+
+#[tokio::test]
+async fn who_never_wrote_gets_nothing_but_a_template_that_a_client_sends() {
+    let stage = on_meta(Some(template())).await;
+    let id = api_send(&stage, &stage.scene.other_contact()).await;
+    assert!(is_dead(&state(&stage, &id).await));
+    let why = why_dead(&stage, &id).await;
+    assert!(why.contains("never written"), "{why}");
+    assert_eq!(stage.world.providers.sent(), 0);
+}
+
+#[tokio::test]
+async fn a_template_needs_no_window() {
+    let stage = on_meta(None).await;
+    let scene = stage.scene.other_contact();
+    let mut conversation = scene.conversation(1);
+    let mut message = scene.answer(&mut conversation);
+    message.content = Content::Template(template());
+    stage
+        .world
+        .store
+        .commit(&conversation, &message, None)
+        .await
+        .unwrap();
+    stage.pass(3 * DAY);
+    stage.send(&conversation.id).await;
+    assert_eq!(stage.world.providers.contents(), [message.content]);
+}
+
+#[tokio::test]
+async fn evolution_has_no_window() {
+    let stage = Stage::set(Scene::new()).await;
+    let reply = stage.replied().await;
+    stage.pass(3 * DAY);
+    stage.send(&reply.conversation).await;
+    assert_eq!(stage.world.providers.contents(), [reply.content]);
+}
+
+#[tokio::test]
+async fn what_was_taken_over_is_cancelled_and_not_given_up() {
+    let stage = on_meta(None).await;
+    let reply = stage.replied().await;
+    operate::set_mode(&stage.world, &reply.conversation, Mode::Manual, &correlation())
+        .await
+        .unwrap();
+    stage.pass(2 * DAY);
+    stage.send(&reply.conversation).await;
+    assert!(matches!(
+        state(&stage, &reply.id()).await,
+        OutboxState::Cancelled { .. }
+    ));
+}
+
+#[tokio::test]
+async fn a_redrive_is_judged_again() {
+    let stage = on_meta(None).await;
+    let contact = stage.scene.other_contact();
+    let reply = stage.replied_to(&contact).await;
+    stage.pass(2 * DAY);
+    stage.send(&reply.conversation).await;
+    let letter = reply.id().to_string();
+    operate::dead_letters::redrive(&stage.world, &letter)
+        .await
+        .unwrap();
+    stage.send(&reply.conversation).await;
+    assert!(is_dead(&state(&stage, &reply.id()).await), "nobody wrote since");
+    stage.message(&contact, "W2", "alô?", false).await;
+    operate::dead_letters::redrive(&stage.world, &letter)
+        .await
+        .unwrap();
+    stage.send(&reply.conversation).await;
+    assert_eq!(stage.world.providers.contents(), [reply.content]);
+}
