@@ -2,6 +2,7 @@
 
 mod answers;
 mod sends;
+mod window;
 
 use crate::queue::WorkQueues;
 use crate::stage::Stage;

@@ -35,10 +35,33 @@ pub struct Faults {
     pub power_cut_at: Option<u64>,
     /// The one step at which whoever comes there stalls, and for how many milliseconds.
     pub stall_at: Option<(u64, i64)>,
+    /// A queue that hands nothing out for a while.
+    pub slow: Option<Slow>,
     /// For how long a function stalls by chance, in milliseconds: one of these.
     pub stall_ms: Vec<i64>,
     /// From when on, in milliseconds since the start, nothing goes wrong by chance any more.
     pub calm_from_ms: i64,
+}
+
+/// A queue that hands nothing out for a while, in milliseconds since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slow {
+    /// Which.
+    pub queue: QueueName,
+    /// From when on.
+    pub from_ms: i64,
+    /// Until when.
+    pub until_ms: i64,
+}
+
+impl Faults {
+    /// Until when `queue` hands nothing out, if it does not at `now_ms`.
+    pub fn slow_until(&self, queue: QueueName, now_ms: i64) -> Option<i64> {
+        let slow = self.slow.filter(|slow| slow.queue == queue)?;
+        (slow.from_ms..slow.until_ms)
+            .contains(&now_ms)
+            .then_some(slow.until_ms)
+    }
 }
 
 /// What all functions of a history share.

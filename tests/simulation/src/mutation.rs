@@ -64,6 +64,8 @@ pub enum Mutation {
     DisconnectionCounts,
     /// A webhook is acknowledged before its event is recorded and enqueued (and nothing else looks).
     AcknowledgeBeforeEnqueue,
+    /// The sender does not look whether the contact's 24 hours at Meta are over.
+    WindowNotJudged,
 }
 
 impl Mutation {
@@ -99,6 +101,7 @@ impl Mutation {
         Self::NoReconcile,
         Self::DisconnectionCounts,
         Self::AcknowledgeBeforeEnqueue,
+        Self::WindowNotJudged,
     ];
 
     /// Whether it leaves `other` out.

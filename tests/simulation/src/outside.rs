@@ -2,6 +2,7 @@
 
 mod model;
 mod provider;
+mod window;
 
 pub use model::Model;
 pub use provider::Edge;
@@ -119,6 +120,10 @@ pub struct Line {
     pub requests: Vec<i64>,
     /// What a stale connection event said last, for a mutation.
     pub last_event_says_open: bool,
+    /// How far the provider's clock is ahead of the true time, in milliseconds.
+    pub clock_ms: i64,
+    wrote: BTreeMap<ContactAddress, Vec<Timestamp>>,
+    refused: Vec<MessageId>,
     kept: Vec<Kept>,
 }
 
@@ -167,6 +172,9 @@ impl Outside {
             script: VecDeque::new(),
             requests: Vec::new(),
             last_event_says_open: true,
+            clock_ms: 0,
+            wrote: BTreeMap::new(),
+            refused: Vec::new(),
             kept: Vec::new(),
         };
         self.state().lines.insert(instance.clone(), line);

@@ -3,15 +3,18 @@
 mod script;
 
 use crate::executor::Simulation;
-use crate::hand::Faults;
+use crate::hand::{Faults, Slow};
 use crate::outside::Fates;
 use crate::queue::WorkQueues;
 use crate::stage::{Stage, Style};
 use recado_domain::config::{Agent, Bound, Instance, Tenant};
 use recado_domain::contact::ContactAddress;
+use recado_domain::content::Template;
+use recado_domain::dead_letter::QueueName;
 use recado_domain::event::Provider;
 use recado_domain::ids::{AgentId, ExternalId, InstanceId, TenantId};
 use recado_domain::rate::Rate;
+use recado_domain::window::WINDOW_MS;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -21,6 +24,8 @@ use std::sync::Arc;
 pub struct LinePlan {
     /// Who is configured.
     pub bound: Bound,
+    /// How far its provider's clock is ahead, in milliseconds.
+    pub clock_ms: i64,
     /// How its sends end.
     pub fates: Fates,
     /// Who writes to it.
@@ -40,6 +45,8 @@ pub struct Plan {
     pub lines: Vec<LinePlan>,
     /// Whether one tenant writes a flood.
     pub floods: bool,
+    /// A queue that stands still until some contact's 24 hours at Meta are nearly or just over.
+    pub slow: Option<Slow>,
     /// How often, and for how long, in milliseconds, each number is disconnected.
     pub outages: Vec<(usize, i64, i64)>,
 }
@@ -88,6 +95,15 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
     }
 }
 
+/// A template for contacts whose window is over.
+pub fn template() -> Template {
+    Template {
+        name: "ola_de_novo".to_owned(),
+        language: "pt_BR".to_owned(),
+        components: Vec::new(),
+    }
+}
+
 /// Contact `contact` of number `line`.
 pub fn address(line: usize, contact: usize) -> ContactAddress {
     ContactAddress::parse(&format!("5500{line:03}{contact:06}@s.whatsapp.net")).expect("an address")
@@ -116,6 +132,7 @@ impl Plan {
             posted_twice: simulation.pick(&[0.0, 0.1, 0.5]),
             lines: Vec::new(),
             floods: simulation.chance(0.1),
+            slow: None,
             outages: Vec::new(),
         };
         let lines = simulation.pick(&[1, 1, 2, 3]);
@@ -129,6 +146,9 @@ impl Plan {
             .map(|(_, at, length)| at + length)
             .max()
             .unwrap_or(0);
+        plan.slow = slow(simulation, &plan.lines);
+        plan.faults.slow = plan.slow;
+        let over = over.max(plan.slow.map_or(0, |slow| slow.until_ms));
         plan.faults.calm_from_ms = over.max(simulation.pick(&[300_000, 900_000, 2_400_000])) + 60_000;
         plan
     }
@@ -148,6 +168,16 @@ impl Plan {
     }
 }
 
+/// Now and then a queue hands nothing out for a day, where a contact's window may close in between.
+fn slow(simulation: &Simulation, lines: &[LinePlan]) -> Option<Slow> {
+    let cloud = lines.iter().any(|line| line.bound.instance.provider.is_cloud());
+    (cloud && simulation.chance(0.1)).then(|| Slow {
+        queue: simulation.pick(&QueueName::ALL),
+        from_ms: simulation.between(0, 60_000),
+        until_ms: WINDOW_MS + simulation.between(-300_000, 900_000),
+    })
+}
+
 fn line(simulation: &Simulation, number: usize) -> LinePlan {
     let provider = simulation.pick(&[Provider::Evolution, Provider::Evolution, Provider::Meta]);
     let rate = simulation.pick(&[
@@ -159,8 +189,15 @@ fn line(simulation: &Simulation, number: usize) -> LinePlan {
         }),
     ]);
     let people = simulation.pick(&[1, 1, 2, 3]);
+    let mut bound = bound(number, number % 2, provider, rate);
+    let mut clock_ms = 0;
+    if provider.is_cloud() {
+        clock_ms = simulation.pick(&[-60_000, -7_000, 0, 7_000, 60_000]);
+        bound.instance.reengagement_template = simulation.chance(0.5).then(template);
+    }
     LinePlan {
-        bound: bound(number, number % 2, provider, rate),
+        bound,
+        clock_ms,
         fates: fates(simulation, provider),
         contacts: (0..people).map(|contact| address(number, contact)).collect(),
     }

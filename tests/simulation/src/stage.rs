@@ -256,6 +256,10 @@ impl Loops {
     {
         let (now, start) = (stage.simulation().elapsed_ms(), crate::executor::START_MS);
         for (at, queue) in QueueName::ALL.into_iter().enumerate() {
+            if let Some(until) = stage.common.faults.slow_until(queue, now) {
+                self.next[at] = Some(until);
+                continue;
+            }
             let due = self.next[at].is_some_and(|next| next <= now);
             if !stage.common.take_dirty(queue) && !due {
                 continue;

@@ -4,19 +4,23 @@
 
 use futures::executor::block_on;
 use recado_domain::config::Bound;
+use recado_domain::dead_letter::QueueName;
 use recado_domain::event::Provider;
 use recado_domain::inbound::WebhookItem;
 use recado_domain::message::Message;
+use recado_domain::millis::shift;
 use recado_domain::outbox::OutboxState;
 use recado_domain::rate::Rate;
+use recado_domain::reason::Reason;
+use recado_domain::window::{MARGIN_MS, WINDOW_MS};
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{ConversationFilter, Conversations, PageRequest};
 use recado_simulation::embedded::store;
 use recado_simulation::executor::{Life, Simulation};
-use recado_simulation::hand::{Common, Faults};
+use recado_simulation::hand::{Common, Faults, Slow};
 use recado_simulation::history::{finish, stage};
 use recado_simulation::outside::{Fate, Fates, Said, connection_event};
-use recado_simulation::plan::{address, bound};
+use recado_simulation::plan::{address, bound, template};
 use recado_simulation::queue::Sqs;
 use recado_simulation::stage::Stage;
 use std::sync::Arc;
@@ -25,11 +29,20 @@ type Small = Arc<Stage<Embedded, Sqs>>;
 
 /// A stage without faults, calm from `calm` milliseconds on.
 fn quiet(bounds: Vec<Bound>, calm: i64, queues: impl FnOnce(&Simulation) -> Sqs) -> Small {
-    let simulation = Simulation::new(1);
     let faults = Faults {
         calm_from_ms: calm,
         ..Faults::default()
     };
+    Arc::new(troubled(faults, bounds, queues))
+}
+
+/// A stage with these faults.
+fn troubled(
+    faults: Faults,
+    bounds: Vec<Bound>,
+    queues: impl FnOnce(&Simulation) -> Sqs,
+) -> Stage<Embedded, Sqs> {
+    let simulation = Simulation::new(1);
     let common = Arc::new(Common::new(simulation.clone(), faults, None, false));
     let stage = stage(&common, store(&simulation), queues(&simulation), bounds);
     for bound in &stage.bounds {
@@ -37,7 +50,7 @@ fn quiet(bounds: Vec<Bound>, calm: i64, queues: impl FnOnce(&Simulation) -> Sqs)
             .outside
             .connect(&bound.instance.id, bound.instance.provider, Fates::calm());
     }
-    Arc::new(stage)
+    stage
 }
 
 fn sqs(simulation: &Simulation) -> Sqs {
@@ -200,5 +213,105 @@ fn a_hung_provider_and_a_flood_move_others_reply_time_by_less_than_a_tenth() {
     assert!(
         beside * 10 < alone * 11,
         "{alone} ms alone, {beside} ms beside others' trouble"
+    );
+}
+
+/// Ten contacts of a number of Meta's, whose clock is `clock_ms` ahead, write in one minute; `queue` stands still until
+/// `end_ms` from the end of the first one's day.
+fn a_day_late(queue: QueueName, end_ms: i64, clock_ms: i64, with_template: bool) -> Small {
+    let mut line = bound(0, 0, Provider::Meta, None);
+    line.instance.reengagement_template = with_template.then(template);
+    let until_ms = WINDOW_MS + end_ms;
+    let faults = Faults {
+        calm_from_ms: until_ms,
+        skew_ms: 1_000,
+        slow: Some(Slow {
+            queue,
+            from_ms: 0,
+            until_ms,
+        }),
+        ..Faults::default()
+    };
+    let mut stage = troubled(faults, vec![line], sqs);
+    // Else it asks all day for what the queue holds.
+    stage.reconciles = false;
+    let stage = Arc::new(stage);
+    let instance = stage.bounds[0].instance.clone();
+    stage.outside.line(&instance.id, |line| line.clock_ms = clock_ms);
+    for contact in 0..10 {
+        let written = i64::try_from(contact).unwrap() * 6_000;
+        let said = Said {
+            id: &format!("in-{contact}"),
+            text: &format!("m{contact}"),
+            from_me: false,
+            sent_at: Some(shift(stage.simulation().now(), written)),
+        };
+        let event = said.event(
+            instance.provider,
+            &instance.external().unwrap(),
+            &address(0, contact),
+        );
+        stage.post(WebhookItem::Event(event), written);
+    }
+    let outcome = finish(&stage);
+    let told = format!("{queue:?} {end_ms} {clock_ms}");
+    assert!(outcome.violations.is_empty(), "{told}: {:?}", outcome.violations);
+    assert!(stage.outside.refused().is_empty(), "{told}");
+    assert_eq!(replies(&stage).len(), 10, "{told}");
+    stage
+}
+
+/// How many left as they were, as a template, and were given up.
+fn ways(stage: &Small) -> (usize, usize, usize) {
+    let phones = stage.outside.phones();
+    let template = |text: &str| text.starts_with("[template");
+    let arrived = phones.values().flatten();
+    let (templates, words): (Vec<_>, Vec<_>) = arrived.partition(|arrived| template(&arrived.text));
+    let closed = replies(stage).into_iter().filter(|message| {
+        let state = &message.out.as_ref().unwrap().state;
+        let reason = Reason::WindowClosed;
+        matches!(state, OutboxState::Dead { reason: found, .. } if *found == reason)
+    });
+    (words.len(), templates.len(), closed.count())
+}
+
+#[test]
+fn no_send_is_refused_for_the_window_whatever_queue_is_slow_and_whatever_the_clocks_say() {
+    let (mut words, mut templates, mut closed) = (0, 0, 0);
+    for queue in QueueName::ALL {
+        for clock_ms in [-60_000, 0, 60_000] {
+            for (step, end_ms) in (-240_000..=120_000).step_by(40_000).enumerate() {
+                let stage = a_day_late(queue, end_ms, clock_ms, step % 2 == 0);
+                let found = ways(&stage);
+                assert_eq!(found.0 + found.1 + found.2, 10, "{found:?}");
+                words += found.0;
+                templates += found.1;
+                closed += found.2;
+            }
+        }
+    }
+    println!("{words} replies left as they were, {templates} as a template, {closed} were given up");
+    assert!(
+        words > 100 && templates > 100 && closed > 100,
+        "{words} {templates} {closed}"
+    );
+}
+
+#[test]
+fn what_is_in_time_leaves_as_it_is_and_what_is_late_does_not() {
+    // The margin, a clock a minute ahead at worst, and what the queue takes to hand everything out.
+    let in_time = -MARGIN_MS - 60_000 - 10_000;
+    assert_eq!(
+        ways(&a_day_late(QueueName::Outbound, in_time, -60_000, true)),
+        (10, 0, 0)
+    );
+    let late = 120_000;
+    assert_eq!(
+        ways(&a_day_late(QueueName::Outbound, late, 60_000, true)),
+        (0, 10, 0)
+    );
+    assert_eq!(
+        ways(&a_day_late(QueueName::Outbound, late, 60_000, false)),
+        (0, 0, 10)
     );
 }

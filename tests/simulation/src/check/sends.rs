@@ -1,6 +1,6 @@
 //! What the phones got agrees with the records: nothing twice without a mark, in order, and not too fast.
 
-use super::Told;
+use super::{Told, window};
 use crate::hand::Counters;
 use crate::queue::WorkQueues;
 use crate::stage::Stage;
@@ -31,6 +31,7 @@ where
             one(stage, message, out, arrived);
         }
     }
+    window::check(stage, told);
     order(stage);
     rate(stage);
 }

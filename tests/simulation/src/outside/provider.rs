@@ -214,6 +214,13 @@ impl Providers for Edge {
         if reaches && fate != Some(Fate::Closed) {
             // What finds WhatsApp gone, or no key, is no attempt.
             self.outside.count_send(&message.id);
+            if self.outside.refuses(bound, message) {
+                self.hand.step("refused").await;
+                return SendOutcome::Permanent {
+                    reason: Reason::WindowClosed,
+                    why: "131047".to_owned(),
+                };
+            }
         }
         match (state, fate) {
             (Some((_, false)), _) => {

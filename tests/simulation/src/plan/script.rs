@@ -24,11 +24,19 @@ where
         stage
             .outside
             .connect(&instance.id, instance.provider, line.fates.clone());
+        stage
+            .outside
+            .line(&instance.id, |known| known.clock_ms = line.clock_ms);
     }
     let mut name = 0;
     for line in &plan.lines {
         for contact in &line.contacts {
             conversation(stage, line, contact, &mut name);
+            if let Some(slow) = plan.slow.filter(|_| stage.simulation().chance(0.4)) {
+                name += 1;
+                let at = slow.until_ms + stage.simulation().between(-120_000, 60_000);
+                write(stage, line, contact, name, at);
+            }
             if stage.simulation().chance(0.35) {
                 people(stage, line, contact);
             }
@@ -102,6 +110,26 @@ where
         let late = simulation.pick(&[0, 0, 0, 200, 5_000, 400_000]);
         stage.post(WebhookItem::Event(event), at + late);
     }
+}
+
+/// A contact writes once more, much later.
+fn write<S, Q>(stage: &Arc<Stage<S, Q>>, line: &LinePlan, contact: &ContactAddress, name: usize, at: i64)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let instance = &line.bound.instance;
+    let Some(external) = instance.external() else {
+        return;
+    };
+    let said = Said {
+        id: &format!("in-{name}"),
+        text: &format!("m{name}"),
+        from_me: false,
+        sent_at: Some(shift(stage.simulation().now(), at)),
+    };
+    let event = said.event(instance.provider, &external, contact);
+    stage.post(WebhookItem::Event(event), at);
 }
 
 /// What an operator sees of the contact's conversation now.

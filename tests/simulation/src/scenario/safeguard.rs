@@ -154,6 +154,7 @@ pub const SAFEGUARDS: &[Safeguard] = &[
         Troubles::None,
     ),
     promise(Mutation::AcknowledgeBeforeEnqueue, Story::Burst, Troubles::Crash).alone(),
+    promise(Mutation::WindowNotJudged, Story::DayLate, Troubles::None),
 ];
 
 /// Safeguards that no story misses while the others are there, and what is there in their place: whoever loses a parked

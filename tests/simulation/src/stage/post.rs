@@ -30,8 +30,9 @@ where
     }
 
     /// Posts a webhook after a while, again and again until it is acknowledged; now and then once more.
-    pub fn post(self: &Arc<Self>, item: WebhookItem, after_ms: i64) {
-        if let WebhookItem::Event(event) = &item {
+    pub fn post(self: &Arc<Self>, mut item: WebhookItem, after_ms: i64) {
+        if let WebhookItem::Event(event) = &mut item {
+            self.outside.by_the_providers_clock(event, after_ms);
             self.ledger().posted.insert(event.id.clone());
         }
         self.ledger().pending += 1;

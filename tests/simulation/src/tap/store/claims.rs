@@ -18,6 +18,11 @@ impl<S: Store> OutboxStore for Tap<S> {
         if self.hand.lacks(Mutation::MissingLetterStays) {
             open.retain(|message| !is_dead(message));
         }
+        if self.hand.lacks(Mutation::WindowNotJudged) {
+            for out in open.iter_mut().filter_map(|message| message.out.as_mut()) {
+                out.heard_at = Some(self.hand.now());
+            }
+        }
         if self.hand.lacks(Mutation::NoFlush) && self.hand.function == "deferred-reply" {
             open.clear();
         }
