@@ -66,6 +66,10 @@ impl Providers for NotCalled {
     async fn evidence(&self, _: &Bound, _: &OutgoingMessage, _: Timestamp) -> Evidence {
         unreachable!("the HTTP surface calls no provider")
     }
+
+    async fn seen(&self, _: &Bound, _: &str, _: &ContactAddress, _: bool) {
+        unreachable!("the HTTP surface calls no provider")
+    }
 }
 
 impl Llm for NotCalled {

@@ -3,6 +3,7 @@ use crate::simulation::{SimulatedMessage, SimulatedOutbox};
 use crate::{evolution, interpret, meta};
 use jiff::Timestamp;
 use recado_domain::config::Bound;
+use recado_domain::contact::ContactAddress;
 use recado_domain::event::{InboundJob, Provider};
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::Inbound;
@@ -13,6 +14,8 @@ use recado_pipeline::ports::{
 };
 use serde_json::Value;
 use std::time::Duration;
+
+mod seen;
 
 #[cfg(test)]
 mod tests;
@@ -223,5 +226,9 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
         // A number that Evolution rewrites takes two requests.
         endpoint.timeout /= 2;
         evolution::evidence(&endpoint, message, claimed_at).await
+    }
+
+    async fn seen(&self, bound: &Bound, id: &str, address: &ContactAddress, typing: bool) {
+        seen::seen(self, bound, id, address, typing).await;
     }
 }

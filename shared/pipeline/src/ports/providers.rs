@@ -114,4 +114,14 @@ pub trait Providers: Send + Sync {
         message: &OutgoingMessage,
         claimed_at: Timestamp,
     ) -> impl Future<Output = Evidence> + Send;
+
+    /// Shows the contact that its message was read (if the instance marks messages so), and with `typing` that somebody
+    /// types, as far as the provider can. Best effort, in at most 5 seconds.
+    fn seen(
+        &self,
+        bound: &Bound,
+        provider_message_id: &str,
+        address: &ContactAddress,
+        typing: bool,
+    ) -> impl Future<Output = ()> + Send;
 }

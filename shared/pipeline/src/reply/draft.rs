@@ -73,7 +73,28 @@ impl Answered {
     }
 }
 
-/// Asks the model. `None`: its key is missing, the turn must wait.
+/// The agent's own words for what nobody can read, if it has some and the burst is nothing else.
+fn unreadable(bound: &Bound, draft: &Draft, messages: &[Message]) -> Option<Answered> {
+    let words = bound.agent.unsupported_message.as_deref()?;
+    let owed = |message: &&Message| {
+        message.role == Role::User
+            && message.ordinal > draft.answered
+            && message.ordinal <= draft.covers
+            && message.content.wants_answer()
+    };
+    let mut owed = messages.iter().filter(owed).peekable();
+    owed.peek()?;
+    let all = owed.all(|message| matches!(message.content, Content::Unsupported { .. }));
+    all.then(|| Answered {
+        text: words.to_owned(),
+        model: None,
+        usage: None,
+        instead: None,
+        pair: bound.instance.pair_rate(),
+    })
+}
+
+/// Asks the model, unless there is nothing that it could read. `None`: its key is missing, the turn must wait.
 pub(super) async fn write<W: World>(
     world: &W,
     kick: &TurnKick,
@@ -81,6 +102,9 @@ pub(super) async fn write<W: World>(
     draft: &Draft,
     messages: &[Message],
 ) -> PortResult<Option<Answered>> {
+    if let Some(answered) = unreadable(bound, draft, messages) {
+        return Ok(Some(answered));
+    }
     let request = LlmRequest {
         model: bound.agent.model.clone(),
         system: bound.agent.system_prompt.clone(),

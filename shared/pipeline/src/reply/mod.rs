@@ -2,6 +2,7 @@
 //! record.
 
 mod draft;
+mod seen;
 mod transcript;
 
 use crate::World;
@@ -159,7 +160,8 @@ async fn answer<W: World>(
         );
         Answered::apology(bound)
     } else {
-        match draft::write(world, kick, bound, &draft, messages).await? {
+        let work = draft::write(world, kick, bound, &draft, messages);
+        match seen::beside(world, bound, &conversation, &draft, messages, work).await? {
             Some(answered) => answered,
             None => return lay_down(world, kick, conversation, &draft).await,
         }

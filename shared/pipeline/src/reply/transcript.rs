@@ -1,14 +1,18 @@
 //! The conversation as the model reads it.
 
+mod revised;
+
 use crate::ports::{ChatTurn, Speaker};
 use jiff::Timestamp;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
+use revised::Revised;
 
 /// Orders `messages` as they were written by the provider's clock, with what is to be answered (`answered` to `covers`)
 /// last, and joins what one side said in a row: models want speakers to alternate, the contact first and last. What the
-/// contact never got is left out.
+/// contact never got is left out, what was taken back is not repeated, and what was edited before it was answered is read as
+/// it is now.
 pub(super) fn transcript(messages: &[Message], answered: Ordinal, covers: Ordinal) -> Vec<ChatTurn> {
     let owed = |m: &&Message| m.role == Role::User && m.ordinal > answered && m.ordinal <= covers;
     let before = |m: &&Message| !(m.role == Role::User && m.ordinal > answered);
@@ -21,6 +25,7 @@ pub(super) fn transcript(messages: &[Message], answered: Ordinal, covers: Ordina
     for part in [&mut past, &mut present] {
         part.sort_by_key(|message| (said_at(message, messages), message.ordinal));
     }
+    let revised = Revised::of(messages, answered, covers);
     let mut turns: Vec<ChatTurn> = Vec::new();
     for message in past.into_iter().chain(present) {
         let speaker = if message.role == Role::User {
@@ -28,7 +33,7 @@ pub(super) fn transcript(messages: &[Message], answered: Ordinal, covers: Ordina
         } else {
             Speaker::Assistant
         };
-        let text = message.as_text();
+        let text = revised.text(message);
         match turns.last_mut() {
             _ if text.trim().is_empty() => {}
             Some(last) if last.speaker == speaker => {

@@ -4,6 +4,7 @@ pub(crate) mod errors;
 mod evidence;
 mod jwt;
 mod parse;
+mod seen;
 mod send;
 mod verify;
 
@@ -12,4 +13,5 @@ pub use verify::{Proof, verify};
 
 pub(crate) use evidence::evidence;
 pub(crate) use parse::{interpret, split};
+pub(crate) use seen::{mark_read, typing};
 pub(crate) use send::{Endpoint, connection, send};

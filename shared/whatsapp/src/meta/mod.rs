@@ -4,6 +4,7 @@
 mod connection;
 pub(crate) mod errors;
 mod parse;
+mod seen;
 mod send;
 mod verify;
 
@@ -11,4 +12,5 @@ pub use verify::{handshake, verify};
 
 pub(crate) use connection::connection;
 pub(crate) use parse::{interpret, split};
+pub(crate) use seen::seen;
 pub(crate) use send::{Endpoint, send};

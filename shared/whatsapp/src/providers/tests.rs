@@ -11,11 +11,11 @@ use serde_json::json;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-const PHONE: &str = "5511900000001@s.whatsapp.net";
+pub(super) const PHONE: &str = "5511900000001@s.whatsapp.net";
 const OWN_ID: &str = "c_0123456789abcdef0123456789abcdef-1.7";
 
 #[derive(Clone)]
-struct Keys {
+pub(super) struct Keys {
     key: Option<&'static str>,
     forgotten: Arc<Mutex<u32>>,
 }
@@ -31,7 +31,7 @@ impl Secrets for Keys {
 }
 
 #[derive(Clone)]
-struct Still;
+pub(super) struct Still;
 
 impl Ambient for Still {
     fn now(&self) -> Timestamp {
@@ -45,7 +45,11 @@ impl Ambient for Still {
     async fn sleep(&self, _: Duration) {}
 }
 
-fn whatsapp(base: &str, key: Option<&'static str>, simulation: Simulation) -> WhatsApp<Keys, Still> {
+pub(super) fn whatsapp(
+    base: &str,
+    key: Option<&'static str>,
+    simulation: Simulation,
+) -> WhatsApp<Keys, Still> {
     let http = recado_ai::http_client().unwrap();
     let config = ProviderConfig {
         evolution_base_url: Some(base.to_owned()),
@@ -65,7 +69,7 @@ fn whatsapp(base: &str, key: Option<&'static str>, simulation: Simulation) -> Wh
     )
 }
 
-fn bound(provider: Provider, external: &str, version: u8) -> Bound {
+pub(super) fn bound(provider: Provider, external: &str, version: u8) -> Bound {
     let instance = json!({"id": "suporte-01", "tenant": "t", "provider": provider, "external_id": external, "agent": "a",
         "api_version": version});
     let agent = json!({"id": "a", "tenant": "t", "model": "m", "system_prompt": "p"});

@@ -59,6 +59,8 @@ pub(crate) struct Provider {
     pub(crate) asked: Arc<AtomicU64>,
     pub(crate) sent: Arc<AtomicU64>,
     contents: Arc<Mutex<Vec<Content>>>,
+    /// Of which messages the contact was shown that they are read, and whether that somebody types.
+    pub(crate) shown: Arc<Mutex<Vec<(String, bool)>>>,
     time: Time,
 }
 
@@ -141,6 +143,10 @@ impl Providers for Provider {
     async fn evidence(&self, _: &Bound, _: &OutgoingMessage, _: Timestamp) -> Evidence {
         Evidence::None
     }
+
+    async fn seen(&self, _: &Bound, id: &str, _: &ContactAddress, typing: bool) {
+        self.shown.lock().unwrap().push((id.to_owned(), typing));
+    }
 }
 
 /// No case here thinks.
@@ -174,6 +180,7 @@ impl Stage {
             asked: Arc::default(),
             sent: Arc::default(),
             contents: Arc::default(),
+            shown: Arc::default(),
             time: time.clone(),
         };
         let world = Parts {

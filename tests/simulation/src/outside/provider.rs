@@ -305,6 +305,10 @@ impl Providers for Edge {
             None => Evidence::None,
         }
     }
+
+    async fn seen(&self, _: &Bound, _: &str, _: &ContactAddress, _: bool) {
+        self.hand.step("seen").await;
+    }
 }
 
 fn refusal(fate: Fate) -> SendOutcome {

@@ -100,3 +100,115 @@ fn a_reply_that_was_cancelled_was_never_said() {
     ];
     assert_eq!(said(&messages, 1, 3), ["User: hi\nhello?"]);
 }
+
+fn with_id(ordinal: u64, role: Role, id: &str, text: &str) -> Message {
+    Message {
+        provider_message_id: Some(id.to_owned()),
+        ..message(ordinal, role, i64::try_from(ordinal).unwrap() * 10, text)
+    }
+}
+
+fn edit(ordinal: u64, role: Role, target: &str, text: &str) -> Message {
+    let content = Content::Edit {
+        target: Some(target.to_owned()),
+        content: Box::new(Content::text(text)),
+    };
+    Message {
+        content,
+        ..with_id(ordinal, role, &format!("edit-{ordinal}"), "")
+    }
+}
+
+fn deletion(ordinal: u64, role: Role, target: &str) -> Message {
+    let content = Content::Deletion {
+        target: Some(target.to_owned()),
+    };
+    Message {
+        content,
+        ..with_id(ordinal, role, &format!("deletion-{ordinal}"), "")
+    }
+}
+
+#[test]
+fn what_was_edited_before_it_was_answered_is_read_as_it_is_now_in_its_place() {
+    let messages = [
+        with_id(1, Role::User, "A", "sexta às 10"),
+        with_id(2, Role::User, "B", "pode ser?"),
+        edit(3, Role::User, "A", "sexta às 11"),
+        edit(4, Role::User, "A", "sexta às 12"),
+    ];
+    assert_eq!(said(&messages, 0, 4), ["User: sexta às 12\npode ser?"]);
+}
+
+#[test]
+fn what_was_edited_after_its_answer_is_said_anew() {
+    let messages = [
+        with_id(1, Role::User, "A", "sexta às 10"),
+        with_id(2, Role::Assistant, "R", "Marcado: sexta às 10."),
+        edit(3, Role::User, "A", "sexta às 11"),
+    ];
+    let expected = [
+        "User: sexta às 10",
+        "Assistant: Marcado: sexta às 10.",
+        "User: [edited] sexta às 11",
+    ];
+    assert_eq!(said(&messages, 1, 3), expected);
+    // And so it stays when it is past.
+    let mut later = messages.to_vec();
+    later.push(with_id(4, Role::Assistant, "S", "Então às 11."));
+    later.push(with_id(5, Role::User, "B", "obrigada"));
+    assert_eq!(said(&later, 3, 5)[..3], expected);
+}
+
+#[test]
+fn an_edit_of_what_is_not_read_any_more_is_said_anew() {
+    let messages = [edit(30, Role::User, "long ago", "sexta às 11")];
+    assert_eq!(said(&messages, 29, 30), ["User: [edited] sexta às 11"]);
+}
+
+#[test]
+fn the_words_of_a_deleted_message_are_not_repeated_nor_are_its_edits_and_quotes() {
+    let mut quoting = with_id(4, Role::User, "B", "desculpe");
+    quoting.context.reply_to = Some(recado_domain::context::Quoted {
+        id: Some("A".to_owned()),
+        text: Some("my password is 1234".to_owned()),
+    });
+    let messages = [
+        with_id(1, Role::User, "A", "my password is 1234"),
+        edit(2, Role::User, "A", "my password is 12345"),
+        deletion(3, Role::User, "A"),
+        quoting,
+    ];
+    assert_eq!(said(&messages, 0, 4), ["User: [message deleted]\ndesculpe"]);
+    assert_eq!(
+        said(&messages[1..2], 0, 2),
+        ["User: [edited] my password is 12345"],
+        "nothing was taken back yet"
+    );
+    assert_eq!(
+        said(&messages[1..], 0, 4),
+        ["User: [message deleted]\ndesculpe"],
+        "it began too long ago to be read"
+    );
+}
+
+#[test]
+fn one_side_takes_back_only_its_own() {
+    let messages = [
+        with_id(1, Role::User, "A", "oi"),
+        with_id(2, Role::Assistant, "R", "Olá!"),
+        deletion(3, Role::User, "R"),
+        deletion(4, Role::Operator, "A"),
+        with_id(5, Role::User, "B", "alô?"),
+    ];
+    assert_eq!(
+        said(&messages, 1, 5),
+        ["User: oi", "Assistant: Olá!", "User: alô?"]
+    );
+    let mut taken_back = messages.to_vec();
+    taken_back[3] = deletion(4, Role::Operator, "R");
+    assert_eq!(
+        said(&taken_back, 1, 5),
+        ["User: oi", "Assistant: [message deleted]", "User: alô?"]
+    );
+}

@@ -1,0 +1,47 @@
+//! What the contact is shown while its turn is worked on.
+
+use super::{Access, QUESTION_TIMEOUT, WhatsApp};
+use crate::{evolution, meta};
+use futures::future::join;
+use recado_domain::config::Bound;
+use recado_domain::contact::ContactAddress;
+use recado_domain::event::Provider;
+use recado_pipeline::ports::{Ambient, Secrets};
+
+/// Shows it. The simulated provider has nobody to show it to.
+pub(super) async fn seen<S: Secrets, A: Ambient>(
+    whatsapp: &WhatsApp<S, A>,
+    bound: &Bound,
+    id: &str,
+    chat: &ContactAddress,
+    typing: bool,
+) {
+    let (Access::Credential(secret), Some(external)) =
+        (whatsapp.access(bound).await, bound.instance.external())
+    else {
+        return;
+    };
+    let timeout = whatsapp.config.timeout.min(QUESTION_TIMEOUT);
+    match bound.instance.provider {
+        Provider::Meta => meta::seen(&whatsapp.meta(bound, &external, &secret, timeout), id, typing).await,
+        Provider::Evolution => {
+            let Some(at) = whatsapp.evolution(bound, &external, &secret, timeout) else {
+                return;
+            };
+            let read = async {
+                if bound.instance.mark_read {
+                    evolution::mark_read(&at, id, chat).await;
+                }
+            };
+            let types = async {
+                if typing {
+                    evolution::typing(&at, chat).await;
+                }
+            };
+            join(read, types).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
