@@ -47,6 +47,10 @@ pub(super) struct ConversationView {
     last_message_at: Timestamp,
     /// The newest message's place: what an answer or a resolve says as `seen`.
     last_ordinal: Ordinal,
+    /// When the contact wrote last: at Meta only templates go out 24 hours later.
+    last_inbound_at: Option<Timestamp>,
+    /// Since when the contact wants no marketing messages.
+    marketing_stopped_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Serialize)]
@@ -70,6 +74,8 @@ impl From<Conversation> for ConversationView {
             status: conversation.status,
             last_message_at: conversation.last_message_at,
             last_ordinal: conversation.last,
+            last_inbound_at: conversation.last_inbound_at,
+            marketing_stopped_at: conversation.marketing_stopped_at,
         }
     }
 }

@@ -8,15 +8,16 @@ use recado_domain::context::Context;
 use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::inbound::{Inbound, InboundMessage};
-use recado_domain::kick::SendKick;
+use recado_domain::kick::{SendKick, TurnKick};
 use recado_domain::message::Message;
 use recado_domain::millis::{instant, shift};
 use recado_embedded::{Clock, Embedded};
 use recado_pipeline::ports::{
     Ambient, Committed, ConnectionAnswer, Conversations, Directory, Evidence, InboundStored, InboundWrite,
-    Inbox, Llm, LlmError, LlmReply, LlmRequest, OutgoingMessage, Providers, Recorded, SendOutcome,
+    Inbox, Llm, LlmError, LlmReply, LlmRequest, OutboxStore, OutgoingMessage, Providers, Recorded,
+    SendOutcome,
 };
-use recado_pipeline::{Parts, Settings, Verdict, process, send};
+use recado_pipeline::{Parts, Settings, Verdict, process, reply, send};
 use recado_testkit::builders::{BASE, Scene, correlation};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -116,7 +117,7 @@ impl Providers for Provider {
             provider_message_id: Some(text("id")),
             from_me: payload["from_me"].as_bool().unwrap(),
             sent_at: Some(job.received_at),
-            content: Content::text(text("text")),
+            content: content(payload, text("text")),
             context: Context::default(),
         }))
     }
@@ -147,6 +148,11 @@ impl Providers for Provider {
     async fn seen(&self, _: &Bound, id: &str, _: &ContactAddress, typing: bool) {
         self.shown.lock().unwrap().push((id.to_owned(), typing));
     }
+}
+
+/// A text, or what a payload says under `content`.
+fn content(payload: &Value, text: String) -> Content {
+    serde_json::from_value(payload["content"].clone()).unwrap_or(Content::Text { text })
 }
 
 /// No case here thinks.
@@ -288,6 +294,31 @@ impl Stage {
     /// One receive of an event.
     pub(crate) async fn receive(&self, job: &InboundJob, receives: u32) -> Verdict {
         process::process(&self.world, &serde_json::to_string(job).unwrap(), receives).await
+    }
+
+    /// A message that is no text arrives, and is processed.
+    pub(crate) async fn sends(&self, scene: &Scene, id: &str, content: &Content) {
+        let address = scene.address.as_str();
+        let payload = json!({"address": address, "id": id, "text": "", "from_me": false, "content": content});
+        let job = self.event(EventKind::Message, payload).await;
+        assert_eq!(self.receive(&job, 1).await, Verdict::Done);
+    }
+
+    /// The contact's turn, and what was committed in it.
+    pub(crate) async fn turn(&self, scene: &Scene) -> Message {
+        let latest = self.world.store.latest(&scene.thread()).await.unwrap();
+        let conversation = latest.unwrap();
+        let kick = TurnKick {
+            conversation: conversation.id.clone(),
+            tenant: conversation.tenant.clone(),
+            ordinal: conversation.turn_upto,
+            correlation: correlation(),
+            due: None,
+        };
+        let body = serde_json::to_string(&kick).unwrap();
+        assert_eq!(reply::reply(&self.world, &body, 1).await, Verdict::Done);
+        let open = self.world.store.open(&conversation.id).await.unwrap();
+        open.into_iter().next_back().unwrap()
     }
 
     /// A message arrives, and is processed.
