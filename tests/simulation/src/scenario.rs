@@ -73,7 +73,6 @@ impl Telling {
     fn faults(&self) -> Faults {
         let mut faults = Faults {
             calm_from_ms: self.story.calm_ms(),
-            slow: self.story.slow(),
             ..Faults::default()
         };
         match self.trouble {

@@ -1,5 +1,4 @@
 use crate::executor::Life;
-use crate::hand::Slow;
 use crate::outside::{Fate, Fates, Said, connection_event};
 use crate::plan::{address, bound};
 use crate::queue::WorkQueues;
@@ -7,7 +6,6 @@ use crate::stage::{Stage, Wish};
 use futures::executor::block_on;
 use recado_domain::config::Bound;
 use recado_domain::contact::ContactAddress;
-use recado_domain::dead_letter::QueueName;
 use recado_domain::event::Provider;
 use recado_domain::ids::{ConversationId, ThreadId};
 use recado_domain::inbound::WebhookItem;
@@ -16,9 +14,6 @@ use recado_domain::window::WINDOW_MS;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 use std::sync::Arc;
-
-/// A contact's window and ten minutes.
-const DAY_LATE_MS: i64 = WINDOW_MS + 600_000;
 
 /// The stories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +60,7 @@ pub enum Story {
     FailedLater,
     /// Twelve contacts write at once.
     Crowd,
-    /// At Meta, the reply's queue stands still until the contact's window is over.
+    /// At Meta, a person answers a contact that wrote a day ago.
     DayLate,
 }
 
@@ -101,18 +96,8 @@ impl Story {
         match self {
             Self::Refused | Self::FailedLater => 1_250_000,
             Self::Disconnections => 600_000,
-            Self::DayLate => DAY_LATE_MS,
             _ => 120_000,
         }
-    }
-
-    /// The queue that stands still.
-    pub fn slow(self) -> Option<Slow> {
-        (self == Self::DayLate).then_some(Slow {
-            queue: QueueName::Outbound,
-            from_ms: 0,
-            until_ms: DAY_LATE_MS,
-        })
     }
 
     /// Who is configured.
@@ -146,7 +131,10 @@ impl Story {
                 tell.says("m2", 1_000, 1_000);
             }
             Self::Crowd => tell.crowd(12),
-            Self::DayLate => tell.messages(&[0]),
+            Self::DayLate => {
+                tell.says("m1", 10_000 - WINDOW_MS, 0);
+                tell.wishes(vec![(25_000, answer("person-1"))]);
+            }
             Self::TakeOver | Self::GiveBack | Self::GiveBackInFlight | Self::Answer | Self::Phone => {
                 tell.people(self);
             }
