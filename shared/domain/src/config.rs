@@ -71,7 +71,8 @@ pub struct Instance {
     pub tenant: TenantId,
     /// Through whom it is connected.
     pub provider: Provider,
-    /// The provider's name for it where that differs from `id`: Evolution's instance name, Meta's `phone_number_id`.
+    /// The provider's name for it where that differs from `id`: Evolution's instance name, Meta's and 360dialog's
+    /// `phone_number_id`, AWS's phone number id (its ARN will do).
     #[serde(default)]
     pub external_id: Option<ExternalId>,
     /// Who answers.
@@ -114,7 +115,7 @@ pub struct Instance {
     #[serde(default = "two")]
     pub api_version: u8,
     /// The key or token to send with, by reference; the installation's (`env:EVOLUTION_API_KEY`,
-    /// `env:META_ACCESS_TOKEN`) if absent.
+    /// `env:META_ACCESS_TOKEN`, `env:D360_API_KEY`) if absent. AWS's own credentials need none.
     #[serde(default)]
     pub credential: Option<CredentialRef>,
 }
@@ -243,10 +244,15 @@ impl Tenant {
 impl Instance {
     /// The provider's name for it.
     pub fn external(&self) -> Option<ExternalId> {
-        match &self.external_id {
-            Some(external) => Some(external.clone()),
-            None => ExternalId::parse(self.id.as_str()).ok(),
-        }
+        let written = match &self.external_id {
+            Some(external) => external.as_str(),
+            None => self.id.as_str(),
+        };
+        let external = match self.provider {
+            Provider::AwsSocial => aws_phone_number_id(written),
+            _ => written,
+        };
+        ExternalId::parse(external).ok()
     }
 
     /// How fast it may send. `evolution`: the installation's rate for Evolution instances that have none of their own.
@@ -272,11 +278,20 @@ impl Instance {
                 match self.provider {
                     Provider::Evolution => "EVOLUTION_API_KEY",
                     Provider::Meta => "META_ACCESS_TOKEN",
+                    Provider::Dialog360 => "D360_API_KEY",
+                    // AWS's own credentials serve; the SDK finds them, and what stands here is never looked up.
+                    Provider::AwsSocial => "AWS_ACCESS_KEY_ID",
                 }
                 .to_owned(),
             )
         })
     }
+}
+
+/// The bare id of an AWS phone number, which the console shows as `phone-number-id-{id}` and events as the end of an ARN.
+fn aws_phone_number_id(written: &str) -> &str {
+    let last = written.rsplit_once('/').map_or(written, |(_, last)| last);
+    last.strip_prefix("phone-number-id-").unwrap_or(last)
 }
 
 /// An instance with its tenant and agent: what a function needs to handle a message.

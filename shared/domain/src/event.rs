@@ -19,9 +19,18 @@ pub enum Provider {
     Evolution,
     /// Meta's WhatsApp Cloud API.
     Meta,
+    /// 360dialog: Meta's bodies through a partner's own endpoint, key and webhook.
+    #[serde(rename = "360dialog")]
+    Dialog360,
+    /// AWS End User Messaging Social: Meta's bodies over SNS and an AWS call.
+    #[serde(rename = "aws-social")]
+    AwsSocial,
 }
 
 impl Provider {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Evolution, Self::Meta, Self::Dialog360, Self::AwsSocial];
+
     /// Whether Meta is behind it: 24-hour window, templates, `wamid`s, our own id in statuses, a rate to one contact.
     pub fn is_cloud(self) -> bool {
         self != Self::Evolution
@@ -32,6 +41,8 @@ impl Provider {
         match self {
             Self::Evolution => "evolution",
             Self::Meta => "meta",
+            Self::Dialog360 => "360dialog",
+            Self::AwsSocial => "aws-social",
         }
     }
 }
@@ -284,6 +295,17 @@ mod tests {
             event_id(Provider::Evolution, &external(), EventKind::Failed, "ABC123")
         );
         assert_eq!(id.as_str().len(), 64);
+    }
+
+    #[test]
+    fn a_provider_is_written_in_configuration_as_in_routes_and_records() {
+        for provider in Provider::ALL {
+            assert_eq!(json!(provider), json!(provider.as_str()));
+            assert_eq!(
+                serde_json::from_value::<Provider>(json!(provider.as_str())).unwrap(),
+                provider
+            );
+        }
     }
 
     #[test]

@@ -110,7 +110,7 @@ id!(
     "instance id"
 );
 id!(
-    /// The name by which a provider calls an instance: Evolution's instance name, Meta's `phone_number_id`.
+    /// The name by which a provider calls an instance: Evolution's instance name, Meta's `phone_number_id`, AWS's own id.
     ExternalId,
     "provider's instance id"
 );

@@ -18,7 +18,7 @@ pub enum RecipientError {
 }
 
 /// The address of `text` as messages from there would come, so that both belong to one thread: `digits@s.whatsapp.net`
-/// on Evolution, the digits alone on Meta. Addresses without a number stay as they are.
+/// on Evolution, the digits alone where Meta is behind it. Addresses without a number stay as they are.
 pub fn recipient(provider: Provider, text: &str) -> Result<ContactAddress, RecipientError> {
     let text = text.trim();
     let digits = match text.split_once('@') {
@@ -29,9 +29,10 @@ pub fn recipient(provider: Provider, text: &str) -> Result<ContactAddress, Recip
             Named::Address(address) => return Ok(address),
         },
     };
-    let written = match provider {
-        Provider::Evolution => format!("{digits}@s.whatsapp.net"),
-        Provider::Meta => digits,
+    let written = if provider.is_cloud() {
+        digits
+    } else {
+        format!("{digits}@s.whatsapp.net")
     };
     ContactAddress::parse(&written).ok_or(RecipientError::Number)
 }
@@ -66,10 +67,10 @@ fn is_user_id(text: &str) -> bool {
 }
 
 fn user_id(provider: Provider, text: &str) -> Result<ContactAddress, RecipientError> {
-    match provider {
-        Provider::Meta => ContactAddress::parse(text).ok_or(RecipientError::Number),
-        Provider::Evolution => Err(RecipientError::OtherProvider),
+    if !provider.is_cloud() {
+        return Err(RecipientError::OtherProvider);
     }
+    ContactAddress::parse(text).ok_or(RecipientError::Number)
 }
 
 /// The digits of a number written with `+`, spaces, brackets, dots and dashes. E.164 has at most 15 and no country code
@@ -125,7 +126,10 @@ mod tests {
             on(Provider::Meta, "123456789@lid"),
             Err(RecipientError::OtherProvider)
         );
-        assert_eq!(on(Provider::Meta, "US.1349").as_deref(), Ok("US.1349"));
+        for cloud in [Provider::Meta, Provider::Dialog360, Provider::AwsSocial] {
+            assert_eq!(on(cloud, "US.1349").as_deref(), Ok("US.1349"));
+            assert_eq!(on(cloud, "+55 11 90000-0001").as_deref(), Ok("5511900000001"));
+        }
         assert_eq!(
             on(Provider::Evolution, "US.1349"),
             Err(RecipientError::OtherProvider)

@@ -1,3 +1,4 @@
+use crate::aws_social;
 use crate::simulation::SimulatedOutbox;
 use std::time::Duration;
 
@@ -10,6 +11,12 @@ pub struct ProviderConfig {
     pub meta_base_url: String,
     /// The Graph API's version.
     pub meta_api_version: String,
+    /// 360dialog's API for Cloud numbers.
+    pub dialog360_base_url: String,
+    /// AWS End User Messaging Social. It needs no credential but AWS's own; without a client nothing is sent by it.
+    pub aws_social: Option<aws_social::Client>,
+    /// The Graph API's version that AWS is asked for: not every one that Meta has.
+    pub aws_social_api_version: String,
     /// How long one request may take, from connecting to the last byte.
     pub timeout: Duration,
     /// What becomes of messages of instances that have no credential.
@@ -22,6 +29,9 @@ impl Default for ProviderConfig {
             evolution_base_url: None,
             meta_base_url: "https://graph.facebook.com".to_owned(),
             meta_api_version: "v24.0".to_owned(),
+            dialog360_base_url: "https://waba-v2.360dialog.io".to_owned(),
+            aws_social: None,
+            aws_social_api_version: "v24.0".to_owned(),
             timeout: Duration::from_secs(20),
             simulation: Simulation::Off,
         }

@@ -8,6 +8,6 @@ use serde_json::Value;
 pub fn interpret(job: &InboundJob, payload: &Value) -> Inbound {
     match job.provider {
         Provider::Evolution => evolution::interpret(job, payload),
-        Provider::Meta => meta::interpret(job, payload),
+        Provider::Meta | Provider::Dialog360 | Provider::AwsSocial => meta::interpret(job, payload),
     }
 }

@@ -1,12 +1,15 @@
 //! The providers' edge: what webhooks hold, whether they are authentic, how messages are sent, what errors mean.
 //!
-//! One folder per provider ([`evolution`], [`meta`]) with four rooms: `parse`, `verify`, `send`, `errors`. Everything is
+//! One folder per provider ([`evolution`], [`meta`], [`dialog360`], [`aws_social`]) with four rooms: `parse`, `verify`, `send`, `errors`. Everything is
 //! tolerant of what providers add and leave out: an unknown field is ignored, an unknown kind of message is kept as
 //! `Unsupported`, an unknown event is acknowledged as `Ignored`. Nothing here logs, and no error text holds what a
 //! person wrote, their name or their number.
 
+pub mod aws_social;
 mod class;
+mod cloud;
 mod config;
+pub mod dialog360;
 mod error_title;
 #[cfg(test)]
 mod errors_page;
@@ -26,6 +29,7 @@ pub use providers::WhatsApp;
 pub use recado_domain::event::Provider;
 pub use simulation::{SimulatedMessage, SimulatedOutbox};
 
+use aws_social::Topics;
 use jiff::Timestamp;
 use recado_domain::inbound::WebhookItem;
 
@@ -43,7 +47,9 @@ pub enum ParseError {
     },
 }
 
-/// Splits a webhook body into items, in order. `received_at` is the time of a status that carries none.
+/// Splits a webhook body into items, in order. `received_at` is the time of a status that carries none. What stands beside
+/// the body (the number in 360dialog's URL, the topics that AWS's events may come from) is for [`dialog360::split`] and
+/// [`aws_social::split`].
 pub fn split(
     provider: Provider,
     body: &[u8],
@@ -52,5 +58,7 @@ pub fn split(
     match provider {
         Provider::Evolution => evolution::split(body, received_at),
         Provider::Meta => meta::split(body, received_at),
+        Provider::Dialog360 => dialog360::split(body, None, received_at),
+        Provider::AwsSocial => aws_social::split(body, &Topics::default(), received_at),
     }
 }

@@ -1,6 +1,6 @@
 use crate::config::{ProviderConfig, Simulation};
 use crate::simulation::{SimulatedMessage, SimulatedOutbox};
-use crate::{evolution, interpret, meta};
+use crate::{aws_social, dialog360, evolution, interpret, meta};
 use jiff::Timestamp;
 use recado_domain::config::Bound;
 use recado_domain::contact::ContactAddress;
@@ -35,8 +35,10 @@ pub struct WhatsApp<S: Secrets, A: Ambient> {
 /// What is found where a credential should be.
 enum Access {
     Credential(Secret),
+    /// AWS's own credentials, which its client finds.
+    Aws(aws_social::Client),
     Simulated(SimulatedOutbox),
-    Missing,
+    Missing(&'static str),
     /// It could not be asked for.
     Unclear,
 }
@@ -53,13 +55,23 @@ impl<S: Secrets, A: Ambient> WhatsApp<S, A> {
     }
 
     async fn access(&self, bound: &Bound) -> Access {
+        if bound.instance.provider == Provider::AwsSocial {
+            return match &self.config.aws_social {
+                Some(client) => Access::Aws(client.clone()),
+                None => self.without(aws_social::NO_CLIENT),
+            };
+        }
         match self.secrets.resolve(&bound.instance.credential()).await {
             Ok(Some(secret)) => Access::Credential(secret),
-            Ok(None) => match &self.config.simulation {
-                Simulation::WithoutCredentials(outbox) => Access::Simulated(outbox.clone()),
-                Simulation::Off => Access::Missing,
-            },
+            Ok(None) => self.without("no credential"),
             Err(_) => Access::Unclear,
+        }
+    }
+
+    fn without(&self, why: &'static str) -> Access {
+        match &self.config.simulation {
+            Simulation::WithoutCredentials(outbox) => Access::Simulated(outbox.clone()),
+            Simulation::Off => Access::Missing(why),
         }
     }
 
@@ -106,6 +118,42 @@ impl<S: Secrets, A: Ambient> WhatsApp<S, A> {
         }
     }
 
+    fn dialog360<'a>(
+        &'a self,
+        bound: &'a Bound,
+        key: &'a Secret,
+        timeout: Duration,
+    ) -> dialog360::Endpoint<'a> {
+        dialog360::Endpoint {
+            http: &self.http,
+            base: bound
+                .instance
+                .base_url
+                .as_deref()
+                .unwrap_or(&self.config.dialog360_base_url),
+            key,
+            timeout,
+        }
+    }
+
+    async fn send_by_aws(
+        &self,
+        bound: &Bound,
+        message: &OutgoingMessage,
+        client: &aws_social::Client,
+    ) -> SendOutcome {
+        let Some(number) = bound.instance.external() else {
+            return unnamed();
+        };
+        let endpoint = aws_social::Endpoint {
+            client,
+            number: &number,
+            version: &self.config.aws_social_api_version,
+            timeout: self.config.timeout,
+        };
+        aws_social::send(&endpoint, message).await
+    }
+
     async fn send_with(&self, bound: &Bound, message: &OutgoingMessage, secret: &Secret) -> SendOutcome {
         let Some(external) = bound.instance.external() else {
             return unnamed();
@@ -121,6 +169,14 @@ impl<S: Secrets, A: Ambient> WhatsApp<S, A> {
                 let endpoint = self.meta(bound, &external, secret, self.config.timeout);
                 meta::send(&endpoint, message).await
             }
+            Provider::Dialog360 => {
+                let endpoint = self.dialog360(bound, secret, self.config.timeout);
+                dialog360::send(&endpoint, message).await
+            }
+            // AWS's own credentials serve, never a secret of ours.
+            Provider::AwsSocial => SendOutcome::Credentials {
+                why: aws_social::NO_CLIENT.to_owned(),
+            },
         }
     }
 
@@ -157,12 +213,9 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
     async fn send(&self, bound: &Bound, message: &OutgoingMessage) -> SendOutcome {
         let outcome = match self.access(bound).await {
             Access::Credential(secret) => self.send_with(bound, message, &secret).await,
+            Access::Aws(client) => return self.send_by_aws(bound, message, &client).await,
             Access::Simulated(outbox) => return self.simulate(bound, message, &outbox),
-            Access::Missing => {
-                return SendOutcome::Credentials {
-                    why: "no credential".to_owned(),
-                };
-            }
+            Access::Missing(why) => return SendOutcome::Credentials { why: why.to_owned() },
             Access::Unclear => {
                 let why = "the credential could not be read".to_owned();
                 return SendOutcome::Retryable { why, after: None };
@@ -178,8 +231,9 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
     async fn connection(&self, bound: &Bound) -> ConnectionAnswer {
         let secret = match self.access(bound).await {
             Access::Credential(secret) => secret,
-            Access::Simulated(_) => return ConnectionAnswer::Open,
-            Access::Missing => return ConnectionAnswer::NeedsCredentials,
+            // There is no connection that could be lost; what AWS refuses, it refuses to a send.
+            Access::Aws(_) | Access::Simulated(_) => return ConnectionAnswer::Open,
+            Access::Missing(_) => return ConnectionAnswer::NeedsCredentials,
             Access::Unclear => return ConnectionAnswer::Unclear,
         };
         let Some(external) = bound.instance.external() else {
@@ -188,6 +242,8 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
         let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
         let answer = match bound.instance.provider {
             Provider::Meta => meta::connection(&self.meta(bound, &external, &secret, timeout)).await,
+            Provider::Dialog360 => dialog360::connection(&self.dialog360(bound, &secret, timeout)).await,
+            Provider::AwsSocial => return ConnectionAnswer::Unclear,
             Provider::Evolution => match self.evolution(bound, &external, &secret, timeout) {
                 Some(endpoint) => evolution::connection(&endpoint).await,
                 None => return ConnectionAnswer::NeedsCredentials,
@@ -211,10 +267,11 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
                     provider_message_id: Some(taken.provider_message_id),
                 });
             }
-            Access::Missing | Access::Unclear => return Evidence::Unclear,
+            Access::Aws(_) => return Evidence::None,
+            Access::Missing(_) | Access::Unclear => return Evidence::Unclear,
         };
         // Meta cannot be asked. It echoes our id in statuses, and the pipeline looks at their record.
-        if bound.instance.provider == Provider::Meta {
+        if bound.instance.provider.is_cloud() {
             return Evidence::None;
         }
         let Some(external) = bound.instance.external() else {

@@ -118,14 +118,14 @@ fn by_status(status: u16, rows: &[(u16, u16, Class)]) -> Class {
         .map_or(Unknown { timed_out: false }, |(.., class)| *class)
 }
 
-fn known(code: i64) -> Option<&'static Row> {
+pub(crate) fn known(code: i64) -> Option<&'static Row> {
     TABLE
         .iter()
         .find(|(first, last, ..)| (*first..=*last).contains(&code))
 }
 
 /// An error object's code and a title without personal data: ours for a known code, else Meta's own, masked.
-pub(super) fn describe(error: &Value) -> String {
+pub(crate) fn describe(error: &Value) -> String {
     let Some(code) = error.get("code").and_then(crate::json::integer) else {
         return "no code".to_owned();
     };
@@ -151,7 +151,7 @@ pub(super) fn late_reason(error: &Value) -> Reason {
 }
 
 /// What an answer that is not a 2xx means for the send it answers, attempt number `attempt` (from 1).
-pub(super) fn classify(answer: &Answer, attempt: u32) -> SendOutcome {
+pub(crate) fn classify(answer: &Answer, attempt: u32) -> SendOutcome {
     let error = answer.body.get("error");
     let code = error
         .and_then(|error| error.get("code"))

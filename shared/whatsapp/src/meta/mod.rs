@@ -3,9 +3,9 @@
 
 mod connection;
 pub(crate) mod errors;
-mod parse;
+pub(crate) mod parse;
 mod seen;
-mod send;
+pub(crate) mod send;
 mod verify;
 
 pub use verify::{handshake, verify};

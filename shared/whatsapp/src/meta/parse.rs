@@ -15,7 +15,7 @@ use recado_domain::inbound::{Inbound, WebhookItem};
 use serde_json::Value;
 use std::collections::HashSet;
 
-pub(super) use message::is_user_id;
+pub(crate) use message::is_user_id;
 
 /// Whose body it is. Other providers pass Meta's bodies on, and some of theirs name no number.
 #[derive(Debug, Clone)]

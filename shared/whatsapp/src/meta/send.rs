@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The longest text of a message, in characters (Meta's send-messages reference).
-const TEXT_MAX: usize = 4096;
+pub(crate) const TEXT_MAX: usize = 4096;
 
 /// A number as it is reached.
 pub(crate) struct Endpoint<'a> {
@@ -56,7 +56,7 @@ pub(crate) async fn send(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOu
 
 /// Our id goes along and comes back in statuses: the evidence for a send whose answer was lost. A number keeps its `+`
 /// (else Meta puts the sender's country code before it); a user id goes as `recipient`.
-fn body(message: &OutgoingMessage, text: &str) -> Value {
+pub(crate) fn body(message: &OutgoingMessage, text: &str) -> Value {
     let mut body = json!({
         "messaging_product": "whatsapp",
         "recipient_type": "individual",
@@ -73,7 +73,7 @@ fn body(message: &OutgoingMessage, text: &str) -> Value {
     body
 }
 
-fn accepted(answer: &Answer) -> SendOutcome {
+pub(crate) fn accepted(answer: &Answer) -> SendOutcome {
     match list(answer.body.get("messages"))
         .iter()
         .find_map(|message| text(message, "id"))

@@ -94,7 +94,7 @@ fn digits(raw: &str) -> Option<String> {
 
 /// Whether `raw` is a business-scoped user id: two letters of a country, a dot, letters and digits (and `ENT.` before
 /// them in a parent's).
-pub(in crate::meta) fn is_user_id(raw: &str) -> bool {
+pub(crate) fn is_user_id(raw: &str) -> bool {
     let Some((country, rest)) = raw.split_once('.') else {
         return false;
     };

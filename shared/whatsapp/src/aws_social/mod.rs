@@ -1,0 +1,16 @@
+//! AWS End User Messaging Social: Meta's numbers through AWS. Events come over SNS and SQS, sends are an AWS call. Facts are
+//! from AWS's user guide and service model of 2025 and 2026, and from captured events.
+//!
+//! Events are always understood; the AWS SDK for sending comes with the feature `aws-social`.
+
+#[cfg(any(test, feature = "aws-social"))]
+pub(crate) mod errors;
+mod parse;
+mod send;
+mod verify;
+
+pub use parse::split;
+pub use send::Client;
+pub use verify::Topics;
+
+pub(crate) use send::{Endpoint, NO_CLIENT, send};

@@ -1,0 +1,42 @@
+//! Whether an event is authentic. Nothing is signed for us: who may write to the queue is for its policy to say, and which
+//! topic an envelope names is compared with those that were set up.
+
+/// The topics that events may come from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Topics(Vec<String>);
+
+impl Topics {
+    /// Reads ARNs separated by commas. With none, every topic that the queue's policy lets in counts.
+    pub fn parse(list: &str) -> Self {
+        let arns = list.split(',').map(str::trim).filter(|arn| !arn.is_empty());
+        Self(arns.map(str::to_owned).collect())
+    }
+
+    /// Whether an event of `topic` may be taken. One that names none (delivered raw) may only where any topic may.
+    pub fn allow(&self, topic: Option<&str>) -> bool {
+        self.0.is_empty() || topic.is_some_and(|topic| self.0.iter().any(|allowed| allowed == topic))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_topics_that_were_named_are_let_in() {
+        let topics =
+            Topics::parse("arn:aws:sns:sa-east-1:123456789012:one, arn:aws:sns:sa-east-1:123456789012:two,");
+        assert!(topics.allow(Some("arn:aws:sns:sa-east-1:123456789012:two")));
+        assert!(!topics.allow(Some("arn:aws:sns:sa-east-1:123456789012:twofold")));
+        assert!(!topics.allow(Some("")));
+        assert!(!topics.allow(None));
+    }
+
+    #[test]
+    fn with_none_named_the_queues_policy_decides() {
+        for none in ["", " , "] {
+            assert!(Topics::parse(none).allow(Some("arn:aws:sns:sa-east-1:123456789012:one")));
+            assert!(Topics::parse(none).allow(None));
+        }
+    }
+}

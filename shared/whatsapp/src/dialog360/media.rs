@@ -1,0 +1,126 @@
+//! Where 360dialog's media lie, and when not to ask for them.
+
+use jiff::Timestamp;
+use recado_domain::millis::shift;
+use reqwest::Url;
+use std::collections::VecDeque;
+
+/// Where the file is that Meta's answer to `GET /{media_id}` names: its host, which only Meta's own token opens, is replaced
+/// by 360dialog's, and path and query stay. So the key goes to `base` alone, whatever the answer says. `None` if either is
+/// not an HTTP URL.
+///
+/// `\/` is decoded: some answers are escaped twice.
+pub fn media_url(base: &str, named: &str) -> Option<String> {
+    let http = |url: &Url| matches!(url.scheme(), "http" | "https");
+    let named = Url::parse(named.trim().replace("\\/", "/").as_str())
+        .ok()
+        .filter(http)?;
+    let mut url = Url::parse(base.trim()).ok().filter(http)?;
+    let path = format!("{}{}", url.path().trim_end_matches('/'), named.path());
+    url.set_path(&path);
+    url.set_query(named.query());
+    Some(url.into())
+}
+
+/// 360dialog refuses all downloads of a number for 30 minutes after 20 that failed within 60: so many failures of ours, and
+/// nothing is asked for in that time. One per number.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MediaBlock {
+    /// The failures that count, oldest first; never more than [`Self::FAILURES`].
+    failed: VecDeque<Timestamp>,
+    until: Option<Timestamp>,
+}
+
+impl MediaBlock {
+    /// So many failures block.
+    pub const FAILURES: usize = 20;
+    /// If they lie within this time, in milliseconds.
+    pub const WITHIN_MS: i64 = 60 * 60_000;
+    /// For this time, in milliseconds.
+    pub const BLOCKED_MS: i64 = 30 * 60_000;
+
+    /// Until when nothing may be asked for; `None` if it may now.
+    pub fn blocked(&self, now: Timestamp) -> Option<Timestamp> {
+        self.until.filter(|until| now < *until)
+    }
+
+    /// Takes note of a download that was answered with an error. One that is not there stays not there: the caller does not
+    /// ask for it again.
+    pub fn failed(&mut self, now: Timestamp) {
+        let since = shift(now, -Self::WITHIN_MS);
+        self.failed.retain(|at| *at > since);
+        self.failed.push_back(now);
+        if self.failed.len() >= Self::FAILURES {
+            self.failed.clear();
+            self.until = Some(shift(now, Self::BLOCKED_MS));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recado_domain::millis::instant;
+
+    const BASE: &str = "https://waba-v2.360dialog.io";
+
+    fn at(minutes: i64) -> Timestamp {
+        instant(1_760_000_000_000 + minutes * 60_000)
+    }
+
+    #[test]
+    fn metas_host_is_replaced_and_path_and_query_stay() {
+        let named = "https://lookaside.fbsbx.com/whatsapp_business/attachments/?mid=1&ext=2&hash=a%2Fb";
+        let expected = "https://waba-v2.360dialog.io/whatsapp_business/attachments/?mid=1&ext=2&hash=a%2Fb";
+        assert_eq!(media_url(BASE, named).as_deref(), Some(expected));
+        let escaped = named.replace('/', "\\/");
+        assert_eq!(media_url(BASE, &escaped).as_deref(), Some(expected));
+        assert_eq!(
+            media_url("http://127.0.0.1:9/d360/", "https://lookaside.fbsbx.com/a?b=c").as_deref(),
+            Some("http://127.0.0.1:9/d360/a?b=c")
+        );
+    }
+
+    #[test]
+    fn the_key_goes_to_no_other_host_than_the_base() {
+        for named in [
+            "https://evil.example/x",
+            "https://waba-v2.360dialog.io@evil.example/x",
+            "https://evil.example:8443/x#y",
+        ] {
+            let url = media_url(BASE, named).unwrap();
+            assert_eq!(
+                Url::parse(&url).unwrap().origin(),
+                Url::parse(BASE).unwrap().origin()
+            );
+            assert!(url.starts_with("https://waba-v2.360dialog.io/x"), "{url}");
+        }
+        for nothing in ["", "file:///etc/passwd", "lookaside.fbsbx.com/x"] {
+            assert_eq!(media_url(BASE, nothing), None, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn twenty_failures_in_an_hour_stop_downloads_for_half_an_hour() {
+        let mut block = MediaBlock::default();
+        for minute in 0..19 {
+            block.failed(at(minute));
+            assert_eq!(block.blocked(at(minute)), None);
+        }
+        block.failed(at(19));
+        assert_eq!(block.blocked(at(19)), Some(at(49)));
+        assert_eq!(block.blocked(at(48)), Some(at(49)));
+        assert_eq!(block.blocked(at(49)), None);
+        block.failed(at(50));
+        assert_eq!(block.blocked(at(50)), None, "the count begins anew");
+    }
+
+    #[test]
+    fn failures_older_than_an_hour_do_not_count() {
+        let mut block = MediaBlock::default();
+        for failure in 0..100 {
+            block.failed(at(failure * 4));
+            assert_eq!(block.blocked(at(failure * 4)), None);
+        }
+    }
+}

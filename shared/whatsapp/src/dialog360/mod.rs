@@ -1,0 +1,14 @@
+//! 360dialog: Meta's numbers through a partner. Facts are from its documentation of 2026 and from bodies seen in tests
+//! of public projects.
+
+pub(crate) mod errors;
+mod media;
+mod parse;
+mod send;
+mod verify;
+
+pub use media::{MediaBlock, media_url};
+pub use parse::{Addressed, addressed, split};
+pub use verify::{Proof, SECRET_HEADER, SIGNATURE_HEADER, verify};
+
+pub(crate) use send::{Endpoint, connection, send};

@@ -1,0 +1,149 @@
+//! Webhook bodies: Meta's own shape for Cloud numbers, and the on-premise shape (old numbers, the sandbox), which is what
+//! Meta has as the value of one change, without `metadata`, `entry` and some fields. The second is rewritten here into the
+//! first.
+
+use crate::ParseError;
+use crate::json::{integer, list, object_of, scalar};
+use crate::meta::parse::{Speaker, split_root};
+use jiff::Timestamp;
+use recado_domain::event::Provider;
+use recado_domain::ids::ExternalId;
+use recado_domain::inbound::WebhookItem;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+
+/// The lists of an on-premise body.
+const LISTS: [&str; 4] = ["contacts", "messages", "statuses", "errors"];
+
+/// The fields of a message that hold content, by one of which a message of type `ephemeral` is known.
+const KINDS: [&str; 13] = [
+    "text",
+    "image",
+    "video",
+    "audio",
+    "voice",
+    "document",
+    "sticker",
+    "location",
+    "contacts",
+    "interactive",
+    "button",
+    "order",
+    "reaction",
+];
+
+/// The on-premise code for a message outside the 24 hours, and Meta's.
+const ON_PREMISE_WINDOW: i64 = 470;
+const WINDOW: i64 = 131_047;
+
+/// Which numbers a body is about, as it says itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Addressed {
+    /// These, and nothing else.
+    Numbers(BTreeSet<ExternalId>),
+    /// None, or something besides that names none: only who sent it, or where to, can say.
+    Unnamed,
+}
+
+/// Reads which numbers a body is about: the `phone_number_id` of each change.
+pub fn addressed(body: &[u8]) -> Result<Addressed, ParseError> {
+    let root = Value::Object(object_of(body)?);
+    let changes = list(root.get("entry"))
+        .iter()
+        .flat_map(|entry| list(entry.get("changes")));
+    let numbers: Option<BTreeSet<ExternalId>> = changes.map(number).collect();
+    Ok(numbers
+        .filter(|numbers| !numbers.is_empty())
+        .map_or(Addressed::Unnamed, Addressed::Numbers))
+}
+
+fn number(change: &Value) -> Option<ExternalId> {
+    let id = scalar(change.get("value")?.get("metadata")?, "phone_number_id")?;
+    ExternalId::parse(&id).ok()
+}
+
+/// Splits a body into items. `instance`: the number that the URL names, which counts, whatever the body says; an on-premise
+/// body names none.
+pub fn split(
+    body: &[u8],
+    instance: Option<&ExternalId>,
+    received_at: Timestamp,
+) -> Result<Vec<WebhookItem>, ParseError> {
+    let root = object_of(body)?;
+    let on_premise = !root.contains_key("entry") && LISTS.iter().any(|name| root.contains_key(*name));
+    let root = if on_premise {
+        as_meta(root)
+    } else {
+        Value::Object(root)
+    };
+    let speaker = Speaker {
+        provider: Provider::Dialog360,
+        external: instance.cloned(),
+    };
+    Ok(split_root(&speaker, &root, received_at))
+}
+
+/// An on-premise body as Meta would write it.
+fn as_meta(mut body: Map<String, Value>) -> Value {
+    each(&mut body, "messages", message);
+    each(&mut body, "statuses", status);
+    each(&mut body, "contacts", contact);
+    json!({ "entry": [{ "changes": [{ "field": "messages", "value": body }] }] })
+}
+
+fn each(body: &mut Map<String, Value>, name: &str, change: impl Fn(&mut Map<String, Value>)) {
+    let members = match body.get_mut(name) {
+        Some(Value::Array(members)) => members.as_mut_slice(),
+        Some(one) => std::slice::from_mut(one),
+        None => return,
+    };
+    members
+        .iter_mut()
+        .filter_map(Value::as_object_mut)
+        .for_each(change);
+}
+
+fn message(message: &mut Map<String, Value>) {
+    renamed(message, "from_bsuid", "from_user_id");
+    if message.get("type").and_then(Value::as_str) != Some("ephemeral") {
+        return;
+    }
+    // A disappearing message is what it holds; one that holds nothing stays `ephemeral`, which is unsupported.
+    if let Some(kind) = KINDS.into_iter().find(|kind| message.contains_key(*kind)) {
+        message.insert("type".to_owned(), json!(kind));
+    }
+}
+
+fn contact(contact: &mut Map<String, Value>) {
+    renamed(contact, "bsuid", "user_id");
+}
+
+/// Some servers write the recipient inside `message` only.
+fn status(status: &mut Map<String, Value>) {
+    let inside = status
+        .get("message")
+        .and_then(|message| message.get("recipient_id"))
+        .cloned();
+    if let Some(recipient) = inside {
+        status.entry("recipient_id").or_insert(recipient);
+    }
+    let errors = match status.get_mut("errors") {
+        Some(Value::Array(errors)) => errors.as_mut_slice(),
+        _ => return,
+    };
+    for error in errors.iter_mut().filter_map(Value::as_object_mut) {
+        if error.get("code").and_then(integer) == Some(ON_PREMISE_WINDOW) {
+            error.insert("code".to_owned(), json!(WINDOW));
+        }
+    }
+}
+
+/// Moves a field to Meta's name for it, unless that is there.
+fn renamed(fields: &mut Map<String, Value>, from: &str, to: &str) {
+    if let Some(value) = fields.remove(from) {
+        fields.entry(to).or_insert(value);
+    }
+}
+
+#[cfg(test)]
+mod tests;

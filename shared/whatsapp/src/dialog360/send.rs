@@ -1,0 +1,60 @@
+//! Sending: Meta's body with 360dialog's key, which also says from which number.
+
+use super::errors::classify;
+use crate::cloud::cloud_body;
+use crate::exchange::{Exchange, address, exchange};
+use crate::meta::send::accepted;
+use recado_domain::secret::Secret;
+use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
+use reqwest::Client;
+use std::time::Duration;
+
+/// The header of the key.
+const KEY: &str = "D360-API-KEY";
+
+/// A number as it is reached.
+pub(crate) struct Endpoint<'a> {
+    pub(crate) http: &'a Client,
+    pub(crate) base: &'a str,
+    pub(crate) key: &'a Secret,
+    pub(crate) timeout: Duration,
+}
+
+/// Sends (`POST {base}/messages`). An answer names the message and need not name the contact; a 2xx that is not JSON, or
+/// names no message, is unknown.
+pub(crate) async fn send(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
+    let body = match cloud_body(message) {
+        Ok(body) => body,
+        Err(refused) => return refused,
+    };
+    let Some(url) = address(at.base, &["messages"]) else {
+        return SendOutcome::Retryable {
+            why: "the provider's base URL is not an HTTP URL".to_owned(),
+            after: None,
+        };
+    };
+    let request = at.http.post(url).header(KEY, at.key.expose()).json(&body);
+    match exchange(request, at.timeout).await.answer() {
+        Ok(answer) if answer.is_success() => accepted(&answer),
+        Ok(answer) => classify(&answer, message.attempt),
+        Err(outcome) => outcome,
+    }
+}
+
+/// Whether the key is good, by reading where the number's webhooks go. The number has no connection that could be lost: only
+/// a refusal of the key or the account says otherwise, and a key that may not read this (403, 404) may still send.
+pub(crate) async fn connection(at: &Endpoint<'_>) -> ConnectionAnswer {
+    let Some(url) = address(at.base, &["v1", "configs", "webhook"]) else {
+        return ConnectionAnswer::Unclear;
+    };
+    match exchange(at.http.get(url).header(KEY, at.key.expose()), at.timeout).await {
+        Exchange::Answer(answer) if answer.is_success() || matches!(answer.status, 403 | 404) => {
+            ConnectionAnswer::Open
+        }
+        Exchange::Answer(answer) => match classify(&answer, 1) {
+            SendOutcome::Credentials { .. } => ConnectionAnswer::NeedsCredentials,
+            _ => ConnectionAnswer::Unclear,
+        },
+        Exchange::NeverLeft(_) | Exchange::Lost { .. } => ConnectionAnswer::Unclear,
+    }
+}

@@ -1,0 +1,204 @@
+//! Whether a webhook is authentic. Meta's own signature comes along, but is made with 360dialog's app secret, which nobody
+//! else has: it proves nothing to us.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use recado_domain::event::Provider;
+use recado_domain::ids::ExternalId;
+use recado_domain::secret::{Secret, hmac_sha256, webhook_secret};
+use std::fmt;
+
+/// The header in which 360dialog is asked to send the number's secret.
+pub const SECRET_HEADER: &str = "x-recado-webhook-secret";
+
+/// The header in which a partner's platform signs.
+pub const SIGNATURE_HEADER: &str = "x-360dialog-signature";
+
+/// What a request shows to prove itself.
+#[derive(Clone, Copy, Default)]
+pub struct Proof<'a> {
+    /// The header [`SECRET_HEADER`]: the number's webhook secret.
+    pub secret: Option<&'a str>,
+    /// The header `Authorization`: `Basic` with any user and the secret as password.
+    pub authorization: Option<&'a str>,
+    /// The header [`SIGNATURE_HEADER`]: HMAC-SHA256 over the body, in hexadecimal digits.
+    pub signature: Option<&'a str>,
+}
+
+impl fmt::Debug for Proof<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Proof(***)")
+    }
+}
+
+/// Whether `proof` was made with the webhook secret of each of `numbers` under one of `masters` (two during a rotation), or
+/// with a partner's secret over the body. All are compared, in time that does not tell which came near.
+///
+/// Secrets are one number's: a body that names another number too is not proven, else who has one secret could write in
+/// another's name. Nor is a body that names none.
+pub fn verify<'n>(
+    proof: &Proof<'_>,
+    masters: &[Secret],
+    numbers: impl IntoIterator<Item = &'n ExternalId>,
+    partners: &[Secret],
+    body: &[u8],
+) -> bool {
+    let password = proof.authorization.and_then(password);
+    let mut numbers = numbers.into_iter().peekable();
+    let named = numbers.peek().is_some();
+    let shown = numbers.fold(named, |all, number| {
+        all & knows(proof.secret, password.as_deref(), masters, number)
+    });
+    shown | signed(proof.signature, partners, body)
+}
+
+fn knows(secret: Option<&str>, password: Option<&str>, masters: &[Secret], number: &ExternalId) -> bool {
+    masters.iter().fold(false, |found, master| {
+        let expected = webhook_secret(master, Provider::Dialog360, number);
+        [secret, password]
+            .into_iter()
+            .flatten()
+            .fold(found, |found, shown| expected.matches(shown.trim()) | found)
+    })
+}
+
+fn signed(signature: Option<&str>, partners: &[Secret], body: &[u8]) -> bool {
+    let Some(shown) = signature.map(|text| text.trim().to_ascii_lowercase()) else {
+        return false;
+    };
+    let shown = shown.strip_prefix("sha256=").unwrap_or(&shown);
+    partners.iter().fold(false, |found, partner| {
+        let mac = hex::encode(hmac_sha256(partner.expose().as_bytes(), body));
+        // A `Secret` because those compare in constant time.
+        Secret::new(&mac).is_some_and(|mac| mac.matches(shown)) | found
+    })
+}
+
+/// The password of `Basic base64(user:password)`.
+fn password(header: &str) -> Option<String> {
+    let (scheme, encoded) = header.trim().split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let decoded = String::from_utf8(STANDARD.decode(encoded.trim()).ok()?).ok()?;
+    decoded.split_once(':').map(|(_, password)| password.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BODY: &[u8] = b"{}";
+
+    fn masters() -> Vec<Secret> {
+        ["new master", "old master"]
+            .into_iter()
+            .filter_map(Secret::new)
+            .collect()
+    }
+
+    fn number(name: &str) -> ExternalId {
+        ExternalId::parse(name).unwrap()
+    }
+
+    fn secret(master: usize, name: &str) -> String {
+        webhook_secret(&masters()[master], Provider::Dialog360, &number(name))
+            .expose()
+            .to_owned()
+    }
+
+    fn basic(user: &str, password: &str) -> String {
+        format!("Basic {}", STANDARD.encode(format!("{user}:{password}")))
+    }
+
+    fn accepts(proof: Proof<'_>, numbers: &[&str]) -> bool {
+        let numbers: Vec<ExternalId> = numbers.iter().map(|name| number(name)).collect();
+        verify(&proof, &masters(), &numbers, &[], BODY)
+    }
+
+    #[test]
+    fn the_numbers_secret_opens_by_header_or_as_basic_password_of_any_user() {
+        for master in [0, 1] {
+            let secret = secret(master, "100000000000001");
+            let header = Proof {
+                secret: Some(&secret),
+                ..Proof::default()
+            };
+            assert!(accepts(header, &["100000000000001"]));
+            for user in ["recado", "", "5511900000099"] {
+                let basic = basic(user, &secret);
+                let proof = Proof {
+                    authorization: Some(&basic),
+                    ..Proof::default()
+                };
+                assert!(accepts(proof, &["100000000000001"]), "{user}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_an_empty_text_another_numbers_secret_or_the_master_open_nothing() {
+        let (other, good) = (secret(0, "100000000000002"), secret(0, "100000000000001"));
+        for wrong in ["", " ", "x", other.as_str(), "new master"] {
+            let basic = basic("recado", wrong);
+            let proof = Proof {
+                secret: Some(wrong),
+                authorization: Some(&basic),
+                signature: Some(wrong),
+            };
+            assert!(!accepts(proof, &["100000000000001"]), "{wrong}");
+        }
+        assert!(!accepts(Proof::default(), &["100000000000001"]));
+        for header in [
+            format!("Bearer {good}"),
+            format!("Basic {good}"),
+            "Basic".to_owned(),
+            basic(&good, "x"),
+        ] {
+            let proof = Proof {
+                authorization: Some(&header),
+                ..Proof::default()
+            };
+            assert!(!accepts(proof, &["100000000000001"]), "{header}");
+        }
+        let evolution = webhook_secret(&masters()[0], Provider::Evolution, &number("100000000000001"));
+        let proof = Proof {
+            secret: Some(evolution.expose()),
+            ..Proof::default()
+        };
+        assert!(!accepts(proof, &["100000000000001"]));
+        assert!(!format!("{proof:?}").contains(evolution.expose()));
+    }
+
+    #[test]
+    fn a_secret_does_not_speak_for_another_number_nor_for_none() {
+        let secret = secret(0, "100000000000001");
+        let proof = Proof {
+            secret: Some(&secret),
+            ..Proof::default()
+        };
+        assert!(accepts(proof, &["100000000000001"]));
+        assert!(!accepts(proof, &["100000000000001", "100000000000002"]));
+        assert!(!accepts(proof, &[]));
+    }
+
+    #[test]
+    fn a_partners_signature_over_the_body_speaks_for_every_number() {
+        let partners: Vec<Secret> = Secret::new("platform").into_iter().collect();
+        let mac = hex::encode(hmac_sha256(b"platform", BODY));
+        let verified = |signature: &str, body: &[u8], partners: &[Secret]| {
+            let proof = Proof {
+                signature: Some(signature),
+                ..Proof::default()
+            };
+            verify(&proof, &[], [], partners, body)
+        };
+        assert!(verified(&mac, BODY, &partners));
+        assert!(verified(&mac.to_uppercase(), BODY, &partners));
+        assert!(verified(&format!("sha256={mac}"), BODY, &partners));
+        assert!(!verified(&mac, b"{ }", &partners));
+        assert!(!verified(&mac, BODY, &[]));
+        assert!(!verified(&mac[..63], BODY, &partners));
+        assert!(!verified("", BODY, &partners));
+    }
+}
