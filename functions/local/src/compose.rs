@@ -40,6 +40,10 @@ pub(crate) async fn compose(environment: &Environment) -> Result<Composed> {
     let providers = ProviderConfig {
         evolution_base_url: environment.evolution_url.clone(),
         meta_base_url: environment.meta_url.clone().unwrap_or(defaults.meta_base_url),
+        dialog360_base_url: environment
+            .dialog360_url
+            .clone()
+            .unwrap_or(defaults.dialog360_base_url),
         meta_api_version: environment
             .meta_version
             .clone()

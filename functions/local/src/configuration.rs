@@ -68,6 +68,9 @@ fn print_applied(body: &Value) {
         let part = |name| text(instance, name).unwrap_or("-");
         println!("\n{} ({})", part("id"), part("provider"));
         println!("  webhook  {}", part("webhook_url"));
+        if let Some(header) = text(instance, "secret_header") {
+            println!("  header   {header} (or the secret as Basic password)");
+        }
         if let Some(secret) = text(instance, "secret") {
             println!("  secret   {secret}");
         }

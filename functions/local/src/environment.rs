@@ -34,6 +34,10 @@ pub(crate) struct Environment {
     pub(crate) meta_url: Option<String>,
     /// `META_API_VERSION`.
     pub(crate) meta_version: Option<String>,
+    /// `D360_BASE_URL`.
+    pub(crate) dialog360_url: Option<String>,
+    /// `D360_PARTNER_SECRET`: one or more, separated by commas.
+    pub(crate) dialog360_partner_secrets: Vec<Secret>,
     /// `ANTHROPIC_BASE_URL`.
     pub(crate) anthropic_url: Option<String>,
     /// `RECADO_SIMULATION`: `auto` simulates what has no credentials, `off` nothing.
@@ -74,6 +78,12 @@ impl<F: Fn(&str) -> Option<String>> Variables<F> {
         self.text(name).as_deref().and_then(Secret::new)
     }
 
+    /// Secrets separated by commas.
+    fn secrets(&self, name: &str) -> Vec<Secret> {
+        let several = self.text(name).unwrap_or_default();
+        several.split(',').filter_map(Secret::new).collect()
+    }
+
     /// What `read` makes of a variable, else `default`; text that it refuses is a problem.
     fn parsed<T>(&mut self, name: &str, default: T, what: &str, read: impl Fn(&str) -> Option<T>) -> T {
         match self.text(name).map(|text| read(&text)) {
@@ -109,7 +119,6 @@ impl Environment {
             "off" => Some(false),
             _ => None,
         };
-        let several = variables.text("META_APP_SECRET").unwrap_or_default();
         let environment = Self {
             address: variables.parsed("RECADO_ADDR", local, where_to, |text| text.parse().ok()),
             data: PathBuf::from(
@@ -122,11 +131,13 @@ impl Environment {
             token: variables.secret("RECADO_TOKEN"),
             master: variables.secret("RECADO_WEBHOOK_SECRET"),
             master_old: variables.secret("RECADO_WEBHOOK_SECRET_OLD"),
-            meta_app_secrets: several.split(',').filter_map(Secret::new).collect(),
+            meta_app_secrets: variables.secrets("META_APP_SECRET"),
             meta_verify_token: variables.secret("META_VERIFY_TOKEN"),
             evolution_url: variables.url("EVOLUTION_API_URL"),
             meta_url: variables.url("META_BASE_URL"),
             meta_version: variables.text("META_API_VERSION"),
+            dialog360_url: variables.url("D360_BASE_URL"),
+            dialog360_partner_secrets: variables.secrets("D360_PARTNER_SECRET"),
             anthropic_url: variables.url("ANTHROPIC_BASE_URL"),
             simulation: variables.parsed("RECADO_SIMULATION", true, "must be auto or off", simulated),
             simulated_latency: variables.parsed(
@@ -192,6 +203,7 @@ mod tests {
             let wrong = [
                 "RECADO_ADDR",
                 "META_BASE_URL",
+                "D360_BASE_URL",
                 "RECADO_SIMULATION",
                 "RECADO_STALE_SECONDS",
             ];
@@ -206,6 +218,7 @@ mod tests {
         assert_eq!(
             names,
             [
+                "D360_BASE_URL",
                 "META_BASE_URL",
                 "RECADO_ADDR",
                 "RECADO_SIMULATION",

@@ -60,6 +60,7 @@ impl Keyring {
             masters,
             meta_app_secrets: environment.meta_app_secrets.clone(),
             meta_verify_token: environment.meta_verify_token.clone(),
+            dialog360_partner_secrets: environment.dialog360_partner_secrets.clone(),
         };
         Ok(Self {
             token: kept(&environment.token, "operator-token")?,

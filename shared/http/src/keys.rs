@@ -27,4 +27,6 @@ pub struct WebhookKeys {
     pub meta_app_secrets: Vec<Secret>,
     /// The token of Meta's verification handshake.
     pub meta_verify_token: Option<Secret>,
+    /// The secrets with which 360dialog signs what it sends to a partner's platform; a number's own secret does without.
+    pub dialog360_partner_secrets: Vec<Secret>,
 }

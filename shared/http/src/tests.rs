@@ -4,6 +4,7 @@ mod api;
 mod changes;
 mod config;
 mod dead_letters;
+mod dialog360;
 mod dying;
 mod given_up;
 mod health;
@@ -132,6 +133,7 @@ impl Site {
             masters: vec![secret("master"), secret("old-master")],
             meta_app_secrets: vec![secret("app-secret")],
             meta_verify_token: Some(secret("verify-me")),
+            dialog360_partner_secrets: vec![secret("platform-secret")],
         };
         let keys = FixedKeys {
             webhook: Arc::new(webhook),
@@ -346,10 +348,12 @@ pub(crate) fn document() -> Document {
 
 /// The webhook secret of an Evolution instance.
 pub(crate) fn secret_of(master: &str, instance: &str) -> String {
+    secret_at(Provider::Evolution, master, instance)
+}
+
+pub(crate) fn secret_at(provider: Provider, master: &str, instance: &str) -> String {
     let (master, instance) = (Secret::new(master).unwrap(), ExternalId::parse(instance).unwrap());
-    webhook_secret(&master, Provider::Evolution, &instance)
-        .expose()
-        .to_owned()
+    webhook_secret(&master, provider, &instance).expose().to_owned()
 }
 
 /// Meta's signature of `body`.

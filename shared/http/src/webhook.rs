@@ -6,11 +6,13 @@
 //! | `POST /webhooks/evolution/{instance or event}`, `/webhooks/evolution/{instance}/{event}` | the same, `byEvents` |
 //! | `POST /webhooks/evolution/k/{token}`, `…/k/{token}/{event}` | the same, of version 1, which can send no header |
 //! | `GET, POST /webhooks/meta`, `/webhooks/whatsapp` | Meta's Cloud API, with its handshake |
+//! | `POST /webhooks/360dialog`, `/webhooks/360dialog/{number}` | 360dialog; on-premise numbers need the second |
 //!
 //! The answer is 200 only when every event is recorded and enqueued (protocol: obligation before acknowledgement). A
 //! repetition is what every other answer asks for, and what a provider does with it differs: so 503 for what may pass,
 //! 400, 401 and 413 for what will not.
 
+mod dialog360;
 mod evolution;
 mod meta;
 
@@ -21,6 +23,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use recado_domain::event::Provider;
 use recado_domain::ids::CorrelationId;
+use recado_domain::inbound::WebhookItem;
 use recado_pipeline::World;
 use recado_pipeline::ingest::ingest;
 use recado_pipeline::ports::Ambient;
@@ -89,6 +92,8 @@ pub(crate) fn routes<W: World + 'static, K: Keys>(
             "/webhooks/whatsapp",
             get(meta::handshake::<W, K>).post(meta::receive::<W, K>),
         )
+        .route("/webhooks/360dialog", post(dialog360::plain::<W, K>))
+        .route("/webhooks/360dialog/{number}", post(dialog360::named::<W, K>))
         .with_state(Webhook { world, keys, limits })
 }
 
@@ -107,6 +112,15 @@ impl<W: World, K: Keys> Webhook<W, K> {
     ) -> Result<Response, Problem> {
         let now = self.world.ambient().now();
         let items = recado_whatsapp::split(provider, body, now).map_err(|_| not_an_envelope(provider))?;
+        self.take_items(items, correlation).await
+    }
+
+    /// Takes in what such a body holds.
+    async fn take_items(
+        &self,
+        items: Vec<WebhookItem>,
+        correlation: &CorrelationId,
+    ) -> Result<Response, Problem> {
         let done = ingest(&*self.world, items, correlation).await?;
         let span = Span::current();
         span.record("events", done.events);

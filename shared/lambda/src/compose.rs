@@ -57,6 +57,8 @@ struct Environment {
     evolution_url: Option<String>,
     meta_url: Option<String>,
     meta_version: Option<String>,
+    dialog360_url: Option<String>,
+    aws_social_version: Option<String>,
     anthropic_url: Option<String>,
     simulation: bool,
 }
@@ -86,7 +88,7 @@ impl Environment {
             url
         };
         let (evolution_url, meta_url) = (url("EVOLUTION_API_URL"), url("META_BASE_URL"));
-        let anthropic_url = url("ANTHROPIC_BASE_URL");
+        let (anthropic_url, dialog360_url) = (url("ANTHROPIC_BASE_URL"), url("D360_BASE_URL"));
         let simulation = match get("RECADO_SIMULATION").as_deref() {
             None | Some("false") => false,
             Some("true") => true,
@@ -100,6 +102,8 @@ impl Environment {
             evolution_url,
             meta_url,
             meta_version: get("META_API_VERSION"),
+            dialog360_url,
+            aws_social_version: get("AWS_SOCIAL_API_VERSION"),
             anthropic_url,
             simulation,
         }
@@ -111,6 +115,12 @@ impl Environment {
             evolution_base_url: self.evolution_url.clone(),
             meta_base_url: self.meta_url.clone().unwrap_or(defaults.meta_base_url),
             meta_api_version: self.meta_version.clone().unwrap_or(defaults.meta_api_version),
+            dialog360_base_url: self.dialog360_url.clone().unwrap_or(defaults.dialog360_base_url),
+            aws_social: None,
+            aws_social_api_version: self
+                .aws_social_version
+                .clone()
+                .unwrap_or(defaults.aws_social_api_version),
             timeout: self.settings.provider_timeout,
             simulation: if self.simulation {
                 Simulation::WithoutCredentials(SimulatedOutbox::default())

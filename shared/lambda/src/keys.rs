@@ -40,10 +40,20 @@ impl Keys for AwsKeys {
                     self.parameter("META_VERIFY_TOKEN"),
                 )
                 .await?;
-                let several = app_secrets.iter().flat_map(|several| several.expose().split(','));
-                keys.meta_app_secrets = several.filter_map(Secret::new).collect();
+                keys.meta_app_secrets = several(app_secrets.as_ref());
                 keys.meta_verify_token = verify_token;
             }
+            Provider::Dialog360 => {
+                let (masters, partner) = try_join(
+                    self.secrets.webhook_masters(),
+                    self.parameter("D360_PARTNER_SECRET"),
+                )
+                .await?;
+                keys.masters = masters;
+                keys.dialog360_partner_secrets = several(partner.as_ref());
+            }
+            // Its events come by a queue, whose policy says who may write to it.
+            Provider::AwsSocial => {}
         }
         Ok(Arc::new(keys))
     }
@@ -51,6 +61,12 @@ impl Keys for AwsKeys {
     async fn operator_token(&self) -> Result<Option<Secret>, PortError> {
         self.secrets.operator_token().await
     }
+}
+
+/// Secrets separated by commas.
+fn several(written: Option<&Secret>) -> Vec<Secret> {
+    let parts = written.iter().flat_map(|several| several.expose().split(','));
+    parts.filter_map(Secret::new).collect()
 }
 
 /// The largest webhook that is taken: `RECADO_WEBHOOK_MAX_BYTES`, else what Lambda carries.

@@ -1,7 +1,9 @@
 //! `docs/providers/errors.md`, written from the tables that classify. The test fails when the page says something else;
 //! with `UPDATE_DOCS=1` in the environment it writes the page.
 
+use crate::aws_social::errors as aws_social;
 use crate::class::Class;
+use crate::dialog360::errors as dialog360;
 use crate::evolution::errors as evolution;
 use crate::exchange::Exchange;
 use crate::meta::errors as meta;
@@ -103,6 +105,42 @@ fn no_answer(page: &mut String) {
     }
 }
 
+fn dialog360_section(page: &mut String) {
+    page.push_str(
+        "\n## 360dialog\n\nThe first row that fits counts. What it says is compared in lower case.\n\n\
+         | status | says | class | in our words |\n| --- | --- | --- | --- |\n",
+    );
+    let write = |page: &mut String, rows: &[dialog360::Row]| {
+        for row in rows {
+            let (first, last) = row.status;
+            let (status, says, class) = (status(first, last), says(row.says), words(row.class));
+            writeln!(page, "| {status} | {says} | {class} | {} |", row.title).unwrap();
+        }
+    };
+    write(page, &dialog360::OWN);
+    page.push_str(
+        "\nElse [Meta's](#meta) code counts, where one is there that is not just the HTTP status again. Without one:\n\n\
+         | status | says | class | in our words |\n| --- | --- | --- | --- |\n",
+    );
+    write(page, &dialog360::BY_STATUS);
+}
+
+fn aws_section(page: &mut String) {
+    page.push_str(
+        "\n## AWS End User Messaging Social\n\n| exception | class | in our words |\n| --- | --- | --- |\n",
+    );
+    for (name, class, title) in &aws_social::TABLE {
+        writeln!(page, "| `{name}` | {} | {title} |", words(*class)).unwrap();
+    }
+    writeln!(
+        page,
+        "\nA `{}` that says `(#code)` is judged by [Meta's](#meta) code. Any other exception is, by its HTTP status:",
+        aws_social::DEPENDENCY
+    )
+    .unwrap();
+    by_status(page, &aws_social::BY_STATUS);
+}
+
 fn page() -> String {
     let mut page = HEAD.to_owned();
     no_answer(&mut page);
@@ -126,6 +164,8 @@ fn page() -> String {
     by_status(&mut page, &meta::UNKNOWN_CODE);
     page.push_str("\nAn answer without a code comes from something in between.\n");
     by_status(&mut page, &meta::WITHOUT_CODE);
+    dialog360_section(&mut page);
+    aws_section(&mut page);
     page
 }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use recado_domain::event::{EventKind, InboundJob, Payload, Provider};
 use recado_domain::ids::{CorrelationId, EventId, ExternalId};
 use recado_domain::inbound::WebhookItem;
-use recado_whatsapp::{ParseError, evolution, interpret, split};
+use recado_whatsapp::{ParseError, dialog360, evolution, interpret, split};
 use serde_json::{Value, json};
 
 /// Names that the parsers look at, so that chance gets past the envelope.
@@ -125,9 +125,24 @@ fn job(provider: Provider, kind: EventKind, payload: &Value) -> InboundJob {
     }
 }
 
-/// Reads a body with both providers, and every event and the body itself as a payload.
+/// Reads a body without an envelope, as on-premise numbers of 360dialog post it.
+fn read_on_premise(body: &Value) {
+    let number = ExternalId::parse("1").unwrap();
+    let body = body.to_string();
+    dialog360::addressed(body.as_bytes()).unwrap();
+    for item in dialog360::split(body.as_bytes(), Some(&number), Timestamp::UNIX_EPOCH).unwrap() {
+        if let WebhookItem::Event(event) = item {
+            interpret(
+                &job(Provider::Dialog360, event.kind, &event.payload),
+                &event.payload,
+            );
+        }
+    }
+}
+
+/// Reads a body with every provider, and every event and the body itself as a payload.
 fn read(body: &Value) {
-    for provider in [Provider::Evolution, Provider::Meta] {
+    for provider in Provider::ALL {
         let items = split(provider, body.to_string().as_bytes(), Timestamp::UNIX_EPOCH).unwrap_or_default();
         for item in items {
             if let WebhookItem::Event(event) = item {
@@ -145,10 +160,11 @@ proptest! {
 
     #[test]
     fn bytes(body: Vec<u8>) {
-        for provider in [Provider::Evolution, Provider::Meta] {
+        for provider in Provider::ALL {
             split(provider, &body, Timestamp::UNIX_EPOCH).ok();
         }
         evolution::instance_of(&body).ok();
+        dialog360::addressed(&body).ok();
     }
 
     #[test]
@@ -168,7 +184,12 @@ proptest! {
         }
         let value = json!({"metadata": {"phone_number_id": "1"}, "messages": [part, {"from": "1", "type": "text", "text": part}],
             "statuses": [message], "contacts": part});
-        read(&json!({"entry": [{"changes": [{"field": "messages", "value": value}]}]}));
+        let entry = json!({"changes": [{"field": "messages", "value": value}]});
+        read(&json!({"entry": [entry]}));
+        read_on_premise(&value);
+        read(&json!({"Type": "Notification", "Message": json!({"whatsAppWebhookEntry": entry.to_string(),
+            "context": {"MetaPhoneNumberIds": part}}).to_string()}));
+        read(&json!({"Type": "Notification", "Message": json!({"whatsAppWebhookEntry": part}).to_string()}));
     }
 }
 
@@ -176,7 +197,7 @@ proptest! {
 fn deep_nesting_is_no_json_and_does_not_overflow() {
     for (open, close) in [("[", "]"), (r#"{"message":"#, "}")] {
         let body = format!("{}1{}", open.repeat(200_000), close.repeat(200_000));
-        for provider in [Provider::Evolution, Provider::Meta] {
+        for provider in Provider::ALL {
             assert_eq!(
                 split(provider, body.as_bytes(), Timestamp::UNIX_EPOCH).unwrap_err(),
                 ParseError::NotJson

@@ -15,6 +15,7 @@ use recado_domain::ids::InstanceId;
 use recado_domain::secret::webhook_secret;
 use recado_pipeline::World;
 use recado_pipeline::configure::{self, Change};
+use recado_whatsapp::dialog360::SECRET_HEADER;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -26,12 +27,17 @@ const HIDDEN: &str = "{secret}";
 pub(super) struct Webhook {
     id: InstanceId,
     provider: Provider,
+    /// Absent for AWS, whose events come by a queue.
     #[serde(rename = "webhook_url")]
-    url: String,
-    /// Evolution's webhook secret (header `apikey`, or `jwt_key`). Only in the answer to who applies; always absent for
-    /// Meta, which signs with its app secret.
+    url: Option<String>,
+    /// The webhook secret: Evolution's header `apikey` or its `jwt_key`, 360dialog's `secret_header` or Basic password. Only
+    /// in the answer to who applies; always absent for Meta, which signs with its app secret, and for AWS.
     secret: Option<String>,
-    /// Whether what proves this instance's webhooks is configured: the master secret, or Meta's app secret.
+    /// The header in which 360dialog is to send the secret.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret_header: Option<&'static str>,
+    /// Whether what proves this instance's webhooks is configured: the master secret, or Meta's app secret. (AWS needs
+    /// nothing: its queue's policy does it.)
     proof_set: bool,
     /// Whether Meta's verify token is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,6 +101,7 @@ struct Site {
     base: String,
     evolution: Arc<WebhookKeys>,
     meta: Arc<WebhookKeys>,
+    dialog360: Arc<WebhookKeys>,
 }
 
 impl Site {
@@ -107,45 +114,75 @@ impl Site {
             base,
             evolution: api.keys.webhook(Provider::Evolution).await?,
             meta: api.keys.webhook(Provider::Meta).await?,
+            dialog360: api.keys.webhook(Provider::Dialog360).await?,
         })
     }
 
     fn webhook(&self, instance: &Instance, with_secret: bool) -> Webhook {
-        let (id, provider) = (instance.id.clone(), instance.provider);
-        match provider {
+        let webhook = Webhook {
+            id: instance.id.clone(),
+            provider: instance.provider,
+            url: None,
+            secret: None,
+            secret_header: None,
+            proof_set: true,
+            verify_token_set: None,
+        };
+        match instance.provider {
             Provider::Meta => Webhook {
-                id,
-                provider,
-                url: format!("{}/webhooks/meta", self.base),
-                secret: None,
+                url: Some(format!("{}/webhooks/meta", self.base)),
                 proof_set: !self.meta.meta_app_secrets.is_empty(),
                 verify_token_set: Some(self.meta.meta_verify_token.is_some()),
+                ..webhook
             },
             Provider::Evolution => {
-                let master = self.evolution.masters.first().filter(|_| with_secret);
-                let secret = master.zip(instance.external()).map(|(master, external)| {
-                    webhook_secret(master, Provider::Evolution, &external)
-                        .expose()
-                        .to_owned()
-                });
+                let secret = secret(&self.evolution, instance, with_secret);
                 let plain = format!("{}/webhooks/evolution", self.base);
                 // Version 1 can send no header: its secret stands in the path.
                 let url = match instance.api_version {
                     1 => format!("{plain}/k/{}", secret.as_deref().unwrap_or(HIDDEN)),
                     _ => plain,
                 };
-                let proof_set = !self.evolution.masters.is_empty();
                 Webhook {
-                    id,
-                    provider,
-                    url,
+                    url: Some(url),
                     secret,
-                    proof_set,
-                    verify_token_set: None,
+                    proof_set: !self.evolution.masters.is_empty(),
+                    ..webhook
                 }
             }
+            // The number stands in the URL: on-premise bodies do not name it.
+            Provider::Dialog360 => Webhook {
+                url: instance
+                    .external()
+                    .map(|number| format!("{}/webhooks/360dialog/{}", self.base, segment(number.as_str()))),
+                secret: secret(&self.dialog360, instance, with_secret),
+                secret_header: Some(SECRET_HEADER),
+                proof_set: !self.dialog360.masters.is_empty(),
+                ..webhook
+            },
+            Provider::AwsSocial => webhook,
         }
     }
+}
+
+/// The secret of an instance under the present master.
+fn secret(keys: &WebhookKeys, instance: &Instance, with_secret: bool) -> Option<String> {
+    let master = keys.masters.first().filter(|_| with_secret)?;
+    let secret = webhook_secret(master, instance.provider, &instance.external()?);
+    Some(secret.expose().to_owned())
+}
+
+/// One segment of a path, percent-encoded.
+fn segment(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
 }
 
 /// The base URL by which this request came: `Host`, and the scheme that the proxy in front names.

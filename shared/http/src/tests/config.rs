@@ -1,7 +1,8 @@
 //! `/v1/config`.
 
-use super::{Site, TOKEN, document, secret_of};
+use super::{Site, TOKEN, document, secret_at, secret_of};
 use axum::http::StatusCode;
+use recado_domain::event::Provider;
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -40,6 +41,34 @@ async fn applying_says_what_changed_and_what_to_enter_at_the_provider() {
     assert_eq!(
         changed.body,
         json!({"changes": [{"kind": "agent", "id": "ana", "what": "changed", "fields": ["model"]}], "instances": []})
+    );
+}
+
+#[tokio::test]
+async fn a_number_of_360dialog_gets_its_own_url_and_header_and_one_of_aws_needs_neither() {
+    let site = Site::in_memory().at("https://recado.example.com");
+    let mut body = serde_json::to_value(document()).unwrap();
+    body["instances"] = json!([
+        {"id": "parceiro", "tenant": "clinic", "agent": "ana", "provider": "360dialog", "external_id": "1000 00/1"},
+        {"id": "nuvem", "tenant": "clinic", "agent": "ana", "provider": "aws-social", "external_id": "phone-number-id-00ff"},
+    ]);
+    let answered = site.operate("PUT", "/v1/config", &body).await;
+    assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
+    assert_eq!(
+        answered.body["instances"],
+        json!([
+            {"id": "parceiro", "provider": "360dialog",
+             "webhook_url": "https://recado.example.com/webhooks/360dialog/1000%2000%2F1",
+             "secret": secret_at(Provider::Dialog360, "master", "1000 00/1"),
+             "secret_header": "x-recado-webhook-secret", "proof_set": true},
+            {"id": "nuvem", "provider": "aws-social", "webhook_url": null, "secret": null, "proof_set": true},
+        ])
+    );
+    let shown = site.operate("GET", "/v1/config", &Value::Null).await;
+    assert!(
+        !shown
+            .text
+            .contains(&secret_at(Provider::Dialog360, "master", "1000 00/1"))
     );
 }
 

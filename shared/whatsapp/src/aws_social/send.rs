@@ -1,6 +1,7 @@
 //! Sending: Meta's body, carried by an AWS call.
 
 use recado_domain::ids::ExternalId;
+#[cfg(not(feature = "aws-social"))]
 use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
 use std::time::Duration;
 
@@ -38,7 +39,6 @@ pub(crate) struct Endpoint<'a> {
 
 /// Sends. AWS has no token by which it would know a repetition, so nothing is repeated here.
 #[cfg(not(feature = "aws-social"))]
-#[expect(clippy::unused_async, reason = "it is awaited where the feature is on")]
 pub(crate) async fn send(at: &Endpoint<'_>, _: &OutgoingMessage) -> SendOutcome {
     match *at.client {}
 }

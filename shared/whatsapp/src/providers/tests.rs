@@ -11,6 +11,8 @@ use serde_json::json;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+mod cloud;
+
 pub(super) const PHONE: &str = "5511900000001@s.whatsapp.net";
 const OWN_ID: &str = "c_0123456789abcdef0123456789abcdef-1.7";
 
@@ -54,6 +56,7 @@ pub(super) fn whatsapp(
     let config = ProviderConfig {
         evolution_base_url: Some(base.to_owned()),
         meta_base_url: base.to_owned(),
+        dialog360_base_url: base.to_owned(),
         timeout: Duration::from_millis(500),
         simulation,
         ..ProviderConfig::default()

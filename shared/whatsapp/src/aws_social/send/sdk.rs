@@ -93,8 +93,14 @@ fn failure(error: &SdkError<SendWhatsAppMessageError>, attempt: u32) -> SendOutc
 
 /// The SDK has no kind of error for it; one of the causes says so.
 fn lacks_credentials(error: &(dyn Error + 'static)) -> bool {
-    std::iter::successors(Some(error), |error| error.source())
-        .any(|cause| cause.to_string().to_lowercase().contains("credential"))
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if error.to_string().to_lowercase().contains("credential") {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 #[cfg(test)]

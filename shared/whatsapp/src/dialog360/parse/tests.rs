@@ -49,7 +49,7 @@ fn read(event: &WebhookEvent) -> Inbound {
 }
 
 /// What a message of an on-premise body says.
-fn message(fields: Value) -> InboundMessage {
+fn message(fields: &Value) -> InboundMessage {
     let mut message = json!({"from": "5511900000001", "id": "A41", "timestamp": "1760000000"});
     message
         .as_object_mut()
@@ -117,7 +117,7 @@ fn the_number_in_the_url_counts_whatever_the_body_says() {
 
 #[test]
 fn an_on_premise_message_may_come_without_contacts_or_with_one() {
-    let alone = message(json!({"type": "text", "text": {"body": "oi"}}));
+    let alone = message(&json!({"type": "text", "text": {"body": "oi"}}));
     assert_eq!(
         (alone.name, alone.phone.as_deref()),
         (None, Some("+5511900000001"))
@@ -162,7 +162,7 @@ fn groups_and_messages_of_nobody_are_left_alone() {
 
 #[test]
 fn a_media_id_counts_before_its_link_and_a_file_that_was_not_downloaded_has_neither() {
-    let media = |fields: Value| match message(fields).content {
+    let media = |fields: Value| match message(&fields).content {
         Content::Media(media) => media,
         other => panic!("not media: {other:?}"),
     };
@@ -186,16 +186,16 @@ fn a_media_id_counts_before_its_link_and_a_file_that_was_not_downloaded_has_neit
 
 #[test]
 fn a_disappearing_message_is_what_it_holds() {
-    let text = message(json!({"type": "ephemeral", "text": {"body": "oi"}}));
+    let text = message(&json!({"type": "ephemeral", "text": {"body": "oi"}}));
     assert_eq!(text.content, Content::text("oi"));
-    let empty = message(json!({"type": "ephemeral"}));
+    let empty = message(&json!({"type": "ephemeral"}));
     assert!(matches!(empty.content, Content::Unsupported { kind, .. } if kind == "ephemeral"));
 }
 
 #[test]
 fn a_template_button_may_have_no_payload() {
     for button in [json!({"payload": null, "text": "Sim"}), json!({"text": "Sim"})] {
-        let content = message(json!({"type": "button", "button": button})).content;
+        let content = message(&json!({"type": "button", "button": button})).content;
         assert!(matches!(content, Content::Choice { title, id: None, .. } if title == "Sim"));
     }
 }

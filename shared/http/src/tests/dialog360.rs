@@ -1,0 +1,168 @@
+//! 360dialog's webhooks.
+
+use super::webhooks::meta_body;
+use super::{Answered, Site, secret_at, signature};
+use axum::http::StatusCode;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use recado_domain::event::Provider;
+use recado_domain::secret::hmac_sha256;
+use serde_json::{Value, json};
+
+const NUMBER: &str = "100000000000001";
+const OTHER: &str = "100000000000002";
+const PLAIN: &str = "/webhooks/360dialog";
+const NAMED: &str = "/webhooks/360dialog/100000000000001";
+
+fn secret(number: &str) -> String {
+    secret_at(Provider::Dialog360, "master", number)
+}
+
+fn basic(password: &str) -> String {
+    format!("Basic {}", STANDARD.encode(format!("recado:{password}")))
+}
+
+fn value() -> Value {
+    json!({
+        "contacts": [{"profile": {"name": "Bia"}, "wa_id": "5511900000001"}],
+        "messages": [{"from": "5511900000001", "id": "wamid.HBgNAAAA", "timestamp": "1760000000", "type": "text",
+                      "text": {"body": "bom dia"}}],
+    })
+}
+
+async fn post(path: &str, headers: &[(&str, &str)], body: &Value) -> Answered {
+    Site::in_memory()
+        .ask("POST", path, headers, body.to_string())
+        .await
+}
+
+fn taken(answered: &Answered) {
+    assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
+    assert_eq!(answered.body["events"], 1, "{}", answered.text);
+}
+
+#[tokio::test]
+async fn a_cloud_number_is_proven_by_header_or_basic_on_either_route() {
+    let (secret, basic) = (secret(NUMBER), basic(&secret(NUMBER)));
+    for path in [PLAIN, NAMED] {
+        for proof in [
+            ("x-recado-webhook-secret", secret.as_str()),
+            ("authorization", basic.as_str()),
+        ] {
+            taken(&post(path, &[proof], &meta_body(&value())).await);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_secret_of_the_master_before_still_opens() {
+    let old = secret_at(Provider::Dialog360, "old-master", NUMBER);
+    taken(&post(PLAIN, &[("x-recado-webhook-secret", &old)], &meta_body(&value())).await);
+}
+
+#[tokio::test]
+async fn without_a_proof_or_with_a_wrong_one_nothing_is_taken() {
+    let body = meta_body(&value());
+    let (other, evolution) = (secret(OTHER), secret_at(Provider::Evolution, "master", NUMBER));
+    let (wrong, bearer) = (basic(&other), format!("Bearer {}", secret(NUMBER)));
+    let hub = signature(body.to_string().as_bytes());
+    for path in [PLAIN, NAMED] {
+        for headers in [
+            &[][..],
+            &[("x-recado-webhook-secret", other.as_str())],
+            &[("x-recado-webhook-secret", evolution.as_str())],
+            &[("x-recado-webhook-secret", "")],
+            &[("authorization", wrong.as_str())],
+            &[("authorization", bearer.as_str())],
+            &[("x-360dialog-signature", hub.as_str())],
+            // Meta's, under its own app's secret: 360dialog's is another's.
+            &[("x-hub-signature-256", hub.as_str())],
+        ] {
+            let answered = post(path, headers, &body).await;
+            assert_eq!(answered.status, StatusCode::UNAUTHORIZED, "{path} {headers:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_numbers_secret_does_not_write_in_anothers_name() {
+    let mut body = meta_body(&value());
+    let mut change = body["entry"][0]["changes"][0].clone();
+    change["value"]["metadata"]["phone_number_id"] = json!(OTHER);
+    body["entry"][0]["changes"].as_array_mut().unwrap().push(change);
+    let answered = post(PLAIN, &[("x-recado-webhook-secret", &secret(NUMBER))], &body).await;
+    assert_eq!(answered.status, StatusCode::UNAUTHORIZED, "{}", answered.text);
+}
+
+#[tokio::test]
+async fn an_on_premise_body_needs_its_number_in_the_url() {
+    let header = secret(NUMBER);
+    let proof = [("x-recado-webhook-secret", header.as_str())];
+    taken(&post(NAMED, &proof, &value()).await);
+    let nameless = post(PLAIN, &proof, &value()).await;
+    assert_eq!(nameless.status, StatusCode::BAD_REQUEST);
+    assert!(
+        nameless.body["detail"]
+            .as_str()
+            .unwrap()
+            .contains("/webhooks/360dialog/{number}")
+    );
+    let another = post("/webhooks/360dialog/100000000000002", &proof, &value()).await;
+    assert_eq!(another.status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn a_repeated_webhook_is_answered_200_again() {
+    let site = Site::in_memory();
+    let header = secret(NUMBER);
+    for _ in 0..2 {
+        let answered = site
+            .ask(
+                "POST",
+                NAMED,
+                &[("x-recado-webhook-secret", &header)],
+                value().to_string(),
+            )
+            .await;
+        taken(&answered);
+    }
+}
+
+#[tokio::test]
+async fn a_partners_signature_opens_too() {
+    let body = meta_body(&value());
+    let mac = hex::encode(hmac_sha256(b"platform-secret", body.to_string().as_bytes()));
+    taken(&post(PLAIN, &[("x-360dialog-signature", &mac)], &body).await);
+}
+
+#[tokio::test]
+async fn what_is_no_webhook_is_400_and_what_is_of_no_use_is_acknowledged() {
+    let header = secret(NUMBER);
+    let proof = [("x-recado-webhook-secret", header.as_str())];
+    for path in [PLAIN, NAMED] {
+        for rubbish in ["", "[]", "hello", "{\"messages\":"] {
+            let answered = Site::in_memory()
+                .ask("POST", path, &proof, rubbish.to_owned())
+                .await;
+            assert_eq!(answered.status, StatusCode::BAD_REQUEST, "{path} {rubbish}");
+        }
+    }
+    let answered = post(NAMED, &proof, &json!({"event": "channel_created"})).await;
+    assert_eq!(
+        (answered.status, &answered.body["ignored"]),
+        (StatusCode::OK, &json!(1))
+    );
+    let bad = Site::in_memory()
+        .ask("POST", "/webhooks/360dialog/a%00b", &proof, value().to_string())
+        .await;
+    assert_eq!(bad.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn without_the_master_secret_it_is_not_set_up() {
+    let answered = Site::in_memory()
+        .without_keys()
+        .ask("POST", NAMED, &[], value().to_string())
+        .await;
+    assert_eq!(answered.status, StatusCode::SERVICE_UNAVAILABLE);
+}
