@@ -24,6 +24,8 @@ pub struct Clients {
     pub ssm: aws_sdk_ssm::Client,
     /// Recado's own secrets.
     pub secrets: aws_sdk_secretsmanager::Client,
+    /// What they share, for a client that only some builds have.
+    pub shared: SdkConfig,
 }
 
 /// A request to AWS takes milliseconds. One that does not is given up while the function still has time to say so:
@@ -84,6 +86,7 @@ impl Clients {
             scheduler: client!(aws_sdk_scheduler,),
             ssm: client!(aws_sdk_ssm,),
             secrets: client!(aws_sdk_secretsmanager,),
+            shared: shared.clone(),
         }
     }
 }

@@ -22,6 +22,7 @@ use recado_domain::Timestamp;
 use recado_domain::config::{Bound, Document};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
+use recado_domain::context::Context;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{InboundJob, Provider};
@@ -250,6 +251,7 @@ impl Site {
             instance: bound.instance.id.clone(),
             role: Role::User,
             content: Content::text("bom dia"),
+            context: Context::default(),
             provider_message_id: Some("3EB0A1".to_owned()),
             written_at: now,
             stored_at: now,

@@ -103,7 +103,7 @@ impl Environment {
             meta_url,
             meta_version: get("META_API_VERSION"),
             dialog360_url,
-            aws_social_version: get("AWS_SOCIAL_API_VERSION"),
+            aws_social_version: get("RECADO_AWS_SOCIAL_API_VERSION"),
             anthropic_url,
             simulation,
         }
@@ -187,7 +187,11 @@ pub async fn compose(required: &[&'static str]) -> Result<Composed, ComposeError
         settings.config_ttl,
         settings.delivery_ttl,
     );
-    let providers = WhatsApp::new(http, secrets.clone(), SystemAmbient, environment.providers());
+    let providers = ProviderConfig {
+        aws_social: aws_social(&clients),
+        ..environment.providers()
+    };
+    let providers = WhatsApp::new(http, secrets.clone(), SystemAmbient, providers);
     let queues = AwsQueues::new(clients, config, SystemAmbient);
     let world = Parts {
         store,
@@ -198,6 +202,17 @@ pub async fn compose(required: &[&'static str]) -> Result<Composed, ComposeError
         settings,
     };
     Ok(Composed { world, secrets })
+}
+
+/// What sends by AWS End User Messaging Social, where it is built in.
+#[cfg(feature = "aws-social")]
+fn aws_social(clients: &Clients) -> Option<recado_whatsapp::aws_social::Client> {
+    Some(recado_whatsapp::aws_social::Client::new(&clients.shared))
+}
+
+#[cfg(not(feature = "aws-social"))]
+fn aws_social(_: &Clients) -> Option<recado_whatsapp::aws_social::Client> {
+    None
 }
 
 /// The visibility of messages received from one queue.

@@ -28,6 +28,9 @@ pub struct SqsRecord {
     /// What SQS says of it.
     #[serde(default)]
     pub attributes: SqsAttributes,
+    /// The ARN of the queue that it comes from.
+    #[serde(default, rename = "eventSourceARN")]
+    pub queue_arn: String,
 }
 
 impl std::fmt::Debug for SqsRecord {
@@ -92,7 +95,7 @@ mod tests {
         let event: SqsEvent = serde_json::from_value(json!({"Records": [{
             "messageId": "m1", "receiptHandle": "r1", "body": "{}", "md5OfBody": "x", "awsRegion": "us-east-1",
             "attributes": {"ApproximateReceiveCount": "3", "MessageGroupId": "g", "SentTimestamp": "1"},
-            "messageAttributes": {}, "eventSource": "aws:sqs",
+            "messageAttributes": {}, "eventSource": "aws:sqs", "eventSourceARN": "arn:aws:sqs:us-east-1:1:q",
         }]}))
         .unwrap();
         let record = &event.records[0];
@@ -100,6 +103,7 @@ mod tests {
             (record.receives(), record.attributes.message_group_id.as_deref()),
             (3, Some("g"))
         );
+        assert_eq!(record.queue_arn, "arn:aws:sqs:us-east-1:1:q");
     }
 
     #[test]

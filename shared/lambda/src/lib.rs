@@ -27,12 +27,14 @@ mod batch;
 mod compose;
 mod event;
 mod keys;
+mod social;
 pub mod telemetry;
 
 pub use batch::{Received, Visibility, run_batch};
 pub use compose::{AwsWorld, ComposeError, Composed, QueueVisibility, compose};
 pub use event::{BatchItemFailure, SqsAttributes, SqsBatchResponse, SqsEvent, SqsRecord};
 pub use keys::{AwsKeys, webhook_limits};
+pub use social::{Social, take_social};
 
 use jiff::Timestamp;
 use recado_domain::millis::instant;

@@ -80,25 +80,25 @@ fn lost(provider: Provider, items: Result<Vec<WebhookItem>, ParseError>) -> Vec<
 }
 
 fn lost_of(provider: Provider, item: &WebhookItem) -> Option<String> {
-    let event = match item {
-        WebhookItem::Ignored { what } => return Some(what.clone()),
-        WebhookItem::Event(event) => event,
-        _ => return None,
+    if let WebhookItem::Ignored { what } = item {
+        return Some(what.clone());
+    }
+    let WebhookItem::Event(event) = item else {
+        return None;
     };
     assert_eq!(event.provider, provider);
-    match interpret(&job(event), &event.payload) {
-        Inbound::Ignored { what } => Some(what),
-        Inbound::Message(message) => match message.content {
-            Content::Unsupported { .. } => Some("unsupported".to_owned()),
-            _ => None,
-        },
-        Inbound::Failed(failed) => {
-            assert_eq!(event.kind, EventKind::Failed);
-            assert_ne!(failed.error, "no code", "a failure says why");
-            None
-        }
-        _ => None,
+    let read = interpret(&job(event), &event.payload);
+    if let Inbound::Failed(failed) = &read {
+        assert_eq!(event.kind, EventKind::Failed);
+        assert_ne!(failed.error, "no code", "a failure says why");
     }
+    if let Inbound::Ignored { what } = read {
+        return Some(what);
+    }
+    let Inbound::Message(message) = read else {
+        return None;
+    };
+    matches!(message.content, Content::Unsupported { .. }).then(|| "unsupported".to_owned())
 }
 
 fn job(event: &WebhookEvent) -> InboundJob {

@@ -60,6 +60,7 @@ fn outgoing(conversation: &Conversation, ordinal: recado_domain::ids::Ordinal, a
         instance: conversation.instance.clone(),
         role: Role::Operator,
         content: recado_domain::content::Content::text("Até logo"),
+        context: recado_domain::context::Context::default(),
         provider_message_id: None,
         written_at: at,
         stored_at: at,

@@ -38,6 +38,7 @@ fn record(id: &str, group: &str, body: &str) -> SqsRecord {
             approximate_receive_count: "2".to_owned(),
             message_group_id: Some(group.to_owned()),
         },
+        queue_arn: String::new(),
     }
 }
 

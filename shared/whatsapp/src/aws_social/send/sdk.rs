@@ -43,7 +43,13 @@ pub(crate) async fn send(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOu
             why: "message too large".to_owned(),
         };
     }
-    let times = TimeoutConfig::builder().operation_timeout(at.timeout).build();
+    // All of them, since the shared configuration may have shorter ones.
+    let times = TimeoutConfig::builder()
+        .connect_timeout(at.timeout)
+        .read_timeout(at.timeout)
+        .operation_attempt_timeout(at.timeout)
+        .operation_timeout(at.timeout)
+        .build();
     let sent = at
         .client
         .0
