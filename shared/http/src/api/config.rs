@@ -174,12 +174,14 @@ fn secret(keys: &WebhookKeys, instance: &Instance, with_secret: bool) -> Option<
 
 /// One segment of a path, percent-encoded.
 fn segment(text: &str) -> String {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             encoded.push(char::from(byte));
         } else {
-            encoded.push_str(&format!("%{byte:02X}"));
+            let [high, low] = [byte >> 4, byte & 15].map(|half| char::from(HEX[usize::from(half)]));
+            encoded.extend(['%', high, low]);
         }
     }
     encoded
