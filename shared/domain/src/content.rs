@@ -3,6 +3,7 @@
 //! Kinds that only come in ([`Content::Choice`], [`Content::Order`] …) and kinds that only go out ([`Content::Buttons`],
 //! [`Content::Template`] …) share the type: what went out is read again by people and by the model.
 
+mod echo;
 mod parts;
 mod words;
 

@@ -8,6 +8,9 @@ pub struct SendOptions {
     /// The provider's id of the message that it replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<String>,
+    /// The message that a reaction is for is one of ours, not the contact's: some providers want to be told.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub to_own: bool,
     /// Whom it mentions: phone numbers as digits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mentions: Vec<String>,

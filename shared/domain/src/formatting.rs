@@ -1,0 +1,73 @@
+//! Markdown, as models write it, in WhatsApp's own marks: `*bold*`, `_italic_`, `~struck~`, lists with `-`, code as it is.
+//!
+//! WhatsApp formats within a line only, so a line is all that is looked at. What is in doubt stays as it was written:
+//! a mark too many is ugly, a changed word is wrong.
+
+mod inline;
+
+/// The longest line that is converted, in characters: nobody formats a longer one.
+const LINE_MAX: usize = 20_000;
+
+const FENCE: &str = "```";
+
+/// The same text with WhatsApp's marks in the place of Markdown's. Code and tables stay as they are. Not to be applied
+/// twice: WhatsApp's `*bold*` is Markdown's italic.
+pub fn to_whatsapp(markdown: &str) -> String {
+    let mut in_code = false;
+    let lines: Vec<String> = markdown
+        .split('\n')
+        .map(|line| {
+            if fences(line) {
+                in_code = !in_code;
+                line.to_owned()
+            } else if in_code {
+                line.to_owned()
+            } else {
+                converted(line)
+            }
+        })
+        .collect();
+    lines.join("\n")
+}
+
+/// Whether a block of code begins or ends here. Three backticks that also end in the line are code within it.
+fn fences(line: &str) -> bool {
+    line.trim_start()
+        .strip_prefix(FENCE)
+        .is_some_and(|rest| !rest.contains('`'))
+}
+
+fn converted(line: &str) -> String {
+    let text = line.trim_start();
+    let indent = &line[..line.len() - text.len()];
+    if text.starts_with('|') || is_rule(text) || line.chars().count() > LINE_MAX {
+        return line.to_owned();
+    }
+    if let Some(title) = heading(text) {
+        return format!("*{}*", inline::in_bold(title));
+    }
+    match text.strip_prefix("* ").or_else(|| text.strip_prefix("+ ")) {
+        Some(item) => format!("{indent}- {}", inline::plain(item)),
+        None => format!("{indent}{}", inline::plain(text)),
+    }
+}
+
+/// A line across the page: three or more of one mark.
+fn is_rule(text: &str) -> bool {
+    let marks: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
+    marks.len() >= 3 && ['*', '-', '_'].iter().any(|mark| marks.iter().all(|c| c == mark))
+}
+
+/// What stands after one to six `#`. A title that holds an asterisk of its own cannot be made bold.
+fn heading(text: &str) -> Option<&str> {
+    let rest = text.trim_start_matches('#');
+    let level = text.len() - rest.len();
+    if !(1..=6).contains(&level) || !rest.starts_with(' ') {
+        return None;
+    }
+    let title = rest.trim().trim_end_matches('#').trim_end();
+    (!title.is_empty()).then_some(title)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,277 @@
+//! Marks within a line.
+
+/// How deep marks may lie in one another; deeper ones stay as they are.
+const DEPTH_MAX: u8 = 6;
+
+/// What a part of a line lies in already.
+#[derive(Debug, Clone, Copy, Default)]
+struct Within {
+    bold: bool,
+    italic: bool,
+    struck: bool,
+    depth: u8,
+}
+
+/// A mark of Markdown's: what it is written with, and what it does.
+#[derive(Debug, Clone, Copy)]
+enum Mark {
+    Bold,
+    Italic,
+    Struck,
+}
+
+impl Mark {
+    fn written(self) -> char {
+        match self {
+            Self::Bold => '*',
+            Self::Italic => '_',
+            Self::Struck => '~',
+        }
+    }
+
+    /// What lies in it, and whether that needs the mark: it may lie in the same already.
+    fn open(self, within: Within) -> (Within, bool) {
+        let mut inner = Within {
+            depth: within.depth + 1,
+            ..within
+        };
+        let held = match self {
+            Self::Bold => std::mem::replace(&mut inner.bold, true),
+            Self::Italic => std::mem::replace(&mut inner.italic, true),
+            Self::Struck => std::mem::replace(&mut inner.struck, true),
+        };
+        (inner, !held)
+    }
+}
+
+/// A line's text.
+pub(super) fn plain(text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    convert(&chars, Within::default())
+}
+
+/// Text that is made bold as a whole.
+pub(super) fn in_bold(text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let bold = Within {
+        bold: true,
+        ..Within::default()
+    };
+    convert(&chars, bold)
+}
+
+fn convert(text: &[char], within: Within) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    while at < text.len() {
+        let (piece, taken) = piece(text, at, within);
+        out.push_str(&piece);
+        at += taken.max(1);
+    }
+    out
+}
+
+/// What stands at `at`, converted, and how many characters of the text that was.
+fn piece(text: &[char], at: usize, within: Within) -> (String, usize) {
+    let found = match text[at] {
+        '\\' => escaped(text, at),
+        '`' => Some(code(text, at)),
+        '<' => autolink(text, at),
+        'h' => address(text, at),
+        '!' if text.get(at + 1) == Some(&'[') => {
+            link(text, at + 1, within).map(|(piece, taken)| (piece, taken + 1))
+        }
+        '[' => link(text, at, within),
+        '*' | '_' | '~' => marked(text, at, within),
+        _ => None,
+    };
+    found.unwrap_or_else(|| (text[at].to_string(), 1))
+}
+
+/// A mark that is meant as itself.
+fn escaped(text: &[char], at: usize) -> Option<(String, usize)> {
+    let next = text.get(at + 1)?;
+    next.is_ascii_punctuation().then(|| (next.to_string(), 2))
+}
+
+/// How many of the character at `at` stand there in a row.
+fn run(text: &[char], at: usize) -> usize {
+    text[at..].iter().take_while(|c| **c == text[at]).count()
+}
+
+fn code(text: &[char], at: usize) -> (String, usize) {
+    let end = code_end(text, at);
+    (text[at..end].iter().collect(), end - at)
+}
+
+/// Where the code ends that begins with the backticks at `at`; where those end, if nothing closes them.
+fn code_end(text: &[char], at: usize) -> usize {
+    let ticks = run(text, at);
+    let mut next = at + ticks;
+    while next < text.len() {
+        if text[next] == '`' {
+            let closing = run(text, next);
+            next += closing;
+            if closing == ticks {
+                return next;
+            }
+        } else {
+            next += 1;
+        }
+    }
+    at + ticks
+}
+
+fn starts_with(text: &[char], at: usize, what: &str) -> bool {
+    what.chars()
+        .enumerate()
+        .all(|(offset, c)| text.get(at + offset) == Some(&c))
+}
+
+fn is_address(text: &[char], at: usize) -> bool {
+    starts_with(text, at, "https://") || starts_with(text, at, "http://")
+}
+
+/// `<https://…>` without its brackets.
+fn autolink(text: &[char], at: usize) -> Option<(String, usize)> {
+    if !is_address(text, at + 1) {
+        return None;
+    }
+    let inner: Vec<char> = text[at + 1..].iter().copied().take_while(|c| *c != '>').collect();
+    let whole = at + 1 + inner.len() < text.len() && !inner.iter().any(|c| c.is_whitespace());
+    whole.then(|| (inner.iter().collect(), inner.len() + 2))
+}
+
+/// An address as it is: its underscores are no marks.
+fn address(text: &[char], at: usize) -> Option<(String, usize)> {
+    if !is_address(text, at) {
+        return None;
+    }
+    let ends = |c: &char| c.is_whitespace() || "<>()[]*`\\".contains(*c);
+    let mut length = text[at..].iter().take_while(|c| !ends(c)).count();
+    // Marks at its end are around it.
+    while length > 0 && matches!(text[at + length - 1], '_' | '~') {
+        length -= 1;
+    }
+    Some((text[at..at + length].iter().collect(), length))
+}
+
+/// Where the bracket closes that opens at `at`.
+fn closing(text: &[char], at: usize, close: char) -> Option<usize> {
+    let open = text[at];
+    let mut depth = 0_usize;
+    for (offset, c) in text[at..].iter().enumerate() {
+        if *c == open {
+            depth += 1;
+        } else if *c == close {
+            depth -= 1;
+            if depth == 0 {
+                return Some(at + offset);
+            }
+        }
+    }
+    None
+}
+
+/// `[text](address)` as `text (address)`, or the address alone where the text says no more.
+fn link(text: &[char], at: usize, within: Within) -> Option<(String, usize)> {
+    let label_end = closing(text, at, ']')?;
+    if text.get(label_end + 1) != Some(&'(') || within.depth >= DEPTH_MAX {
+        return None;
+    }
+    let end = closing(text, label_end + 1, ')')?;
+    let target: String = text[label_end + 2..end].iter().collect();
+    let known = ["https://", "http://", "mailto:", "tel:"]
+        .iter()
+        .any(|scheme| target.starts_with(scheme));
+    if !known || target.chars().any(char::is_whitespace) {
+        return None;
+    }
+    let shown = ["mailto:", "tel:"]
+        .iter()
+        .find_map(|scheme| target.strip_prefix(scheme))
+        .unwrap_or(&target);
+    let label = &text[at + 1..label_end];
+    let says: String = label.iter().collect();
+    let says = says.trim();
+    let bare = shown.trim_start_matches("https://").trim_start_matches("http://");
+    let same = |says: &str| says == shown || says.trim_end_matches('/') == bare.trim_end_matches('/');
+    let piece = if says.is_empty() || same(says) {
+        shown.to_owned()
+    } else {
+        let inner = Within {
+            depth: within.depth + 1,
+            ..within
+        };
+        format!("{} ({shown})", convert(label, inner).trim())
+    };
+    Some((piece, end + 1 - at))
+}
+
+/// Text between marks.
+fn marked(text: &[char], at: usize, within: Within) -> Option<(String, usize)> {
+    let (sign, length) = (text[at], run(text, at));
+    let marks: &[Mark] = match (sign, length) {
+        ('*' | '_', 3) => &[Mark::Bold, Mark::Italic],
+        ('*' | '_', 2) => &[Mark::Bold],
+        ('*' | '_', 1) => &[Mark::Italic],
+        ('~', 2) => &[Mark::Struck],
+        // WhatsApp's own, or too many to mean anything: all of them as they are.
+        _ => return Some((text[at..at + length].iter().collect(), length)),
+    };
+    let as_they_are = || Some((text[at..at + length].iter().collect(), length));
+    if within.depth >= DEPTH_MAX || !opens(text, at, length) {
+        return as_they_are();
+    }
+    let Some(end) = end_of(text, at + length, sign, length) else {
+        return as_they_are();
+    };
+    let (mut inner, mut around) = (within, String::new());
+    for mark in marks {
+        let (next, needed) = mark.open(inner);
+        inner = next;
+        if needed {
+            around.push(mark.written());
+        }
+    }
+    let back: String = around.chars().rev().collect();
+    let piece = format!("{around}{}{back}", convert(&text[at + length..end], inner));
+    Some((piece, end + length - at))
+}
+
+/// Whether marks at `at` can begin something: text follows, and none of a single asterisk's or underscore's neighbours
+/// makes it part of a word (`2*3*4`, `snake_case`).
+fn opens(text: &[char], at: usize, length: usize) -> bool {
+    let followed = text.get(at + length).is_some_and(|c| !c.is_whitespace());
+    let in_word = at > 0 && text[at - 1].is_alphanumeric();
+    followed && !(in_word && needs_edge(text[at], length))
+}
+
+fn needs_edge(sign: char, length: usize) -> bool {
+    sign == '_' || length == 1
+}
+
+/// Where the same marks end what began before `from`. Code and addresses are stepped over.
+fn end_of(text: &[char], from: usize, sign: char, length: usize) -> Option<usize> {
+    let mut at = from;
+    while at < text.len() {
+        match text[at] {
+            '\\' => at += 2,
+            '`' => at = code_end(text, at),
+            'h' => at += address(text, at).map_or(1, |(_, length)| length.max(1)),
+            c if c == sign => {
+                let here = run(text, at);
+                let after = text.get(at + here).is_some_and(|c| c.is_alphanumeric());
+                let closes = at > from && !text[at - 1].is_whitespace();
+                // Of `**a *b***` the last three close both: the inner one first.
+                let fits = here == length || (here == 3 && length < 3);
+                if closes && fits && !(after && needs_edge(sign, length)) {
+                    return Some(at + here - length);
+                }
+                at += here;
+            }
+            _ => at += 1,
+        }
+    }
+    None
+}
