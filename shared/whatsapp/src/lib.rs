@@ -15,6 +15,7 @@ mod error_title;
 mod errors_page;
 pub mod evolution;
 mod exchange;
+mod file;
 mod interpret;
 mod json;
 pub mod meta;
@@ -22,12 +23,14 @@ mod providers;
 mod simulation;
 #[cfg(test)]
 mod stand_in;
+mod support;
 
 pub use config::{ProviderConfig, Simulation};
 pub use interpret::interpret;
 pub use providers::WhatsApp;
 pub use recado_domain::event::Provider;
 pub use simulation::{SimulatedMessage, SimulatedOutbox};
+pub use support::refuses;
 
 use aws_social::Topics;
 use jiff::Timestamp;

@@ -47,14 +47,16 @@ impl Content {
                 )
             }
             Self::Contacts { contacts } => {
-                let names: Vec<&str> = contacts.iter().map(|card| card.name.trim()).collect();
+                let mut names: Vec<&str> = contacts.iter().map(|card| card.name.trim()).collect();
+                // A card with two numbers may have become two cards.
+                names.dedup();
                 format!("[contacts] {}", names.join("; "))
             }
             Self::Reaction { emoji, target } => {
                 let emoji = emoji.as_deref().unwrap_or_default();
                 format!("[reaction] {emoji} {}", target.as_deref().unwrap_or_default())
             }
-            _ => self.as_text(),
+            _ => self.as_written(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Whether a send whose answer was lost went out: `chat/findMessages`.
 
+use super::parse::content_of;
 use super::send::Endpoint;
 use crate::exchange::Exchange;
 use crate::json::{instant, list, text};
@@ -16,15 +17,15 @@ const SKEW_MS: i64 = 5_000;
 /// Page size (`offset` is its name in Evolution): what one instance can send to one chat in the meantime, and more.
 const PAGE: u32 = 100;
 
-/// Looks for a message of ours to this address with this text, written since `claimed_at`. The newest one counts: an
-/// equal text that was sent a moment before must not be taken for this one.
+/// Looks for a message of ours to this address that says the same, written since `claimed_at`. The newest one counts: an
+/// equal one that was sent a moment before must not be taken for this one.
 pub(crate) async fn evidence(
     at: &Endpoint<'_>,
     message: &OutgoingMessage,
     claimed_at: Timestamp,
 ) -> Evidence {
     let since = shift(claimed_at, -SKEW_MS);
-    let wanted = message.content.as_text();
+    let wanted = message.content.as_echo();
     for jid in jids(&message.to) {
         let query = query(at.version, &jid, since);
         let Exchange::Answer(answer) = at
@@ -75,15 +76,12 @@ fn records(body: &Value) -> Option<&[Value]> {
 fn newest<'a>(records: &'a [Value], wanted: &str, since: Timestamp) -> Option<&'a Value> {
     let fits = |record: &&Value| {
         let message = record.get("message").unwrap_or(&Value::Null);
-        let said = message
-            .get("conversation")
-            .or_else(|| message.get("extendedTextMessage")?.get("text"))
-            .and_then(Value::as_str);
+        let said = content_of(message).as_echo();
         // Evolution keeps whole seconds.
         let second = |at: Timestamp| at.as_second();
         let from_me = record["key"]["fromMe"].as_bool() != Some(false);
         from_me
-            && said.is_some_and(|said| said.trim() == wanted.trim())
+            && said.trim() == wanted.trim()
             && instant(record.get("messageTimestamp")).is_some_and(|at| second(at) >= second(since))
     };
     records
@@ -151,6 +149,43 @@ mod tests {
         let found = newest(&records, "Olá", at(1_760_000_100_900)).unwrap();
         assert_eq!(found["key"]["id"], "B");
         assert!(newest(&records, "Oi", at(0)).is_none());
+    }
+
+    #[test]
+    fn files_are_known_by_kind_and_caption_and_places_by_their_degrees() {
+        let at = json!(1_760_000_100);
+        let record = |id: &str, message: Value| json!({"key": {"id": id, "fromMe": true}, "message": message, "messageTimestamp": at});
+        let records = [
+            record(
+                "A",
+                json!({"imageMessage": {"caption": "gato", "mimetype": "image/jpeg"}}),
+            ),
+            record("B", json!({"imageMessage": {"caption": "cão"}})),
+            record(
+                "C",
+                json!({"documentWithCaptionMessage": {"message": {"documentMessage": {"caption": "cão", "fileName": "x.pdf"}}}}),
+            ),
+            record("D", json!({"audioMessage": {"ptt": true, "seconds": 3}})),
+            record(
+                "E",
+                json!({"locationMessage": {"degreesLatitude": -23.55, "degreesLongitude": -46.6, "name": "-23.55, -46.6"}}),
+            ),
+        ];
+        let found = |content: Value| {
+            let wanted = serde_json::from_value::<recado_domain::content::Content>(content).unwrap();
+            newest(&records, &wanted.as_echo(), instant_zero()).map(|found| found["key"]["id"].clone())
+        };
+        let file = |media: &str, caption: Option<&str>| json!({"type": "media", "media": media, "caption": caption, "file_name": "n"});
+        assert_eq!(found(file("image", Some("cão"))), Some(json!("B")));
+        assert_eq!(found(file("document", Some("cão"))), Some(json!("C")));
+        assert_eq!(found(file("voice", None)), Some(json!("D")));
+        assert_eq!(found(file("video", Some("cão"))), None);
+        let place = json!({"type": "location", "latitude": "-23.550", "longitude": "-46.60"});
+        assert_eq!(found(place), Some(json!("E")));
+    }
+
+    fn instant_zero() -> Timestamp {
+        at(0)
     }
 
     #[test]

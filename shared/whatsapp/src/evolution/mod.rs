@@ -6,6 +6,7 @@ mod jwt;
 mod parse;
 mod seen;
 mod send;
+mod support;
 mod verify;
 
 pub use parse::instance_of;
@@ -15,3 +16,4 @@ pub(crate) use evidence::evidence;
 pub(crate) use parse::{interpret, split};
 pub(crate) use seen::{mark_read, typing};
 pub(crate) use send::{Endpoint, connection, send};
+pub(crate) use support::support;

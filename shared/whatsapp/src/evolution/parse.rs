@@ -16,6 +16,7 @@ mod vote;
 use crate::ParseError;
 use crate::json::{instant, label, list, object_of, text};
 use jiff::Timestamp;
+use recado_domain::content::Content;
 use recado_domain::event::{EventKind, InboundJob, Provider, event_id_of_body};
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::{Inbound, WebhookEvent, WebhookItem};
@@ -26,6 +27,11 @@ const NO_INSTANCE: ParseError = ParseError::NotEnvelope { what: "no instance" };
 /// The instance that a body names, read before the body is trusted: the webhook secret is derived from it.
 pub fn instance_of(body: &[u8]) -> Result<ExternalId, ParseError> {
     Ok(Envelope::read(body)?.instance)
+}
+
+/// What a stored message says.
+pub(super) fn content_of(message: &Value) -> Content {
+    content::read(message, None)
 }
 
 /// A body with its parts named.

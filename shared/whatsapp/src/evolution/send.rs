@@ -1,5 +1,8 @@
 //! Sending and asking, over Evolution's REST API (header `apikey`).
 
+mod body;
+mod parts;
+
 use super::errors::classify;
 use crate::exchange::{Answer, Exchange, address, exchange};
 use crate::json::text;
@@ -8,7 +11,7 @@ use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
 use reqwest::{Client, Method};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::time::Duration;
 
 /// An instance as it is reached.
@@ -37,23 +40,19 @@ impl Endpoint<'_> {
     }
 }
 
-/// Sends a text. Anything else is written as text.
+/// Sends a message.
 pub(crate) async fn send(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
-    let body = body(at.version, &message.to, &message.content.as_text());
-    let exchange = at.call(Method::POST, ["message", "sendText"], Some(&body)).await;
+    let call = match body::call(at.version, message) {
+        Ok(call) => call,
+        Err(outcome) => return outcome,
+    };
+    let exchange = at
+        .call(Method::POST, ["message", call.action], Some(&call.body))
+        .await;
     match exchange.answer() {
         Ok(answer) if answer.is_success() => accepted(&answer),
         Ok(answer) => classify(&answer),
         Err(outcome) => outcome,
-    }
-}
-
-fn body(version: u8, to: &ContactAddress, text: &str) -> Value {
-    let number = number(to);
-    if version == 1 {
-        json!({ "number": number, "options": {}, "textMessage": { "text": text } })
-    } else {
-        json!({ "number": number, "text": text })
     }
 }
 
@@ -111,18 +110,5 @@ mod tests {
         assert_eq!(number("5511900000001:4@s.whatsapp.net"), "5511900000001");
         assert_eq!(number("+5511900000001"), "5511900000001");
         assert_eq!(number("100000000000001@lid"), "100000000000001@lid");
-    }
-
-    #[test]
-    fn versions_one_and_two_have_their_own_bodies() {
-        let to = ContactAddress::parse("5511900000001@s.whatsapp.net").unwrap();
-        assert_eq!(
-            body(2, &to, "Olá"),
-            json!({"number": "5511900000001", "text": "Olá"})
-        );
-        assert_eq!(
-            body(1, &to, "Olá"),
-            json!({"number": "5511900000001", "options": {}, "textMessage": {"text": "Olá"}})
-        );
     }
 }

@@ -1,11 +1,13 @@
 //! Meta's WhatsApp Cloud API. Facts are from its documentation of 2025-10 to 2026-11 and from bodies seen in tests of
 //! public projects.
 
+pub(crate) mod body;
 mod connection;
 pub(crate) mod errors;
 pub(crate) mod parse;
 mod seen;
 pub(crate) mod send;
+mod support;
 mod verify;
 
 pub use verify::{handshake, verify};
@@ -14,3 +16,4 @@ pub(crate) use connection::connection;
 pub(crate) use parse::{interpret, split};
 pub(crate) use seen::seen;
 pub(crate) use send::{Endpoint, send};
+pub(crate) use support::support;

@@ -1,19 +1,17 @@
 //! Sending, over the Graph API (bearer token).
 
+use super::body::{body, with_media_id};
 use super::errors::classify;
-use super::parse::is_user_id;
-use crate::exchange::{Answer, address, exchange};
+use crate::exchange::{Answer, Exchange, address, exchange};
+use crate::file::{Source, decoded, name, source};
 use crate::json::{list, text};
+use recado_domain::content::{Content, Media};
 use recado_domain::ids::ExternalId;
-use recado_domain::reason::Reason;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
 use reqwest::Client;
-use serde_json::{Value, json};
+use reqwest::multipart::{Form, Part};
 use std::time::Duration;
-
-/// The longest text of a message, in characters (Meta's send-messages reference).
-pub(crate) const TEXT_MAX: usize = 4096;
 
 /// A number as it is reached.
 pub(crate) struct Endpoint<'a> {
@@ -26,27 +24,36 @@ pub(crate) struct Endpoint<'a> {
     pub(crate) timeout: Duration,
 }
 
-/// Sends a text. Anything else is written as text. A text over the limit is refused here: cut, it would say something
-/// else.
+/// Sends a message; a file that is here and not on the web is uploaded first, within the same time.
 pub(crate) async fn send(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
-    let text = message.content.as_text();
-    if text.chars().count() > TEXT_MAX {
-        return SendOutcome::Permanent {
-            reason: Reason::WhatsappPermanentError,
-            why: "text too long".to_owned(),
-        };
+    if let Content::Media(media) = &message.content {
+        match source(media) {
+            Ok(Source::Bytes { mime_type, base64 }) => {
+                let half = Endpoint {
+                    timeout: at.timeout / 2,
+                    ..*at
+                };
+                return match upload(&half, media, mime_type, base64, message.attempt).await {
+                    Ok(id) => post(&half, &with_media_id(message, media, &id)).await,
+                    Err(outcome) => outcome,
+                };
+            }
+            Ok(Source::Link(_) | Source::Id(_)) => {}
+            Err(outcome) => return outcome,
+        }
     }
-    let Some(url) = address(at.base, &[at.version, at.phone_number_id.as_str(), "messages"]) else {
-        return SendOutcome::Retryable {
-            why: "the provider's base URL is not an HTTP URL".to_owned(),
-            after: None,
-        };
+    post(at, message).await
+}
+
+async fn post(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
+    let body = match body(message) {
+        Ok(body) => body,
+        Err(outcome) => return outcome,
     };
-    let request = at
-        .http
-        .post(url)
-        .bearer_auth(at.token.expose())
-        .json(&body(message, &text));
+    let Some(url) = address(at.base, &[at.version, at.phone_number_id.as_str(), "messages"]) else {
+        return no_address();
+    };
+    let request = at.http.post(url).bearer_auth(at.token.expose()).json(&body);
     match exchange(request, at.timeout).await.answer() {
         Ok(answer) if answer.is_success() => accepted(&answer),
         Ok(answer) => classify(&answer, message.attempt),
@@ -54,23 +61,48 @@ pub(crate) async fn send(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOu
     }
 }
 
-/// Our id goes along and comes back in statuses: the evidence for a send whose answer was lost. A number keeps its `+`
-/// (else Meta puts the sender's country code before it); a user id goes as `recipient`.
-pub(crate) fn body(message: &OutgoingMessage, text: &str) -> Value {
-    let mut body = json!({
-        "messaging_product": "whatsapp",
-        "recipient_type": "individual",
-        "type": "text",
-        "text": { "body": text, "preview_url": false },
-        "biz_opaque_callback_data": message.id,
-    });
-    let raw = message.to.as_str();
-    match message.to.phone() {
-        Some(phone) => body["to"] = json!(phone),
-        None if is_user_id(raw) => body["recipient"] = json!(raw),
-        None => body["to"] = json!(raw),
+/// Puts a file where Meta finds it, for 30 days, and returns its id there. Nothing of the message has left when it fails:
+/// what is not known of an upload is as good as nothing.
+async fn upload(
+    at: &Endpoint<'_>,
+    media: &Media,
+    mime_type: &str,
+    base64: &str,
+    attempt: u32,
+) -> Result<String, SendOutcome> {
+    let retryable = |why: &str| SendOutcome::Retryable {
+        why: why.to_owned(),
+        after: None,
+    };
+    let Some(url) = address(at.base, &[at.version, at.phone_number_id.as_str(), "media"]) else {
+        return Err(no_address());
+    };
+    let file = Part::bytes(decoded(base64)?)
+        .file_name(name(media))
+        .mime_str(mime_type)
+        .map_err(|_| crate::file::permanent("the file has no MIME type"))?;
+    let form = Form::new()
+        .text("messaging_product", "whatsapp")
+        .text("type", mime_type.to_owned())
+        .part("file", file);
+    let request = at.http.post(url).bearer_auth(at.token.expose()).multipart(form);
+    match exchange(request, at.timeout).await {
+        Exchange::Answer(answer) if answer.is_success() => text(&answer.body, "id")
+            .map(str::to_owned)
+            .ok_or_else(|| retryable("an upload's answer without an id")),
+        Exchange::Answer(answer) => Err(match classify(&answer, attempt) {
+            SendOutcome::Unknown { why, .. } => retryable(&why),
+            outcome => outcome,
+        }),
+        Exchange::NeverLeft(why) | Exchange::Lost { why, .. } => Err(retryable(why)),
     }
-    body
+}
+
+fn no_address() -> SendOutcome {
+    SendOutcome::Retryable {
+        why: "the provider's base URL is not an HTTP URL".to_owned(),
+        after: None,
+    }
 }
 
 pub(crate) fn accepted(answer: &Answer) -> SendOutcome {

@@ -1,0 +1,196 @@
+use super::*;
+use recado_domain::contact::ContactAddress;
+use recado_domain::ids::MessageId;
+
+fn message(content: Value) -> OutgoingMessage {
+    OutgoingMessage {
+        id: MessageId::parse("c_0123456789abcdef0123456789abcdef-1.7").unwrap(),
+        to: ContactAddress::parse("5511900000001@s.whatsapp.net").unwrap(),
+        content: serde_json::from_value(content).unwrap(),
+        options: SendOptions::default(),
+        attempt: 1,
+    }
+}
+
+fn file(media: &str) -> Value {
+    json!({"type": "media", "media": media, "source": "https://example.org/a.bin", "caption": "veja"})
+}
+
+#[test]
+fn each_kind_has_its_call_and_its_body_in_both_versions() {
+    let voice = json!({"type": "media", "media": "voice", "source": "https://example.org/a.ogg"});
+    let sticker = json!({"type": "media", "media": "sticker", "source": "https://example.org/a.webp"});
+    let url = "https://example.org/a.bin";
+    let place = json!({"type": "location", "latitude": "-23.55", "longitude": "-46.6", "address": "Rua 1"});
+    let poll = json!({"type": "poll", "question": "Que dia?", "options": ["Seg", "Ter"], "selectable": 1});
+    for (content, action, nested, fields) in [
+        (
+            json!({"type": "text", "text": "Olá"}),
+            "sendText",
+            "textMessage",
+            json!({"text": "Olá"}),
+        ),
+        (
+            file("image"),
+            "sendMedia",
+            "mediaMessage",
+            json!({"mediatype": "image", "media": url, "caption": "veja"}),
+        ),
+        (
+            file("video"),
+            "sendMedia",
+            "mediaMessage",
+            json!({"mediatype": "video", "media": url, "caption": "veja"}),
+        ),
+        (
+            file("document"),
+            "sendMedia",
+            "mediaMessage",
+            json!({"mediatype": "document", "media": url, "caption": "veja", "fileName": "a.bin"}),
+        ),
+        (
+            voice,
+            "sendWhatsAppAudio",
+            "audioMessage",
+            json!({"audio": "https://example.org/a.ogg"}),
+        ),
+        (
+            sticker.clone(),
+            "sendSticker",
+            "stickerMessage",
+            json!({"sticker": "https://example.org/a.webp"}),
+        ),
+        (
+            place,
+            "sendLocation",
+            "locationMessage",
+            json!({"latitude": -23.55, "longitude": -46.6, "name": "Rua 1", "address": "Rua 1"}),
+        ),
+        (
+            poll,
+            "sendPoll",
+            "pollMessage",
+            json!({"name": "Que dia?", "selectableCount": 1, "values": ["Seg", "Ter"]}),
+        ),
+    ] {
+        let message = message(content.clone());
+        let two = call(2, &message).unwrap();
+        let mut expected = fields.clone();
+        expected["number"] = json!("5511900000001");
+        assert_eq!((two.action, &two.body), (action, &expected));
+        let one = call(1, &message).unwrap();
+        assert_eq!(one.action, action);
+        if content != sticker {
+            assert_eq!(
+                one.body,
+                json!({"number": "5511900000001", "options": {}, nested: fields})
+            );
+        }
+    }
+    let one = call(1, &message(sticker)).unwrap();
+    assert_eq!(
+        one.body["stickerMessage"],
+        json!({"image": "https://example.org/a.webp"})
+    );
+}
+
+#[test]
+fn a_place_without_a_name_shows_its_degrees() {
+    let place = json!({"type": "location", "latitude": "-23.550", "longitude": "-46.6"});
+    let body = call(2, &message(place)).unwrap().body;
+    assert_eq!(
+        (&body["name"], &body["address"]),
+        (&json!("-23.55, -46.6"), &json!("-23.55, -46.6"))
+    );
+}
+
+#[test]
+fn a_card_with_two_numbers_is_two_cards() {
+    let cards = json!({"type": "contacts", "contacts": [{"name": "Ana", "phones": ["+5511900000001", "+5511900000002"],
+        "emails": ["ana@example.org"], "organization": "Clínica"}]});
+    let card = |phone: &str| json!({"fullName": "Ana", "phoneNumber": phone, "email": "ana@example.org", "organization": "Clínica"});
+    let two = call(2, &message(cards.clone())).unwrap();
+    assert_eq!(two.action, "sendContact");
+    assert_eq!(
+        two.body,
+        json!({"number": "5511900000001", "contact": [card("+5511900000001"), card("+5511900000002")]})
+    );
+    let one = call(1, &message(cards)).unwrap().body;
+    assert_eq!(one["contactMessage"][0]["wuid"], "5511900000001");
+}
+
+#[test]
+fn a_reaction_names_the_chat_and_whose_message_it_is() {
+    let reaction = json!({"type": "reaction", "emoji": "👍", "target": "3EB0A"});
+    let mut message = message(reaction);
+    message.options.reply_to = Some("3EB0Q".to_owned());
+    let key = |own: bool| json!({"id": "3EB0A", "remoteJid": "5511900000001@s.whatsapp.net", "fromMe": own});
+    assert_eq!(
+        call(2, &message).unwrap(),
+        Call {
+            action: "sendReaction",
+            body: json!({"key": key(false), "reaction": "👍"})
+        }
+    );
+    message.options.to_own = true;
+    message.content = Content::Reaction {
+        emoji: None,
+        target: Some("3EB0A".to_owned()),
+    };
+    assert_eq!(
+        call(1, &message).unwrap().body,
+        json!({"reactionMessage": {"key": key(true), "reaction": ""}})
+    );
+    message.to = ContactAddress::parse("100000000000001@lid").unwrap();
+    assert_eq!(
+        call(2, &message).unwrap().body["key"]["remoteJid"],
+        "100000000000001@lid"
+    );
+}
+
+#[test]
+fn options_lie_where_each_version_looks() {
+    let mut message = message(json!({"type": "text", "text": "Olá @5511900000002"}));
+    message.options = SendOptions {
+        reply_to: Some("3EB0Q".to_owned()),
+        mentions: vec!["5511900000002".to_owned()],
+        link_preview: Some(false),
+        ..SendOptions::default()
+    };
+    let quoted = json!({"key": {"id": "3EB0Q"}});
+    assert_eq!(
+        call(2, &message).unwrap().body,
+        json!({"number": "5511900000001", "text": "Olá @5511900000002", "quoted": quoted, "linkPreview": false,
+            "mentioned": ["5511900000002"]})
+    );
+    assert_eq!(
+        call(1, &message).unwrap().body["options"],
+        json!({"quoted": quoted, "linkPreview": false, "mentions": {"everyOne": false, "mentioned": ["5511900000002"]}})
+    );
+}
+
+#[test]
+fn menus_and_large_polls_go_as_the_text_that_their_echo_says() {
+    let buttons = json!({"type": "buttons", "body": "Confirma?", "buttons": [{"kind": "reply", "id": "s", "title": "Sim"}]});
+    let list = json!({"type": "list", "body": "Escolha", "button": "Ver", "sections": [{"rows": [{"id": "9", "title": "9h"}]}]});
+    let options: Vec<String> = (0..12).map(|option| option.to_string()).collect();
+    let poll = json!({"type": "poll", "question": "Que dia?", "options": options});
+    for content in [buttons, list, poll] {
+        let message = message(content);
+        let sent = call(2, &message).unwrap();
+        assert_eq!(sent.action, "sendText");
+        assert_eq!(sent.body["text"], message.content.as_echo());
+    }
+}
+
+#[test]
+fn templates_and_what_only_comes_in_are_refused() {
+    for content in [
+        json!({"type": "template", "name": "lembrete", "language": "pt_BR"}),
+        json!({"type": "choice", "title": "Sim"}),
+        json!({"type": "media", "media": "image", "source": "123456"}),
+    ] {
+        let refused = call(2, &message(content.clone()));
+        assert!(matches!(refused, Err(SendOutcome::Permanent { .. })), "{content}");
+    }
+}

@@ -1,0 +1,125 @@
+//! The kinds that are more than text.
+
+use super::body::Fields;
+use super::number;
+use crate::file::{self, Source, permanent, source};
+use recado_domain::content::{ContactCard, Location, Media};
+use recado_domain::outgoing::OutgoingKind;
+use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
+use serde_json::{Value, json};
+
+/// A URL goes as it is, bytes as bare Base64 (with a `data:` before them they are taken for text).
+pub(super) fn file(version: u8, media: &Media, kind: OutgoingKind) -> Result<Fields, SendOutcome> {
+    let (place, mime_type) = match source(media)? {
+        Source::Link(url) => (url, media.mime_type.as_deref()),
+        Source::Bytes { mime_type, base64 } => (base64, Some(mime_type)),
+        Source::Id(_) => return Err(permanent("a file of another provider")),
+    };
+    let mediatype = match kind {
+        OutgoingKind::Voice => {
+            return Ok(Fields {
+                action: "sendWhatsAppAudio",
+                nested: "audioMessage",
+                fields: json!({ "audio": place }),
+            });
+        }
+        OutgoingKind::Sticker => {
+            let field = if version == 1 { "image" } else { "sticker" };
+            return Ok(Fields {
+                action: "sendSticker",
+                nested: "stickerMessage",
+                fields: json!({ field: place }),
+            });
+        }
+        OutgoingKind::Image => "image",
+        OutgoingKind::Video => "video",
+        OutgoingKind::Audio => "audio",
+        _ => "document",
+    };
+    let mut fields = json!({ "mediatype": mediatype, "media": place });
+    if let Some(mime_type) = mime_type {
+        fields["mimetype"] = json!(mime_type);
+    }
+    if let Some(caption) = &media.caption {
+        fields["caption"] = json!(caption);
+    }
+    if mediatype == "document" || media.file_name.is_some() {
+        fields["fileName"] = json!(file::name(media));
+    }
+    Ok(Fields {
+        action: "sendMedia",
+        nested: "mediaMessage",
+        fields,
+    })
+}
+
+/// Evolution wants a name and an address.
+pub(super) fn location(place: &Location) -> Result<Fields, SendOutcome> {
+    let degrees = |text: &str| text.parse::<f64>().ok().filter(|degrees| degrees.is_finite());
+    let (Some(latitude), Some(longitude)) = (degrees(&place.latitude), degrees(&place.longitude)) else {
+        return Err(permanent("a place without degrees"));
+    };
+    let numbers = format!("{latitude}, {longitude}");
+    let filled = |one: &Option<String>, other: &Option<String>| {
+        one.clone()
+            .or_else(|| other.clone())
+            .unwrap_or_else(|| numbers.clone())
+    };
+    Ok(Fields {
+        action: "sendLocation",
+        nested: "locationMessage",
+        fields: json!({
+            "latitude": latitude,
+            "longitude": longitude,
+            "name": filled(&place.name, &place.address),
+            "address": filled(&place.address, &place.name),
+        }),
+    })
+}
+
+/// A card has one number and one e-mail address there, so one with several numbers is several.
+pub(super) fn cards(version: u8, cards: &[ContactCard]) -> Fields {
+    let mut all = Vec::new();
+    for card in cards {
+        for phone in &card.phones {
+            let mut part = json!({ "fullName": card.name, "phoneNumber": phone });
+            let digits: String = phone.chars().filter(char::is_ascii_digit).collect();
+            if version == 1 {
+                part["wuid"] = json!(digits);
+            }
+            if let Some(company) = &card.organization {
+                part["organization"] = json!(company);
+            }
+            if let Some(email) = card.emails.first() {
+                part["email"] = json!(email);
+            }
+            all.push(part);
+        }
+    }
+    Fields {
+        action: "sendContact",
+        nested: "contactMessage",
+        fields: Value::Array(all),
+    }
+}
+
+/// The target's key names the chat and who wrote it.
+pub(super) fn reaction(
+    message: &OutgoingMessage,
+    emoji: Option<&str>,
+    target: Option<&str>,
+) -> Result<Fields, SendOutcome> {
+    let target = target.ok_or_else(|| permanent("a reaction to nothing"))?;
+    let chat = number(&message.to);
+    let jid = if chat.contains('@') {
+        chat
+    } else {
+        format!("{chat}@s.whatsapp.net")
+    };
+    let key = json!({ "id": target, "remoteJid": jid, "fromMe": message.options.to_own });
+    Ok(Fields {
+        action: "sendReaction",
+        nested: "reactionMessage",
+        fields: json!({ "key": key, "reaction": emoji.unwrap_or_default() }),
+    })
+}

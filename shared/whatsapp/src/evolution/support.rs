@@ -1,0 +1,31 @@
+//! What Evolution can send.
+
+use crate::support::Support::{self, Degraded, Native, Refused};
+use recado_domain::outgoing::OutgoingKind;
+
+pub(crate) fn support(kind: OutgoingKind) -> Support {
+    match kind {
+        OutgoingKind::Text => Native("`sendText`; `linkPreview` and `mentioned` as asked for"),
+        OutgoingKind::Image => Native("`sendMedia`"),
+        OutgoingKind::Video => Native("`sendMedia`"),
+        OutgoingKind::Audio => Native("`sendMedia`"),
+        OutgoingKind::Voice => Native("`sendWhatsAppAudio`"),
+        OutgoingKind::Document => Native("`sendMedia` with its file name"),
+        OutgoingKind::Sticker => Native("`sendSticker`"),
+        OutgoingKind::Location => Native(
+            "`sendLocation`; a name or address that is missing is filled with the other, or the degrees",
+        ),
+        OutgoingKind::Contacts => Native("`sendContact`: a card per phone number"),
+        OutgoingKind::Reaction => Native("`sendReaction`; an empty one takes it back"),
+        OutgoingKind::ReplyButtons | OutgoingKind::List => {
+            Degraded("numbered text: Baileys' own reach few phones")
+        }
+        OutgoingKind::UrlButton | OutgoingKind::OtherButton => {
+            Degraded("text with the address, number or code behind the title")
+        }
+        OutgoingKind::Poll => Native("`sendPoll`, to 10 options; more as numbered text"),
+        OutgoingKind::Template => {
+            Refused("Evolution has no templates: inside WhatsApp Web there is no window to leave")
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The body of `POST /messages`, for every kind of content. Providers that pass Meta's bodies on use it too.
+
+mod interactive;
+mod parts;
+
+use super::parse::is_user_id;
+use super::support;
+use crate::file::permanent;
+use crate::support::Support;
+use recado_domain::content::{Content, Media};
+use recado_domain::outgoing::{OutgoingKind, TEXT_MAX};
+use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
+use serde_json::{Value, json};
+
+/// The body that sends `message`; or why nothing does. A file must be a link or the provider's own id of it: bytes are
+/// uploaded first, and [`with_media_id`] puts their id in.
+///
+/// Our id goes along and comes back in statuses: the evidence for a send whose answer was lost.
+pub(crate) fn body(message: &OutgoingMessage) -> Result<Value, SendOutcome> {
+    let (kind, part) = part(message)?;
+    let mut body = json!({
+        "messaging_product": "whatsapp",
+        "recipient_type": "individual",
+        "type": kind,
+        "biz_opaque_callback_data": message.id,
+    });
+    body[kind] = part;
+    if let Some(id) = message.options.reply_to.as_ref().filter(|_| kind != "reaction") {
+        body["context"] = json!({ "message_id": id });
+    }
+    address(&mut body, message);
+    Ok(body)
+}
+
+/// A number keeps its `+` (else Meta puts the sender's country code before it); a user id goes as `recipient`.
+fn address(body: &mut Value, message: &OutgoingMessage) {
+    let raw = message.to.as_str();
+    match message.to.phone() {
+        Some(phone) => body["to"] = json!(phone),
+        None if is_user_id(raw) => body["recipient"] = json!(raw),
+        None => body["to"] = json!(raw),
+    }
+}
+
+/// The type, and the object of that name.
+fn part(message: &OutgoingMessage) -> Result<(&'static str, Value), SendOutcome> {
+    let content = &message.content;
+    let Some(kind) = content.outgoing_kind() else {
+        return Err(permanent("content of a kind that only comes in"));
+    };
+    match support(kind) {
+        Support::Native(_) => native(message, kind),
+        Support::Degraded(_) => text(message),
+        Support::Refused(why) => Err(permanent(why)),
+    }
+}
+
+fn native(message: &OutgoingMessage, kind: OutgoingKind) -> Result<(&'static str, Value), SendOutcome> {
+    match &message.content {
+        Content::Media(media) => parts::file(media, kind),
+        Content::Location(place) => parts::location(place).map(|part| ("location", part)),
+        Content::Contacts { contacts } => Ok(("contacts", parts::cards(contacts))),
+        Content::Reaction { emoji, target } => {
+            parts::reaction(emoji.as_deref(), target.as_deref()).map(|part| ("reaction", part))
+        }
+        Content::Buttons(menu) => match interactive::buttons(menu) {
+            Some(part) => Ok(("interactive", part)),
+            None => text(message),
+        },
+        Content::List(menu) => match interactive::list(menu) {
+            Some(part) => Ok(("interactive", part)),
+            None => text(message),
+        },
+        Content::Template(template) => Ok(("template", parts::template(template))),
+        _ => text(message),
+    }
+}
+
+/// The content in words. A text over the limit is refused: cut, it would say something else.
+fn text(message: &OutgoingMessage) -> Result<(&'static str, Value), SendOutcome> {
+    let words = message.content.as_written();
+    if words.chars().count() > TEXT_MAX {
+        return Err(permanent("text too long"));
+    }
+    let preview = message.options.link_preview.unwrap_or(false);
+    Ok(("text", json!({ "body": words, "preview_url": preview })))
+}
+
+/// The same message with a file that the provider has under `id`.
+pub(crate) fn with_media_id(message: &OutgoingMessage, media: &Media, id: &str) -> OutgoingMessage {
+    OutgoingMessage {
+        content: Content::Media(Media {
+            source: Some(id.to_owned()),
+            ..media.clone()
+        }),
+        ..message.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! Buttons and menus, within Meta's limits (its pages on interactive messages). What lies beyond one is `None`: it is sent
+//! as text, whole.
+
+use recado_domain::content::{Button, ButtonKind, Buttons, ListMenu, Section};
+use serde_json::{Value, json};
+
+/// The longest body over buttons, in characters.
+const BODY_MAX: usize = 1024;
+/// The longest body over a list, in characters.
+const LIST_BODY_MAX: usize = 4096;
+/// The longest header and footer, in characters.
+const EDGE_MAX: usize = 60;
+/// The longest title of a button, in characters.
+const BUTTON_MAX: usize = 20;
+/// The longest id of a button, in characters.
+const BUTTON_ID_MAX: usize = 256;
+/// Buttons in one message.
+const BUTTONS_MAX: usize = 3;
+/// Rows of a list, in all its sections.
+const ROWS_MAX: usize = 10;
+/// The longest title of a row or section, in characters.
+const ROW_MAX: usize = 24;
+/// The longest description of a row, in characters.
+const DESCRIPTION_MAX: usize = 72;
+/// The longest id of a row, in characters.
+const ROW_ID_MAX: usize = 200;
+
+fn fits(text: &str, max: usize) -> bool {
+    !text.trim().is_empty() && text.chars().count() <= max
+}
+
+fn fits_if(text: Option<&str>, max: usize) -> bool {
+    text.is_none_or(|text| fits(text, max))
+}
+
+/// What all of them have.
+fn around(kind: &str, header: Option<&str>, body: &str, footer: Option<&str>, action: &Value) -> Value {
+    let mut part = json!({ "type": kind, "body": { "text": body }, "action": action });
+    if let Some(header) = header {
+        part["header"] = json!({ "type": "text", "text": header });
+    }
+    if let Some(footer) = footer {
+        part["footer"] = json!({ "text": footer });
+    }
+    part
+}
+
+pub(super) fn buttons(menu: &Buttons) -> Option<Value> {
+    let (header, footer) = (menu.header.as_deref(), menu.footer.as_deref());
+    let edges = fits_if(header, EDGE_MAX) && fits_if(footer, EDGE_MAX);
+    let titles = menu.buttons.iter().all(|button| fits(&button.title, BUTTON_MAX));
+    if !edges || !titles || !fits(&menu.body, BODY_MAX) {
+        return None;
+    }
+    let (kind, action) = match menu.buttons.as_slice() {
+        [
+            Button {
+                does: ButtonKind::Url { url },
+                title,
+            },
+        ] => {
+            let parameters = json!({ "display_text": title, "url": url });
+            ("cta_url", json!({ "name": "cta_url", "parameters": parameters }))
+        }
+        replies => ("button", json!({ "buttons": replies_of(replies)? })),
+    };
+    Some(around(kind, header, &menu.body, footer, &action))
+}
+
+fn replies_of(buttons: &[Button]) -> Option<Vec<Value>> {
+    if !(1..=BUTTONS_MAX).contains(&buttons.len()) {
+        return None;
+    }
+    let reply = |button: &Button| match &button.does {
+        ButtonKind::Reply { id } if fits(id, BUTTON_ID_MAX) => {
+            Some(json!({ "type": "reply", "reply": { "id": id, "title": button.title } }))
+        }
+        _ => None,
+    };
+    buttons.iter().map(reply).collect()
+}
+
+pub(super) fn list(menu: &ListMenu) -> Option<Value> {
+    let (header, footer) = (menu.header.as_deref(), menu.footer.as_deref());
+    let edges = fits_if(header, EDGE_MAX) && fits_if(footer, EDGE_MAX) && fits(&menu.button, BUTTON_MAX);
+    let rows: usize = menu.sections.iter().map(|section| section.rows.len()).sum();
+    if !edges || !fits(&menu.body, LIST_BODY_MAX) || !(1..=ROWS_MAX).contains(&rows) {
+        return None;
+    }
+    let titled = menu.sections.len() == 1 || menu.sections.iter().all(|section| section.title.is_some());
+    let sections: Option<Vec<Value>> = menu.sections.iter().map(section).collect();
+    let action = json!({ "button": menu.button, "sections": sections.filter(|_| titled)? });
+    Some(around("list", header, &menu.body, footer, &action))
+}
+
+fn section(section: &Section) -> Option<Value> {
+    if !fits_if(section.title.as_deref(), ROW_MAX) {
+        return None;
+    }
+    let mut rows = Vec::new();
+    for row in &section.rows {
+        let description = row.description.as_deref();
+        let fine =
+            fits(&row.id, ROW_ID_MAX) && fits(&row.title, ROW_MAX) && fits_if(description, DESCRIPTION_MAX);
+        if !fine {
+            return None;
+        }
+        let mut part = json!({ "id": row.id, "title": row.title });
+        if let Some(description) = description {
+            part["description"] = json!(description);
+        }
+        rows.push(part);
+    }
+    let mut part = json!({ "rows": rows });
+    if let Some(title) = &section.title {
+        part["title"] = json!(title);
+    }
+    Some(part)
+}

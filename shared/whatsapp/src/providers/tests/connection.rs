@@ -1,0 +1,67 @@
+use super::*;
+
+#[tokio::test]
+async fn a_meta_number_is_open_while_its_token_is_good() {
+    let expired = r#"{"error":{"message":"(#190) expired","type":"OAuthException","code":190}}"#;
+    for (does, expected) in [
+        (
+            Does::Answers(200, r#"{"id":"100000000000001"}"#),
+            ConnectionAnswer::Open,
+        ),
+        (Does::Answers(401, expired), ConnectionAnswer::NeedsCredentials),
+        (Does::Answers(500, "{}"), ConnectionAnswer::Unclear),
+        (Does::Hangs, ConnectionAnswer::Unclear),
+    ] {
+        let stand_in = StandIn::start(vec![does.clone()]).await;
+        let whatsapp = whatsapp(&stand_in.url, Some("token-1"), Simulation::Off);
+        assert_eq!(whatsapp.connection(&meta_number()).await, expected, "{does:?}");
+        let asked = &stand_in.requests()[0].line;
+        assert!(
+            asked.starts_with("GET /v") && asked.ends_with("?fields=id"),
+            "{asked}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_connection_is_what_evolution_says_of_it() {
+    for (does, expected) in [
+        (
+            Does::Answers(200, r#"{"instance":{"instanceName":"x","state":"open"}}"#),
+            ConnectionAnswer::Open,
+        ),
+        (
+            Does::Answers(200, r#"{"instance":{"state":"close"}}"#),
+            ConnectionAnswer::Closed,
+        ),
+        (
+            Does::Answers(200, r#"{"instance":{"state":"refused"}}"#),
+            ConnectionAnswer::Closed,
+        ),
+        (
+            Does::Answers(200, r#"{"instance":{"state":"connecting"}}"#),
+            ConnectionAnswer::Unclear,
+        ),
+        (
+            Does::Answers(200, r#"{"instance":{}}"#),
+            ConnectionAnswer::Unclear,
+        ),
+        (Does::Answers(401, "{}"), ConnectionAnswer::NeedsCredentials),
+        (Does::Answers(404, "{}"), ConnectionAnswer::Closed),
+        (Does::Answers(500, "{}"), ConnectionAnswer::Unclear),
+        (Does::Answers(200, "<html>"), ConnectionAnswer::Unclear),
+        (Does::Hangs, ConnectionAnswer::Unclear),
+    ] {
+        let stand_in = StandIn::start(vec![does.clone()]).await;
+        let whatsapp = whatsapp(&stand_in.url, Some("key-1"), Simulation::Off);
+        assert_eq!(
+            whatsapp.connection(&evolution_instance()).await,
+            expected,
+            "{does:?}"
+        );
+        assert_eq!(
+            stand_in.requests()[0].line,
+            "GET /instance/connectionState/suporte%2001%2Fa"
+        );
+    }
+}

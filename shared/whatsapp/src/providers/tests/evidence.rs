@@ -1,0 +1,60 @@
+use super::*;
+
+#[tokio::test]
+async fn evidence_is_looked_for_in_both_forms_of_a_number_and_in_both_versions() {
+    let claimed = instant(1_760_000_000_000);
+    let found = r#"{"messages":{"total":1,"records":[{"key":{"id":"A","fromMe":true},"message":{"conversation":"Olá"},"messageTimestamp":1760000001}]}}"#;
+    let script = vec![
+        Does::Answers(200, r#"{"messages":{"records":[]}}"#),
+        Does::Answers(200, found),
+    ];
+    let stand_in = StandIn::start(script).await;
+    let two = whatsapp(&stand_in.url, Some("key-1"), Simulation::Off);
+    let evidence = two
+        .evidence(&evolution_instance(), &message(PHONE), claimed)
+        .await;
+    assert_eq!(
+        evidence,
+        Evidence::Sent {
+            provider_message_id: Some("A".to_owned())
+        }
+    );
+    let asked: Vec<Value> = stand_in
+        .requests()
+        .iter()
+        .map(|request| request.body["where"]["key"]["remoteJid"].clone())
+        .collect();
+    assert_eq!(asked, [PHONE, "551100000001@s.whatsapp.net"]);
+
+    let list = r#"[{"key":{"id":"B"},"message":{"extendedTextMessage":{"text":"Olá"}},"messageTimestamp":"1760000001"}]"#;
+    for (does, expected) in [
+        (
+            Does::Answers(200, list),
+            Evidence::Sent {
+                provider_message_id: Some("B".to_owned()),
+            },
+        ),
+        (Does::Answers(200, "[]"), Evidence::None),
+        (Does::Answers(200, "<html>"), Evidence::Unclear),
+        (Does::Answers(500, "{}"), Evidence::Unclear),
+        (Does::Hangs, Evidence::Unclear),
+    ] {
+        let stand_in = StandIn::start(vec![does.clone()]).await;
+        let one = whatsapp(&stand_in.url, Some("key-1"), Simulation::Off);
+        let bound = bound(Provider::Evolution, "suporte-01", 1);
+        assert_eq!(
+            one.evidence(&bound, &message(PHONE), claimed).await,
+            expected,
+            "{does:?}"
+        );
+        assert!(
+            stand_in.requests()[0].body["where"]
+                .get("messageTimestamp")
+                .is_none()
+        );
+    }
+    assert_eq!(
+        two.evidence(&meta_number(), &message(PHONE), claimed).await,
+        Evidence::None
+    );
+}

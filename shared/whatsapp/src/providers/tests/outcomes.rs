@@ -1,0 +1,117 @@
+use super::*;
+
+#[tokio::test]
+async fn what_breaks_after_the_request_left_is_unknown_and_before_it_is_retryable() {
+    for bound in [evolution_instance(), meta_number()] {
+        for (does, timed_out) in [
+            (Does::Hangs, true),
+            (Does::Breaks, false),
+            (Does::BreaksHalfway, false),
+        ] {
+            let (outcome, _stand_in) = sent_to(&bound, &message(PHONE), does.clone()).await;
+            assert!(
+                matches!(outcome, SendOutcome::Unknown { timed_out: t, .. } if t == timed_out),
+                "{does:?} {outcome:?}"
+            );
+        }
+        // Nothing listens there any more.
+        let closed = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        for base in [format!("http://{closed}"), "nonsense".to_owned()] {
+            let outcome = whatsapp(&base, Some("key-1"), Simulation::Off)
+                .send(&bound, &message(PHONE))
+                .await;
+            assert!(
+                matches!(outcome, SendOutcome::Retryable { .. }),
+                "{base} {outcome:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed_and_the_key_stays_here() {
+    let elsewhere = StandIn::start(vec![Does::Answers(201, r#"{"key":{"id":"X"}}"#)]).await;
+    for bound in [evolution_instance(), meta_number()] {
+        let (outcome, _) = sent_to(&bound, &message(PHONE), Does::Redirects(elsewhere.url.clone())).await;
+        assert!(matches!(outcome, SendOutcome::Retryable { .. }), "{outcome:?}");
+    }
+    assert!(elsewhere.requests().is_empty());
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_json_is_no_proof_of_anything() {
+    for bound in [evolution_instance(), meta_number()] {
+        let (outcome, _) = sent_to(&bound, &message(PHONE), Does::Answers(200, "<html>")).await;
+        assert!(
+            matches!(outcome, SendOutcome::Unknown { timed_out: false, .. }),
+            "{outcome:?}"
+        );
+        let (outcome, _) = sent_to(&bound, &message(PHONE), Does::Answers(503, "<html>")).await;
+        assert!(matches!(outcome, SendOutcome::Retryable { .. }), "{outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_credential_is_forgotten() {
+    let cases = [
+        (
+            evolution_instance(),
+            r#"{"status":401,"error":"Unauthorized","response":{"message":"Unauthorized"}}"#,
+        ),
+        (
+            meta_number(),
+            r#"{"error":{"code":190,"message":"Error validating access token"}}"#,
+        ),
+    ];
+    for (bound, body) in cases {
+        let stand_in = StandIn::start(vec![Does::Answers(401, body)]).await;
+        let whatsapp = whatsapp(&stand_in.url, Some("key-1"), Simulation::Off);
+        assert!(matches!(
+            whatsapp.send(&bound, &message(PHONE)).await,
+            SendOutcome::Credentials { .. }
+        ));
+        assert_eq!(*whatsapp.secrets.forgotten.lock().unwrap(), 1);
+    }
+}
+
+#[tokio::test]
+async fn without_a_credential_messages_wait_or_go_to_the_simulated_provider() {
+    let outbox = SimulatedOutbox::default();
+    for bound in [evolution_instance(), meta_number()] {
+        let off = whatsapp("http://127.0.0.1:9", None, Simulation::Off);
+        assert!(matches!(
+            off.send(&bound, &message(PHONE)).await,
+            SendOutcome::Credentials { .. }
+        ));
+        assert_eq!(off.connection(&bound).await, ConnectionAnswer::NeedsCredentials);
+        let on = whatsapp(
+            "http://127.0.0.1:9",
+            None,
+            Simulation::WithoutCredentials(outbox.clone()),
+        );
+        let outcome = on.send(&bound, &message(PHONE)).await;
+        let id = Some("sim-000000000000abcd".to_owned());
+        assert_eq!(
+            outcome,
+            SendOutcome::Accepted {
+                provider_message_id: id.clone(),
+                simulated: true
+            }
+        );
+        assert_eq!(on.connection(&bound).await, ConnectionAnswer::Open);
+        let evidence = on.evidence(&bound, &message(PHONE), instant(0)).await;
+        assert_eq!(
+            evidence,
+            Evidence::Sent {
+                provider_message_id: id
+            }
+        );
+    }
+    let listed = serde_json::to_value(outbox.list()).unwrap();
+    assert_eq!(listed[0]["text"], "Olá");
+    assert_eq!(listed[0]["sent_at"], "2025-10-09T08:53:20Z");
+}
