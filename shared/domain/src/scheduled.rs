@@ -6,6 +6,7 @@ use crate::content::Content;
 use crate::ids::{CorrelationId, IdError, IdempotencyKey, InstanceId, MessageId, TenantId};
 use crate::metadata::Metadata;
 use crate::millis;
+use crate::options::SendOptions;
 use crate::reason::Reason;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -115,6 +116,9 @@ pub struct Scheduled {
     pub to: ContactAddress,
     /// What it says.
     pub content: Content,
+    /// How it is to be sent.
+    #[serde(default, skip_serializing_if = "SendOptions::is_empty")]
+    pub options: SendOptions,
     /// What the client keeps with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
@@ -184,6 +188,7 @@ mod tests {
             instance: InstanceId::parse("front-desk").unwrap(),
             to: ContactAddress::parse("5511900000001@s.whatsapp.net").unwrap(),
             content: Content::text("Até amanhã"),
+            options: SendOptions::default(),
             metadata: None,
             send_at: instant(2_000),
             created_at: instant(1_000),

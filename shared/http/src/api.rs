@@ -7,8 +7,10 @@ mod config;
 mod conversations;
 mod dead_letters;
 mod health;
+mod media;
 mod messages;
 mod refusal;
+mod said;
 mod sends;
 mod simulator;
 mod trace;
@@ -87,6 +89,7 @@ pub(crate) fn routes<W: World + 'static, K: Keys, D: Depths>(
             get(messages::show::<W, K, D>).delete(sends::cancel::<W, K, D>),
         )
         .route("/v1/instances/{id}/messages", post(sends::send::<W, K, D>))
+        .route("/v1/instances/{id}/media", post(media::upload::<W, K, D>))
         .route("/v1/trace", get(trace::show::<W, K, D>))
         .route(
             "/v1/dead-letters",

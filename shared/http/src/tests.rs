@@ -3,6 +3,7 @@
 mod api;
 mod changes;
 mod config;
+mod contents;
 mod dead_letters;
 mod dialog360;
 mod dying;
@@ -55,6 +56,10 @@ struct NotCalled;
 impl Providers for NotCalled {
     fn interpret(&self, _: &InboundJob, _: &Value) -> Inbound {
         unreachable!("the HTTP surface interprets nothing")
+    }
+
+    fn refuses(&self, provider: Provider, content: &Content) -> Option<&'static str> {
+        recado_whatsapp::refuses(provider, content)
     }
 
     async fn send(&self, _: &Bound, _: &OutgoingMessage) -> SendOutcome {

@@ -24,9 +24,12 @@ pub mod send;
 pub mod settings;
 mod silence;
 pub mod trace;
+pub mod upload;
 pub mod verdict;
+mod wish;
 pub mod world;
 
 pub use settings::Settings;
 pub use verdict::Verdict;
+pub use wish::NotSendable;
 pub use world::{Parts, World};

@@ -19,6 +19,8 @@ mod file;
 mod interpret;
 mod json;
 pub mod meta;
+#[cfg(test)]
+mod outbound_page;
 mod providers;
 mod simulation;
 #[cfg(test)]

@@ -1,9 +1,11 @@
 use crate::config::{ProviderConfig, Simulation};
 use crate::simulation::{SimulatedMessage, SimulatedOutbox};
+use crate::support::refuses;
 use crate::{aws_social, dialog360, evolution, interpret, meta};
 use jiff::Timestamp;
 use recado_domain::config::Bound;
 use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
 use recado_domain::event::{InboundJob, Provider};
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::Inbound;
@@ -208,6 +210,10 @@ fn unnamed() -> SendOutcome {
 impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
     fn interpret(&self, job: &InboundJob, payload: &Value) -> Inbound {
         interpret(job, payload)
+    }
+
+    fn refuses(&self, provider: Provider, content: &Content) -> Option<&'static str> {
+        refuses(provider, content)
     }
 
     async fn send(&self, bound: &Bound, message: &OutgoingMessage) -> SendOutcome {

@@ -2,6 +2,7 @@
 
 use super::conversations::conversation_id;
 use super::refusal::of_list;
+use super::said::Said;
 use super::view::{ListView, MessageDetail, MessageItem, ScheduledView};
 use super::{Api, BODY_MAX, Depths};
 use crate::keys::Keys;
@@ -17,10 +18,7 @@ use recado_domain::scheduled::{ScheduledId, ScheduledState};
 use recado_pipeline::operate::{self, Answer};
 use recado_pipeline::{World, deliver, trace};
 use serde::Deserialize;
-
-/// The longest text, in characters: WhatsApp's own limit.
-/// <https://developers.facebook.com/docs/whatsapp/cloud-api/messages/text-messages>
-pub(super) const TEXT_MAX: usize = 4096;
+use serde_json::Value;
 
 /// Which part of the list is wanted.
 #[derive(Debug, Deserialize)]
@@ -76,8 +74,16 @@ fn no_such_message() -> Problem {
 /// A person's answer.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Said {
-    text: String,
+struct Wish {
+    /// What it says: this,
+    text: Option<String>,
+    /// or this.
+    content: Option<Value>,
+    /// A message of the contact's or ours, by our id or the provider's.
+    reply_to: Option<String>,
+    #[serde(default)]
+    mentions: Vec<String>,
+    link_preview: Option<bool>,
     /// The newest message that the person had on screen.
     seen: Option<Ordinal>,
 }
@@ -93,19 +99,22 @@ pub(super) async fn answer<W: World, K: Keys, D: Depths>(
 ) -> Result<Response, Problem> {
     let id = conversation_id(&id)?;
     let key = idempotency_key(&headers)?;
-    let Said { text, seen } = json(&read(&headers, body, BODY_MAX).await?)?;
-    let length = text.chars().count();
-    if text.trim().is_empty() || length > TEXT_MAX {
-        return Err(Problem::bad_request(format!(
-            "text must have 1 to {TEXT_MAX} characters"
-        )));
-    }
+    let wish: Wish = json(&read(&headers, body, BODY_MAX).await?)?;
+    let said = Said {
+        text: wish.text,
+        content: wish.content,
+        reply_to: wish.reply_to,
+        mentions: wish.mentions,
+        link_preview: wish.link_preview,
+    };
+    let (content, options) = said.read()?;
     let sent = operate::answer(
         &*api.world,
         &id,
         Answer {
-            text,
-            seen,
+            content,
+            options,
+            seen: wish.seen,
             key,
             correlation,
         },

@@ -2,6 +2,7 @@
 
 use crate::problem::Problem;
 use axum::http::StatusCode;
+use recado_pipeline::NotSendable;
 use recado_pipeline::configure::ConfigureError;
 use recado_pipeline::deliver::DeliverError;
 use recado_pipeline::operate::OperateError;
@@ -12,6 +13,7 @@ impl From<OperateError> for Problem {
         let status = match &error {
             OperateError::NotFound(_) => StatusCode::NOT_FOUND,
             OperateError::KeyReused | OperateError::Refused(_) => StatusCode::CONFLICT,
+            OperateError::NotSendable(why) => of_wish(why),
             OperateError::Busy => return Self::unavailable(error.to_string()),
             OperateError::Port(error) => return Self::of_port(error),
         };
@@ -23,6 +25,7 @@ impl From<DeliverError> for Problem {
     fn from(error: DeliverError) -> Self {
         let status = match &error {
             DeliverError::NotFound(_) => StatusCode::NOT_FOUND,
+            DeliverError::NotSendable(why) => of_wish(why),
             DeliverError::Recipient(_) => StatusCode::UNPROCESSABLE_ENTITY,
             DeliverError::TooFarAhead => StatusCode::BAD_REQUEST,
             DeliverError::KeyReused | DeliverError::NotPending(_) => StatusCode::CONFLICT,
@@ -39,6 +42,17 @@ impl From<ConfigureError> for Problem {
             ConfigureError::Invalid(error) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
             ConfigureError::Port(error) => Self::of_port(&error),
         }
+    }
+}
+
+/// What is wrong with the request is 400; what it names and is not there, 404.
+fn of_wish(why: &NotSendable) -> StatusCode {
+    match why {
+        NotSendable::Content(_) | NotSendable::Provider(_) | NotSendable::UploadTooOld => {
+            StatusCode::BAD_REQUEST
+        }
+        NotSendable::NoSuchMessage(_) | NotSendable::NoSuchUpload => StatusCode::NOT_FOUND,
+        NotSendable::NotYetSent(_) => StatusCode::CONFLICT,
     }
 }
 

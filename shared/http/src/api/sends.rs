@@ -1,6 +1,7 @@
 //! `POST /v1/instances/{id}/messages` and `DELETE /v1/messages/{id}`.
 
-use super::messages::{TEXT_MAX, idempotency_key, message_id};
+use super::messages::{idempotency_key, message_id};
+use super::said::Said;
 use super::view::{AcceptedView, ScheduledView};
 use super::{Api, BODY_MAX, Depths};
 use crate::keys::Keys;
@@ -20,15 +21,20 @@ use recado_pipeline::{World, operate};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// The longest text that is read, in characters.
-const TEXT_READ_MAX: usize = 65_536;
-
 /// What is to be sent.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
     to: String,
-    text: String,
+    /// What it says: this,
+    text: Option<String>,
+    /// or this.
+    content: Option<Value>,
+    /// A message of the contact's or ours, by our id or the provider's.
+    reply_to: Option<String>,
+    #[serde(default)]
+    mentions: Vec<String>,
+    link_preview: Option<bool>,
     /// The client's key, as `Idempotency-Key`.
     message_id: Option<IdempotencyKey>,
     metadata: Option<Map<String, Value>>,
@@ -48,8 +54,17 @@ pub(super) async fn send<W: World, K: Keys, D: Depths>(
     let key = idempotency_key(&headers)?;
     let wanted: Wanted = json(&read(&headers, body, BODY_MAX).await?)?;
     let metadata = wanted.metadata.as_ref().map(Metadata::new).transpose();
+    let said = Said {
+        text: wanted.text.map(|text| text.trim().to_owned()),
+        content: wanted.content,
+        reply_to: wanted.reply_to,
+        mentions: wanted.mentions,
+        link_preview: wanted.link_preview,
+    };
+    let (content, options) = said.read()?;
     let send = Send {
-        text: text(&wanted.text)?,
+        content,
+        options,
         to: wanted.to,
         key: one_key(key, wanted.message_id)?,
         metadata: metadata.map_err(|error| Problem::bad_request(error.to_string()))?,
@@ -64,20 +79,6 @@ pub(super) async fn send<W: World, K: Keys, D: Depths>(
         StatusCode::ACCEPTED
     };
     Ok((status, location, Json(AcceptedView::from(accepted))).into_response())
-}
-
-/// The text without the space around it. What WhatsApp would not take is refused now, not by a dead letter later.
-fn text(text: &str) -> Result<String, Problem> {
-    let text = text.trim();
-    match text.chars().count() {
-        1..=TEXT_MAX => Ok(text.to_owned()),
-        length if length > TEXT_MAX && length <= TEXT_READ_MAX => Err(Problem::bad_request(format!(
-            "text has {length} characters: WhatsApp takes at most {TEXT_MAX} in one message"
-        ))),
-        _ => Err(Problem::bad_request(format!(
-            "text must have 1 to {TEXT_MAX} characters"
-        ))),
-    }
 }
 
 fn one_key(

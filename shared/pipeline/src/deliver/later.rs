@@ -4,9 +4,10 @@ use crate::World;
 use crate::chance::nonce;
 use crate::kick;
 use crate::ports::{Ambient, Committed, Directory, PortError, PortResult, Scheduling, Written};
+use crate::wish::Ready;
 use jiff::Timestamp;
 use recado_domain::config::Bound;
-use recado_domain::content::Content;
+use recado_domain::context::Context;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{Scheduled, ScheduledId, ScheduledState};
 
@@ -19,6 +20,7 @@ pub(super) async fn schedule<W: World>(
     let Checked {
         bound,
         to,
+        ready,
         send,
         claim,
     } = checked;
@@ -29,7 +31,8 @@ pub(super) async fn schedule<W: World>(
         tenant: bound.tenant.id,
         instance: bound.instance.id,
         to,
-        content: Content::text(send.text),
+        content: ready.content,
+        options: ready.options,
         metadata: send.metadata,
         send_at: at,
         created_at: world.ambient().now(),
@@ -98,7 +101,11 @@ async fn become_message<W: World>(
 ) -> PortResult<Written> {
     let mut conversation = conversation(world, bound, &scheduled.to).await?;
     let words = Words {
-        content: scheduled.content.clone(),
+        ready: Ready {
+            content: scheduled.content.clone(),
+            options: scheduled.options.clone(),
+            context: Context::default(),
+        },
         to: &scheduled.to,
         correlation: &scheduled.correlation,
         key: scheduled.idempotency_key.as_ref(),

@@ -9,14 +9,19 @@ mod now;
 use crate::World;
 use crate::kick;
 use crate::ports::{Ambient, Conversations, Directory, KeyClaim, KeyRecord, PortError, PortResult};
+use crate::wish::{NotSendable, Ready, WishError, fingerprint, needs_look_ups, ready};
 use jiff::Timestamp;
 pub use later::{cancel, fall_due, find};
 use recado_domain::config::Bound;
 use recado_domain::contact::ContactAddress;
-use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, InstanceId, MessageId, hash_of};
+use recado_domain::content::Content;
+use recado_domain::ids::{
+    ConversationId, CorrelationId, IdempotencyKey, InstanceId, MessageId, ThreadId, hash_of,
+};
 use recado_domain::message::MessageStatus;
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::shift;
+use recado_domain::options::SendOptions;
 use recado_domain::recipient::{RecipientError, recipient};
 use recado_domain::scheduled::{NotPending, Scheduled, ScheduledId, ScheduledState};
 
@@ -32,7 +37,9 @@ pub struct Send {
     /// To whom: a phone number in any writing, or a WhatsApp address.
     pub to: String,
     /// What it says.
-    pub text: String,
+    pub content: Content,
+    /// How; ids of messages in it may be ours or the provider's.
+    pub options: SendOptions,
     /// The client's key: the same request with the same key is one message.
     pub key: Option<IdempotencyKey>,
     /// What the client keeps with it.
@@ -64,6 +71,9 @@ pub enum DeliverError {
     /// There is no such thing.
     #[error("there is no such {0}")]
     NotFound(&'static str),
+    /// It cannot be sent.
+    #[error(transparent)]
+    NotSendable(#[from] NotSendable),
     /// It names nobody to send to.
     #[error(transparent)]
     Recipient(#[from] RecipientError),
@@ -84,10 +94,20 @@ pub enum DeliverError {
     Port(#[from] PortError),
 }
 
+impl From<WishError> for DeliverError {
+    fn from(error: WishError) -> Self {
+        match error {
+            WishError::Refused(why) => Self::NotSendable(why),
+            WishError::Port(error) => Self::Port(error),
+        }
+    }
+}
+
 /// What is sent, once everything about it is known to be sound.
 struct Checked {
     bound: Bound,
     to: ContactAddress,
+    ready: Ready,
     send: Send,
     claim: Option<KeyClaim>,
 }
@@ -105,10 +125,22 @@ pub async fn send<W: World>(world: &W, instance: &InstanceId, send: Send) -> Res
     let claim = send
         .key
         .clone()
-        .map(|key| claim(world, instance, &to, &send, key));
+        .map(|key| claim(world, instance, &to, &send, key))
+        .transpose()?;
+    if let Some(claim) = claim
+        .as_ref()
+        .filter(|_| needs_look_ups(&send.content, &send.options))
+        && let Some(record) = world.store().key(&claim.scope, &claim.key).await?
+    {
+        return repeated(world, Some(claim), record, &send.correlation).await;
+    }
+    let thread = ThreadId::of(instance, to.as_str());
+    let wish = (send.content.clone(), send.options.clone());
+    let ready = ready(world, &bound, &thread, wish, ahead).await?;
     let checked = Checked {
         bound,
         to,
+        ready,
         send,
         claim,
     };
@@ -124,25 +156,30 @@ fn claim<W: World>(
     to: &ContactAddress,
     send: &Send,
     key: IdempotencyKey,
-) -> KeyClaim {
+) -> PortResult<KeyClaim> {
     let ttl = i64::try_from(world.settings().key_ttl.as_millis()).unwrap_or(i64::MAX);
     let now = world.ambient().now();
     let send_at = send.send_at.map(|at| at.as_millisecond().to_string());
     let metadata = send.metadata.as_ref().map_or("", Metadata::as_str);
-    let parts = [
+    let said = fingerprint(&send.content, &send.options)?;
+    let (text, more) = said
+        .split_first()
+        .map_or(("", &[][..]), |(text, more)| (text.as_str(), more));
+    let mut parts = vec![
         "send",
         to.as_str(),
-        &send.text,
+        text,
         metadata,
         send_at.as_deref().unwrap_or(""),
     ];
-    KeyClaim {
+    parts.extend(more.iter().map(String::as_str));
+    Ok(KeyClaim {
         scope: instance.to_string(),
         key,
         request_hash: hash_of(&parts, 32),
         // A client that asks again what it scheduled finds it until well after it was sent.
         expires: shift(send.send_at.map_or(now, |at| at.max(now)), ttl),
-    }
+    })
 }
 
 /// The same request again: the same message, and its kick, which a crash may have prevented.
@@ -203,7 +240,7 @@ async fn conversation<W: World>(
     bound: &Bound,
     to: &ContactAddress,
 ) -> PortResult<recado_domain::conversation::Conversation> {
-    let thread = recado_domain::ids::ThreadId::of(&bound.instance.id, to.as_str());
+    let thread = ThreadId::of(&bound.instance.id, to.as_str());
     let latest = world.store().latest(&thread).await?;
     let now = world.ambient().now();
     Ok(crate::process::current(

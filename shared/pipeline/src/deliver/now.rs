@@ -2,9 +2,9 @@ use super::{Accepted, Checked, DeliverError, TRIES, conversation, repeated};
 use crate::World;
 use crate::kick;
 use crate::ports::{Ambient, Committed, Conversations};
+use crate::wish::Ready;
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{CorrelationId, IdempotencyKey, Ordinal};
 use recado_domain::message::{Message, Role};
@@ -16,13 +16,14 @@ pub(super) async fn commit<W: World>(world: &W, checked: Checked) -> Result<Acce
     let Checked {
         bound,
         to,
+        ready,
         send,
         claim,
     } = checked;
     for _ in 0..TRIES {
         let mut conversation = conversation(world, &bound, &to).await?;
         let words = Words {
-            content: Content::text(send.text.clone()),
+            ready: ready.clone(),
             to: &to,
             correlation: &send.correlation,
             key: send.key.as_ref(),
@@ -60,7 +61,7 @@ pub(super) async fn commit<W: World>(world: &W, checked: Checked) -> Result<Acce
 
 /// What becomes a message of a conversation.
 pub(super) struct Words<'a> {
-    pub(super) content: Content,
+    pub(super) ready: Ready,
     pub(super) to: &'a ContactAddress,
     pub(super) correlation: &'a CorrelationId,
     pub(super) key: Option<&'a IdempotencyKey>,
@@ -79,13 +80,15 @@ impl Words<'_> {
         if let Some(at) = self.pair.and_then(|rate| conversation.reserve_pair(rate, now)) {
             out.wait_until(at);
         }
+        out.options = self.ready.options;
         Message {
             idempotency_key: self.key.cloned(),
+            context: self.ready.context,
             ..Message::outgoing(
                 conversation,
                 ordinal,
                 Role::Operator,
-                self.content,
+                self.ready.content,
                 out,
                 now,
                 self.correlation,

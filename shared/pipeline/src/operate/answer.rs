@@ -1,12 +1,14 @@
 use super::{MessageView, OperateError, TRIES, conversation, message};
 use crate::World;
 use crate::kick;
-use crate::ports::{Ambient, Committed, Conversations, Directory, KeyClaim};
+use crate::ports::{Ambient, Committed, Conversations, Directory, KeyClaim, PortResult};
+use crate::wish::{Ready, fingerprint, ready};
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Status};
 use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, Ordinal, hash_of};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::shift;
+use recado_domain::options::SendOptions;
 use recado_domain::outbox::{Author, Outbox};
 use recado_domain::rate::Rate;
 
@@ -14,7 +16,9 @@ use recado_domain::rate::Rate;
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// What they say.
-    pub text: String,
+    pub content: Content,
+    /// How; ids of messages in it may be ours or the provider's.
+    pub options: SendOptions,
     /// The newest ordinal that they had on screen; absent: all there is.
     pub seen: Option<Ordinal>,
     /// The client's key: the same answer with the same key is one message.
@@ -30,8 +34,12 @@ pub async fn answer<W: World>(
     id: &ConversationId,
     answer: Answer,
 ) -> Result<MessageView, OperateError> {
-    let claim = answer.key.clone().map(|key| claim(world, id, &answer, key));
-    let mut pair = None;
+    let claim = answer
+        .key
+        .clone()
+        .map(|key| claim(world, id, &answer, key))
+        .transpose()?;
+    let mut known = None;
     for _ in 0..TRIES {
         let mut conversation = conversation(world, id).await?;
         if let Some(claim) = &claim
@@ -42,11 +50,11 @@ pub async fn answer<W: World>(
         if conversation.status == Status::Resolved {
             return Err(recado_domain::conversation::ConversationError::Resolved.into());
         }
-        if pair.is_none() {
-            let bound = world.store().bound_by_id(&conversation.instance).await?;
-            pair = Some(bound.and_then(|bound| bound.instance.pair_rate()));
-        }
-        let made = make(world, &mut conversation, &answer, pair.flatten());
+        let (ready, pair) = match &known {
+            Some(known) => known,
+            None => known.insert(made_ready(world, &conversation, &answer).await?),
+        };
+        let made = make(world, &mut conversation, &answer, ready, *pair);
         match world.store().commit(&conversation, &made, claim.as_ref()).await? {
             Committed::Yes => {
                 tracing::info!(conversation_id = %id, ordinal = made.ordinal.0, "answered by a person");
@@ -64,14 +72,23 @@ pub async fn answer<W: World>(
     Err(OperateError::Busy)
 }
 
-fn claim<W: World>(world: &W, id: &ConversationId, answer: &Answer, key: IdempotencyKey) -> KeyClaim {
+fn claim<W: World>(
+    world: &W,
+    id: &ConversationId,
+    answer: &Answer,
+    key: IdempotencyKey,
+) -> PortResult<KeyClaim> {
     let ttl = i64::try_from(world.settings().key_ttl.as_millis()).unwrap_or(i64::MAX);
-    KeyClaim {
+    let said = fingerprint(&answer.content, &answer.options)?;
+    let parts: Vec<&str> = std::iter::once("answer")
+        .chain(said.iter().map(String::as_str))
+        .collect();
+    Ok(KeyClaim {
         scope: id.to_string(),
         key,
-        request_hash: hash_of(&["answer", &answer.text], 32),
+        request_hash: hash_of(&parts, 32),
         expires: shift(world.ambient().now(), ttl),
-    }
+    })
 }
 
 /// The same request again: the same message, and its kick, which a crash may have prevented.
@@ -89,10 +106,24 @@ async fn repeated<W: World>(
     message(world, &record.message).await
 }
 
+/// What is said, and how fast the contact may be written to. An instance that is no longer configured sends nothing.
+async fn made_ready<W: World>(
+    world: &W,
+    conversation: &Conversation,
+    answer: &Answer,
+) -> Result<(Ready, Option<Rate>), OperateError> {
+    let bound = world.store().bound_by_id(&conversation.instance).await?;
+    let bound = bound.ok_or(OperateError::NotFound("instance"))?;
+    let wish = (answer.content.clone(), answer.options.clone());
+    let ready = ready(world, &bound, conversation.id.thread(), wish, None).await?;
+    Ok((ready, bound.instance.pair_rate()))
+}
+
 fn make<W: World>(
     world: &W,
     conversation: &mut Conversation,
     answer: &Answer,
+    ready: &Ready,
     pair: Option<Rate>,
 ) -> Message {
     let now = world.ambient().now();
@@ -104,14 +135,15 @@ fn make<W: World>(
     if let Some(at) = pair.and_then(|rate| conversation.reserve_pair(rate, now)) {
         out.wait_until(at);
     }
-    let content = Content::text(answer.text.clone());
+    out.options = ready.options.clone();
     Message {
+        context: ready.context.clone(),
         idempotency_key: answer.key.clone(),
         ..Message::outgoing(
             conversation,
             ordinal,
             Role::Operator,
-            content,
+            ready.content.clone(),
             out,
             now,
             &answer.correlation,

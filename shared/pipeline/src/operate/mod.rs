@@ -10,6 +10,7 @@ use crate::ports::{
     PortResult, Written,
 };
 use crate::replies::left;
+use crate::wish::{NotSendable, WishError};
 pub use answer::{Answer, answer};
 use recado_domain::config::Bound;
 use recado_domain::conversation::{Conversation, ConversationError, Mode};
@@ -37,6 +38,9 @@ pub enum OperateError {
     /// There is no such thing.
     #[error("there is no such {0}")]
     NotFound(&'static str),
+    /// It cannot be sent.
+    #[error(transparent)]
+    NotSendable(#[from] NotSendable),
     /// The idempotency key was used for another request.
     #[error("the idempotency key was used for another request")]
     KeyReused,
@@ -49,6 +53,15 @@ pub enum OperateError {
     /// A store or queue failed.
     #[error(transparent)]
     Port(#[from] PortError),
+}
+
+impl From<WishError> for OperateError {
+    fn from(error: WishError) -> Self {
+        match error {
+            WishError::Refused(why) => Self::NotSendable(why),
+            WishError::Port(error) => Self::Port(error),
+        }
+    }
 }
 
 /// Conversations, the most recently active first.

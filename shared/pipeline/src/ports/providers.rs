@@ -2,7 +2,7 @@ use jiff::Timestamp;
 use recado_domain::config::Bound;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::event::InboundJob;
+use recado_domain::event::{InboundJob, Provider};
 use recado_domain::ids::MessageId;
 use recado_domain::inbound::Inbound;
 use recado_domain::options::SendOptions;
@@ -18,7 +18,7 @@ pub struct OutgoingMessage {
     pub id: MessageId,
     /// To whom.
     pub to: ContactAddress,
-    /// What.
+    /// What. An upload's bytes stand in it as a `data:` URL.
     pub content: Content,
     /// How.
     pub options: SendOptions,
@@ -100,6 +100,9 @@ pub enum Evidence {
 pub trait Providers: Send + Sync {
     /// Reads an event's body. Never fails: what it cannot read is `Ignored` or `Unsupported`.
     fn interpret(&self, job: &InboundJob, payload: &Value) -> Inbound;
+
+    /// Why this provider can never send this, in words for who asks; `None` if it can, be it as something else.
+    fn refuses(&self, provider: Provider, content: &Content) -> Option<&'static str>;
 
     /// Sends, in at most the provider's time-out.
     fn send(&self, bound: &Bound, message: &OutgoingMessage) -> impl Future<Output = SendOutcome> + Send;

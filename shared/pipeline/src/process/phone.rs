@@ -143,7 +143,7 @@ async fn is_echo<W: World>(
     if is_known(world, job, inbound).await? {
         return Ok(true);
     }
-    let hash = text_hash(&inbound.content.as_text());
+    let hash = text_hash(&inbound.content.as_echo());
     let said = FromMe {
         text_hash: &hash,
         provider_message_id: inbound.provider_message_id.as_deref(),

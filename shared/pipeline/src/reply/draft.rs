@@ -7,6 +7,7 @@ use crate::ports::{Ambient, Llm, LlmError, LlmRequest, PortResult};
 use recado_domain::config::Bound;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Draft};
+use recado_domain::formatting::to_whatsapp;
 use recado_domain::ids::{CorrelationId, Ordinal};
 use recado_domain::kick::TurnKick;
 use recado_domain::message::{Message, Role, Usage};
@@ -114,7 +115,8 @@ pub(super) async fn write<W: World>(
     };
     match world.llm().complete(&request).await {
         Ok(reply) if !reply.text.trim().is_empty() => Ok(Some(Answered {
-            text: reply.text.trim().to_owned(),
+            // The stored text is what is sent, so that an echo of it is known again.
+            text: to_whatsapp(reply.text.trim()),
             model: Some(reply.model),
             usage: Some(reply.usage),
             instead: None,

@@ -1,6 +1,6 @@
 //! One attempt: a slot, a claim, a request, an outcome.
 
-use super::{Context, LOST, Step, cancel, fresh, parking, settle, window};
+use super::{Context, LOST, Step, cancel, file, fresh, parking, settle, window};
 use crate::World;
 use crate::chance::nonce;
 use crate::ports::{
@@ -47,6 +47,7 @@ pub(super) async fn attempt<W: World>(
         Ok(instead) => instead,
         Err(step) => return Ok(step),
     };
+    let file = file::read(world, &message).await?;
     let now = world.ambient().now();
     let need = i64::try_from(world.settings().provider_timeout.as_millis()).unwrap_or(i64::MAX);
     if context
@@ -72,12 +73,17 @@ pub(super) async fn attempt<W: World>(
     if shift(now, need) > flight.until {
         return Ok(LOST);
     }
-    let Some(mut outgoing) = outgoing(&message) else {
+    let Some(outgoing) = outgoing(&message) else {
         return Ok(Step::Next);
     };
-    if let Some(instead) = instead {
-        (outgoing.content, outgoing.options) = (instead, SendOptions::default());
-    }
+    let outgoing = match instead {
+        Some(content) => OutgoingMessage {
+            content,
+            options: SendOptions::default(),
+            ..outgoing
+        },
+        None => file::put_in(outgoing, file),
+    };
     let outcome = world.providers().send(context.bound, &outgoing).await;
     settle::outcome(world, context, message, &flight, outcome).await
 }
@@ -182,7 +188,7 @@ fn claim<W: World>(
         nonce: nonce.clone(),
         claimed_at: now,
         until,
-        text_hash: text_hash(&instead.unwrap_or(&message.content).as_text()),
+        text_hash: text_hash(&instead.unwrap_or(&message.content).as_echo()),
         echo: None,
     };
     let conversation = message.conversation.clone();

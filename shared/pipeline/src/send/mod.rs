@@ -3,6 +3,7 @@
 
 mod attempt;
 mod cancel;
+mod file;
 mod fresh;
 mod parking;
 mod settle;

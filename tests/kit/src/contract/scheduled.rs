@@ -11,6 +11,7 @@ use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::{instant, shift};
+use recado_domain::options::SendOptions;
 use recado_domain::outbox::{Author, Outbox};
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{Scheduled, ScheduledId, ScheduledState};
@@ -24,6 +25,11 @@ fn scheduled(scene: &Scene, send_at: Timestamp) -> Scheduled {
         instance: scene.instance().clone(),
         to: scene.address.clone(),
         content: Content::text("Até amanhã"),
+        options: SendOptions {
+            reply_to: Some("3EB0".to_owned()),
+            link_preview: Some(false),
+            ..SendOptions::default()
+        },
         metadata: serde_json::from_str::<Metadata>(r#""{\"\":[null,{\"deep\":1.5}]}""#).ok(),
         send_at,
         created_at: BASE,

@@ -7,11 +7,13 @@ mod turns;
 mod window;
 mod world;
 
+use recado_domain::content::Content;
 use recado_domain::conversation::Mode;
 use recado_domain::event::{EventKind, Provider};
 use recado_domain::instance::{Connection, InstanceState};
 use recado_domain::message::MessageStatus;
 use recado_domain::millis::shift;
+use recado_domain::options::SendOptions;
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{ConnectionAnswer, Conversations, Instances, OutboxStore, Overdue, OverdueWork};
 use recado_pipeline::reconcile::reconcile;
@@ -295,7 +297,8 @@ async fn answers_to_one_contact_of_meta_are_spaced_beyond_the_burst() {
     let mut places = Vec::new();
     for number in 0..50 {
         let answer = operate::Answer {
-            text: format!("parte {number}"),
+            content: Content::text(format!("parte {number}")),
+            options: SendOptions::default(),
             seen: None,
             key: None,
             correlation: correlation(),

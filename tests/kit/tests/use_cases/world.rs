@@ -122,6 +122,10 @@ impl Providers for Provider {
         }))
     }
 
+    fn refuses(&self, _: recado_domain::event::Provider, _: &Content) -> Option<&'static str> {
+        None
+    }
+
     async fn send(&self, _: &Bound, message: &OutgoingMessage) -> SendOutcome {
         self.contents.lock().unwrap().push(message.content.clone());
         let number = self.sent.fetch_add(1, Ordering::SeqCst);

@@ -195,6 +195,10 @@ impl Providers for Edge {
         }
     }
 
+    fn refuses(&self, _: Provider, _: &Content) -> Option<&'static str> {
+        None
+    }
+
     async fn send(&self, bound: &Bound, message: &OutgoingMessage) -> SendOutcome {
         let simulation = &self.hand.common.simulation;
         self.hand.frozen.store(i64::MIN, Ordering::Relaxed);

@@ -2,8 +2,10 @@ use super::Stage;
 use crate::executor::Life;
 use crate::hand::Hand;
 use crate::queue::WorkQueues;
+use recado_domain::content::Content;
 use recado_domain::conversation::Mode;
 use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
+use recado_domain::options::SendOptions;
 use recado_pipeline::chance;
 use recado_pipeline::operate::{self, Answer, OperateError};
 use recado_pipeline::ports::Store;
@@ -107,7 +109,8 @@ where
             Wish::Answer(text, seen) => {
                 let key = IdempotencyKey::parse(&text).ok();
                 let answer = Answer {
-                    text,
+                    content: Content::text(text),
+                    options: SendOptions::default(),
                     seen: Some(seen),
                     key,
                     correlation,

@@ -1,0 +1,94 @@
+//! Files that a client puts here to send them: kept for a day at least, beside the bodies that are too large for a queue.
+
+use crate::World;
+use crate::chance::nonce;
+use crate::ports::{Ambient, PortError, PortResult, Queues};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use recado_domain::content::{Content, Media};
+use recado_domain::ids::InstanceId;
+use recado_domain::millis::{self, shift};
+use recado_domain::outgoing::UPLOAD;
+use serde::{Deserialize, Serialize};
+
+/// How long an upload is there for certain, in milliseconds.
+const KEPT_MS: i64 = 24 * 3_600_000;
+
+/// A file as it is kept.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Upload {
+    mime_type: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file_name: Option<String>,
+    base64: String,
+    #[serde(with = "millis")]
+    stored_at: Timestamp,
+}
+
+impl Upload {
+    /// Until when it is there for certain.
+    pub(crate) fn until(&self) -> Timestamp {
+        shift(self.stored_at, KEPT_MS)
+    }
+}
+
+/// Keeps a file for messages of this instance, and returns its source. `mime_type` and `file_name` are as the client
+/// says.
+pub async fn put<W: World>(
+    world: &W,
+    instance: &InstanceId,
+    mime_type: String,
+    file_name: Option<String>,
+    bytes: &[u8],
+) -> PortResult<String> {
+    let id = nonce(world.ambient()).to_string();
+    let upload = Upload {
+        mime_type,
+        file_name,
+        base64: STANDARD.encode(bytes),
+        stored_at: world.ambient().now(),
+    };
+    let kept = serde_json::to_value(&upload).map_err(|error| PortError::invalid("upload", error))?;
+    world.queues().put_payload(&key(instance, &id), &kept).await?;
+    tracing::info!(%instance, bytes = bytes.len(), "took an upload");
+    Ok(format!("{UPLOAD}{id}"))
+}
+
+/// The upload that `content` sends, if it is one and is there. `Some(None)`: it is one, and is not.
+pub(crate) async fn of<W: World>(
+    world: &W,
+    instance: &InstanceId,
+    content: &Content,
+) -> PortResult<Option<Option<Upload>>> {
+    let Some(id) = id_of(content) else {
+        return Ok(None);
+    };
+    let Some(kept) = world.queues().payload(&key(instance, id)).await? else {
+        return Ok(Some(None));
+    };
+    let upload = serde_json::from_value(kept).map_err(|error| PortError::invalid("upload", error))?;
+    Ok(Some(Some(upload)))
+}
+
+fn id_of(content: &Content) -> Option<&str> {
+    content.media()?.source.as_deref()?.strip_prefix(UPLOAD)
+}
+
+/// The instance is part of it: nobody sends what was uploaded for another.
+fn key(instance: &InstanceId, id: &str) -> String {
+    format!("upload.{instance}.{id}")
+}
+
+/// The content with the bytes in the place of the upload's id, for a provider to send.
+pub(crate) fn put_in(content: Content, upload: Upload) -> Content {
+    match content {
+        Content::Media(media) => Content::Media(Media {
+            file_name: media.file_name.or(upload.file_name),
+            source: Some(format!("data:{};base64,{}", upload.mime_type, upload.base64)),
+            mime_type: Some(upload.mime_type),
+            ..media
+        }),
+        other => other,
+    }
+}

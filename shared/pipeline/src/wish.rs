@@ -1,0 +1,194 @@
+//! What a client wants to be said: checked against what the provider can do, with ids of ours made the provider's.
+
+use crate::ports::{Conversations, Deliveries, PortError, PortResult, Providers, Scheduling};
+use crate::{World, upload};
+use jiff::Timestamp;
+use recado_domain::config::Bound;
+use recado_domain::content::Content;
+use recado_domain::context::{Context, Quoted};
+use recado_domain::delivery::DeliveryKey;
+use recado_domain::ids::{MessageId, ThreadId};
+use recado_domain::message::{Message, Role};
+use recado_domain::options::SendOptions;
+use recado_domain::outgoing::OutgoingError;
+use recado_domain::scheduled::{ScheduledId, ScheduledState};
+
+/// Why it cannot be sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotSendable {
+    /// It cannot be sent by anybody.
+    #[error(transparent)]
+    Content(#[from] OutgoingError),
+    /// The instance's provider cannot send it.
+    #[error("the instance's provider cannot send this: {0}")]
+    Provider(&'static str),
+    /// It names a message that this contact has no part in, or that does not exist.
+    #[error("`{0}` names no message with this contact")]
+    NoSuchMessage(&'static str),
+    /// It names a message that is still on its way.
+    #[error("`{0}` names a message that has not been sent yet")]
+    NotYetSent(&'static str),
+    /// There is no such upload, or there is none any more.
+    #[error("there is no such upload on this instance")]
+    NoSuchUpload,
+    /// The upload will be gone by then.
+    #[error("the upload is kept for a day, and the message is to be sent later than that")]
+    UploadTooOld,
+}
+
+/// Why it was not made ready.
+#[derive(Debug)]
+pub(crate) enum WishError {
+    /// It cannot be sent.
+    Refused(NotSendable),
+    /// A store or queue failed.
+    Port(PortError),
+}
+
+impl From<PortError> for WishError {
+    fn from(error: PortError) -> Self {
+        Self::Port(error)
+    }
+}
+
+impl<E: Into<NotSendable>> From<E> for WishError {
+    fn from(error: E) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+/// What is to be said, ready to be stored.
+#[derive(Debug, Clone)]
+pub(crate) struct Ready {
+    pub(crate) content: Content,
+    pub(crate) options: SendOptions,
+    /// What people and the model read around it.
+    pub(crate) context: Context,
+}
+
+/// Whether making it ready asks the store: then a repeat is looked for first, since what it named may be gone by now.
+pub(crate) fn needs_look_ups(content: &Content, options: &SendOptions) -> bool {
+    options.reply_to.is_some() || matches!(content, Content::Reaction { .. } | Content::Media(_))
+}
+
+/// The request in words that tell it from every other, for its idempotency key. A plain text is itself, as it was before
+/// there was more.
+pub(crate) fn fingerprint(content: &Content, options: &SendOptions) -> PortResult<Vec<String>> {
+    match content {
+        Content::Text { text } if options.is_empty() => Ok(vec![text.clone()]),
+        _ => {
+            let json = serde_json::to_string(&(content, options));
+            let json = json.map_err(|error| PortError::invalid("content", error))?;
+            Ok(vec![String::new(), json])
+        }
+    }
+}
+
+/// Makes ready what goes to the contact of `thread`, at `later` if not now.
+pub(crate) async fn ready<W: World>(
+    world: &W,
+    bound: &Bound,
+    thread: &ThreadId,
+    (mut content, mut options): (Content, SendOptions),
+    later: Option<Timestamp>,
+) -> Result<Ready, WishError> {
+    content.check_outgoing()?;
+    options.check()?;
+    if let Some(why) = world.providers().refuses(bound.instance.provider, &content) {
+        return Err(NotSendable::Provider(why).into());
+    }
+    match upload::of(world, &bound.instance.id, &content).await? {
+        Some(None) => return Err(NotSendable::NoSuchUpload.into()),
+        Some(Some(kept)) if later.is_some_and(|at| at > kept.until()) => {
+            return Err(NotSendable::UploadTooOld.into());
+        }
+        Some(Some(_)) | None => {}
+    }
+    let mut context = Context::default();
+    if let Some(id) = options.reply_to.take() {
+        let found = named(world, bound, thread, &id, "reply_to").await?;
+        context.reply_to = Some(Quoted {
+            id: Some(found.id.clone()),
+            text: found.text,
+        });
+        options.reply_to = Some(found.id);
+    }
+    if let Content::Reaction {
+        target: Some(target), ..
+    } = &mut content
+    {
+        let found = named(world, bound, thread, target, "target").await?;
+        *target = found.id;
+        options.to_own = found.own;
+    }
+    Ok(Ready {
+        content,
+        options,
+        context,
+    })
+}
+
+/// A message that another is about.
+struct Named {
+    /// The provider's id.
+    id: String,
+    /// We wrote it.
+    own: bool,
+    /// What it says, where we know it.
+    text: Option<String>,
+}
+
+/// By our id or by the provider's. The latter may be of a message that we have never seen: the provider knows.
+async fn named<W: World>(
+    world: &W,
+    bound: &Bound,
+    thread: &ThreadId,
+    id: &str,
+    field: &'static str,
+) -> Result<Named, WishError> {
+    if let Some(ours) = our_id(world, id, field).await? {
+        let message = world.store().message(&ours).await?;
+        let here = |message: &Message| message.conversation.thread() == thread;
+        let message = message.filter(here).ok_or(NotSendable::NoSuchMessage(field))?;
+        let text = message.content.as_text();
+        return match message.provider_message_id {
+            Some(id) => Ok(Named {
+                id,
+                own: message.role != Role::User,
+                text: Some(text),
+            }),
+            None => Err(NotSendable::NotYetSent(field).into()),
+        };
+    }
+    let own = match bound.instance.external() {
+        Some(external) => {
+            let key = DeliveryKey::provider(&external, id);
+            let known = world.store().delivery(&key).await?;
+            known.is_some_and(|delivery| delivery.message.is_some())
+        }
+        None => false,
+    };
+    Ok(Named {
+        id: id.to_owned(),
+        own,
+        text: None,
+    })
+}
+
+/// The id of ours that `text` is, if it looks like one; that of a scheduled message is the one that it became.
+async fn our_id<W: World>(
+    world: &W,
+    text: &str,
+    field: &'static str,
+) -> Result<Option<MessageId>, WishError> {
+    if let Ok(id) = ScheduledId::parse(text) {
+        let scheduled = world.store().scheduled(&id).await?;
+        let scheduled = scheduled.ok_or(NotSendable::NoSuchMessage(field))?;
+        return match scheduled.state {
+            ScheduledState::Became { message, .. } => Ok(Some(message)),
+            _ => Err(NotSendable::NotYetSent(field).into()),
+        };
+    }
+    let ours = MessageId::parse(text).ok();
+    Ok(ours.filter(|id| id.parts().is_ok()))
+}

@@ -1,0 +1,69 @@
+//! `docs/providers/outbound.md`, written from the tables of what can be sent. The test fails when the page says something
+//! else; with `UPDATE_DOCS=1` in the environment it writes the page.
+
+use crate::support::{Support, support};
+use recado_domain::event::Provider;
+use recado_domain::outgoing::OutgoingKind;
+use std::fmt::Write;
+use std::path::Path;
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/providers/outbound.md");
+
+const PROVIDERS: [(Provider, &str); 2] = [(Provider::Evolution, "Evolution API"), (Provider::Meta, "Meta")];
+
+const HEAD: &str = "# What can be sent
+
+Written by the tests of `shared/whatsapp` from the tables that the senders go by; to change it, change those and run
+`UPDATE_DOCS=1 cargo test -p recado-whatsapp outbound_page`.
+
+What a provider lacks is sent as something else where nothing is lost by it, always whole: a menu becomes its text with
+numbered lines, which can be answered by number. What cannot be sent at all is refused with 400 when a client asks for it, and
+is a dead letter, `whatsapp_permanent_error`, where only the sender finds out.
+";
+
+const TAIL: &str = "
+## How
+
+| option | Evolution API | Meta |
+| --- | --- | --- |
+| `reply_to` | `quoted`, by the id alone | `context.message_id`; not with reactions |
+| `mentions` | `mentioned` | ignored |
+| `link_preview` | `linkPreview` | `preview_url`, off by default |
+
+A file's `source` is an `https` URL that the provider fetches, or `upload:` and an id, as `POST /v1/instances/{id}/media`
+answers it. An upload's bytes go to Evolution as Base64; to Meta by `POST /media` and then by id.
+";
+
+fn row(page: &mut String, kind: OutgoingKind, what: Support) {
+    let (word, how) = match what {
+        Support::Native(how) => ("native", how),
+        Support::Degraded(how) => ("as text", how),
+        Support::Refused(why) => ("refused", why),
+    };
+    writeln!(page, "| {} | {word} | {how} |", kind.as_str()).unwrap();
+}
+
+fn page() -> String {
+    let mut page = HEAD.to_owned();
+    for (provider, name) in PROVIDERS {
+        write!(page, "\n## {name}\n\n| kind | | how |\n| --- | --- | --- |\n").unwrap();
+        for kind in OutgoingKind::ALL {
+            row(&mut page, kind, support(provider, kind));
+        }
+    }
+    page.push_str(TAIL);
+    page
+}
+
+#[test]
+fn the_page_of_what_can_be_sent_says_what_the_code_does() {
+    let expected = page();
+    if std::env::var_os("UPDATE_DOCS").is_some_and(|value| value == "1") {
+        std::fs::write(Path::new(PAGE), &expected).unwrap();
+    }
+    let found = std::fs::read_to_string(PAGE).unwrap_or_default();
+    assert!(
+        found == expected,
+        "docs/providers/outbound.md is not what the tables say. Run: UPDATE_DOCS=1 cargo test -p recado-whatsapp outbound_page"
+    );
+}
