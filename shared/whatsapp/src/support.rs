@@ -21,7 +21,8 @@ pub(crate) enum Support {
 pub(crate) fn support(provider: Provider, kind: OutgoingKind) -> Support {
     match provider {
         Provider::Evolution => evolution::support(kind),
-        Provider::Meta => meta::support(kind),
+        // All of them take Meta's bodies.
+        Provider::Meta | Provider::Dialog360 | Provider::AwsSocial => meta::support(kind),
     }
 }
 

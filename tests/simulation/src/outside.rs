@@ -313,9 +313,10 @@ impl Outside {
                 after_ms,
             });
         }
-        let key = match provider {
-            Provider::Meta => DeliveryKey::own(message),
-            Provider::Evolution => DeliveryKey::provider(external, id),
+        let key = if provider.is_cloud() {
+            DeliveryKey::own(message)
+        } else {
+            DeliveryKey::provider(external, id)
         };
         for status in [
             DeliveryStatus::Sent,

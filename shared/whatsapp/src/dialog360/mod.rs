@@ -11,4 +11,4 @@ pub use media::{MediaBlock, media_url};
 pub use parse::{Addressed, addressed, split};
 pub use verify::{Proof, SECRET_HEADER, SIGNATURE_HEADER, verify};
 
-pub(crate) use send::{Endpoint, connection, send};
+pub(crate) use send::{Endpoint, connection, seen, send};

@@ -1,9 +1,11 @@
 //! Sending: Meta's body with 360dialog's key, which also says from which number.
 
 use super::errors::classify;
-use crate::cloud::cloud_body;
+use crate::cloud::{Upload, file_of, uploaded};
 use crate::exchange::{Exchange, address, exchange};
-use crate::meta::send::accepted;
+use crate::meta::body::body;
+use crate::meta::read_mark;
+use crate::meta::send::{accepted, no_address};
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
 use reqwest::Client;
@@ -20,24 +22,50 @@ pub(crate) struct Endpoint<'a> {
     pub(crate) timeout: Duration,
 }
 
-/// Sends (`POST {base}/messages`). An answer names the message and need not name the contact; a 2xx that is not JSON, or
-/// names no message, is unknown.
+/// Sends; a file that is here and not on the web is uploaded first (`POST {base}/media`), within the same time.
 pub(crate) async fn send(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
-    let body = match cloud_body(message) {
+    let file = match file_of(message) {
+        Ok(Some(file)) => file,
+        Ok(None) => return post(at, message, at.timeout).await,
+        Err(outcome) => return outcome,
+    };
+    let (Some(url), half) = (address(at.base, &["media"]), at.timeout / 2) else {
+        return no_address();
+    };
+    let upload = Upload {
+        request: at.http.post(url).header(KEY, at.key.expose()),
+        classify,
+        timeout: half,
+    };
+    match uploaded(message, &file, upload).await {
+        Ok(message) => post(at, &message, half).await,
+        Err(outcome) => outcome,
+    }
+}
+
+/// `POST {base}/messages`. An answer names the message and need not name the contact; a 2xx that is not JSON, or names no
+/// message, is unknown.
+async fn post(at: &Endpoint<'_>, message: &OutgoingMessage, timeout: Duration) -> SendOutcome {
+    let body = match body(message) {
         Ok(body) => body,
         Err(refused) => return refused,
     };
     let Some(url) = address(at.base, &["messages"]) else {
-        return SendOutcome::Retryable {
-            why: "the provider's base URL is not an HTTP URL".to_owned(),
-            after: None,
-        };
+        return no_address();
     };
     let request = at.http.post(url).header(KEY, at.key.expose()).json(&body);
-    match exchange(request, at.timeout).await.answer() {
+    match exchange(request, timeout).await.answer() {
         Ok(answer) if answer.is_success() => accepted(&answer),
         Ok(answer) => classify(&answer, message.attempt),
         Err(outcome) => outcome,
+    }
+}
+
+/// Marks as read and shows "typing…", as Meta does. Best effort: nothing follows from the answer.
+pub(crate) async fn seen(at: &Endpoint<'_>, id: &str, typing: bool) {
+    if let Some(url) = address(at.base, &["messages"]) {
+        let request = at.http.post(url).header(KEY, at.key.expose());
+        exchange(request.json(&read_mark(id, typing)), at.timeout).await;
     }
 }
 

@@ -14,6 +14,6 @@ pub use verify::{handshake, verify};
 
 pub(crate) use connection::connection;
 pub(crate) use parse::{interpret, split};
-pub(crate) use seen::seen;
+pub(crate) use seen::{read_mark, seen};
 pub(crate) use send::{Endpoint, send};
 pub(crate) use support::support;

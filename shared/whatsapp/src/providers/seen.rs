@@ -1,7 +1,7 @@
 //! What the contact is shown while its turn is worked on.
 
 use super::{Access, QUESTION_TIMEOUT, WhatsApp};
-use crate::{evolution, meta};
+use crate::{dialog360, evolution, meta};
 use futures::future::join;
 use recado_domain::config::Bound;
 use recado_domain::contact::ContactAddress;
@@ -24,6 +24,11 @@ pub(super) async fn seen<S: Secrets, A: Ambient>(
     let timeout = whatsapp.config.timeout.min(QUESTION_TIMEOUT);
     match bound.instance.provider {
         Provider::Meta => meta::seen(&whatsapp.meta(bound, &external, &secret, timeout), id, typing).await,
+        Provider::Dialog360 => {
+            dialog360::seen(&whatsapp.dialog360(bound, &secret, timeout), id, typing).await
+        }
+        // Not documented for AWS's call.
+        Provider::AwsSocial => {}
         Provider::Evolution => {
             let Some(at) = whatsapp.evolution(bound, &external, &secret, timeout) else {
                 return;

@@ -112,9 +112,10 @@ impl Edge {
 
     fn owe_failure(&self, bound: &Bound, external: &ExternalId, message: &OutgoingMessage, id: &str) {
         let provider = bound.instance.provider;
-        let key = match provider {
-            Provider::Meta => DeliveryKey::own(&message.id),
-            Provider::Evolution => DeliveryKey::provider(external, id),
+        let key = if provider.is_cloud() {
+            DeliveryKey::own(&message.id)
+        } else {
+            DeliveryKey::provider(external, id)
         };
         let simulation = &self.hand.common.simulation;
         let update = StatusUpdate {

@@ -133,7 +133,7 @@ impl Story {
             Self::Crowd => tell.crowd(12),
             Self::DayLate => {
                 tell.says("m1", 10_000 - WINDOW_MS, 0);
-                tell.wishes(vec![(25_000, answer("person-1"))]);
+                tell.wishes(vec![(25_000, Wish::Answer("person-1".to_owned(), Ordinal(1)))]);
             }
             Self::TakeOver | Self::GiveBack | Self::GiveBackInFlight | Self::Answer | Self::Phone => {
                 tell.people(self);

@@ -3,7 +3,7 @@
 use super::super::errors::{Refusal, classify};
 use super::Endpoint;
 use crate::class::Class;
-use crate::cloud::cloud_body;
+use crate::meta::body::body;
 use aws_sdk_socialmessaging::Config;
 use aws_sdk_socialmessaging::config::Builder;
 use aws_sdk_socialmessaging::config::retry::RetryConfig;
@@ -33,7 +33,7 @@ impl Client {
 /// Sends. AWS has no token by which it would know a repetition, so nothing is repeated here. The id that it answers is its
 /// own, not the one in statuses: those carry ours.
 pub(crate) async fn send(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
-    let body = match cloud_body(message) {
+    let body = match body(message) {
         Ok(body) => body.to_string().into_bytes(),
         Err(refused) => return refused,
     };
