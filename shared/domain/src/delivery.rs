@@ -1,8 +1,11 @@
 //! What became of a message after the provider accepted it. Statuses repeat, skip and come out of order, even before
 //! the answer to our own request is stored: so they are ranked, and a record only ever grows.
 
+mod detail;
+
 use crate::ids::ExternalId;
 use crate::millis;
+pub use detail::{ChargedConversation, Pricing, StatusDetail, StatusError};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +94,9 @@ pub struct StatusUpdate {
     /// The provider's own id, kept where the key is ours: the evidence for a send whose answer was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_message_id: Option<String>,
+    /// What it says besides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<StatusDetail>,
 }
 
 /// When each status was reached: of several times the earliest, for `sent` and `failed` the latest.
@@ -165,9 +171,26 @@ pub struct Delivery {
     /// The provider's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_message_id: Option<String>,
+    /// What statuses said besides.
+    #[serde(flatten)]
+    pub detail: StatusDetail,
 }
 
 impl Delivery {
+    /// Takes in all that a status says. `false`: it says nothing new, and nothing of it is kept.
+    pub fn update(&mut self, update: &StatusUpdate) -> bool {
+        if !self.reach(update.status, update.at) {
+            return false;
+        }
+        if update.provider_message_id.is_some() {
+            self.provider_message_id.clone_from(&update.provider_message_id);
+        }
+        if let Some(detail) = &update.detail {
+            self.detail.take_in(detail);
+        }
+        true
+    }
+
     /// Takes in a status, in whatever order they come. `false`: it says nothing new.
     pub fn reach(&mut self, status: DeliveryStatus, at: Timestamp) -> bool {
         let time = self.times.of_mut(status);

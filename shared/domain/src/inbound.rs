@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::delivery::StatusUpdate;
 use crate::event::{EventKind, Provider};
 use crate::ids::{EventId, ExternalId};
+use crate::notice::Notice;
 use crate::reason::Reason;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -17,6 +18,8 @@ pub enum WebhookItem {
     Event(WebhookEvent),
     /// Recorded by one conditional write, without a queue.
     Status(StatusUpdate),
+    /// Of the account, not of a message: recorded by one conditional write, without a queue.
+    Notice(Notice),
     /// Authentic, but not understood or of no use: counted, logged and acknowledged.
     Ignored {
         /// What it was, in a word or two (never with personal data).

@@ -23,6 +23,7 @@ pub mod kick;
 pub mod message;
 pub mod metadata;
 pub mod millis;
+pub mod notice;
 pub mod options;
 pub mod outbox;
 pub mod outgoing;

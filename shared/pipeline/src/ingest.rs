@@ -1,9 +1,9 @@
 //! webhook: record what came, enqueue it, and only then say yes.
 //!
-//! One message costs one conditional write and one queue request, a delivery status one conditional write. Nothing else
+//! One message costs one conditional write and one queue request, a delivery status or a notice one conditional write. Nothing else
 //! is called here: no provider, no model, no look-up of the instance.
 
-use crate::ports::{Deliveries, Enqueue, Inbox, PortResult, Queues, Recorded};
+use crate::ports::{Deliveries, Enqueue, Inbox, Notices, PortResult, Queues, Recorded};
 use crate::{World, ports::Ambient};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::delivery::StatusUpdate;
@@ -11,6 +11,7 @@ use recado_domain::event::{InboundJob, PAYLOAD_INLINE_BYTES_MAX, Payload, group_
 use recado_domain::ids::CorrelationId;
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
 use recado_domain::millis::shift;
+use recado_domain::notice::{NOTICE_KEPT_MS, Notice};
 use std::collections::BTreeSet;
 
 /// How many writes of one webhook run side by side.
@@ -25,6 +26,8 @@ pub struct Ingested {
     pub duplicates: usize,
     /// Delivery statuses recorded.
     pub statuses: usize,
+    /// Notices of accounts recorded.
+    pub notices: usize,
     /// What was acknowledged and left alone.
     pub ignored: usize,
 }
@@ -36,13 +39,17 @@ pub async fn ingest<W: World>(
     correlation: &CorrelationId,
 ) -> PortResult<Ingested> {
     let mut done = Ingested::default();
-    let (mut events, mut statuses) = (Vec::new(), Vec::new());
+    let (mut events, mut statuses, mut notices) = (Vec::new(), Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();
     for item in items {
         match item {
             WebhookItem::Event(event) if !seen.insert(event.id.clone()) => done.duplicates += 1,
             WebhookItem::Event(event) => events.push(event),
             WebhookItem::Status(status) => statuses.push(status),
+            WebhookItem::Notice(notice) => {
+                tracing::info!(kind = notice.kind.as_str(), "the provider tells of an account");
+                notices.push(notice);
+            }
             WebhookItem::Ignored { what } => {
                 tracing::info!(what, "webhook part acknowledged and left alone");
                 done.ignored += 1;
@@ -50,7 +57,9 @@ pub async fn ingest<W: World>(
         }
     }
     done.statuses = statuses.len();
+    done.notices = notices.len();
     record_statuses(world, statuses).await?;
+    record_notices(world, notices).await?;
     let owed = record_events(world, events, correlation, &mut done.duplicates).await?;
     done.events = owed.len();
     if !owed.is_empty() {
@@ -64,6 +73,15 @@ async fn record_statuses<W: World>(world: &W, statuses: Vec<StatusUpdate>) -> Po
     let expires = shift(world.ambient().now(), ttl);
     stream::iter(statuses)
         .map(|status| async move { world.store().record_status(&status, expires).await })
+        .buffer_unordered(WRITES_AT_ONCE)
+        .try_collect()
+        .await
+}
+
+async fn record_notices<W: World>(world: &W, notices: Vec<Notice>) -> PortResult<()> {
+    let expires = shift(world.ambient().now(), NOTICE_KEPT_MS);
+    stream::iter(notices)
+        .map(|notice| async move { world.store().put_notice(&notice, expires).await })
         .buffer_unordered(WRITES_AT_ONCE)
         .try_collect()
         .await

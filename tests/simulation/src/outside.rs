@@ -331,6 +331,7 @@ impl Outside {
                 status,
                 at: simulation.now(),
                 provider_message_id: (provider == Provider::Meta).then(|| id.to_owned()),
+                detail: None,
             };
             let after_ms = simulation.between(0, 20_000);
             owed.push(Owed {

@@ -28,15 +28,44 @@ fn attribute(status: DeliveryStatus) -> &'static str {
     }
 }
 
-/// What a status changes.
-fn reached(update: &StatusUpdate, expires: Timestamp) -> Change {
-    let change = Change::default()
+/// The attributes that hold what a status says besides: the fields of `StatusDetail`.
+const DETAILS: [&str; 3] = ["pricing", "conversation", "errors"];
+
+/// What a status says besides, as attributes.
+fn told(what: &'static str, update: &StatusUpdate) -> PortResult<Item> {
+    match &update.detail {
+        Some(detail) => item::write(what, detail),
+        None => Ok(Item::new()),
+    }
+}
+
+/// What a status changes. Of what it says besides, only what it does say: the rest stays as an earlier one said.
+fn reached(what: &'static str, update: &StatusUpdate, expires: Timestamp) -> PortResult<Change> {
+    let mut change = Change::default()
         .set(attribute(update.status), number(update.at.as_millisecond()))
         .set("ttl", number(expires.as_second()));
-    match &update.provider_message_id {
-        Some(id) => change.set("provider_message_id", text(id)),
-        None => change,
+    if let Some(id) = &update.provider_message_id {
+        change = change.set("provider_message_id", text(id));
     }
+    let mut told = told(what, update)?;
+    for name in DETAILS {
+        if let Some(value) = told.remove(name) {
+            change = change.set(name, value);
+        }
+    }
+    Ok(change)
+}
+
+/// What a status makes of a record that has expired: nothing of before stays.
+fn begun_anew(what: &'static str, update: &StatusUpdate, expires: Timestamp) -> PortResult<Change> {
+    let told = told(what, update)?;
+    let times = ALL
+        .map(attribute)
+        .into_iter()
+        .filter(|time| *time != attribute(update.status));
+    let details = DETAILS.into_iter().filter(|name| !told.contains_key(*name));
+    let others: Vec<&str> = times.chain(details).collect();
+    Ok(reached(what, update, expires)?.remove(&others))
 }
 
 /// The record that an item holds, its best status told from the times.
@@ -58,7 +87,7 @@ impl<A: Ambient> Deliveries for DynamoStore<A> {
             "(attribute_not_exists(#ttl) OR #ttl >= :now) AND (attribute_not_exists(#{time}) OR #{time} {than} :{time})"
         );
         let news = Expression::new(news).number(":now", now.as_second());
-        let change = reached(update, expires);
+        let change = reached(WHAT, update, expires)?;
         let sent = self
             .table
             .update(WHAT, key.clone(), &change, Some(news), ReturnValue::None);
@@ -69,9 +98,7 @@ impl<A: Ambient> Deliveries for DynamoStore<A> {
             // It was reached before.
             return Ok(());
         }
-        // One that has expired begins anew.
-        let others = ALL.map(attribute).into_iter().filter(|other| *other != time);
-        let change = reached(update, expires).remove(&others.collect::<Vec<_>>());
+        let change = begun_anew(WHAT, update, expires)?;
         let over = Expression::new("#ttl < :now").number(":now", now.as_second());
         let _begun = self
             .table

@@ -14,6 +14,7 @@
 //! | dead letter | `X#{id}` | `X` |
 //! | scheduled message | `S#{id}` | `S` |
 //! | who deleted it | `X#{id}` | `DEL#{when it had died}` |
+//! | notice of an account | `A#{provider}#{account}` | `{notice}` |
 //! | tenant, agent, instance | `G#T`, `G#A`, `G#I` | `{id}` |
 //! | instance by the provider's name | `G#X#{provider}` | `{external}` |
 //!
@@ -36,6 +37,7 @@ use recado_domain::ids::{
     hash_of,
 };
 use recado_domain::instance::InFlight;
+use recado_domain::notice::Notice;
 use recado_domain::scheduled::ScheduledId;
 
 /// A record's place.
@@ -122,6 +124,11 @@ impl Key {
         Self::new(format!("X#{}", deletion.letter), format!("DEL#{died}"))
     }
 
+    /// A notice of an account.
+    pub(crate) fn notice(notice: &Notice) -> Self {
+        Self::new(account(notice.provider, &notice.account), notice.id.as_str())
+    }
+
     /// A tenant, agent or instance.
     pub(crate) fn configured(kind: Kind, id: &str) -> Self {
         Self::new(kind.partition().to_owned(), id)
@@ -199,6 +206,11 @@ pub(crate) fn thread(id: &ThreadId) -> String {
 /// `pk` of a conversation's open messages.
 pub(crate) fn open(id: &ConversationId) -> String {
     format!("O#{id}")
+}
+
+/// `pk` of what a provider told of an account.
+pub(crate) fn account(provider: Provider, account: &str) -> String {
+    format!("A#{provider}#{account}")
 }
 
 /// `pk` of what belongs to an instance.

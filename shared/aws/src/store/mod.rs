@@ -12,6 +12,7 @@ mod instances;
 mod item;
 mod keys;
 mod lists;
+mod notices;
 mod outbox;
 mod overdue;
 mod parking;

@@ -27,13 +27,8 @@ fn record(
     now: Timestamp,
 ) -> Result<(), Fault> {
     let mut delivery = delivery(connection, &update.key, now)?.unwrap_or_default();
-    if !delivery.reach(update.status, update.at) {
+    if !delivery.update(update) {
         return Ok(());
-    }
-    if update.provider_message_id.is_some() {
-        delivery
-            .provider_message_id
-            .clone_from(&update.provider_message_id);
     }
     put(connection, &update.key, &delivery, expires.as_millisecond())
 }

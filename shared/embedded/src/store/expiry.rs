@@ -21,6 +21,8 @@ pub struct Swept {
     pub events: usize,
     /// Delivery records.
     pub deliveries: usize,
+    /// Notices of accounts.
+    pub notices: usize,
     /// Clients' keys.
     pub keys: usize,
     /// Deduplication ids of the queues.
@@ -39,13 +41,24 @@ impl Swept {
         let Self {
             events,
             deliveries,
+            notices,
             keys,
             deduplications,
             notes,
             copies,
             payloads,
         } = *self;
-        [events, deliveries, keys, deduplications, notes, copies, payloads].contains(&SWEEP_MAX)
+        [
+            events,
+            deliveries,
+            notices,
+            keys,
+            deduplications,
+            notes,
+            copies,
+            payloads,
+        ]
+        .contains(&SWEEP_MAX)
     }
 }
 
@@ -59,6 +72,9 @@ fn sweep(connection: &Connection, now: Timestamp) -> Result<Swept, Fault> {
         )?,
         deliveries: delete(
             "DELETE FROM deliveries WHERE key IN (SELECT key FROM deliveries WHERE expires <= ?1 LIMIT ?2)",
+        )?,
+        notices: delete(
+            "DELETE FROM notices WHERE rowid IN (SELECT rowid FROM notices WHERE expires <= ?1 LIMIT ?2)",
         )?,
         keys: delete(
             "DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys WHERE expires <= ?1 LIMIT ?2)",

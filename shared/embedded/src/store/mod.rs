@@ -9,6 +9,7 @@ mod gauges;
 mod inbox;
 mod instances;
 mod messages;
+mod notices;
 mod outbox;
 mod overdue;
 mod scheduled;

@@ -16,6 +16,7 @@ mod gauges;
 mod inbox;
 mod instances;
 mod llm;
+mod notices;
 mod outbox;
 mod providers;
 mod queues;
@@ -36,6 +37,7 @@ pub use gauges::{Depths, Gauges, OpenEvent, OpenMessage, OpenWork, QueueDepth};
 pub use inbox::{InboundStored, InboundWrite, Inbox, Recorded};
 pub use instances::{Instances, Reservation};
 pub use llm::{ChatTurn, Llm, LlmError, LlmReply, LlmRequest, Speaker};
+pub use notices::Notices;
 pub use outbox::{Claimed, DeliveryLink, Guard, OutboxStore};
 pub use providers::{ConnectionAnswer, Evidence, OutgoingMessage, Providers, SendOutcome};
 pub use queues::{Enqueue, Queues};
@@ -114,6 +116,7 @@ pub trait Store:
     + OutboxStore
     + Scheduling
     + Deliveries
+    + Notices
     + Instances
     + DeadLetters
     + Directory
@@ -129,6 +132,7 @@ impl<T> Store for T where
         + OutboxStore
         + Scheduling
         + Deliveries
+        + Notices
         + Instances
         + DeadLetters
         + Directory

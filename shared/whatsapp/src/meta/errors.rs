@@ -18,7 +18,7 @@ pub(crate) type Row = (i64, i64, Class, &'static str);
 /// How long the limits of a whole app or account last.
 const ACCOUNT: Class = RetryAfter(300);
 
-pub(crate) const TABLE: [Row; 56] = [
+pub(crate) const TABLE: [Row; 62] = [
     (0, 0, Credentials, "authentication failed"),
     (1, 1, Retry, "unknown error"),
     (2, 2, Retry, "service down"),
@@ -30,11 +30,13 @@ pub(crate) const TABLE: [Row; 56] = [
     (190, 190, Credentials, "token expired or revoked"),
     (200, 299, Credentials, "permission missing"),
     (368, 368, Permanent, "blocked for a policy violation"),
+    (400, 400, Permanent, "media not downloaded"),
     (613, 613, ACCOUNT, "call limit"),
     (80_007, 80_007, ACCOUNT, "account rate limit"),
     (130_429, 130_429, RetryAfter(1), "throughput limit"),
     (130_472, 130_472, Permanent, "user is part of an experiment"),
     (130_497, 130_497, Permanent, "country not allowed"),
+    (130_501, 130_501, Permanent, "unsupported message type"),
     (131_000, 131_000, Retry, "something went wrong"),
     (131_005, 131_005, Credentials, "access denied"),
     (131_008, 131_008, Permanent, "parameter missing"),
@@ -85,7 +87,11 @@ pub(crate) const TABLE: [Row; 56] = [
     (134_101, 134_101, RetryAfter(600), "template being synchronised"),
     (134_102, 134_102, Permanent, "template unavailable"),
     (135_000, 135_000, Permanent, "generic parameter error"),
+    (136_024, 136_025, Permanent, "verification code not sent or wrong"),
     (138_006, 138_006, Permanent, "no call permission"),
+    (139_100, 139_100, Permanent, "block list: not all were taken"),
+    (139_102, 139_102, Retry, "block list: changed meanwhile"),
+    (2_593_109, 2_593_109, Permanent, "history not shared"),
 ];
 
 /// What an answer without a code, which comes from something in between, means by its status: the first row that fits
@@ -126,19 +132,25 @@ pub(crate) fn known(code: i64) -> Option<&'static Row> {
 
 /// An error object's code and a title without personal data: ours for a known code, else Meta's own, masked.
 pub(crate) fn describe(error: &Value) -> String {
-    let Some(code) = error.get("code").and_then(crate::json::integer) else {
-        return "no code".to_owned();
-    };
-    if let Some((.., title)) = known(code) {
-        return format!("{code} {title}");
+    match error.get("code").and_then(crate::json::integer) {
+        Some(code) => format!("{code} {}", title(error)).trim_end().to_owned(),
+        None => "no code".to_owned(),
+    }
+}
+
+/// The title alone.
+pub(super) fn title(error: &Value) -> String {
+    let code = error.get("code").and_then(crate::json::integer);
+    if let Some((.., title)) = code.and_then(known) {
+        return (*title).to_owned();
     }
     let said = ["title", "message"]
         .iter()
         .find_map(|key| crate::json::text(error, key))
         .unwrap_or_default();
     // Meta's messages begin with `(#code) `.
-    let said = said.strip_prefix(&format!("(#{code})")).unwrap_or(said);
-    format!("{code} {}", error_title(said)).trim_end().to_owned()
+    let named = code.map(|code| format!("(#{code})")).unwrap_or_default();
+    error_title(said.strip_prefix(&named).unwrap_or(said))
 }
 
 /// Why an accepted message failed after all, by the error object of its status.

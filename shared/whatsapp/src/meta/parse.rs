@@ -1,7 +1,12 @@
 //! Webhook bodies: `{object, entry: [{id, changes: [{field, value}]}]}`.
 
 mod content;
+mod context;
+mod history;
 mod message;
+mod notice;
+mod preference;
+mod price;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -48,18 +53,28 @@ pub(crate) fn split(body: &[u8], received_at: Timestamp) -> Result<Vec<WebhookIt
 /// Meta repeats a body that it got a 4xx for during seven days, so an authentic body that is not understood is an item to
 /// ignore, not an error.
 pub(crate) fn split_root(speaker: &Speaker, root: &Value, received_at: Timestamp) -> Vec<WebhookItem> {
-    let mut items = Vec::new();
-    for entry in list(root.get("entry")) {
-        for change in list(entry.get("changes")) {
-            let value = change.get("value").unwrap_or(&Value::Null);
-            let field = field(root, entry, change, value);
-            items.extend(split_value(speaker, &field, value, received_at));
-        }
-    }
+    let entries = list(root.get("entry")).iter();
+    let mut items: Vec<WebhookItem> = entries
+        .flat_map(|entry| split_entry(speaker, root, entry, received_at))
+        .collect();
     if items.is_empty() {
         items.push(ignored("body without changes"));
     }
     once_each(items)
+}
+
+/// Splits one entry: all changes of one account, which only it names.
+fn split_entry(speaker: &Speaker, root: &Value, entry: &Value, received_at: Timestamp) -> Vec<WebhookItem> {
+    let changes = list(entry.get("changes")).iter();
+    let split = changes.flat_map(|change| {
+        let value = change.get("value").unwrap_or(&Value::Null);
+        let field = field(root, entry, change, value);
+        match notice::item(speaker.provider, entry, &field, value, received_at) {
+            Some(notice) => vec![notice],
+            None => split_value(speaker, &field, value, received_at),
+        }
+    });
+    split.collect()
 }
 
 /// Splits the value of one change (which is a whole body of on-premise numbers).
@@ -95,6 +110,10 @@ fn field(root: &Value, entry: &Value, change: &Value, value: &Value) -> String {
             "messages"
         } else if has("message_echoes") {
             "smb_message_echoes"
+        } else if has("history") {
+            "history"
+        } else if has("user_preferences") {
+            "user_preferences"
         } else {
             "unknown"
         }
@@ -113,7 +132,12 @@ impl Part<'_> {
     fn split(&self, field: &str, items: &mut Vec<WebhookItem>) {
         let (messages, statuses) = match field {
             "messages" => (list(self.value.get("messages")), list(self.value.get("statuses"))),
-            "smb_message_echoes" => (list(self.value.get("message_echoes")), [].as_slice()),
+            // The one is of the phone app, the other of whatever else sends for the number.
+            "smb_message_echoes" | "message_echoes" => {
+                (list(self.value.get("message_echoes")), [].as_slice())
+            }
+            "history" => return self.split_by(field, history::items, items),
+            "user_preferences" => return self.split_by(field, preference::items, items),
             other => return items.push(ignored(label(other))),
         };
         let errors = list(self.value.get("errors"));
@@ -126,21 +150,31 @@ impl Part<'_> {
                 .unwrap_or_default();
             items.push(ignored(format!("error {code}").trim_end()));
         }
-        let Some(external) = self.external() else {
-            items.push(ignored(format!("{field} without a phone_number_id")));
-            return;
+        let echo = field != "messages";
+        let read = |part: &Self, external: &ExternalId| {
+            let provider = part.speaker.provider;
+            let messages = messages
+                .iter()
+                .map(|message| message::item(provider, part.value, external, message, echo));
+            let statuses = statuses
+                .iter()
+                .map(|status| status::item(provider, external, status, part.received_at));
+            messages.chain(statuses).collect()
         };
-        let echo = field == "smb_message_echoes";
-        items.extend(
-            messages
-                .iter()
-                .map(|message| message::item(self.speaker.provider, self.value, &external, message, echo)),
-        );
-        items.extend(
-            statuses
-                .iter()
-                .map(|status| status::item(self.speaker.provider, &external, status, self.received_at)),
-        );
+        self.split_by(field, read, items);
+    }
+
+    /// What `read` makes of the value, if it says which number it is about.
+    fn split_by(
+        &self,
+        field: &str,
+        read: impl Fn(&Self, &ExternalId) -> Vec<WebhookItem>,
+        items: &mut Vec<WebhookItem>,
+    ) {
+        match self.external() {
+            Some(external) => items.extend(read(self, &external)),
+            None => items.push(ignored(format!("{field} without a phone_number_id"))),
+        }
     }
 
     fn external(&self) -> Option<ExternalId> {

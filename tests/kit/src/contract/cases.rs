@@ -135,6 +135,18 @@ macro_rules! store_contract {
                 an_expired_record_is_gone,
                 many_records_are_read_in_the_order_asked,
                 a_record_asked_for_twice_is_given_twice,
+                what_a_status_says_besides_stays_when_a_later_one_is_silent,
+                a_status_that_is_no_news_changes_nothing_of_what_was_said,
+                what_an_expired_record_said_is_gone_with_it,
+            }
+            notices {
+                an_account_of_which_nothing_was_told_has_none,
+                a_notice_comes_back_as_it_was_put,
+                the_newest_are_first_in_whatever_order_they_come,
+                a_notice_that_is_repeated_is_kept_once_as_it_first_came,
+                at_most_the_newest_fifty_are_shown,
+                accounts_do_not_mix,
+                an_expired_notice_is_gone_and_may_come_anew,
             }
             instances {
                 an_instance_without_a_state_has_the_default_one,
@@ -306,6 +318,7 @@ mod tests {
             ("claims", include_str!("claims.rs")),
             ("settlements", include_str!("settlements.rs")),
             ("deliveries", include_str!("deliveries.rs")),
+            ("notices", include_str!("notices.rs")),
             ("instances", include_str!("instances.rs")),
             ("parked", include_str!("parked.rs")),
             ("dead_letters", include_str!("dead_letters.rs")),

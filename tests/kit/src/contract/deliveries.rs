@@ -3,7 +3,10 @@
 use crate::builders::{at, far_ahead, fresh, long_ago};
 use futures::future::join_all;
 use recado_domain::delivery::DeliveryStatus::{Delivered, Failed, Played, Read, Sent};
-use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, DeliveryTimes, StatusUpdate};
+use recado_domain::delivery::{
+    ChargedConversation, Delivery, DeliveryKey, DeliveryStatus, DeliveryTimes, Pricing, StatusDetail,
+    StatusError, StatusUpdate,
+};
 use recado_domain::ids::ExternalId;
 use recado_pipeline::ports::Store;
 
@@ -20,6 +23,7 @@ fn update(key: &DeliveryKey, status: DeliveryStatus) -> StatusUpdate {
         status,
         at: at(i64::from(status.rank()) * 1_000),
         provider_message_id: None,
+        detail: None,
     }
 }
 
@@ -59,6 +63,7 @@ pub async fn a_status_is_recorded_with_its_time<S: Store>(store: &S) {
         },
         message: None,
         provider_message_id: Some("theirs".to_owned()),
+        detail: StatusDetail::default(),
     };
     assert_eq!(store.delivery(&key).await.unwrap(), Some(expected));
 }
@@ -202,4 +207,86 @@ pub async fn a_record_asked_for_twice_is_given_twice<S: Store>(store: &S) {
         .map(|found| found.and_then(|found| found.status))
         .collect();
     assert_eq!(found, [Some(Sent), None, Some(Read), Some(Sent), None]);
+}
+
+/// What Meta says with `sent`.
+fn price() -> StatusDetail {
+    StatusDetail {
+        pricing: Some(Pricing {
+            billable: Some(true),
+            model: Some("PMP".to_owned()),
+            kind: Some("regular".to_owned()),
+            category: Some("utility".to_owned()),
+        }),
+        conversation: Some(ChargedConversation {
+            id: Some("0123456789abcdef".to_owned()),
+            origin: Some("utility".to_owned()),
+            expires: Some(at(90_000)),
+        }),
+        errors: Vec::new(),
+    }
+}
+
+/// Why it failed.
+fn cause() -> StatusDetail {
+    StatusDetail {
+        errors: vec![StatusError {
+            code: Some(131_026),
+            title: "undeliverable".to_owned(),
+            details: Some("the phone is too old".to_owned()),
+        }],
+        ..StatusDetail::default()
+    }
+}
+
+pub async fn what_a_status_says_besides_stays_when_a_later_one_is_silent<S: Store>(store: &S) {
+    let key = key();
+    let said = |status, detail| StatusUpdate {
+        detail,
+        ..update(&key, status)
+    };
+    let told = [
+        (said(Sent, Some(price())), price()),
+        (said(Delivered, None), price()),
+        (said(Read, Some(StatusDetail::default())), price()),
+        (
+            said(Failed, Some(cause())),
+            StatusDetail {
+                errors: cause().errors,
+                ..price()
+            },
+        ),
+    ];
+    for (update, expected) in told {
+        store.record_status(&update, far_ahead()).await.unwrap();
+        let known = store.delivery(&key).await.unwrap().unwrap();
+        assert_eq!(known.detail, expected, "{:?}", update.status);
+    }
+}
+
+pub async fn a_status_that_is_no_news_changes_nothing_of_what_was_said<S: Store>(store: &S) {
+    let key = key();
+    for detail in [price(), cause()] {
+        let repeated = StatusUpdate {
+            detail: Some(detail),
+            ..update(&key, Delivered)
+        };
+        store.record_status(&repeated, far_ahead()).await.unwrap();
+    }
+    assert_eq!(store.delivery(&key).await.unwrap().unwrap().detail, price());
+}
+
+pub async fn what_an_expired_record_said_is_gone_with_it<S: Store>(store: &S) {
+    let key = key();
+    let priced = StatusUpdate {
+        detail: Some(price()),
+        ..update(&key, Sent)
+    };
+    store.record_status(&priced, long_ago()).await.unwrap();
+    let failed = StatusUpdate {
+        detail: Some(cause()),
+        ..update(&key, Failed)
+    };
+    store.record_status(&failed, far_ahead()).await.unwrap();
+    assert_eq!(store.delivery(&key).await.unwrap().unwrap().detail, cause());
 }

@@ -17,6 +17,7 @@ pub mod gauges;
 pub mod inbox;
 pub mod instances;
 pub mod lists;
+pub mod notices;
 pub mod outbox;
 pub mod overdue;
 pub mod parked;

@@ -46,6 +46,7 @@ fn status(link: &DeliveryLink, status: DeliveryStatus) -> StatusUpdate {
         status,
         at: at(7),
         provider_message_id: None,
+        detail: None,
     }
 }
 

@@ -123,6 +123,7 @@ impl Edge {
             status: DeliveryStatus::Failed,
             at: simulation.now(),
             provider_message_id: Some(id.to_owned()),
+            detail: None,
         };
         let event = failed_event(provider, external, &update, &message.to);
         let after_ms = simulation.between(0, 30_000);

@@ -267,7 +267,7 @@ where
     }
 
     fn people(&self, story: Story) {
-        let answer = |words: &str| Wish::Answer(words.to_owned(), recado_domain::ids::Ordinal(1));
+        let answer = |words: &str| Wish::Answer(words.to_owned(), Ordinal(1));
         match story {
             Story::TakeOver => {
                 self.messages(&[0, 30_000]);

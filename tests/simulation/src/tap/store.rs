@@ -13,10 +13,11 @@ use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::event::Provider;
 use recado_domain::ids::{CorrelationId, ExternalId, InstanceId};
 use recado_domain::message::Message;
+use recado_domain::notice::Notice;
 use recado_domain::scheduled::{Scheduled, ScheduledId};
 use recado_pipeline::ports::{
-    Committed, DeadLetterFilter, DeadLetters, Deliveries, Directory, Gauges, KeyClaim, OpenWork, Overdue,
-    OverdueWork, Page, PageRequest, PortResult, Scheduling, Store, Traced, Traces, Written,
+    Committed, DeadLetterFilter, DeadLetters, Deliveries, Directory, Gauges, KeyClaim, Notices, OpenWork,
+    Overdue, OverdueWork, Page, PageRequest, PortResult, Scheduling, Store, Traced, Traces, Written,
 };
 
 impl<S: Store> Tap<S> {
@@ -46,6 +47,20 @@ impl<S: Store> Deliveries for Tap<S> {
 
     async fn deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
         self.hand.call("deliveries", self.inner.deliveries(keys)).await
+    }
+}
+
+impl<S: Store> Notices for Tap<S> {
+    async fn put_notice(&self, notice: &Notice, expires: Timestamp) -> PortResult<()> {
+        self.hand
+            .call("put_notice", self.inner.put_notice(notice, expires))
+            .await
+    }
+
+    async fn notices(&self, provider: Provider, account: &str) -> PortResult<Vec<Notice>> {
+        self.hand
+            .call("notices", self.inner.notices(provider, account))
+            .await
     }
 }
 

@@ -56,6 +56,7 @@ fn a_message_that_is_settled_takes_its_note_its_delivery_and_its_conversation_al
             status: DeliveryStatus::Read,
             at: instant(2),
             provider_message_id: None,
+            detail: None,
         };
         store.record_status(&early, instant(NOW + 1)).await.unwrap();
         let link = DeliveryLink {

@@ -48,6 +48,7 @@ pub(super) fn item(envelope: &Envelope, part: &Value, received_at: Timestamp) ->
         status,
         at: instant(part.get("datetime")).unwrap_or(received_at),
         provider_message_id: None,
+        detail: None,
     })
 }
 
@@ -112,6 +113,7 @@ pub(super) fn interpret(job: &InboundJob, payload: &Value) -> Inbound {
             status: DeliveryStatus::Failed,
             at: instant(data.get("datetime")).unwrap_or(job.received_at),
             provider_message_id: None,
+            detail: None,
         },
         // Evolution says no more than that.
         error: "status ERROR".to_owned(),

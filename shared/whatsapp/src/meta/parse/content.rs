@@ -1,15 +1,22 @@
 //! What a message says: its `type` names the field that holds it.
 
-use crate::json::{list, prose, scalar, text};
-use recado_domain::content::{ContactCard, Content, Location, Media, MediaKind, Order};
+mod card;
+mod interactive;
+mod system;
+
+use crate::json::{integer, label, list, prose, scalar, text};
+use recado_domain::content::{Content, Location, Media, MediaKind, Order, OrderItem, SystemNote, Template};
 use serde_json::Value;
 
+pub(super) use interactive::product;
+
 /// Fields that hold content, for messages whose `type` is missing (seen with locations).
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 17] = [
     "text",
     "image",
     "video",
     "audio",
+    "voice",
     "document",
     "sticker",
     "location",
@@ -19,6 +26,9 @@ const KINDS: [&str; 13] = [
     "order",
     "reaction",
     "edit",
+    "revoke",
+    "system",
+    "template",
 ];
 
 /// Reads a message.
@@ -27,10 +37,18 @@ pub(super) fn read(message: &Value) -> Content {
         .or_else(|| KINDS.into_iter().find(|kind| message.get(kind).is_some()))
         .unwrap_or("unknown");
     let body = message.get(kind).unwrap_or(&Value::Null);
-    known(kind, body).unwrap_or_else(|| Content::Unsupported {
-        kind: kind.to_owned(),
+    known(kind, body).unwrap_or_else(|| unsupported(kind, message))
+}
+
+/// What Meta does not pass on (polls, view-once media, edits …) says at most what it was.
+fn unsupported(kind: &str, message: &Value) -> Content {
+    let was = message
+        .get("unsupported")
+        .and_then(|unsupported| text(unsupported, "type"));
+    Content::Unsupported {
+        kind: was.map_or_else(|| kind.to_owned(), |was| format!("unsupported {}", label(was))),
         raw: message.clone(),
-    })
+    }
 }
 
 fn known(kind: &str, body: &Value) -> Option<Content> {
@@ -45,46 +63,38 @@ fn known(kind: &str, body: &Value) -> Option<Content> {
             let voice = body.get("voice").and_then(Value::as_bool).unwrap_or(false);
             media(if voice { MediaKind::Voice } else { MediaKind::Audio }, body)
         }
-        "location" => Some(Content::Location(Location {
-            latitude: scalar(body, "latitude")?,
-            longitude: scalar(body, "longitude")?,
-            name: prose(body, "name"),
-            address: prose(body, "address"),
-            url: prose(body, "url"),
-            live: false,
-        })),
+        "location" => location(body),
         "contacts" => Some(Content::Contacts {
-            contacts: list(Some(body)).iter().filter_map(card).collect(),
+            contacts: list(Some(body)).iter().filter_map(card::read).collect(),
         }),
-        "interactive" => interactive(body),
-        "button" => {
-            let id = scalar(body, "payload");
-            Some(Content::Choice {
-                title: prose(body, "text").or_else(|| id.clone())?,
-                id,
-                description: None,
-            })
-        }
-        "order" => Some(Content::Order(Order {
-            count: u32::try_from(list(body.get("product_items")).len()).unwrap_or(u32::MAX),
-            text: prose(body, "text"),
-            ..Order::default()
-        })),
-        // Taking a reaction back leaves the emoji out.
-        "reaction" => Some(Content::Reaction {
+        "interactive" => interactive::read(body),
+        "button" => button(body),
+        "order" => body.is_object().then(|| Content::Order(order(body))),
+        // Taking a reaction back leaves the emoji out, or empty.
+        "reaction" => body.is_object().then(|| Content::Reaction {
             emoji: text(body, "emoji").map(str::to_owned),
             target: text(body, "message_id").map(str::to_owned),
         }),
-        // The body's depth bounds this: an edit holds the new message whole.
-        "edit" => body
-            .get("message")
-            .filter(|message| message.is_object())
-            .map(read),
+        "edit" => edit(body),
+        "revoke" => Some(Content::Deletion { target: target(body) }),
+        "request_welcome" => Some(Content::Welcome),
+        "system" => Some(system::read(body)),
+        "template" => template(body),
+        // In a history: the file itself follows in a body of its own, if it is younger than 14 days.
+        "media_placeholder" => Some(Content::System {
+            what: SystemNote::Other,
+            text: Some("a file that came with the history".to_owned()),
+        }),
         _ => None,
     }
 }
 
 fn media(media: MediaKind, body: &Value) -> Option<Content> {
+    let seconds = || {
+        ["seconds", "duration"]
+            .into_iter()
+            .find_map(|key| u32::try_from(integer(body.get(key)?)?).ok())
+    };
     body.is_object().then(|| {
         Content::Media(Media {
             caption: prose(body, "caption"),
@@ -94,61 +104,75 @@ fn media(media: MediaKind, body: &Value) -> Option<Content> {
             source: scalar(body, "id")
                 .or_else(|| prose(body, "link"))
                 .or_else(|| prose(body, "url")),
+            seconds: seconds(),
+            view_once: body.get("view_once").and_then(Value::as_bool).unwrap_or(false),
             ..Media::of(media)
         })
     })
 }
 
-/// A card's name; a number that somebody shared comes without one.
-fn card(card: &Value) -> Option<ContactCard> {
-    let name = card.get("name")?;
-    Some(ContactCard {
-        name: prose(name, "formatted_name").or_else(|| prose(name, "first_name"))?,
-        ..ContactCard::default()
+fn location(body: &Value) -> Option<Content> {
+    Some(Content::Location(Location {
+        latitude: scalar(body, "latitude")?,
+        longitude: scalar(body, "longitude")?,
+        name: prose(body, "name"),
+        address: prose(body, "address"),
+        url: prose(body, "url"),
+        live: false,
+    }))
+}
+
+/// The quick reply of a template; it may have no payload.
+fn button(body: &Value) -> Option<Content> {
+    let id = scalar(body, "payload");
+    Some(Content::Choice {
+        title: prose(body, "text").or_else(|| id.clone())?,
+        id,
+        description: None,
     })
 }
 
-fn interactive(body: &Value) -> Option<Content> {
-    let kind = text(body, "type").or_else(|| {
-        ["button_reply", "list_reply", "nfm_reply"]
-            .into_iter()
-            .find(|kind| body.get(kind).is_some())
-    })?;
-    let reply = body.get(kind)?;
-    match kind {
-        "button_reply" | "list_reply" => {
-            let id = scalar(reply, "id");
-            Some(Content::Choice {
-                title: prose(reply, "title").or_else(|| id.clone())?,
-                id,
-                description: None,
-            })
-        }
-        // A filled-in form: what the person entered is a string of JSON, which need not be an object, or valid.
-        "nfm_reply" => {
-            let id = scalar(reply, "name");
-            let title = answers(reply)
-                .or_else(|| prose(reply, "body"))
-                .or_else(|| id.clone())?;
-            Some(Content::Choice {
-                id,
-                title,
-                description: None,
-            })
-        }
-        _ => None,
+fn order(body: &Value) -> Order {
+    let items = list(body.get("product_items"));
+    let item = |item: &Value| {
+        Some(OrderItem {
+            product: scalar(item, "product_retailer_id")?,
+            quantity: scalar(item, "quantity"),
+            price: scalar(item, "item_price"),
+            currency: scalar(item, "currency"),
+        })
+    };
+    Order {
+        items: items.iter().filter_map(item).collect(),
+        count: u32::try_from(items.len()).unwrap_or(u32::MAX),
+        catalog: scalar(body, "catalog_id"),
+        text: prose(body, "text"),
     }
 }
 
-/// The answers of a form as `name: value`, without the token that is for the business's endpoint.
-fn answers(reply: &Value) -> Option<String> {
-    let answers: Value = serde_json::from_str(text(reply, "response_json")?).ok()?;
-    let written = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let lines: Vec<String> = answers
-        .as_object()?
-        .iter()
-        .filter(|(name, _)| name.as_str() != "flow_token")
-        .map(|(name, value)| format!("{name}: {}", written(value)))
-        .collect();
-    (!lines.is_empty()).then(|| lines.join(", "))
+/// The id of the message that an edit or a revocation is about.
+pub(super) fn target(body: &Value) -> Option<String> {
+    text(body, "original_message_id").map(str::to_owned)
+}
+
+/// An edit holds the new message whole. (The body's depth bounds how many lie in one another.)
+fn edit(body: &Value) -> Option<Content> {
+    let message = body.get("message").filter(|message| message.is_object())?;
+    Some(Content::Edit {
+        target: target(body),
+        content: Box::new(read(message)),
+    })
+}
+
+/// A template that another application or the phone sent.
+fn template(body: &Value) -> Option<Content> {
+    let language = body.get("language");
+    Some(Content::Template(Template {
+        name: scalar(body, "name")?,
+        language: language
+            .and_then(|language| text(language, "code").or_else(|| language.as_str()))
+            .unwrap_or_default()
+            .to_owned(),
+        components: list(body.get("components")).to_vec(),
+    }))
 }

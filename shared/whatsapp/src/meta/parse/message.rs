@@ -1,11 +1,10 @@
 //! `messages[]`, and `message_echoes[]`: what the business typed in the phone app of a coexistence number.
 
-use super::{content, ignored};
+use super::{content, context, ignored, preference};
 use crate::json::{instant, list, text};
 use recado_domain::contact::ContactAddress;
-use recado_domain::context::Context;
 use recado_domain::event::{EventKind, Provider, event_id, event_id_of_body};
-use recado_domain::ids::ExternalId;
+use recado_domain::ids::{EventId, ExternalId};
 use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent, WebhookItem};
 use serde_json::{Value, json};
 
@@ -20,7 +19,7 @@ pub(super) fn item(
     if text(message, "group_id").is_some() {
         return ignored("group message");
     }
-    let contact = contact_of(value, message, echo);
+    let contact = sender_of(value, message, echo);
     let Some(address) = address(message, contact, echo) else {
         return ignored("message without a sender");
     };
@@ -30,63 +29,89 @@ pub(super) fn item(
         "metadata": { "phone_number_id": external },
         "echo": echo,
     });
-    let kind = EventKind::Message;
-    let id = match text(message, "id") {
-        Some(id) => event_id(provider, external, kind, id),
-        None => event_id_of_body(provider, external, kind, &payload),
-    };
     WebhookItem::Event(WebhookEvent {
-        id,
+        id: known_by(provider, external, message, &payload),
         provider,
         external: external.clone(),
-        kind,
+        kind: EventKind::Message,
         address: Some(address),
         payload,
     })
 }
 
-/// The fields of a message that name the contact: its phone and its user id.
-fn sender(message: &Value, echo: bool) -> [Option<&str>; 2] {
-    if echo {
-        [text(message, "to"), text(message, "to_user_id")]
-    } else {
-        [text(message, "from"), text(message, "from_user_id")]
+/// By what a message is known again: its id. What bears the id of another message goes by all that it says: an edit or a
+/// revocation, should it name the message that it is about, and the placeholder of a file.
+fn known_by(provider: Provider, external: &ExternalId, message: &Value, payload: &Value) -> EventId {
+    let kind = EventKind::Message;
+    let about = ["edit", "revoke"]
+        .into_iter()
+        .find_map(|key| content::target(message.get(key)?));
+    let placeholder = text(message, "type") == Some("media_placeholder");
+    match text(message, "id") {
+        Some(id) if about.as_deref() != Some(id) && !placeholder => event_id(provider, external, kind, id),
+        _ => event_id_of_body(provider, external, kind, payload),
     }
 }
 
-/// The entry of `contacts[]` that is the sender's; the only one, if it names nobody else.
-fn contact_of<'a>(value: &'a Value, message: &Value, echo: bool) -> Option<&'a Value> {
-    let names = sender(message, echo);
+/// The fields of a message that name the contact: its phone and its user id.
+fn sender_keys(echo: bool) -> [&'static str; 2] {
+    if echo {
+        ["to", "to_user_id"]
+    } else {
+        ["from", "from_user_id"]
+    }
+}
+
+/// The entry of `contacts[]` that is the sender's.
+fn sender_of<'a>(value: &'a Value, message: &Value, echo: bool) -> Option<&'a Value> {
+    let found = contact_of(value, message, sender_keys(echo));
+    // An echo is from us: a contact that it does not name may be anybody.
+    found.filter(|contact| !echo || is_named(contact, message, sender_keys(echo)))
+}
+
+/// The entry of `contacts[]` whom `about` names in one of `keys`; the only one, if it names nobody else.
+pub(super) fn contact_of<'a>(value: &'a Value, about: &Value, keys: [&str; 2]) -> Option<&'a Value> {
     let contacts = list(value.get("contacts"));
-    let ids = |contact: &'a Value| [text(contact, "wa_id"), text(contact, "user_id")];
-    let same = |contact: &&'a Value| ids(contact).iter().any(|id| id.is_some() && names.contains(id));
     // Brazilian and Mexican numbers may be written in another way as `wa_id`: a single contact is the sender's all the
     // same.
-    contacts.iter().find(same).or(match contacts {
-        [only] if !echo => Some(only),
+    let named = contacts.iter().find(|contact| is_named(contact, about, keys));
+    named.or(match contacts {
+        [only] => Some(only),
         _ => None,
     })
 }
 
-/// The address: the phone if any field knows one, else the business-scoped user id. `from` comes first, because it is there
-/// in every message that shows the number; it and `wa_id` may hold a user id, too.
+fn is_named(contact: &Value, about: &Value, keys: [&str; 2]) -> bool {
+    let names = keys.map(|key| text(about, key));
+    let ids = [text(contact, "wa_id"), text(contact, "user_id")];
+    ids.iter().any(|id| id.is_some() && names.contains(id))
+}
+
 fn address(message: &Value, contact: Option<&Value>, echo: bool) -> Option<ContactAddress> {
-    let [from, user] = sender(message, echo);
+    address_of(sender_keys(echo).map(|key| text(message, key)), contact)
+}
+
+/// The address: the phone if any field knows one, else the business-scoped user id. The message's own phone comes first,
+/// because it is there in every message that shows the number; it and `wa_id` may hold a user id, too.
+pub(super) fn address_of(
+    [phone, user]: [Option<&str>; 2],
+    contact: Option<&Value>,
+) -> Option<ContactAddress> {
     let wa_id = contact.and_then(|contact| text(contact, "wa_id"));
     let contact_user = contact.and_then(|contact| text(contact, "user_id"));
-    let phone = [from, wa_id].into_iter().flatten().find_map(digits);
+    let number = [phone, wa_id].into_iter().flatten().find_map(digits);
     let id = || {
-        [user, from, wa_id, contact_user]
+        [user, phone, wa_id, contact_user]
             .into_iter()
             .flatten()
             .next()
             .map(str::to_owned)
     };
-    ContactAddress::parse(&phone.or_else(id)?)
+    ContactAddress::parse(&number.or_else(id)?)
 }
 
 /// The digits of a phone number, which may have a `+`, spaces and dashes.
-fn digits(raw: &str) -> Option<String> {
+pub(super) fn digits(raw: &str) -> Option<String> {
     let digits: String = raw.chars().filter(char::is_ascii_digit).collect();
     let plain = raw.chars().all(|c| c.is_ascii_digit() || "+ -()".contains(c));
     (plain && !digits.is_empty()).then_some(digits)
@@ -105,8 +130,21 @@ pub(crate) fn is_user_id(raw: &str) -> bool {
         && id.bytes().all(|b| b.is_ascii_alphanumeric())
 }
 
+/// The contact's name for itself; its user name (with or without `@`), where that is all.
+pub(super) fn name_of(contact: &Value) -> Option<String> {
+    let profile = contact.get("profile")?;
+    let username = || text(profile, "username").map(|name| name.trim_start_matches('@'));
+    text(profile, "name")
+        .or_else(username)
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+}
+
 /// Reads a message's payload.
 pub(super) fn interpret(payload: &Value) -> Inbound {
+    if let Some(preference) = preference::interpret(payload) {
+        return preference;
+    }
     let none = Value::Null;
     let message = payload.get("message").unwrap_or(&none);
     let contact = payload.get("contact").filter(|contact| contact.is_object());
@@ -116,22 +154,14 @@ pub(super) fn interpret(payload: &Value) -> Inbound {
             what: "message without a sender".to_owned(),
         };
     };
-    // Neither says anything to answer: what was revoked stays in the history, and a changed number writes as a new
-    // contact.
-    if let Some(kind @ ("revoke" | "system")) = text(message, "type") {
-        return Inbound::Ignored {
-            what: kind.to_owned(),
-        };
-    }
-    let name = contact.and_then(|contact| text(contact.get("profile")?, "name"));
     Inbound::Message(Box::new(InboundMessage {
         phone: address.phone(),
         address,
-        name: name.filter(|_| !from_me).map(str::to_owned),
+        name: contact.filter(|_| !from_me).and_then(name_of),
         provider_message_id: text(message, "id").map(str::to_owned),
         from_me,
         sent_at: instant(message.get("timestamp")),
         content: content::read(message),
-        context: Context::default(),
+        context: context::read(message),
     }))
 }

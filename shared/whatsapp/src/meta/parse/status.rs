@@ -1,7 +1,7 @@
 //! `statuses[]`: what became of a message.
 
 use super::super::errors::{describe, late_reason};
-use super::ignored;
+use super::{ignored, price};
 use crate::json::{instant, label, list, text};
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
@@ -21,6 +21,10 @@ pub(super) fn item(
 ) -> WebhookItem {
     if text(status, "recipient_type") == Some("group") {
         return ignored("group status");
+    }
+    // Of an invoice: `failed` says nothing of the message there.
+    if text(status, "type") == Some("payment") {
+        return ignored("payment status");
     }
     let reached = match text(status, "status") {
         Some("sent") => DeliveryStatus::Sent,
@@ -59,6 +63,7 @@ fn update(
         status: reached,
         at: instant(status.get("timestamp")).unwrap_or(received_at),
         provider_message_id: id.map(str::to_owned),
+        detail: Some(price::read(status)).filter(|detail| !detail.is_empty()),
     })
 }
 
@@ -69,16 +74,24 @@ fn own_id(callback_data: &str) -> Option<MessageId> {
         .filter(|id| id.parts().is_ok())
 }
 
-/// A failure is an event. Its payload leaves out what is not read: names, and the details of the error.
+/// A failure is an event. Its payload leaves out what is not read: the recipient, names, and what masks take out of the
+/// error.
 fn failed(provider: Provider, external: &ExternalId, status: &Value, update: &StatusUpdate) -> WebhookItem {
     let mut kept = json!({});
-    for key in ["id", "timestamp", "biz_opaque_callback_data"] {
+    for key in [
+        "id",
+        "timestamp",
+        "biz_opaque_callback_data",
+        "pricing",
+        "conversation",
+    ] {
         if let Some(value) = status.get(key) {
             kept[key] = value.clone();
         }
     }
     let errors = list(status.get("errors")).iter().map(|error| {
-        json!({ "code": error.get("code"), "title": text(error, "title").or_else(|| text(error, "message")) })
+        let title = text(error, "title").or_else(|| text(error, "message"));
+        json!({ "code": error.get("code"), "title": title, "details": price::details(error) })
     });
     kept["errors"] = errors.collect();
     let kind = EventKind::Failed;

@@ -1,0 +1,192 @@
+//! Fields about an account: templates, quality, limits, restrictions. Only the entry's id says which account it is.
+
+mod summary;
+
+use super::ignored;
+use crate::json::{instant, label, scalar, text};
+use jiff::Timestamp;
+use recado_domain::event::Provider;
+use recado_domain::inbound::WebhookItem;
+use recado_domain::notice::{Notice, NoticeKind, Told};
+use serde_json::{Map, Value, json};
+
+/// A change as a notice, if its field is one of those.
+pub(super) fn item(
+    provider: Provider,
+    entry: &Value,
+    field: &str,
+    value: &Value,
+    received_at: Timestamp,
+) -> Option<WebhookItem> {
+    let kind = kind(field, value)?;
+    let Some(account) = account(entry, value) else {
+        return Some(ignored(label(field)));
+    };
+    let at = instant(entry.get("time")).or_else(|| instant(value.get("timestamp")));
+    let told = Told {
+        kind,
+        summary: summary::of(kind, value),
+        at,
+        details: details(value),
+    };
+    Some(WebhookItem::Notice(Notice::new(
+        provider,
+        &account,
+        told,
+        received_at,
+    )))
+}
+
+fn kind(field: &str, value: &Value) -> Option<NoticeKind> {
+    Some(match field {
+        // A change of quality may come under this name, too.
+        "message_template_status_update" if value.get("new_quality_score").is_some() => {
+            NoticeKind::TemplateQuality
+        }
+        "message_template_status_update" => NoticeKind::TemplateStatus,
+        "message_template_quality_update" => NoticeKind::TemplateQuality,
+        "message_template_components_update" => NoticeKind::TemplateComponents,
+        "template_category_update" => NoticeKind::TemplateCategory,
+        "account_update" => NoticeKind::Account,
+        "account_alerts" => NoticeKind::AccountAlert,
+        "account_review_update" => NoticeKind::AccountReview,
+        "account_settings_update" => NoticeKind::AccountSettings,
+        "business_capability_update" => NoticeKind::Capability,
+        "phone_number_quality_update" => NoticeKind::NumberQuality,
+        "phone_number_name_update" => NoticeKind::NumberName,
+        "security" => NoticeKind::Security,
+        "business_username_update" | "business_username_updates" => NoticeKind::Username,
+        "flows" => NoticeKind::Flow,
+        "partner_solutions" => NoticeKind::Partner,
+        "payment_configuration_update" => NoticeKind::Payment,
+        _ => return None,
+    })
+}
+
+/// The account. What a partner is told of a client's account comes under the partner's own id.
+fn account(entry: &Value, value: &Value) -> Option<String> {
+    let named = value
+        .get("waba_info")
+        .and_then(|account| scalar(account, "waba_id"));
+    let fine = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    named
+        .or_else(|| scalar(entry, "id"))
+        .filter(|id| id.len() <= 64 && id.chars().all(fine))
+}
+
+/// The names of what is kept of a value, at whatever depth: words and numbers of Meta's, no texts and no numbers of phones.
+const KEPT: [&str; 63] = [
+    "alert_info",
+    "alert_severity",
+    "alert_status",
+    "alert_type",
+    "auth_international_rate_eligibility",
+    "ban_info",
+    "call_icon_visibility",
+    "callback_permission_status",
+    "calling",
+    "category_update_timestamp",
+    "configuration_name",
+    "correct_category",
+    "country",
+    "country_code",
+    "current_limit",
+    "decision",
+    "disable_date",
+    "disable_info",
+    "effective_month",
+    "entity_type",
+    "error_count",
+    "error_rate",
+    "event",
+    "exception_countries",
+    "expiration",
+    "flow_id",
+    "max_daily_conversation_per_phone",
+    "max_daily_conversations_per_business",
+    "max_phone_numbers_per_business",
+    "max_phone_numbers_per_waba",
+    "message_template_category",
+    "message_template_id",
+    "message_template_language",
+    "message_template_name",
+    "new_category",
+    "new_quality_score",
+    "new_status",
+    "old_limit",
+    "old_status",
+    "partner_app_id",
+    "partner_client_certification_info",
+    "phone_number_id",
+    "phone_number_settings",
+    "previous_category",
+    "previous_quality_score",
+    "pricing_category",
+    "provider_name",
+    "reason",
+    "region",
+    "rejection_reason",
+    "rejection_reasons",
+    "restriction_info",
+    "restriction_type",
+    "solution_id",
+    "solution_status",
+    "start_time",
+    "status",
+    "threshold",
+    "tier",
+    "tier_update_time",
+    "type",
+    "violation_info",
+    "violation_type",
+];
+
+/// Of these the name says more than would fit above.
+const KEPT_TOO: [&str; 4] = ["volume_tier_info", "waba_ban_date", "waba_ban_state", "waba_info"];
+
+/// How deep, how many and how long: Meta's own bodies stay far below.
+const DEPTH_MAX: usize = 4;
+const MEMBERS_MAX: usize = 20;
+const TEXT_MAX: usize = 120;
+
+/// What is kept of a value.
+fn details(value: &Value) -> Value {
+    let mut kept = kept(value, DEPTH_MAX).unwrap_or_else(|| json!({}));
+    if let (Some(number), Value::Object(fields)) = (number(value), &mut kept) {
+        fields.insert("number".to_owned(), json!(number));
+    }
+    kept
+}
+
+fn kept(value: &Value, depth: usize) -> Option<Value> {
+    Some(match value {
+        Value::Object(fields) if depth > 0 => {
+            let known = fields
+                .iter()
+                .filter(|(name, _)| KEPT.contains(&name.as_str()) || KEPT_TOO.contains(&name.as_str()));
+            let fields: Map<String, Value> = known
+                .filter_map(|(name, value)| Some((name.clone(), kept(value, depth - 1)?)))
+                .collect();
+            Value::Object(fields)
+        }
+        Value::Array(members) if depth > 0 => members
+            .iter()
+            .take(MEMBERS_MAX)
+            .filter_map(|member| kept(member, depth - 1))
+            .collect(),
+        Value::String(text) => json!(text.chars().take(TEXT_MAX).collect::<String>()),
+        Value::Number(_) | Value::Bool(_) => value.clone(),
+        _ => return None,
+    })
+}
+
+/// Which number of the account it is about: its last four digits.
+fn number(value: &Value) -> Option<String> {
+    let written = text(value, "display_phone_number").or_else(|| text(value, "phone_number"))?;
+    let digits: Vec<char> = written.chars().filter(char::is_ascii_digit).collect();
+    let last = digits.len().checked_sub(4).filter(|first| *first > 0)?;
+    Some(format!("…{}", digits[last..].iter().collect::<String>()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! Notices of accounts: the newest are shown, each once.
+
+use crate::builders::{at, far_ahead, fresh, long_ago};
+use futures::future::join_all;
+use recado_domain::event::Provider;
+use recado_domain::notice::{NOTICES_MAX, Notice, NoticeKind, Told};
+use recado_pipeline::ports::Store;
+use serde_json::json;
+
+/// A notice of second `second` of an account.
+fn notice(account: &str, second: i64) -> Notice {
+    let told = Told {
+        kind: NoticeKind::TemplateStatus,
+        summary: "template lembrete (pt_BR): approved".to_owned(),
+        at: Some(at(second * 1_000)),
+        details: json!({"event": "APPROVED", "reason": "NONE", "tiers": [1, 0.5, null, {"deep": true}], "empty": ""}),
+    };
+    Notice::new(Provider::Meta, account, told, at(0))
+}
+
+async fn shown<S: Store>(store: &S, account: &str) -> Vec<Notice> {
+    store.notices(Provider::Meta, account).await.unwrap()
+}
+
+pub async fn an_account_of_which_nothing_was_told_has_none<S: Store>(store: &S) {
+    assert!(shown(store, &fresh("account")).await.is_empty());
+}
+
+pub async fn a_notice_comes_back_as_it_was_put<S: Store>(store: &S) {
+    let notice = notice(&fresh("account"), 7);
+    store.put_notice(&notice, far_ahead()).await.unwrap();
+    assert_eq!(shown(store, &notice.account).await, [notice]);
+}
+
+pub async fn the_newest_are_first_in_whatever_order_they_come<S: Store>(store: &S) {
+    let account = fresh("account");
+    for second in [3, 9, 5, 1] {
+        store
+            .put_notice(&notice(&account, second), far_ahead())
+            .await
+            .unwrap();
+    }
+    let seconds: Vec<i64> = shown(store, &account)
+        .await
+        .iter()
+        .map(|notice| notice.at.as_second() - at(0).as_second())
+        .collect();
+    assert_eq!(seconds, [9, 5, 3, 1]);
+}
+
+pub async fn a_notice_that_is_repeated_is_kept_once_as_it_first_came<S: Store>(store: &S) {
+    let account = fresh("account");
+    let first = notice(&account, 7);
+    // Where the provider says no time, a repetition has that of its own arrival.
+    let again = Notice {
+        at: at(99_000),
+        ..first.clone()
+    };
+    store.put_notice(&first, far_ahead()).await.unwrap();
+    store.put_notice(&again, far_ahead()).await.unwrap();
+    join_all((0..8).map(|_| store.put_notice(&again, far_ahead())))
+        .await
+        .into_iter()
+        .for_each(Result::unwrap);
+    assert_eq!(shown(store, &account).await, [first]);
+}
+
+pub async fn at_most_the_newest_fifty_are_shown<S: Store>(store: &S) {
+    let account = fresh("account");
+    let count = i64::try_from(NOTICES_MAX).unwrap() + 5;
+    let put: Vec<Notice> = (0..count).map(|second| notice(&account, second)).collect();
+    join_all(put.iter().map(|notice| store.put_notice(notice, far_ahead())))
+        .await
+        .into_iter()
+        .for_each(Result::unwrap);
+    let expected: Vec<Notice> = put.into_iter().rev().take(NOTICES_MAX).collect();
+    assert_eq!(shown(store, &account).await, expected);
+}
+
+pub async fn accounts_do_not_mix<S: Store>(store: &S) {
+    let (one, other) = (fresh("account"), fresh("account"));
+    let notices = [notice(&one, 1), notice(&other, 2)];
+    for notice in &notices {
+        store.put_notice(notice, far_ahead()).await.unwrap();
+    }
+    assert_eq!(shown(store, &one).await, notices[..1]);
+    assert_eq!(shown(store, &other).await, notices[1..]);
+    let elsewhere = store.notices(Provider::Evolution, &one).await.unwrap();
+    assert!(elsewhere.is_empty());
+}
+
+pub async fn an_expired_notice_is_gone_and_may_come_anew<S: Store>(store: &S) {
+    let notice = notice(&fresh("account"), 7);
+    store.put_notice(&notice, long_ago()).await.unwrap();
+    assert!(shown(store, &notice.account).await.is_empty());
+    store.put_notice(&notice, far_ahead()).await.unwrap();
+    assert_eq!(shown(store, &notice.account).await, [notice]);
+}
