@@ -9,6 +9,7 @@ mod dead_letters;
 mod health;
 mod media;
 mod messages;
+mod notices;
 mod refusal;
 mod said;
 mod sends;
@@ -90,6 +91,7 @@ pub(crate) fn routes<W: World + 'static, K: Keys, D: Depths>(
         )
         .route("/v1/instances/{id}/messages", post(sends::send::<W, K, D>))
         .route("/v1/instances/{id}/media", post(media::upload::<W, K, D>))
+        .route("/v1/instances/{id}/notices", get(notices::list::<W, K, D>))
         .route("/v1/trace", get(trace::show::<W, K, D>))
         .route(
             "/v1/dead-letters",

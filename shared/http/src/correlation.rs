@@ -34,6 +34,7 @@ pub(crate) async fn follow<W: World>(
         events = Empty,
         duplicates = Empty,
         statuses = Empty,
+        notices = Empty,
         ignored = Empty,
         status = Empty,
     );

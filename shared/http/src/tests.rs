@@ -9,6 +9,7 @@ mod dialog360;
 mod dying;
 mod given_up;
 mod health;
+mod notices;
 mod privacy;
 mod sends;
 mod traces;

@@ -126,6 +126,7 @@ impl<W: World, K: Keys> Webhook<W, K> {
         span.record("events", done.events);
         span.record("duplicates", done.duplicates);
         span.record("statuses", done.statuses);
+        span.record("notices", done.notices);
         span.record("ignored", done.ignored);
         tracing::info!("webhook acknowledged");
         let body = json!({
@@ -133,6 +134,7 @@ impl<W: World, K: Keys> Webhook<W, K> {
             "events": done.events,
             "duplicates": done.duplicates,
             "statuses": done.statuses,
+            "notices": done.notices,
             "ignored": done.ignored,
         });
         Ok(Json(body).into_response())

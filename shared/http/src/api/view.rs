@@ -1,12 +1,13 @@
 //! The shapes of the API's answers. They are a contract: fields are added, never renamed.
 
+mod delivery;
 mod sends;
 
+use delivery::DeliveryView;
 use recado_domain::Timestamp;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Mode, Status};
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
-use recado_domain::delivery::DeliveryStatus;
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, MessageId, Ordinal};
 use recado_domain::message::{MessageStatus, Role};
 use recado_domain::metadata::Metadata;
@@ -149,16 +150,6 @@ pub(super) struct MessageDetail {
 }
 
 #[derive(Debug, Serialize)]
-struct DeliveryView {
-    status: Option<DeliveryStatus>,
-    at: Option<Timestamp>,
-    sent_at: Option<Timestamp>,
-    delivered_at: Option<Timestamp>,
-    read_at: Option<Timestamp>,
-    failed_at: Option<Timestamp>,
-}
-
-#[derive(Debug, Serialize)]
 struct StepView {
     at: Timestamp,
     what: String,
@@ -178,14 +169,7 @@ impl From<Step> for StepView {
 impl From<Travelled> for MessageDetail {
     fn from(Travelled { view, way }: Travelled) -> Self {
         let message = view.message.clone();
-        let delivery = view.delivery.as_ref().map(|d| DeliveryView {
-            status: d.status,
-            at: d.at,
-            sent_at: d.times.at_sent,
-            delivered_at: d.times.at_delivered,
-            read_at: d.times.at_read.or(d.times.at_played),
-            failed_at: d.times.at_failed,
-        });
+        let delivery = view.delivery.as_ref().map(DeliveryView::from);
         let out = message.out;
         let given_up = out.as_ref().and_then(|out| match out.state {
             OutboxState::Dead { reason, .. } | OutboxState::Cancelled { reason, .. } => Some(reason),

@@ -10,7 +10,7 @@ use recado_pipeline::ports::DeadLetters;
 use recado_whatsapp::{SimulatedMessage, SimulatedOutbox};
 use serde_json::{Value, json};
 
-const GUARDED: [(&str, &str); 18] = [
+const GUARDED: [(&str, &str); 19] = [
     ("GET", "/health/whatsapp?instance=suporte-01"),
     ("GET", "/health/whatsapp/detailed"),
     ("GET", "/v1/config"),
@@ -19,6 +19,7 @@ const GUARDED: [(&str, &str); 18] = [
     ("GET", "/v1/messages/x"),
     ("DELETE", "/v1/messages/x"),
     ("POST", "/v1/instances/suporte-01/messages"),
+    ("GET", "/v1/instances/suporte-01/notices"),
     ("GET", "/v1/trace?correlation=x"),
     ("GET", "/v1/dead-letters"),
     ("DELETE", "/v1/dead-letters?all=true"),

@@ -2,6 +2,7 @@
 
 mod answer;
 pub mod dead_letters;
+mod notices;
 
 use crate::World;
 use crate::kick;
@@ -12,6 +13,7 @@ use crate::ports::{
 use crate::replies::left;
 use crate::wish::{NotSendable, WishError};
 pub use answer::{Answer, answer};
+pub use notices::notices;
 use recado_domain::config::Bound;
 use recado_domain::conversation::{Conversation, ConversationError, Mode};
 use recado_domain::delivery::{Delivery, DeliveryKey};

@@ -7,7 +7,7 @@ use futures::executor::block_on;
 use recado_domain::config::Bound;
 use recado_domain::contact::ContactAddress;
 use recado_domain::event::Provider;
-use recado_domain::ids::{ConversationId, ThreadId};
+use recado_domain::ids::{ConversationId, Ordinal, ThreadId};
 use recado_domain::inbound::WebhookItem;
 use recado_domain::millis::shift;
 use recado_domain::window::WINDOW_MS;

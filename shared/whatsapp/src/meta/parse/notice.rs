@@ -167,6 +167,9 @@ fn kept(value: &Value, depth: usize) -> Option<Value> {
             let fields: Map<String, Value> = known
                 .filter_map(|(name, value)| Some((name.clone(), kept(value, depth - 1)?)))
                 .collect();
+            if fields.is_empty() {
+                return None;
+            }
             Value::Object(fields)
         }
         Value::Array(members) if depth > 0 => members

@@ -129,7 +129,8 @@ fn no_text_name_or_number_of_a_person_is_kept() {
     for private in ["Maria", "5511900000001", "5511900000099"] {
         assert!(!kept.contains(private), "{kept}");
     }
-    let expected = json!({"event": "PIN_RESET_REQUEST", "number": "…0099", "waba_info": {}, "alert_info": {"alert_type": "X"}});
+    let expected =
+        json!({"event": "PIN_RESET_REQUEST", "number": "…0099", "alert_info": {"alert_type": "X"}});
     assert_eq!(told.details, expected);
     let masked = notice("account_update", &json!({"event": "CALL 5511900000001 NOW"}));
     assert_eq!(masked.summary, "account: call *** now");

@@ -1,0 +1,48 @@
+//! What became of a message after the provider took it.
+
+use recado_domain::Timestamp;
+use recado_domain::delivery::{Delivery, DeliveryStatus, Pricing, StatusError};
+use serde::Serialize;
+
+#[derive(Debug, Serialize)]
+pub(super) struct DeliveryView {
+    status: Option<DeliveryStatus>,
+    at: Option<Timestamp>,
+    sent_at: Option<Timestamp>,
+    delivered_at: Option<Timestamp>,
+    read_at: Option<Timestamp>,
+    failed_at: Option<Timestamp>,
+    /// What it costs, in the provider's words.
+    pricing: Option<Pricing>,
+    conversation: Option<ChargedView>,
+    errors: Vec<StatusError>,
+}
+
+/// The provider's conversation that it was charged with.
+#[derive(Debug, Serialize)]
+struct ChargedView {
+    id: Option<String>,
+    origin: Option<String>,
+    expires_at: Option<Timestamp>,
+}
+
+impl From<&Delivery> for DeliveryView {
+    fn from(delivery: &Delivery) -> Self {
+        let (times, detail) = (&delivery.times, delivery.detail.clone());
+        Self {
+            status: delivery.status,
+            at: delivery.at,
+            sent_at: times.at_sent,
+            delivered_at: times.at_delivered,
+            read_at: times.at_read.or(times.at_played),
+            failed_at: times.at_failed,
+            pricing: detail.pricing,
+            conversation: detail.conversation.map(|conversation| ChargedView {
+                id: conversation.id,
+                origin: conversation.origin,
+                expires_at: conversation.expires,
+            }),
+            errors: detail.errors,
+        }
+    }
+}

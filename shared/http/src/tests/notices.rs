@@ -1,0 +1,98 @@
+//! What Meta tells of an account, and of a message's price.
+
+use super::webhooks::meta_body;
+use super::{Answered, Site, signature};
+use axum::http::StatusCode;
+use recado_domain::Timestamp;
+use recado_domain::delivery::DeliveryKey;
+use recado_domain::ids::ExternalId;
+use recado_pipeline::ports::{Deliveries, Directory};
+use serde_json::{Value, json};
+
+const ACCOUNT: &str = "200000000000002";
+
+async fn meta(site: &Site, body: &Value) -> Answered {
+    let body = body.to_string();
+    let signed = signature(body.as_bytes());
+    site.ask(
+        "POST",
+        "/webhooks/meta",
+        &[("x-hub-signature-256", &signed)],
+        body,
+    )
+    .await
+}
+
+fn rejected(time: i64) -> Value {
+    let value = json!({"event": "REJECTED", "message_template_name": "lembrete", "message_template_language": "pt_BR", "reason": "SCAM"});
+    json!({"object": "whatsapp_business_account", "entry": [{"id": ACCOUNT, "time": time,
+        "changes": [{"field": "message_template_status_update", "value": value}]}]})
+}
+
+/// A site whose Meta instance belongs to the account.
+async fn site() -> Site {
+    let site = Site::in_memory().configured().await;
+    let mut document = super::document();
+    document
+        .instances
+        .retain(|instance| instance.id.as_str() == "oficial");
+    document.instances[0].account_id = Some(ACCOUNT.to_owned());
+    site.store.apply(&document).await.unwrap();
+    site
+}
+
+async fn notices(site: &Site, instance: &str) -> Answered {
+    site.operate("GET", &format!("/v1/instances/{instance}/notices"), &Value::Null)
+        .await
+}
+
+#[tokio::test]
+async fn what_is_told_of_an_account_is_shown_with_its_instance_once_and_the_newest_first() {
+    let site = site().await;
+    assert_eq!(notices(&site, "oficial").await.body, json!({"items": []}));
+    for time in [1_760_000_000, 1_760_000_900, 1_760_000_000] {
+        let answered = meta(&site, &rejected(time)).await;
+        assert_eq!(
+            (answered.status, &answered.body["notices"]),
+            (StatusCode::OK, &json!(1))
+        );
+        assert_eq!(answered.body["ignored"], json!(0));
+    }
+    let shown = notices(&site, "oficial").await.body;
+    let items = shown["items"].as_array().unwrap();
+    assert_eq!(items.len(), 2, "{shown}");
+    assert_eq!(items[0]["at"], "2025-10-09T09:08:20Z");
+    assert_eq!(items[0]["kind"], "template_status");
+    assert_eq!(items[0]["summary"], "template lembrete (pt_BR): rejected, SCAM");
+    assert_eq!(items[0]["details"]["reason"], "SCAM");
+}
+
+#[tokio::test]
+async fn an_instance_of_no_known_account_has_no_notices_and_an_unknown_one_is_not_found() {
+    let site = Site::in_memory().configured().await;
+    meta(&site, &rejected(1_760_000_000)).await;
+    assert_eq!(notices(&site, "oficial").await.body, json!({"items": []}));
+    for unknown in ["nobody", "no%20body"] {
+        assert_eq!(
+            notices(&site, unknown).await.status,
+            StatusCode::NOT_FOUND,
+            "{unknown}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_price_is_kept_with_the_status_that_brought_it() {
+    let site = site().await;
+    let status = |word: &str, time: i64, pricing: Value| json!({"id": "wamid.PRECO", "status": word, "timestamp": time.to_string(), "recipient_id": "5511900000001", "pricing": pricing});
+    let price = json!({"billable": true, "pricing_model": "PMP", "type": "regular", "category": "utility"});
+    let sent = meta_body(&json!({"statuses": [status("sent", 1_760_000_000, price)]}));
+    let read = meta_body(&json!({"statuses": [status("read", 1_760_000_060, Value::Null)]}));
+    for body in [sent, read] {
+        assert_eq!(meta(&site, &body).await.body["statuses"], json!(1));
+    }
+    let key = DeliveryKey::provider(&ExternalId::parse("100000000000001").unwrap(), "wamid.PRECO");
+    let known = site.store.delivery(&key).await.unwrap().unwrap();
+    assert_eq!(known.at, Some(Timestamp::from_second(1_760_000_060).unwrap()));
+    assert_eq!(known.detail.pricing.unwrap().category.as_deref(), Some("utility"));
+}
