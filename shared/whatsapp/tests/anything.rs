@@ -190,6 +190,17 @@ proptest! {
         read(&json!({"Type": "Notification", "Message": json!({"whatsAppWebhookEntry": entry.to_string(),
             "context": {"MetaPhoneNumberIds": part}}).to_string()}));
         read(&json!({"Type": "Notification", "Message": json!({"whatsAppWebhookEntry": part}).to_string()}));
+        read(&json!({"entry": [{"changes": [{"field": "messages", "value": value}]}]}));
+        let past = json!({"id": "2", "messages": [part, {"from": "1", "type": "text", "text": message}]});
+        for (field, value) in [
+            ("history", json!({"metadata": {"phone_number_id": "1", "display_phone_number": part}, "history": [{"threads": [past], "errors": [message]}]})),
+            ("user_preferences", json!({"metadata": {"phone_number_id": "1"}, "user_preferences": [part, message], "contacts": message})),
+            ("message_echoes", json!({"metadata": {"phone_number_id": "1"}, "message_echoes": [part, {"to": "1", "type": "interactive", "interactive": message}]})),
+            ("account_update", part.clone()),
+            ("message_template_status_update", message.clone()),
+        ] {
+            read(&json!({"entry": [{"id": "1", "time": part, "changes": [{"field": field, "value": value}]}]}));
+        }
     }
 }
 

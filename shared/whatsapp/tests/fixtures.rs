@@ -41,13 +41,18 @@ fn job(event: &WebhookEvent) -> InboundJob {
 }
 
 fn status(update: &StatusUpdate) -> Value {
-    json!({"status": update.status, "at": update.at, "key": update.key, "provider_message_id": update.provider_message_id})
+    let mut seen = json!({"status": update.status, "at": update.at, "key": update.key, "provider_message_id": update.provider_message_id});
+    if let Some(detail) = &update.detail {
+        seen["detail"] = json!(detail);
+    }
+    seen
 }
 
 fn item(item: &WebhookItem) -> Value {
     match item {
         WebhookItem::Ignored { what } => json!({ "ignored": what }),
         WebhookItem::Status(update) => json!({ "status": status(update) }),
+        WebhookItem::Notice(notice) => json!({ "notice": notice }),
         WebhookItem::Event(event) => json!({
             "event": event.id.as_str()[..12],
             "external": event.external,

@@ -331,6 +331,39 @@ mod tests {
         ));
     }
 
+    /// The codes of the objects in `errors` or `error`, at whatever depth.
+    fn codes(value: &Value, found: &mut Vec<i64>) {
+        match value {
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    if ["error", "errors"].contains(&name.as_str()) {
+                        let errors = crate::json::list(Some(value)).iter();
+                        found.extend(errors.filter_map(|error| crate::json::integer(error.get("code")?)));
+                    }
+                    codes(value, found);
+                }
+            }
+            Value::Array(members) => members.iter().for_each(|member| codes(member, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_code_of_a_folder_named_in_the_environment_is_in_the_table() {
+        let Some(folder) = std::env::var_os("RECADO_EXTRA_FIXTURES").map(std::path::PathBuf::from) else {
+            return;
+        };
+        let mut found = Vec::new();
+        for part in ["meta", "meta/responses"] {
+            for file in std::fs::read_dir(folder.join(part)).into_iter().flatten() {
+                let text = std::fs::read_to_string(file.unwrap().path()).unwrap_or_default();
+                codes(&serde_json::from_str(&text).unwrap_or_default(), &mut found);
+            }
+        }
+        found.retain(|code| known(*code).is_none());
+        assert_eq!(found, [0; 0]);
+    }
+
     #[test]
     fn titles_of_unknown_codes_are_masked_and_details_left_out() {
         let error = json!({"code": 424_242, "message": "(#424242) No 5511900000001 at https://x.example/y",

@@ -1,3 +1,6 @@
+mod fields;
+mod traps;
+
 use super::*;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::MessageId;
@@ -158,14 +161,19 @@ fn a_status_is_kept_under_our_own_id_where_meta_echoes_it() {
 #[test]
 fn only_a_failure_is_an_event_and_unknown_words_are_ignored() {
     let failed = json!({"id": "wamid.A", "status": "failed", "recipient_id": "5511900000001",
-        "errors": [{"code": 131_047, "title": "Re-engagement", "error_data": {"details": "private"}}]});
+        "errors": [{"code": 131_047, "title": "Re-engagement", "error_data": {"details": "to 5511900000001, too late"}}]});
     let failed = event(items(&body(&json!({"statuses": [failed]}))).remove(0));
     assert_eq!(failed.kind, EventKind::Failed);
-    assert!(!failed.payload.to_string().contains("private"));
+    assert!(!failed.payload.to_string().contains("5511900000001"));
+    assert_eq!(
+        failed.payload["status"]["errors"][0]["details"],
+        "to ***, too late"
+    );
     for (word, expected) in [
         ("deleted", "status deleted"),
         ("in_orbit", "status in_orbit"),
         ("5511900000001", "status unknown"),
+        ("", "status without a word"),
     ] {
         let items = items(&body(&json!({"statuses": [{"id": "a", "status": word}]})));
         assert_eq!(what(&items[0]), expected);
