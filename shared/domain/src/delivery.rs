@@ -96,7 +96,7 @@ pub struct StatusUpdate {
     pub provider_message_id: Option<String>,
     /// What it says besides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub detail: Option<StatusDetail>,
+    pub detail: Option<Box<StatusDetail>>,
 }
 
 /// When each status was reached: of several times the earliest, for `sent` and `failed` the latest.

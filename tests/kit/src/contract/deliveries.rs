@@ -241,8 +241,8 @@ fn cause() -> StatusDetail {
 
 pub async fn what_a_status_says_besides_stays_when_a_later_one_is_silent<S: Store>(store: &S) {
     let key = key();
-    let said = |status, detail| StatusUpdate {
-        detail,
+    let said = |status, detail: Option<StatusDetail>| StatusUpdate {
+        detail: detail.map(Box::new),
         ..update(&key, status)
     };
     let told = [
@@ -268,7 +268,7 @@ pub async fn a_status_that_is_no_news_changes_nothing_of_what_was_said<S: Store>
     let key = key();
     for detail in [price(), cause()] {
         let repeated = StatusUpdate {
-            detail: Some(detail),
+            detail: Some(Box::new(detail)),
             ..update(&key, Delivered)
         };
         store.record_status(&repeated, far_ahead()).await.unwrap();
@@ -279,12 +279,12 @@ pub async fn a_status_that_is_no_news_changes_nothing_of_what_was_said<S: Store>
 pub async fn what_an_expired_record_said_is_gone_with_it<S: Store>(store: &S) {
     let key = key();
     let priced = StatusUpdate {
-        detail: Some(price()),
+        detail: Some(Box::new(price())),
         ..update(&key, Sent)
     };
     store.record_status(&priced, long_ago()).await.unwrap();
     let failed = StatusUpdate {
-        detail: Some(cause()),
+        detail: Some(Box::new(cause())),
         ..update(&key, Failed)
     };
     store.record_status(&failed, far_ahead()).await.unwrap();

@@ -39,18 +39,23 @@ pub(super) fn item(
     })
 }
 
-/// By what a message is known again: its id. What bears the id of another message goes by all that it says: an edit or a
-/// revocation, should it name the message that it is about, and the placeholder of a file.
+/// By what a message is known again: its id, or else all that it says.
 fn known_by(provider: Provider, external: &ExternalId, message: &Value, payload: &Value) -> EventId {
     let kind = EventKind::Message;
+    match own_id(message) {
+        Some(id) => event_id(provider, external, kind, id),
+        None => event_id_of_body(provider, external, kind, payload),
+    }
+}
+
+/// The message's id, unless it is another message's: an edit or a revocation may name the message that it is about, and
+/// the placeholder of a file has the id under which the file comes.
+fn own_id(message: &Value) -> Option<&str> {
     let about = ["edit", "revoke"]
         .into_iter()
         .find_map(|key| content::target(message.get(key)?));
     let placeholder = text(message, "type") == Some("media_placeholder");
-    match text(message, "id") {
-        Some(id) if about.as_deref() != Some(id) && !placeholder => event_id(provider, external, kind, id),
-        _ => event_id_of_body(provider, external, kind, payload),
-    }
+    text(message, "id").filter(|id| about.as_deref() != Some(*id) && !placeholder)
 }
 
 /// The fields of a message that name the contact: its phone and its user id.
@@ -81,7 +86,8 @@ pub(super) fn contact_of<'a>(value: &'a Value, about: &Value, keys: [&str; 2]) -
     })
 }
 
-fn is_named(contact: &Value, about: &Value, keys: [&str; 2]) -> bool {
+/// Whether a contact is the one that `about` names in one of `keys`.
+pub(super) fn is_named(contact: &Value, about: &Value, keys: [&str; 2]) -> bool {
     let names = keys.map(|key| text(about, key));
     let ids = [text(contact, "wa_id"), text(contact, "user_id")];
     ids.iter().any(|id| id.is_some() && names.contains(id))
@@ -158,7 +164,7 @@ pub(super) fn interpret(payload: &Value) -> Inbound {
         phone: address.phone(),
         address,
         name: contact.filter(|_| !from_me).and_then(name_of),
-        provider_message_id: text(message, "id").map(str::to_owned),
+        provider_message_id: own_id(message).map(str::to_owned),
         from_me,
         sent_at: instant(message.get("timestamp")),
         content: content::read(message),

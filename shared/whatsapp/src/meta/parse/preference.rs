@@ -10,6 +10,9 @@ use recado_domain::ids::ExternalId;
 use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent, WebhookItem};
 use serde_json::{Value, json};
 
+/// The fields of an entry that name the contact.
+const KEYS: [&str; 2] = ["wa_id", "user_id"];
+
 /// Every entry as an item.
 pub(super) fn items(part: &Part<'_>, external: &ExternalId) -> Vec<WebhookItem> {
     let entries = list(part.value.get("user_preferences"));
@@ -20,7 +23,7 @@ pub(super) fn items(part: &Part<'_>, external: &ExternalId) -> Vec<WebhookItem> 
 }
 
 fn item(part: &Part<'_>, external: &ExternalId, entry: &Value) -> WebhookItem {
-    let contact = message::contact_of(part.value, entry, ["wa_id", "user_id"]);
+    let contact = contact(part.value, entry);
     let Some(address) = address(entry, contact) else {
         return ignored("preference of nobody");
     };
@@ -46,8 +49,15 @@ fn item(part: &Part<'_>, external: &ExternalId, entry: &Value) -> WebhookItem {
     })
 }
 
+/// Who it is about. A contact that the entry does not name may be somebody else, and nobody else's wish is it.
+fn contact<'a>(value: &'a Value, entry: &Value) -> Option<&'a Value> {
+    let nameless = KEYS.iter().all(|key| text(entry, key).is_none());
+    message::contact_of(value, entry, KEYS)
+        .filter(|contact| nameless || message::is_named(contact, entry, KEYS))
+}
+
 fn address(entry: &Value, contact: Option<&Value>) -> Option<ContactAddress> {
-    message::address_of([text(entry, "wa_id"), text(entry, "user_id")], contact)
+    message::address_of(KEYS.map(|key| text(entry, key)), contact)
 }
 
 fn note(entry: &Value) -> Option<SystemNote> {

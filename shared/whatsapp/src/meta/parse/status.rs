@@ -63,7 +63,9 @@ fn update(
         status: reached,
         at: instant(status.get("timestamp")).unwrap_or(received_at),
         provider_message_id: id.map(str::to_owned),
-        detail: Some(price::read(status)).filter(|detail| !detail.is_empty()),
+        detail: Some(price::read(status))
+            .filter(|detail| !detail.is_empty())
+            .map(Box::new),
     })
 }
 

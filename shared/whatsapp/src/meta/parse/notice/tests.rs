@@ -9,9 +9,15 @@ fn notice(field: &str, value: &Value) -> Notice {
     }
 }
 
+fn tell(cases: &[(&str, Value, &str)]) {
+    for (field, value, words) in cases {
+        assert_eq!(notice(field, value).summary, *words, "{field}");
+    }
+}
+
 #[test]
-fn every_field_of_an_account_is_told_in_a_few_words() {
-    for (field, value, words) in [
+fn what_becomes_of_templates_is_told_in_a_few_words() {
+    tell(&[
         (
             "message_template_status_update",
             json!({"event": "REJECTED", "message_template_id": 7, "message_template_name": "lembrete", "message_template_language": "pt_BR", "reason": "SCAM"}),
@@ -42,6 +48,12 @@ fn every_field_of_an_account_is_told_in_a_few_words() {
             json!({"message_template_name": "lembrete", "message_template_element": "Oi, {{1}}"}),
             "template lembrete: changed",
         ),
+    ]);
+}
+
+#[test]
+fn what_becomes_of_the_account_is_told_in_a_few_words() {
+    tell(&[
         (
             "account_update",
             json!({"event": "ACCOUNT_VIOLATION", "violation_info": {"violation_type": "ADULT"}}),
@@ -77,6 +89,12 @@ fn every_field_of_an_account_is_told_in_a_few_words() {
             json!({"max_daily_conversations_per_business": 2000, "max_phone_numbers_per_waba": 25}),
             "limits: max_daily_conversations_per_business 2000, max_phone_numbers_per_waba 25",
         ),
+    ]);
+}
+
+#[test]
+fn what_becomes_of_numbers_and_of_what_hangs_on_them_is_told_in_a_few_words() {
+    tell(&[
         (
             "phone_number_quality_update",
             json!({"display_phone_number": "+55 11 90000-0099", "event": "THROUGHPUT_UPGRADE", "current_limit": "TIER_UNLIMITED"}),
@@ -112,9 +130,7 @@ fn every_field_of_an_account_is_told_in_a_few_words() {
             json!({"configuration_name": "pix", "status": "Needs Testing"}),
             "payment configuration pix: needs testing",
         ),
-    ] {
-        assert_eq!(notice(field, &value).summary, words, "{field}");
-    }
+    ]);
 }
 
 #[test]

@@ -188,6 +188,18 @@ fn each_preference_is_one_event_and_a_repetition_is_known_again() {
 }
 
 #[test]
+fn a_preference_is_never_taken_for_that_of_a_contact_it_does_not_name() {
+    let of = |entry: Value| {
+        let value = json!({"contacts": [{"wa_id": MARIA, "user_id": "BR.1"}], "user_preferences": [entry]});
+        said(&event(items(&body("user_preferences", &value)).remove(0))).address
+    };
+    let stop = |key: &str, id: &str| json!({key: id, "category": "marketing_messages", "value": "stop"});
+    assert_eq!(of(stop("user_id", "BR.2")).as_str(), "BR.2");
+    assert_eq!(of(stop("user_id", "BR.1")).as_str(), MARIA);
+    assert_eq!(of(stop("x", "y")).as_str(), MARIA, "it names nobody");
+}
+
+#[test]
 fn preferences_that_say_nothing_of_marketing_are_left_alone() {
     for (entry, expected) in [
         (

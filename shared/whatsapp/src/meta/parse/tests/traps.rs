@@ -258,6 +258,15 @@ fn a_revocation_or_an_edit_under_its_targets_id_does_not_pass_for_the_message() 
         assert!(!all[..at].contains(one));
     }
     assert_eq!(edit("um"), all[2], "a repetition is the same");
+    let read = said(&event(
+        items(&body(
+            "messages",
+            &json!({"messages": [
+        {"from": "1", "id": "a", "type": "revoke", "revoke": {"original_message_id": "a"}}]}),
+        ))
+        .remove(0),
+    ));
+    assert_eq!(read.provider_message_id, None, "that is the other message's");
 }
 
 #[test]
