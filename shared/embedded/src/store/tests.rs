@@ -89,6 +89,7 @@ fn message(conversation: &Conversation, ordinal: Ordinal, out: Option<Outbox>) -
             Role::User
         },
         content: Content::text("oi"),
+        context: recado_domain::context::Context::default(),
         provider_message_id: None,
         written_at: instant(0),
         stored_at: instant(0),
