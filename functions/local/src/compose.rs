@@ -39,19 +39,23 @@ pub(crate) async fn compose(environment: &Environment) -> Result<Composed> {
     let defaults = ProviderConfig::default();
     let providers = ProviderConfig {
         evolution_base_url: environment.evolution_url.clone(),
-        meta_base_url: environment.meta_url.clone().unwrap_or(defaults.meta_base_url),
+        meta_base_url: environment
+            .meta_url
+            .clone()
+            .unwrap_or_else(|| defaults.meta_base_url.clone()),
         dialog360_base_url: environment
             .dialog360_url
             .clone()
-            .unwrap_or(defaults.dialog360_base_url),
+            .unwrap_or_else(|| defaults.dialog360_base_url.clone()),
         meta_api_version: environment
             .meta_version
             .clone()
-            .unwrap_or(defaults.meta_api_version),
+            .unwrap_or_else(|| defaults.meta_api_version.clone()),
         timeout: environment.settings.provider_timeout,
         simulation: simulator
             .clone()
             .map_or(Simulation::Off, Simulation::WithoutCredentials),
+        ..defaults
     };
     let mut claude = ClaudeSettings::default();
     if let Some(url) = &environment.anthropic_url {

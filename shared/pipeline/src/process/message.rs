@@ -4,7 +4,6 @@ use crate::ports::{
 };
 use recado_domain::config::Bound;
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Status};
 use recado_domain::event::{Enqueued, InboundJob, StoredAs};
 use recado_domain::ids::{ConversationId, Ordinal, ThreadId};

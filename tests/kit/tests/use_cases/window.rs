@@ -7,6 +7,7 @@ use recado_domain::conversation::Mode;
 use recado_domain::event::Provider;
 use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
+use recado_domain::options::SendOptions;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_pipeline::deliver::{self, Send};
@@ -54,7 +55,8 @@ fn is_dead(state: &OutboxState) -> bool {
 async fn api_send(stage: &Stage, scene: &Scene) -> MessageId {
     let send = Send {
         to: scene.address.as_str().to_owned(),
-        text: "Olá".to_owned(),
+        content: Content::text("Olá"),
+        options: SendOptions::default(),
         key: None,
         metadata: None,
         send_at: None,
