@@ -66,6 +66,12 @@ pub struct InstanceState {
     /// When what waited for it was last released.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub released_at: Option<Timestamp>,
+    /// Since when messages may have been missed: when it was last closed, until what came meanwhile is fetched.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub catch_up_from: Option<Timestamp>,
+    /// When what was missed was last fetched without being asked for.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub caught_up_at: Option<Timestamp>,
     /// How its contacts usually write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<Pattern>,
@@ -106,6 +112,9 @@ impl InstanceState {
             self.released_at = Some(seen.at);
         }
         if changed {
+            if seen.connection == Connection::Open {
+                self.catch_up_from = self.catch_up_from.or(self.since);
+            }
             self.connection = seen.connection;
             self.since = Some(seen.at);
             self.probes = 0;
@@ -125,6 +134,14 @@ impl InstanceState {
     pub fn is_stale(&self, now: Timestamp, after_ms: i64) -> bool {
         let old = |at: Timestamp| millis::shift(at, after_ms) <= now;
         self.connection == Connection::Open && self.checked_at().is_some_and(old)
+    }
+
+    /// Since when messages may have been missed, for all that is known: it was closed, or it is silent. `None` while it
+    /// is not open.
+    pub fn missing_since(&self) -> Option<Timestamp> {
+        let both = [self.catch_up_from, self.silent_since()];
+        let open = self.connection == Connection::Open;
+        both.into_iter().flatten().min().filter(|_| open)
     }
 
     /// Since when it is silent against its custom, if it is.

@@ -34,8 +34,8 @@ use recado_domain::message::{Message, Role};
 use recado_domain::secret::{Secret, hmac_sha256, webhook_secret};
 use recado_embedded::{Clock, Embedded, SystemAmbient};
 use recado_pipeline::ports::{
-    Committed, ConnectionAnswer, Conversations, Depths, Directory, Evidence, Llm, LlmError, LlmReply,
-    LlmRequest, OutgoingMessage, PortResult, Providers, QueueDepth, SendOutcome,
+    Committed, ConnectionAnswer, Conversations, Depths, Directory, Evidence, HistoryError, HistoryPage, Llm,
+    LlmError, LlmReply, LlmRequest, OutgoingMessage, PortResult, Providers, QueueDepth, SendOutcome, Span,
 };
 use recado_pipeline::{Parts, Settings};
 use recado_whatsapp::SimulatedOutbox;
@@ -77,6 +77,10 @@ impl Providers for NotCalled {
 
     async fn seen(&self, _: &Bound, _: &str, _: &ContactAddress, _: bool) {
         unreachable!("the HTTP surface calls no provider")
+    }
+
+    async fn history(&self, _: &Bound, _: Span, _: u32) -> Result<HistoryPage, HistoryError> {
+        Err(HistoryError::NotOffered)
     }
 }
 

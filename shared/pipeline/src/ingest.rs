@@ -22,6 +22,8 @@ const WRITES_AT_ONCE: usize = 16;
 pub struct Ingested {
     /// Events that are enqueued now.
     pub events: usize,
+    /// Of these, the ones that were recorded before and are still owed.
+    pub owed_before: usize,
     /// Events that were applied (or given up) before.
     pub duplicates: usize,
     /// Delivery statuses recorded.
@@ -60,7 +62,7 @@ pub async fn ingest<W: World>(
     done.notices = notices.len();
     record_statuses(world, statuses).await?;
     record_notices(world, notices).await?;
-    let owed = record_events(world, events, correlation, &mut done.duplicates).await?;
+    let owed = record_events(world, events, correlation, &mut done).await?;
     done.events = owed.len();
     if !owed.is_empty() {
         world.queues().send_inbound(&owed).await?;
@@ -92,7 +94,7 @@ async fn record_events<W: World>(
     world: &W,
     events: Vec<WebhookEvent>,
     correlation: &CorrelationId,
-    duplicates: &mut usize,
+    done: &mut Ingested,
 ) -> PortResult<Vec<Enqueue>> {
     let recorded: Vec<(InboundJob, Recorded)> = stream::iter(events)
         .map(|event| record(world, event, correlation.clone()))
@@ -102,8 +104,9 @@ async fn record_events<W: World>(
     let mut owed = Vec::with_capacity(recorded.len());
     for (job, recorded) in recorded {
         if recorded == Recorded::Settled {
-            *duplicates += 1;
+            done.duplicates += 1;
         } else {
+            done.owed_before += usize::from(recorded == Recorded::Pending);
             owed.push(Enqueue {
                 deduplication: job.event.to_string(),
                 job,

@@ -4,6 +4,7 @@
 //! and leaves the next obligation in a queue before it reports success. None of them reads a clock, a socket or an
 //! environment of its own.
 
+pub mod catch_up;
 pub mod chance;
 mod collect;
 pub mod configure;

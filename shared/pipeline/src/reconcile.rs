@@ -2,6 +2,7 @@
 //! heals what a crash, a lost kick or an outage left behind.
 
 use crate::World;
+use crate::catch_up::by_itself;
 use crate::chance::{correlation, nonce};
 use crate::collect::collect;
 use crate::connection::{ask, release_one};
@@ -234,10 +235,16 @@ async fn nudge<W: World>(world: &W, id: &ConversationId) -> PortResult<bool> {
 }
 
 async fn probe<W: World>(world: &W, instance: &InstanceId) -> PortResult<()> {
-    match world.store().bound_by_id(instance).await? {
-        Some(bound) => ask(world, &bound).await,
-        None => Ok(()),
+    let Some(bound) = world.store().bound_by_id(instance).await? else {
+        return Ok(());
+    };
+    // A minute after an opening there is a probe: what was missed until then is fetched before the question, which takes
+    // the probe away.
+    let state = world.store().instance_state(instance).await?;
+    if let Err(error) = by_itself(world, instance, &state).await {
+        tracing::warn!(instance_id = %instance, error = %crate::queued::chain(&error), "no catch-up");
     }
+    ask(world, &bound).await
 }
 
 /// A parked conversation whose time has come: released if its instance is open; else what waited too long is given up,

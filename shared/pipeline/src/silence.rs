@@ -1,6 +1,7 @@
 //! Silence: an instance says it is open, but nothing comes in although it usually would.
 
 use crate::World;
+use crate::catch_up::by_itself;
 use crate::ports::{
     Ambient, ConversationFilter, Conversations, Directory, Instances, PageRequest, PortResult,
 };
@@ -8,7 +9,7 @@ use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::Connection;
+use recado_domain::instance::{Connection, InstanceState};
 use recado_domain::millis::shift;
 use std::collections::BTreeMap;
 
@@ -91,7 +92,7 @@ async fn look_at<W: World>(
         pattern.silent_since = None;
         false
     };
-    if state.pattern.unwrap_or_default() != pattern {
+    if state.pattern.clone().unwrap_or_default() != pattern {
         world.store().set_pattern(&instance.id, &pattern).await?;
     }
     if found {
@@ -100,6 +101,11 @@ async fn look_at<W: World>(
             "the instance says it is open, and nothing comes in"
         );
     }
+    let state = InstanceState {
+        pattern: Some(pattern),
+        ..state
+    };
+    by_itself(world, &instance.id, &state).await?;
     Ok(found)
 }
 

@@ -12,7 +12,8 @@ use recado_domain::inbound::Inbound;
 use recado_domain::reason::Reason;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
-    Ambient, ConnectionAnswer, Evidence, OutgoingMessage, Providers, Secrets, SendOutcome,
+    Ambient, ConnectionAnswer, Evidence, HistoryError, HistoryPage, OutgoingMessage, Providers, Secrets,
+    SendOutcome, Span,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -24,6 +25,9 @@ mod tests;
 
 /// How long a question may take that is not a send: functions ask on the way, and have little time.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a page of a provider's memory may take.
+const HISTORY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The providers, over HTTP.
 #[derive(Debug, Clone)]
@@ -293,5 +297,37 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
 
     async fn seen(&self, bound: &Bound, id: &str, address: &ContactAddress, typing: bool) {
         seen::seen(self, bound, id, address, typing).await;
+    }
+
+    async fn history(&self, bound: &Bound, span: Span, page: u32) -> Result<HistoryPage, HistoryError> {
+        // Meta repeats webhooks for seven days and has nothing to ask for what it gave up.
+        if bound.instance.provider != Provider::Evolution {
+            return Err(HistoryError::NotOffered);
+        }
+        let secret = match self.access(bound).await {
+            Access::Credential(secret) => secret,
+            Access::Simulated(_) => return Err(HistoryError::NotOffered),
+            Access::Missing => return Err(HistoryError::Credentials),
+            Access::Unclear => {
+                let why = "the credential could not be read";
+                return Err(HistoryError::Unavailable { why });
+            }
+        };
+        let Some(external) = bound.instance.external() else {
+            let why = "the instance has no name at the provider";
+            return Err(HistoryError::Unavailable { why });
+        };
+        let timeout = self.config.timeout.min(HISTORY_TIMEOUT);
+        let Some(endpoint) = self.evolution(bound, &external, &secret, timeout) else {
+            return Err(HistoryError::Credentials);
+        };
+        let page = evolution::history(&endpoint, span, page, self.ambient.now()).await;
+        if page
+            .as_ref()
+            .is_err_and(|error| *error == HistoryError::Credentials)
+        {
+            self.secrets.forget(&bound.instance.credential()).await;
+        }
+        page
     }
 }

@@ -56,7 +56,12 @@ fn seen(id: &InstanceId, sighting: &Sighting, since: &str) -> Change {
 
 /// A change of connection.
 fn changed(id: &InstanceId, sighting: &Sighting) -> Change {
-    seen(id, sighting, ":since")
+    let mut change = seen(id, sighting, ":since");
+    if sighting.connection == Connection::Open {
+        // What `since` was before this update: one that was closed has it.
+        change = change.set_to("catch_up_from", "if_not_exists(#catch_up_from, #since)");
+    }
+    change
         .set("connection", text(sighting.connection.as_str()))
         .set("since", milliseconds(sighting.at))
         .set("probes", number(0))
@@ -197,6 +202,37 @@ impl<A: Ambient> Instances for DynamoStore<A> {
         let _open = self
             .table
             .update(WHAT, Key::state(id), &change, Some(open), ReturnValue::None)
+            .await?;
+        Ok(())
+    }
+
+    async fn claim_catch_up(&self, id: &InstanceId, now: Timestamp, before: Timestamp) -> PortResult<bool> {
+        const WHAT: &str = "claiming a catch-up";
+        let change = Change::default().set("caught_up_at", milliseconds(now));
+        let free = Expression::new("attribute_not_exists(#caught_up_at) OR #caught_up_at <= :before")
+            .number(":before", before.as_millisecond());
+        Ok(self
+            .table
+            .update(WHAT, Key::state(id), &change, Some(free), ReturnValue::None)
+            .await?
+            .is_ok())
+    }
+
+    async fn caught_up(
+        &self,
+        id: &InstanceId,
+        from: Option<Timestamp>,
+        rest: Option<Timestamp>,
+    ) -> PortResult<()> {
+        const WHAT: &str = "noting a catch-up";
+        let change = Change::default().set_or_remove("catch_up_from", rest.map(milliseconds));
+        let same = match from {
+            Some(from) => Expression::new("#catch_up_from = :from").number(":from", from.as_millisecond()),
+            None => Expression::new("attribute_not_exists(#catch_up_from)"),
+        };
+        let _noted = self
+            .table
+            .update(WHAT, Key::state(id), &change, Some(same), ReturnValue::None)
             .await?;
         Ok(())
     }

@@ -160,6 +160,37 @@ impl Instances for Embedded {
             .await
     }
 
+    async fn claim_catch_up(&self, id: &InstanceId, now: Timestamp, before: Timestamp) -> PortResult<bool> {
+        let id = id.clone();
+        let claim = move |state: &mut InstanceState| {
+            let ours = state.caught_up_at.is_none_or(|at| at <= before);
+            if ours {
+                state.caught_up_at = Some(now);
+            }
+            ours
+        };
+        self.write("claim_catch_up", move |c| changed(c, &id, claim))
+            .await
+    }
+
+    async fn caught_up(
+        &self,
+        id: &InstanceId,
+        from: Option<Timestamp>,
+        rest: Option<Timestamp>,
+    ) -> PortResult<()> {
+        let id = id.clone();
+        let note = move |state: &mut InstanceState| {
+            let same = state.catch_up_from == from;
+            if same {
+                state.catch_up_from = rest;
+            }
+            same
+        };
+        self.write("caught_up", move |c| changed(c, &id, note).map(drop))
+            .await
+    }
+
     async fn set_pattern(&self, id: &InstanceId, pattern: &Pattern) -> PortResult<()> {
         let (id, pattern) = (id.clone(), pattern.clone());
         let set = move |state: &mut InstanceState| {

@@ -53,6 +53,24 @@ pub trait Instances: Send + Sync {
     /// Sets `confirmed_at`, on condition that the instance is open.
     fn confirm(&self, id: &InstanceId, at: Timestamp) -> impl Future<Output = PortResult<()>> + Send;
 
+    /// Claims a catch-up by itself: sets `caught_up_at`, on condition that none was claimed since `before`. Whoever is
+    /// told `true` does it, and nobody else.
+    fn claim_catch_up(
+        &self,
+        id: &InstanceId,
+        now: Timestamp,
+        before: Timestamp,
+    ) -> impl Future<Output = PortResult<bool>> + Send;
+
+    /// Notes that what was missed since `from` was fetched: `catch_up_from` becomes `rest`, on condition that it is still
+    /// `from`.
+    fn caught_up(
+        &self,
+        id: &InstanceId,
+        from: Option<Timestamp>,
+        rest: Option<Timestamp>,
+    ) -> impl Future<Output = PortResult<()>> + Send;
+
     /// Keeps how its contacts usually write.
     fn set_pattern(&self, id: &InstanceId, pattern: &Pattern) -> impl Future<Output = PortResult<()>> + Send;
 

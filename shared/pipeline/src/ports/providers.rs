@@ -1,3 +1,4 @@
+use super::history::{HistoryError, HistoryPage, Span};
 use jiff::Timestamp;
 use recado_domain::config::Bound;
 use recado_domain::contact::ContactAddress;
@@ -127,4 +128,13 @@ pub trait Providers: Send + Sync {
         address: &ContactAddress,
         typing: bool,
     ) -> impl Future<Output = ()> + Send;
+
+    /// Reads a page (the first is 1) of what the provider remembers of `span`. Pages before the one that is asked for may
+    /// have been shifted by what came in meanwhile: then `total` has grown.
+    fn history(
+        &self,
+        bound: &Bound,
+        span: Span,
+        page: u32,
+    ) -> impl Future<Output = Result<HistoryPage, HistoryError>> + Send;
 }

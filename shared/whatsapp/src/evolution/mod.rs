@@ -2,6 +2,7 @@
 
 pub(crate) mod errors;
 mod evidence;
+mod history;
 mod jwt;
 mod parse;
 mod seen;
@@ -13,6 +14,7 @@ pub use parse::instance_of;
 pub use verify::{Proof, verify};
 
 pub(crate) use evidence::evidence;
+pub(crate) use history::history;
 pub(crate) use parse::{interpret, split};
 pub(crate) use seen::{mark_read, typing};
 pub(crate) use send::{Endpoint, connection, send};

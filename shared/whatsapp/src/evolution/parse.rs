@@ -8,10 +8,13 @@ mod context;
 mod message;
 mod noise;
 mod protocol;
+mod remembered;
 mod status;
 #[cfg(test)]
 mod tests;
 mod vote;
+
+pub(crate) use remembered::remembered;
 
 use crate::ParseError;
 use crate::json::{instant, label, list, object_of, text};

@@ -5,6 +5,8 @@
 mod changes;
 mod turns;
 mod window;
+mod catching_up;
+mod memory;
 mod world;
 
 use recado_domain::content::Content;

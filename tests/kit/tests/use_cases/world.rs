@@ -1,5 +1,6 @@
 //! A world on a clock of its own: the real use cases and the real store, a provider that answers as it is told.
 
+use crate::memory::Memory;
 use recado_domain::Timestamp;
 use recado_domain::config::Bound;
 use recado_domain::contact::ContactAddress;
@@ -13,9 +14,9 @@ use recado_domain::message::Message;
 use recado_domain::millis::{instant, shift};
 use recado_embedded::{Clock, Embedded};
 use recado_pipeline::ports::{
-    Ambient, Committed, ConnectionAnswer, Conversations, Directory, Evidence, InboundStored, InboundWrite,
-    Inbox, Llm, LlmError, LlmReply, LlmRequest, OutboxStore, OutgoingMessage, Providers, Recorded,
-    SendOutcome,
+    Ambient, Committed, ConnectionAnswer, Conversations, Directory, Evidence, HistoryError, HistoryPage,
+    InboundStored, InboundWrite, Inbox, Llm, LlmError, LlmReply, LlmRequest, OutboxStore, OutgoingMessage,
+    Providers, Recorded, SendOutcome, Span,
 };
 use recado_pipeline::{Parts, Settings, Verdict, process, reply, send};
 use recado_testkit::builders::{BASE, Scene, correlation};
@@ -62,6 +63,7 @@ pub(crate) struct Provider {
     contents: Arc<Mutex<Vec<Content>>>,
     /// Of which messages the contact was shown that they are read, and whether that somebody types.
     pub(crate) shown: Arc<Mutex<Vec<(String, bool)>>>,
+    pub(crate) memory: Memory,
     time: Time,
 }
 
@@ -116,7 +118,7 @@ impl Providers for Provider {
             name: None,
             provider_message_id: Some(text("id")),
             from_me: payload["from_me"].as_bool().unwrap(),
-            sent_at: Some(job.received_at),
+            sent_at: payload["sent_at"].as_i64().map(instant).or(Some(job.received_at)),
             content: content(payload, text("text")),
             context: Context::default(),
         }))
@@ -151,6 +153,10 @@ impl Providers for Provider {
 
     async fn seen(&self, _: &Bound, id: &str, _: &ContactAddress, typing: bool) {
         self.shown.lock().unwrap().push((id.to_owned(), typing));
+    }
+
+    async fn history(&self, bound: &Bound, span: Span, page: u32) -> Result<HistoryPage, HistoryError> {
+        self.memory.page(bound, span, page)
     }
 }
 
@@ -191,6 +197,7 @@ impl Stage {
             sent: Arc::default(),
             contents: Arc::default(),
             shown: Arc::default(),
+            memory: Memory::default(),
             time: time.clone(),
         };
         let world = Parts {

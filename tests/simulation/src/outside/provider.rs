@@ -13,7 +13,9 @@ use recado_domain::ids::ExternalId;
 use recado_domain::inbound::{FailedDelivery, Inbound, InboundMessage, WebhookItem};
 use recado_domain::millis::{instant, shift};
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{ConnectionAnswer, Evidence, OutgoingMessage, Providers, SendOutcome};
+use recado_pipeline::ports::{
+    ConnectionAnswer, Evidence, HistoryError, HistoryPage, OutgoingMessage, Providers, SendOutcome, Span,
+};
 use serde_json::Value;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -314,6 +316,12 @@ impl Providers for Edge {
 
     async fn seen(&self, _: &Bound, _: &str, _: &ContactAddress, _: bool) {
         self.hand.step("seen").await;
+    }
+
+    /// This provider repeats its webhooks until they are taken, and keeps none.
+    async fn history(&self, _: &Bound, _: Span, _: u32) -> Result<HistoryPage, HistoryError> {
+        self.hand.step("history").await;
+        Err(HistoryError::NotOffered)
     }
 }
 

@@ -47,6 +47,22 @@ impl<S: Store> Instances for Tap<S> {
         self.hand.call("confirm", self.inner.confirm(id, at)).await
     }
 
+    async fn claim_catch_up(&self, id: &InstanceId, now: Timestamp, before: Timestamp) -> PortResult<bool> {
+        let effect = self.inner.claim_catch_up(id, now, before);
+        self.hand.call("claim_catch_up", effect).await
+    }
+
+    async fn caught_up(
+        &self,
+        id: &InstanceId,
+        from: Option<Timestamp>,
+        rest: Option<Timestamp>,
+    ) -> PortResult<()> {
+        self.hand
+            .call("caught_up", self.inner.caught_up(id, from, rest))
+            .await
+    }
+
     async fn set_pattern(&self, id: &InstanceId, pattern: &Pattern) -> PortResult<()> {
         self.hand
             .call("set_pattern", self.inner.set_pattern(id, pattern))

@@ -1,0 +1,110 @@
+//! Page after page, the oldest first.
+
+use super::{CatchUpError, CaughtUp};
+use crate::World;
+use crate::ingest::ingest;
+use crate::ports::{Ambient, Deliveries, HistoryPage, HistoryRecord, PortResult, Providers, Span};
+use recado_domain::config::Bound;
+use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus};
+use recado_domain::event::EventKind;
+use recado_domain::ids::CorrelationId;
+use recado_domain::inbound::WebhookItem;
+use recado_domain::millis::shift;
+
+/// What one catch-up may cost.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// So many pages at most.
+    pub(super) pages: u32,
+    /// No page is begun after so many milliseconds.
+    pub(super) time_ms: i64,
+}
+
+/// Reads `span` and takes in what is not known, until a limit is reached.
+pub(super) async fn read<W: World>(
+    world: &W,
+    bound: &Bound,
+    span: Span,
+    limits: Limits,
+    correlation: &CorrelationId,
+) -> Result<CaughtUp, CatchUpError> {
+    let end = shift(world.ambient().now(), limits.time_ms);
+    let mut done = CaughtUp::empty(span);
+    let first = world.providers().history(bound, span, 1).await?;
+    let (mut number, mut total) = (first.pages.max(1), first.total);
+    done.cut = first.cut;
+    // The first page has the newest messages, so it is the last to be taken in.
+    let mut newest = (number == 1).then_some(first);
+    loop {
+        let page = match newest.take() {
+            Some(page) => page,
+            None => world.providers().history(bound, span, number).await?,
+        };
+        done.pages += 1;
+        done.cut |= page.cut;
+        let grown = page.total > total && page.pages > number;
+        let pages = page.pages;
+        total = total.max(page.total);
+        take(world, page, correlation, &mut done).await?;
+        if grown {
+            // Something older came in and shifted messages to pages that were read: these again.
+            number = pages;
+        } else if number == 1 {
+            return Ok(done);
+        } else {
+            number -= 1;
+        }
+        if done.pages >= limits.pages || world.ambient().now() >= end {
+            done.more = true;
+            return Ok(done);
+        }
+    }
+}
+
+/// Takes in a page. What we sent ourselves and know is left out: its echo says nothing, and a status only if it is newer.
+async fn take<W: World>(
+    world: &W,
+    page: HistoryPage,
+    correlation: &CorrelationId,
+    done: &mut CaughtUp,
+) -> PortResult<()> {
+    let keys: Vec<DeliveryKey> = page
+        .records
+        .iter()
+        .filter_map(|record| record.own.clone())
+        .collect();
+    let mut deliveries = if keys.is_empty() {
+        Vec::new().into_iter()
+    } else {
+        world.store().deliveries(&keys).await?.into_iter()
+    };
+    let mut items = Vec::new();
+    for record in page.records {
+        done.looked_at += 1;
+        done.next = done.next.max(record.at);
+        let sent = record.own.as_ref().and_then(|_| deliveries.next().flatten());
+        match sent.filter(|delivery| delivery.message.is_some()) {
+            Some(delivery) => {
+                done.known += 1;
+                items.extend(news(record, &delivery));
+            }
+            None => items.extend(record.items),
+        }
+    }
+    let taken = ingest(world, items, correlation).await?;
+    done.known += taken.duplicates + taken.owed_before;
+    done.missed += taken.events - taken.owed_before;
+    done.statuses += taken.statuses;
+    done.ignored += taken.ignored;
+    Ok(())
+}
+
+/// What a record says of a message of ours that is not known yet.
+fn news(record: HistoryRecord, known: &Delivery) -> Option<WebhookItem> {
+    let best = known.status.map_or(0, DeliveryStatus::rank);
+    record.items.into_iter().find(|item| match item {
+        WebhookItem::Status(update) => update.status.rank() > best,
+        WebhookItem::Event(event) => event.kind == EventKind::Failed && DeliveryStatus::Failed.rank() > best,
+        WebhookItem::Ignored { .. } => false,
+    })
+}

@@ -1,0 +1,220 @@
+//! What Evolution remembers: `chat/findMessages`, read as if each message had come as `messages.upsert`.
+
+use super::parse::remembered;
+use super::send::Endpoint;
+use crate::exchange::Exchange;
+use crate::json::{instant, list};
+use jiff::Timestamp;
+use recado_pipeline::ports::{HistoryError, HistoryPage, HistoryRecord, Span};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+/// Page size (`offset` is its name in Evolution). A page with previews inside stays below what is read of an answer.
+const PAGE: u32 = 50;
+
+/// Version 1 knows no pages and compares times only for equality: it is asked for its newest messages.
+const NEWEST: usize = 1000;
+
+/// Reads a page of `span`; `now` stands in where a status carries no time.
+pub(crate) async fn history(
+    at: &Endpoint<'_>,
+    span: Span,
+    page: u32,
+    now: Timestamp,
+) -> Result<HistoryPage, HistoryError> {
+    let query = query(at.version, span, page);
+    let answer = match at
+        .call(Method::POST, ["chat", "findMessages"], Some(&query))
+        .await
+    {
+        Exchange::Answer(answer) => answer,
+        Exchange::NeverLeft(why) | Exchange::Lost { why, .. } => return Err(unavailable(why)),
+    };
+    match answer.status {
+        200..=299 => {}
+        401 | 403 => return Err(HistoryError::Credentials),
+        404 => return Err(unavailable("it does not know the instance")),
+        _ => return Err(unavailable("it answered with an error")),
+    }
+    let record = |record: &Value| remembered(at.instance, record, now);
+    match &answer.body {
+        Value::Array(records) => Ok(newest(records, span, record)),
+        body => {
+            let messages = body.get("messages").filter(|messages| messages.is_object());
+            let messages = messages.ok_or(unavailable("its answer holds no messages"))?;
+            let number = |name| messages.get(name).and_then(Value::as_u64).unwrap_or(0);
+            let records = list(messages.get("records"));
+            Ok(HistoryPage {
+                records: records.iter().rev().map(record).collect(),
+                pages: u32::try_from(number("pages")).unwrap_or(u32::MAX),
+                total: number("total"),
+                cut: false,
+            })
+        }
+    }
+}
+
+fn unavailable(why: &'static str) -> HistoryError {
+    HistoryError::Unavailable { why }
+}
+
+/// Version 2 takes whole seconds, and neither end of the time without the other.
+fn query(version: u8, span: Span, page: u32) -> Value {
+    if version == 1 {
+        return json!({ "where": {}, "limit": NEWEST });
+    }
+    let time = json!({ "gte": span.since.to_string(), "lte": span.until.to_string() });
+    json!({ "where": { "messageTimestamp": time }, "page": page, "offset": PAGE })
+}
+
+/// Version 1's only page: what it gave, newest first, as far as it lies in the span.
+fn newest(records: &[Value], span: Span, read: impl Fn(&Value) -> HistoryRecord) -> HistoryPage {
+    let written = |record: &Value| instant(record.get("messageTimestamp"));
+    let inside = |record: &&Value| written(record).is_none_or(|at| at >= span.since && at <= span.until);
+    let oldest = records.iter().filter_map(written).min();
+    let mut inside: Vec<&Value> = records.iter().filter(inside).collect();
+    inside.sort_by_key(|record| written(record));
+    HistoryPage {
+        total: u64::try_from(inside.len()).unwrap_or(u64::MAX),
+        records: inside.into_iter().map(read).collect(),
+        pages: 1,
+        cut: records.len() >= NEWEST && oldest.is_some_and(|oldest| oldest > span.since),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evolution::send::Endpoint;
+    use crate::split;
+    use crate::stand_in::{Does, StandIn};
+    use recado_domain::event::Provider;
+    use recado_domain::ids::ExternalId;
+    use recado_domain::inbound::WebhookItem;
+    use recado_domain::millis::instant as at;
+    use recado_domain::secret::Secret;
+    use std::time::Duration;
+
+    const SPAN: (i64, i64) = (1_760_000_000_000, 1_760_000_900_000);
+
+    fn span() -> Span {
+        Span {
+            since: at(SPAN.0),
+            until: at(SPAN.1),
+        }
+    }
+
+    async fn ask(does: Does, version: u8) -> (Result<HistoryPage, HistoryError>, StandIn) {
+        let server = StandIn::start(vec![does]).await;
+        let (http, key) = (recado_ai::http_client().unwrap(), Secret::new("key").unwrap());
+        let instance = ExternalId::parse("suporte-01").unwrap();
+        let endpoint = Endpoint {
+            http: &http,
+            base: &server.url,
+            key: &key,
+            instance: &instance,
+            version,
+            timeout: Duration::from_secs(5),
+        };
+        let page = history(&endpoint, span(), 3, at(SPAN.1)).await;
+        (page, server)
+    }
+
+    fn event_ids(page: &HistoryPage) -> Vec<String> {
+        let items = page.records.iter().flat_map(|record| &record.items);
+        items
+            .filter_map(|item| match item {
+                WebhookItem::Event(event) => Some(event.id.to_string()),
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn webhook_id(id: &str) -> String {
+        let body = json!({"event": "messages.upsert", "instance": "suporte-01", "data": {
+            "key": {"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": id},
+            "message": {"conversation": "Oi"}, "messageTimestamp": 1_760_000_100}});
+        match &split(Provider::Evolution, body.to_string().as_bytes(), at(0)).unwrap()[..] {
+            [WebhookItem::Event(event)] => event.id.to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_page_of_version_two_is_read_oldest_first_under_the_ids_of_the_webhooks() {
+        let body = r#"{"messages": {"total": 152, "pages": 4, "currentPage": 3, "records": [
+            {"id": "row2", "key": {"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": "B"},
+             "pushName": "Carla", "messageType": "conversation", "message": {"conversation": "Tudo bem?"},
+             "messageTimestamp": 1760000200, "instanceId": "x", "source": "android", "contextInfo": null, "MessageUpdate": []},
+            {"id": "row1", "key": {"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": "A"},
+             "message": {"conversation": "Oi"}, "messageTimestamp": 1760000100, "MessageUpdate": [{"status": "READ"}]}]}}"#;
+        let (page, server) = ask(Does::Answers(200, body), 2).await;
+        let page = page.unwrap();
+        assert_eq!((page.pages, page.total, page.cut), (4, 152, false));
+        assert_eq!(event_ids(&page), [webhook_id("A"), webhook_id("B")]);
+        assert_eq!(page.records[0].at, Some(at(1_760_000_100_000)));
+        assert!(page.records.iter().all(|record| record.own.is_none()));
+        let asked = &server.requests()[0];
+        assert_eq!(asked.line, "POST /chat/findMessages/suporte-01");
+        assert_eq!(asked.body["page"], 3);
+        assert_eq!(
+            asked.body["where"]["messageTimestamp"]["gte"],
+            "2025-10-09T08:53:20Z"
+        );
+    }
+
+    #[tokio::test]
+    async fn what_version_one_gives_in_a_bare_list_is_cut_to_the_span() {
+        let body = r#"[
+            {"_id": "3", "key": {"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": "B"},
+             "message": {"conversation": "Tudo bem?"}, "messageTimestamp": "1760000200", "owner": "suporte-01"},
+            {"_id": "2", "key": {"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": "A"},
+             "message": {"conversation": "Oi"}, "messageTimestamp": {"low": 1760000100, "high": 0, "unsigned": true}},
+            {"_id": "1", "key": {"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": "OLD"},
+             "message": {"conversation": "Oi"}, "messageTimestamp": 1759990000}]"#;
+        let (page, server) = ask(Does::Answers(200, body), 1).await;
+        let page = page.unwrap();
+        assert_eq!((page.pages, page.total, page.cut), (1, 2, false));
+        assert_eq!(event_ids(&page), [webhook_id("A"), webhook_id("B")]);
+        assert_eq!(server.requests()[0].body, json!({"where": {}, "limit": 1000}));
+    }
+
+    #[tokio::test]
+    async fn a_message_of_ours_brings_the_best_of_its_statuses_beside_it() {
+        let body = r#"{"messages": {"total": 1, "pages": 1, "currentPage": 1, "records": [
+            {"id": "row", "key": {"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": true, "id": "OURS"},
+             "message": {"conversation": "Olá"}, "messageTimestamp": 1760000200,
+             "MessageUpdate": [{"status": "SERVER_ACK"}, {"status": "READ"}, {"status": "DELIVERY_ACK"}]}]}}"#;
+        let page = ask(Does::Answers(200, body), 2).await.0.unwrap();
+        let record = &page.records[0];
+        assert!(record.own.is_some());
+        let statuses: Vec<_> = record
+            .items
+            .iter()
+            .filter_map(|item| match item {
+                WebhookItem::Status(update) => Some((update.status, Some(&update.key))),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            statuses,
+            [(recado_domain::delivery::DeliveryStatus::Read, record.own.as_ref())]
+        );
+    }
+
+    #[tokio::test]
+    async fn no_answer_that_makes_sense_is_no_history() {
+        let reasons = [
+            (Does::Answers(401, "{}"), HistoryError::Credentials),
+            (
+                Does::Answers(200, "<html>"),
+                unavailable("its answer holds no messages"),
+            ),
+            (Does::Answers(500, "{}"), unavailable("it answered with an error")),
+            (Does::Breaks, unavailable("connection broken")),
+        ];
+        for (does, expected) in reasons {
+            assert_eq!(ask(does, 2).await.0.unwrap_err(), expected);
+        }
+    }
+}
