@@ -66,7 +66,7 @@ pub struct InstanceState {
     /// When what waited for it was last released.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub released_at: Option<Timestamp>,
-    /// Since when messages may have been missed: when it was last closed, until what came meanwhile is fetched.
+    /// Since when messages may have been missed: noted when it closes, until what came meanwhile is fetched.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub catch_up_from: Option<Timestamp>,
     /// When what was missed was last fetched without being asked for.
@@ -112,8 +112,8 @@ impl InstanceState {
             self.released_at = Some(seen.at);
         }
         if changed {
-            if seen.connection == Connection::Open {
-                self.catch_up_from = self.catch_up_from.or(self.since);
+            if seen.connection != Connection::Open {
+                self.catch_up_from.get_or_insert(seen.at);
             }
             self.connection = seen.connection;
             self.since = Some(seen.at);

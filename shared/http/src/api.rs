@@ -3,6 +3,7 @@
 //! `GET /health` is open to all, and `GET /health/whatsapp` as a mere status; everything else wants `Authorization: Bearer` with the operator token.
 
 mod auth;
+mod catch_up;
 mod config;
 mod conversations;
 mod dead_letters;
@@ -92,6 +93,7 @@ pub(crate) fn routes<W: World + 'static, K: Keys, D: Depths>(
         .route("/v1/instances/{id}/messages", post(sends::send::<W, K, D>))
         .route("/v1/instances/{id}/media", post(media::upload::<W, K, D>))
         .route("/v1/instances/{id}/notices", get(notices::list::<W, K, D>))
+        .route("/v1/instances/{id}/catch-up", post(catch_up::catch_up::<W, K, D>))
         .route("/v1/trace", get(trace::show::<W, K, D>))
         .route(
             "/v1/dead-letters",

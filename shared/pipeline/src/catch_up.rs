@@ -144,7 +144,7 @@ pub async fn catch_up<W: World>(
         .catch_up_from
         .is_some_and(|noted| noted >= from && !done.more)
     {
-        world.store().caught_up(id, state.catch_up_from, None).await?;
+        world.store().caught_up(id, &state, None).await?;
     }
     Ok(done)
 }

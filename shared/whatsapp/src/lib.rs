@@ -22,6 +22,7 @@ pub mod meta;
 #[cfg(test)]
 mod outbound_page;
 mod providers;
+pub mod setup;
 mod simulation;
 #[cfg(test)]
 mod stand_in;

@@ -57,9 +57,8 @@ fn seen(id: &InstanceId, sighting: &Sighting, since: &str) -> Change {
 /// A change of connection.
 fn changed(id: &InstanceId, sighting: &Sighting) -> Change {
     let mut change = seen(id, sighting, ":since");
-    if sighting.connection == Connection::Open {
-        // What `since` was before this update: one that was closed has it.
-        change = change.set_to("catch_up_from", "if_not_exists(#catch_up_from, #since)");
+    if sighting.connection != Connection::Open {
+        change = change.set_to("catch_up_from", "if_not_exists(#catch_up_from, :since)");
     }
     change
         .set("connection", text(sighting.connection.as_str()))
@@ -221,15 +220,24 @@ impl<A: Ambient> Instances for DynamoStore<A> {
     async fn caught_up(
         &self,
         id: &InstanceId,
-        from: Option<Timestamp>,
+        seen: &InstanceState,
         rest: Option<Timestamp>,
     ) -> PortResult<()> {
         const WHAT: &str = "noting a catch-up";
         let change = Change::default().set_or_remove("catch_up_from", rest.map(milliseconds));
-        let same = match from {
-            Some(from) => Expression::new("#catch_up_from = :from").number(":from", from.as_millisecond()),
-            None => Expression::new("attribute_not_exists(#catch_up_from)"),
+        let as_seen = |name: &str, value: Option<Timestamp>| match value {
+            Some(_) => format!("#{name} = :seen_{name}"),
+            None => format!("attribute_not_exists(#{name})"),
         };
+        let both = [("catch_up_from", seen.catch_up_from), ("since", seen.since)];
+        let text = both.map(|(name, value)| as_seen(name, value)).join(" AND ");
+        let same = both
+            .into_iter()
+            .fold(Expression::new(text), |same, (name, value)| {
+                value.map_or(same.clone(), |at| {
+                    same.number(&format!(":seen_{name}"), at.as_millisecond())
+                })
+            });
         let _noted = self
             .table
             .update(WHAT, Key::state(id), &change, Some(same), ReturnValue::None)

@@ -176,12 +176,12 @@ impl Instances for Embedded {
     async fn caught_up(
         &self,
         id: &InstanceId,
-        from: Option<Timestamp>,
+        seen: &InstanceState,
         rest: Option<Timestamp>,
     ) -> PortResult<()> {
-        let id = id.clone();
+        let (id, from, since) = (id.clone(), seen.catch_up_from, seen.since);
         let note = move |state: &mut InstanceState| {
-            let same = state.catch_up_from == from;
+            let same = state.catch_up_from == from && state.since == since;
             if same {
                 state.catch_up_from = rest;
             }

@@ -54,7 +54,7 @@ pub(crate) async fn by_itself<W: World>(
 
 async fn forget<W: World>(world: &W, id: &InstanceId, state: &InstanceState) -> PortResult<()> {
     match state.catch_up_from {
-        noted @ Some(_) => world.store().caught_up(id, noted, None).await,
+        Some(_) => world.store().caught_up(id, state, None).await,
         None => Ok(()),
     }
 }
@@ -78,5 +78,5 @@ async fn note<W: World>(
     }
     // The next one goes on where this one ended.
     let rest = done.next.max(state.missing_since());
-    world.store().caught_up(id, state.catch_up_from, rest).await
+    world.store().caught_up(id, state, rest).await
 }

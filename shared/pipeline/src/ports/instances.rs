@@ -62,12 +62,12 @@ pub trait Instances: Send + Sync {
         before: Timestamp,
     ) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// Notes that what was missed since `from` was fetched: `catch_up_from` becomes `rest`, on condition that it is still
-    /// `from`.
+    /// Notes that what was missed was fetched: `catch_up_from` becomes `rest`, on condition that it and `since` are as
+    /// `seen`: what closed meanwhile may have missed more.
     fn caught_up(
         &self,
         id: &InstanceId,
-        from: Option<Timestamp>,
+        seen: &InstanceState,
         rest: Option<Timestamp>,
     ) -> impl Future<Output = PortResult<()>> + Send;
 

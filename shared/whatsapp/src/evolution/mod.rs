@@ -5,6 +5,7 @@ mod evidence;
 mod history;
 mod jwt;
 mod parse;
+pub mod register;
 mod seen;
 mod send;
 mod support;

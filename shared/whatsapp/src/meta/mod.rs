@@ -5,6 +5,7 @@ pub(crate) mod body;
 mod connection;
 pub(crate) mod errors;
 pub(crate) mod parse;
+pub mod register;
 mod seen;
 pub(crate) mod send;
 mod support;

@@ -148,6 +148,12 @@ macro_rules! store_contract {
                 accounts_do_not_mix,
                 an_expired_notice_is_gone_and_may_come_anew,
             }
+            catching_up {
+                of_ten_who_want_to_catch_up_one_does,
+                a_catch_up_may_be_claimed_again_once_the_last_one_is_old_enough,
+                what_was_missed_since_the_closing_is_noted_until_it_is_fetched,
+                one_that_closed_meanwhile_keeps_its_note,
+            }
             instances {
                 an_instance_without_a_state_has_the_default_one,
                 a_change_of_connection_is_told_and_begins_anew,

@@ -39,6 +39,7 @@ pub async fn a_change_of_connection_is_told_and_begins_anew<S: Store>(store: &S)
         connection: Connection::Closed,
         since: Some(at(10)),
         probe_at: Some(at(60_000)),
+        catch_up_from: Some(at(10)),
         ..InstanceState::default()
     };
     assert_eq!(state(store, &scene).await, expected);
@@ -47,12 +48,14 @@ pub async fn a_change_of_connection_is_told_and_begins_anew<S: Store>(store: &S)
         connection: Connection::NeedsCredentials,
         since: Some(at(20)),
         probe_at: Some(at(70_000)),
+        catch_up_from: Some(at(10)),
         ..InstanceState::default()
     };
     assert_eq!(state(store, &scene).await, expected);
     assert!(set(store, &scene, Connection::Open, 30, None).await);
     let expected = InstanceState {
         since: Some(at(30)),
+        catch_up_from: Some(at(10)),
         ..InstanceState::default()
     };
     assert_eq!(state(store, &scene).await, expected);
@@ -222,6 +225,7 @@ pub async fn what_is_noted_of_an_instance_does_not_disturb_the_rest<S: Store>(st
         llm_needs_credentials: true,
         asked_at: Some(at(0)),
         confirmed_at: Some(at(5)),
+        catch_up_from: Some(at(10)),
         pattern: Some(pattern),
         ..InstanceState::default()
     };

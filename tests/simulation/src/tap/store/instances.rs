@@ -55,11 +55,11 @@ impl<S: Store> Instances for Tap<S> {
     async fn caught_up(
         &self,
         id: &InstanceId,
-        from: Option<Timestamp>,
+        seen: &InstanceState,
         rest: Option<Timestamp>,
     ) -> PortResult<()> {
         self.hand
-            .call("caught_up", self.inner.caught_up(id, from, rest))
+            .call("caught_up", self.inner.caught_up(id, seen, rest))
             .await
     }
 

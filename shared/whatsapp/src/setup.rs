@@ -1,0 +1,184 @@
+//! Setting a provider up, and asking how it is set up: what the command line does, no function of Recado.
+//!
+//! What a provider says is handed on here, to whoever sets it up; it is never logged.
+
+use crate::json::text;
+use jiff::Timestamp;
+use jiff::fmt::rfc2822;
+use recado_domain::secret::Secret;
+use reqwest::header::DATE;
+use reqwest::{Client, RequestBuilder};
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// How long one question may take. Evolution's `instance/connect` waits for its QR code.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The longest of what a provider says that is shown, in characters.
+const SAID_MAX: usize = 300;
+
+/// Why a provider could not be asked or set up.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SetupError {
+    /// The base URL is no HTTP URL.
+    #[error("the base URL is not an HTTP URL")]
+    NotUrl,
+    /// Nobody answers there.
+    #[error("no answer: {why}")]
+    Unreachable {
+        /// What happened.
+        why: &'static str,
+    },
+    /// The key or token is wrong, or may not do this.
+    #[error("the key or token was refused (HTTP {status}): {said}")]
+    Refused {
+        /// HTTP status.
+        status: u16,
+        /// What was said.
+        said: String,
+    },
+    /// There is no such thing there.
+    #[error("it is not known there (HTTP 404): {said}")]
+    NotFound {
+        /// What was said.
+        said: String,
+    },
+    /// Any other answer that is no success.
+    #[error("HTTP {status}: {said}")]
+    Failed {
+        /// HTTP status.
+        status: u16,
+        /// What was said.
+        said: String,
+    },
+}
+
+/// A provider's answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said {
+    /// The body; `null` if it is not JSON.
+    pub body: Value,
+    /// The provider's clock, by the header `Date`, in whole seconds.
+    pub date: Option<Timestamp>,
+}
+
+/// Sends `request` and reads what is said.
+pub(crate) async fn ask(request: RequestBuilder) -> Result<Said, SetupError> {
+    let failure = |error: &reqwest::Error| SetupError::Unreachable {
+        why: if error.is_timeout() {
+            "time-out"
+        } else if error.is_connect() {
+            "no connection"
+        } else {
+            "the connection broke"
+        },
+    };
+    let answer = request.timeout(TIMEOUT).send().await;
+    let answer = answer.map_err(|error| failure(&error))?;
+    let status = answer.status().as_u16();
+    let date = answer
+        .headers()
+        .get(DATE)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|date| rfc2822::parse(date).ok())
+        .map(|date| date.timestamp());
+    let bytes = answer.bytes().await.map_err(|error| failure(&error))?;
+    let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+    let said = || shown(&body);
+    match status {
+        200..=299 => Ok(Said { body, date }),
+        401 | 403 => Err(SetupError::Refused { status, said: said() }),
+        404 => Err(SetupError::NotFound { said: said() }),
+        // Graph answers 400 to a bad token (codes 190 and 102) and to a missing permission (10, 200 to 299).
+        400 if matches!(body["error"]["code"].as_u64(), Some(10 | 102 | 190 | 200..=299)) => {
+            Err(SetupError::Refused { status, said: said() })
+        }
+        _ => Err(SetupError::Failed { status, said: said() }),
+    }
+}
+
+/// The message of an error body, as far as it is shown: Evolution's `response.message`, Meta's `error.message`, or the
+/// whole.
+fn shown(body: &Value) -> String {
+    let message = text(&body["error"], "message").map(str::to_owned);
+    let message = message.unwrap_or_else(|| match &body["response"]["message"] {
+        Value::Null if body.is_null() => "no JSON".to_owned(),
+        Value::Null => body.to_string(),
+        Value::String(said) => said.clone(),
+        said => said.to_string(),
+    });
+    message.chars().take(SAID_MAX).collect()
+}
+
+/// Sets the webhook of a 360dialog number (`POST {base}/v1/configs/webhook`): where to, and the headers that each of its
+/// webhooks is to carry. The key names the number.
+pub async fn set_dialog360_webhook(
+    http: &Client,
+    base: &str,
+    key: &Secret,
+    url: &str,
+    headers: &Map<String, Value>,
+) -> Result<(), SetupError> {
+    let address = crate::exchange::address(base, &["v1", "configs", "webhook"]).ok_or(SetupError::NotUrl)?;
+    let request = http.post(address).header("D360-API-KEY", key.expose());
+    let body = json!({ "url": url, "headers": headers });
+    ask(request.json(&body)).await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stand_in::{Does, StandIn};
+
+    #[tokio::test]
+    async fn a_360dialog_number_is_told_where_to_and_with_which_headers() {
+        let server = StandIn::start(vec![Does::Answers(200, "{}")]).await;
+        let http = recado_ai::http_client().unwrap();
+        let headers = Map::from_iter([("x-recado-secret".to_owned(), json!("s"))]);
+        let key = Secret::new("the-key").unwrap();
+        let url = "https://recado.example/webhooks/360dialog/n";
+        set_dialog360_webhook(&http, &server.url, &key, url, &headers)
+            .await
+            .unwrap();
+        let asked = &server.requests()[0];
+        assert_eq!(asked.line, "POST /v1/configs/webhook");
+        assert!(asked.headers.contains(&"d360-api-key: the-key".to_owned()));
+        assert_eq!(
+            asked.body,
+            json!({"url": url, "headers": {"x-recado-secret": "s"}})
+        );
+    }
+
+    #[tokio::test]
+    async fn what_went_wrong_is_told_apart() {
+        let told = [
+            (
+                Does::Answers(401, r#"{"status":401,"response":{"message":"Unauthorized"}}"#),
+                "the key or token was refused (HTTP 401): Unauthorized",
+            ),
+            (
+                Does::Answers(
+                    404,
+                    r#"{"response":{"message":["The \"x\" instance does not exist"]}}"#,
+                ),
+                "it is not known there (HTTP 404): [\"The \\\"x\\\" instance does not exist\"]",
+            ),
+            (
+                Does::Answers(
+                    400,
+                    r#"{"error":{"message":"Invalid OAuth access token","code":190}}"#,
+                ),
+                "the key or token was refused (HTTP 400): Invalid OAuth access token",
+            ),
+            (Does::Answers(502, "<html>"), "HTTP 502: no JSON"),
+        ];
+        let http = recado_ai::http_client().unwrap();
+        for (does, expected) in told {
+            let server = StandIn::start(vec![does]).await;
+            let error = ask(http.get(&server.url)).await.unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        }
+        let error = ask(http.get("http://127.0.0.1:1")).await.unwrap_err();
+        assert_eq!(error.to_string(), "no answer: no connection");
+    }
+}

@@ -1,0 +1,79 @@
+//! What may have been missed, and who fetches it.
+
+use crate::builders::{Scene, at, seen};
+use futures::future::join_all;
+use recado_domain::instance::{Connection, InstanceState};
+use recado_pipeline::ports::Store;
+
+async fn state<S: Store>(store: &S, scene: &Scene) -> InstanceState {
+    store.instance_state(scene.instance()).await.unwrap()
+}
+
+async fn set<S: Store>(store: &S, scene: &Scene, to: Connection, now: i64) {
+    let seen = seen(to, at(now), None);
+    assert!(store.set_connection(scene.instance(), &seen).await.unwrap());
+}
+
+pub async fn of_ten_who_want_to_catch_up_one_does<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let claims = join_all((0..10).map(|_| store.claim_catch_up(scene.instance(), at(1_000), at(0)))).await;
+    let won = claims.into_iter().filter(|claim| *claim.as_ref().unwrap());
+    assert_eq!(won.count(), 1);
+    assert_eq!(state(store, &scene).await.caught_up_at, Some(at(1_000)));
+}
+
+pub async fn a_catch_up_may_be_claimed_again_once_the_last_one_is_old_enough<S: Store>(store: &S) {
+    let (scene, claim) = (Scene::new(), |scene: &Scene, now, before| {
+        let id = scene.instance().clone();
+        async move { store.claim_catch_up(&id, at(now), at(before)).await.unwrap() }
+    });
+    assert!(claim(&scene, 1_000, 0).await);
+    assert!(!claim(&scene, 1_500, 999).await);
+    assert!(claim(&scene, 2_000, 1_000).await);
+    assert!(
+        claim(&Scene::new(), 2_000, 1_000).await,
+        "each instance has its own"
+    );
+}
+
+pub async fn what_was_missed_since_the_closing_is_noted_until_it_is_fetched<S: Store>(store: &S) {
+    let scene = Scene::new();
+    set(store, &scene, Connection::Closed, 10).await;
+    set(store, &scene, Connection::Open, 20).await;
+    set(store, &scene, Connection::Closed, 30).await;
+    set(store, &scene, Connection::Open, 40).await;
+    let seen = state(store, &scene).await;
+    assert_eq!(seen.catch_up_from, Some(at(10)));
+    store
+        .caught_up(scene.instance(), &seen, Some(at(35)))
+        .await
+        .unwrap();
+    assert_eq!(state(store, &scene).await.catch_up_from, Some(at(35)));
+    store.caught_up(scene.instance(), &seen, None).await.unwrap();
+    let seen = state(store, &scene).await;
+    assert_eq!(
+        seen.catch_up_from,
+        Some(at(35)),
+        "another state than the one seen"
+    );
+    store.caught_up(scene.instance(), &seen, None).await.unwrap();
+    assert_eq!(state(store, &scene).await.catch_up_from, None);
+    // From a state that has no note, too.
+    let seen = state(store, &scene).await;
+    store
+        .caught_up(scene.instance(), &seen, Some(at(50)))
+        .await
+        .unwrap();
+    assert_eq!(state(store, &scene).await.catch_up_from, Some(at(50)));
+}
+
+pub async fn one_that_closed_meanwhile_keeps_its_note<S: Store>(store: &S) {
+    let scene = Scene::new();
+    set(store, &scene, Connection::Closed, 10).await;
+    set(store, &scene, Connection::Open, 20).await;
+    let seen = state(store, &scene).await;
+    set(store, &scene, Connection::Closed, 30).await;
+    set(store, &scene, Connection::Open, 40).await;
+    store.caught_up(scene.instance(), &seen, None).await.unwrap();
+    assert_eq!(state(store, &scene).await.catch_up_from, Some(at(10)));
+}
