@@ -1,9 +1,10 @@
 //! `recado.toml`: reading it, and bringing it to an installation.
 
 use crate::environment::Environment;
+use crate::installation::Where;
 use anyhow::{Context, Result, bail};
+use clap::Args;
 use recado_domain::config::Document;
-use recado_domain::secret::Secret;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,9 +31,20 @@ pub(crate) fn at_start(environment: &Environment) -> Result<(Document, String)> 
     }
 }
 
+/// Brings a configuration file to a running installation, here or on AWS, and shows what that changes.
+#[derive(Debug, Args)]
+pub(crate) struct Apply {
+    /// The file.
+    #[arg(default_value = "recado.toml")]
+    file: PathBuf,
+    #[command(flatten)]
+    there: Where,
+}
+
 /// `recado apply`: sends a file to a running installation and prints what that changes.
-pub(crate) async fn apply(file: &Path, url: &str, token: &Secret) -> Result<()> {
-    let document = read(file)?;
+pub(crate) async fn apply(command: Apply, environment: &Environment) -> Result<()> {
+    let document = read(&command.file)?;
+    let (url, token) = (&command.there.url, command.there.token(environment)?);
     let answer = recado_ai::http_client()?
         .put(format!("{}/v1/config", url.trim_end_matches('/')))
         .bearer_auth(token.expose())

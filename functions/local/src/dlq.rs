@@ -1,5 +1,7 @@
 //! `recado dlq`: dead letters of a running installation, here or on AWS.
 
+use crate::environment::Environment;
+use crate::installation;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use recado_domain::secret::Secret;
@@ -10,8 +12,29 @@ use std::time::Duration;
 /// How long one request may take: as long as a function of the API.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
+/// Dead letters of a running installation, here or on AWS: list, show, redrive, purge.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Dlq,
+    /// Where the installation is.
+    #[arg(
+        long,
+        global = true,
+        env = "RECADO_URL",
+        default_value = "http://127.0.0.1:8080"
+    )]
+    url: String,
+    /// The operators' token; on the machine that serves, the one kept in the data folder.
+    #[arg(long, global = true, env = "RECADO_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+    /// Prints the answer as JSON.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
 #[derive(Debug, Subcommand)]
-pub(crate) enum Dlq {
+enum Dlq {
     /// Lists dead letters, the newest first.
     List {
         #[command(flatten)]
@@ -66,7 +89,7 @@ pub(crate) enum Dlq {
 
 /// Which dead letters.
 #[derive(Debug, Default, Args)]
-pub(crate) struct Which {
+struct Which {
     /// Of this queue: inbound, turns or outbound.
     #[arg(long)]
     queue: Option<String>,
@@ -144,8 +167,14 @@ impl Installation<'_> {
 }
 
 /// Does what was asked for and prints what came of it, as a table or as JSON.
-pub(crate) async fn run(command: Dlq, url: &str, token: &Secret, as_json: bool) -> Result<()> {
-    let there = Installation { url, token };
+pub(crate) async fn run(arguments: Arguments, environment: &Environment) -> Result<()> {
+    let Arguments {
+        command, url, token, ..
+    } = arguments;
+    let there = Installation {
+        url: &url,
+        token: &installation::token(token.as_deref(), environment)?,
+    };
     let (answer, table): (Value, fn(&Value) -> String) = match command {
         Dlq::List { which, limit, cursor } => (list(&there, &which, limit, cursor).await?, letters),
         Dlq::Show { id } => {
@@ -171,7 +200,7 @@ pub(crate) async fn run(command: Dlq, url: &str, token: &Secret, as_json: bool) 
             (there.answer(request).await?, deletions)
         }
     };
-    if as_json {
+    if arguments.json {
         println!("{}", serde_json::to_string_pretty(&answer)?);
     } else {
         print!("{}", table(&answer));

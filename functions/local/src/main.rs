@@ -6,20 +6,23 @@
     reason = "a command line speaks to its user"
 )]
 
+mod catching_up;
 mod compose;
 mod configuration;
+mod connect;
+mod credential;
 mod demonstration;
 mod dlq;
+mod doctor;
 mod environment;
+mod installation;
 mod keyring;
 mod serve;
 mod workers;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Parser, Subcommand};
 use environment::Environment;
-use recado_domain::secret::Secret;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 
@@ -36,37 +39,11 @@ struct Arguments {
 enum Command {
     /// Serves on this machine, until Ctrl-C or SIGTERM.
     Serve,
-    /// Brings a configuration file to a running installation, here or on AWS, and shows what that changes.
-    Apply {
-        /// The file.
-        #[arg(default_value = "recado.toml")]
-        file: PathBuf,
-        /// Where the installation is.
-        #[arg(long, env = "RECADO_URL", default_value = "http://127.0.0.1:8080")]
-        url: String,
-        /// The operators' token; on the machine that serves, the one kept in the data folder.
-        #[arg(long, env = "RECADO_TOKEN", hide_env_values = true)]
-        token: Option<String>,
-    },
-    /// Dead letters of a running installation, here or on AWS: list, show, redrive, purge.
-    Dlq {
-        #[command(subcommand)]
-        command: dlq::Dlq,
-        /// Where the installation is.
-        #[arg(
-            long,
-            global = true,
-            env = "RECADO_URL",
-            default_value = "http://127.0.0.1:8080"
-        )]
-        url: String,
-        /// The operators' token; on the machine that serves, the one kept in the data folder.
-        #[arg(long, global = true, env = "RECADO_TOKEN", hide_env_values = true)]
-        token: Option<String>,
-        /// Prints the answer as JSON.
-        #[arg(long, global = true)]
-        json: bool,
-    },
+    Apply(configuration::Apply),
+    Connect(connect::Connect),
+    Doctor(doctor::Doctor),
+    CatchUp(catching_up::CatchUp),
+    Dlq(dlq::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -111,29 +88,13 @@ fn run(arguments: Arguments) -> Result<()> {
     let done = match arguments.command {
         None => runtime.block_on(serve::serve(environment, true)),
         Some(Command::Serve) => runtime.block_on(serve::serve(environment, false)),
-        Some(Command::Apply { file, url, token }) => {
-            let token = operators_token(token.as_deref(), &environment)?;
-            runtime.block_on(configuration::apply(&file, &url, &token))
-        }
-        Some(Command::Dlq {
-            command,
-            url,
-            token,
-            json,
-        }) => {
-            let token = operators_token(token.as_deref(), &environment)?;
-            runtime.block_on(dlq::run(command, &url, &token, json))
-        }
+        Some(Command::Apply(command)) => runtime.block_on(configuration::apply(command, &environment)),
+        Some(Command::Connect(command)) => runtime.block_on(connect::run(command, &environment)),
+        Some(Command::Doctor(command)) => runtime.block_on(doctor::run(command, &environment)),
+        Some(Command::CatchUp(command)) => runtime.block_on(catching_up::run(command, &environment)),
+        Some(Command::Dlq(command)) => runtime.block_on(dlq::run(command, &environment)),
     };
     // What was not to be waited for is not waited for here either.
     runtime.shutdown_background();
     done
-}
-
-/// The token that was given, else the one that this machine keeps.
-fn operators_token(given: Option<&str>, environment: &Environment) -> Result<Secret> {
-    given
-        .and_then(Secret::new)
-        .or_else(|| keyring::kept_token(&environment.data))
-        .context("no operators' token: set RECADO_TOKEN or give --token")
 }

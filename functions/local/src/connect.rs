@@ -1,0 +1,111 @@
+//! `recado connect`: tells a provider where an instance's webhooks go, and checks that they would arrive.
+
+mod evolution;
+mod meta;
+
+use crate::credential;
+use crate::environment::Environment;
+use crate::installation::{Installation, Webhook, Where};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use recado_domain::config::Instance;
+use recado_domain::event::Provider;
+
+/// Sets an instance's webhook at its provider, and checks that what the provider posts would be taken.
+#[derive(Debug, Args)]
+pub(crate) struct Connect {
+    /// The instance's id.
+    instance: String,
+    #[command(flatten)]
+    there: Where,
+    /// How the provider reaches the installation, if not as the installation says itself (RECADO_PUBLIC_URL).
+    #[arg(long)]
+    public_url: Option<String>,
+    /// The provider's key or token, if not the one that the instance names.
+    #[arg(long, env = "RECADO_PROVIDER_KEY", hide_env_values = true)]
+    key: Option<String>,
+    /// Evolution: files come along in the webhook (base64). Bodies grow by a third of each file.
+    #[arg(long)]
+    base64: bool,
+    /// Evolution from 2.3 on: webhooks carry a signed token, and the secret itself does not travel.
+    #[arg(long)]
+    jwt: bool,
+    /// Checks how it is set, and sets nothing.
+    #[arg(long)]
+    check: bool,
+}
+
+/// What is to be connected.
+struct Plan<'a> {
+    command: &'a Connect,
+    environment: &'a Environment,
+    there: &'a Installation,
+    instance: &'a Instance,
+    webhook: Webhook,
+}
+
+/// Connects one instance.
+pub(crate) async fn run(command: Connect, environment: &Environment) -> Result<()> {
+    let there = command.there.reach(environment)?;
+    let configured = there.configured().await?;
+    let instance = configured.instance(&command.instance)?;
+    let told = there.webhooks(&[instance]).await?;
+    let mut webhook = told
+        .into_iter()
+        .next()
+        .context("the installation does not say where its webhooks go")?;
+    if let Some(public) = &command.public_url {
+        webhook.webhook_url = moved(&webhook.webhook_url, public)?;
+    }
+    if !webhook.webhook_url.starts_with("https://") {
+        eprintln!(
+            "Note: {} is not https: fine for a provider on this machine or network only.",
+            webhook.webhook_url.split("/k/").next().unwrap_or_default()
+        );
+    }
+    let plan = Plan {
+        command: &command,
+        environment,
+        there: &there,
+        instance,
+        webhook,
+    };
+    // Each provider has a way of its own.
+    match instance.provider {
+        Provider::Evolution => evolution::connect(&plan).await,
+        Provider::Meta => meta::connect(&plan).await,
+    }
+}
+
+impl Plan<'_> {
+    fn key(&self) -> Result<recado_domain::secret::Secret> {
+        credential::of(self.instance, self.command.key.as_deref())
+    }
+}
+
+/// The same path at another base.
+fn moved(url: &str, public: &str) -> Result<String> {
+    let path = url
+        .splitn(4, '/')
+        .nth(3)
+        .context("the webhook's URL has no path")?;
+    if !public.starts_with("http://") && !public.starts_with("https://") {
+        bail!("--public-url must begin with http:// or https://");
+    }
+    Ok(format!("{}/{path}", public.trim_end_matches('/')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_webhook_moves_to_another_base_with_its_path() {
+        let url = "http://127.0.0.1:8080/webhooks/evolution/k/x";
+        assert_eq!(
+            moved(url, "https://recado.example/").unwrap(),
+            "https://recado.example/webhooks/evolution/k/x"
+        );
+        assert!(moved(url, "recado.example").is_err());
+    }
+}

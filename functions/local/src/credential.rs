@@ -1,0 +1,21 @@
+//! The keys of providers, as far as the command line has them.
+
+use anyhow::{Context, Result};
+use recado_domain::config::{CredentialRef, Instance};
+use recado_domain::secret::Secret;
+
+/// The key of an instance: as given, else from the environment. What lies in AWS's Parameter Store must be given.
+pub(crate) fn of(instance: &Instance, given: Option<&str>) -> Result<Secret> {
+    if let Some(secret) = given.and_then(Secret::new) {
+        return Ok(secret);
+    }
+    match instance.credential() {
+        CredentialRef::Env(name) => std::env::var(&name)
+            .ok()
+            .and_then(|text| Secret::new(&text))
+            .with_context(|| format!("the variable {name} is not set here: set it, or give --key")),
+        CredentialRef::Ssm(name) => Err(anyhow::anyhow!(
+            "its key is the parameter {name} of AWS: give it with --key or RECADO_PROVIDER_KEY"
+        )),
+    }
+}
