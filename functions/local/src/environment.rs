@@ -1,5 +1,6 @@
 //! The settings of one machine, read once at start.
 
+use crate::record::Mode;
 use recado_domain::secret::Secret;
 use recado_pipeline::Settings;
 use recado_pipeline::settings::Problem;
@@ -46,6 +47,10 @@ pub(crate) struct Environment {
     pub(crate) simulated_latency: Duration,
     /// `RECADO_WEBHOOK_MAX_BYTES`.
     pub(crate) webhook_bytes_max: usize,
+    /// `RECADO_RECORD`: what is kept of each webhook.
+    pub(crate) record: Mode,
+    /// `RECADO_RECORD_DIR`: where.
+    pub(crate) record_folder: PathBuf,
     /// Times and limits.
     pub(crate) settings: Settings,
 }
@@ -151,6 +156,22 @@ impl Environment {
                 WEBHOOK_BYTES_MAX,
                 "must be a number of bytes above 0",
                 |text| text.parse().ok().filter(|bytes| *bytes > 0),
+            ),
+            record: variables.parsed(
+                "RECADO_RECORD",
+                Mode::Off,
+                "must be off, redacted or full",
+                |text| match text {
+                    "off" => Some(Mode::Off),
+                    "redacted" => Some(Mode::Redacted),
+                    "full" => Some(Mode::Full),
+                    _ => None,
+                },
+            ),
+            record_folder: PathBuf::from(
+                variables
+                    .text("RECADO_RECORD_DIR")
+                    .unwrap_or_else(|| "recorded".to_owned()),
             ),
             settings,
         };

@@ -17,6 +17,8 @@ mod doctor;
 mod environment;
 mod installation;
 mod keyring;
+mod record;
+mod replay;
 mod serve;
 mod workers;
 
@@ -44,6 +46,8 @@ enum Command {
     Doctor(doctor::Doctor),
     CatchUp(catching_up::CatchUp),
     Dlq(dlq::Arguments),
+    Replay(replay::Replay),
+    Record(record::Record),
 }
 
 fn main() -> ExitCode {
@@ -92,6 +96,8 @@ fn run(arguments: Arguments) -> Result<()> {
         Some(Command::Connect(command)) => runtime.block_on(connect::run(command, &environment)),
         Some(Command::Doctor(command)) => runtime.block_on(doctor::run(command, &environment)),
         Some(Command::CatchUp(command)) => runtime.block_on(catching_up::run(command, &environment)),
+        Some(Command::Replay(command)) => runtime.block_on(replay::run(command, &environment)),
+        Some(Command::Record(command)) => record::run(command),
         Some(Command::Dlq(command)) => runtime.block_on(dlq::run(command, &environment)),
     };
     // What was not to be waited for is not waited for here either.

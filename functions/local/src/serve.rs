@@ -5,12 +5,13 @@ use crate::configuration;
 use crate::demonstration;
 use crate::environment::Environment;
 use crate::keyring::Keyring;
+use crate::record::Recording;
 use crate::workers;
 use anyhow::{Context, Result, bail};
 use recado_domain::config::Document;
 use recado_domain::event::Provider;
-use recado_embedded::{Embedded, Recovered};
-use recado_http::{ApiOptions, WebhookLimits, whole_router};
+use recado_embedded::{Embedded, Recovered, SystemAmbient};
+use recado_http::{ApiOptions, WebhookLimits, recorded, whole_router};
 use recado_pipeline::{configure, settings};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -54,7 +55,11 @@ pub(crate) async fn serve(environment: Environment, demonstrate: bool) -> Result
     let limits = WebhookLimits {
         bytes_max: environment.webhook_bytes_max,
     };
-    let router = whole_router(Arc::clone(&world), Arc::new(keyring.clone()), limits, options);
+    let mut router = whole_router(Arc::clone(&world), Arc::new(keyring.clone()), limits, options);
+    if let Some(recording) = Recording::start(&environment.record_folder, environment.record)? {
+        router = recorded(router, SystemAmbient, move |webhook| recording.take(webhook));
+        println!("Webhooks are recorded in {}", environment.record_folder.display());
+    }
     let mut closing = stopped.clone();
     let server = axum::serve(listener, router).with_graceful_shutdown(async move {
         // An error means that the sender is gone, which is a stop as well.

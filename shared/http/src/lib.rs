@@ -12,12 +12,14 @@ mod correlation;
 mod keys;
 mod problem;
 mod query;
+mod record;
 mod webhook;
 
 pub use api::ApiOptions;
 pub use keys::{Keys, WebhookKeys};
 pub use problem::Problem;
 pub use recado_whatsapp::SimulatedOutbox;
+pub use record::{ReceivedWebhook, recorded};
 pub use webhook::WebhookLimits;
 
 use axum::Router;

@@ -12,6 +12,7 @@ mod given_up;
 mod health;
 mod notices;
 mod privacy;
+mod recording;
 mod sends;
 mod traces;
 mod webhooks;

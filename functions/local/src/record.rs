@@ -1,0 +1,103 @@
+//! Raw webhooks, kept to be played again: `RECADO_RECORD` while serving, `recado record redact` afterwards.
+//!
+//! A recording is a folder with a file of JSON lines for each hour, each line a webhook that was answered 200.
+//! Credentials are in none of them, redacted or not; what a provider was asked to show as proof is in no body.
+
+mod line;
+mod redact;
+mod writer;
+
+pub(crate) use line::{Line, read};
+pub(crate) use writer::Recording;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use redact::Redaction;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What is kept of a webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Nothing.
+    Off,
+    /// Its shape: names, texts and numbers are others.
+    Redacted,
+    /// Everything but credentials.
+    Full,
+}
+
+/// Recorded webhooks (see RECADO_RECORD of the settings): takes out what names people.
+#[derive(Debug, Args)]
+pub(crate) struct Record {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Writes a recording with other names, texts and numbers of the same shape, and without credentials.
+    Redact {
+        /// A file, or a folder of files: JSON bodies, or JSON lines as they are recorded.
+        from: PathBuf,
+        /// A folder that does not exist yet, or is empty.
+        #[arg(long)]
+        out: PathBuf,
+    },
+}
+
+/// Does what was asked for.
+pub(crate) fn run(record: Record) -> Result<()> {
+    let Command::Redact { from, out } = record.command;
+    fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
+    if fs::read_dir(&out)?.next().is_some() {
+        bail!("{} is not empty", out.display());
+    }
+    let mut count = 0;
+    for file in files(&from)? {
+        count += redact_file(&file, &out)?;
+    }
+    println!(
+        "{count} webhooks without names, texts and numbers in {}",
+        out.display()
+    );
+    Ok(())
+}
+
+/// A file, or the files of a folder (`.json` and `.jsonl`), in the order of their names.
+pub(crate) fn files(from: &Path) -> Result<Vec<PathBuf>> {
+    if from.is_file() {
+        return Ok(vec![from.to_owned()]);
+    }
+    let entries = fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        let kind = path.extension().and_then(|extension| extension.to_str());
+        if path.is_file() && matches!(kind, Some("json" | "jsonl")) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        bail!("{} holds no .json and no .jsonl", from.display());
+    }
+    Ok(files)
+}
+
+/// Each file by itself: in another file, one person is another one.
+fn redact_file(file: &Path, out: &Path) -> Result<usize> {
+    let lines = read(file)?;
+    let mut redaction = Redaction::default();
+    let mut text = String::new();
+    for mut line in lines.clone() {
+        line.body = redaction.of(line.body);
+        line.redacted = true;
+        text.push_str(&serde_json::to_string(&line)?);
+        text.push('\n');
+    }
+    let name = file.file_stem().context("a file without a name")?;
+    let to = out.join(name).with_extension("jsonl");
+    fs::write(&to, text).with_context(|| format!("cannot write {}", to.display()))?;
+    Ok(lines.len())
+}

@@ -1,0 +1,102 @@
+use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
+use recado_domain::event::Provider;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// A recorded webhook.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Line {
+    /// The format's version.
+    pub(crate) recado_record: u32,
+    /// When it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) at: Option<Timestamp>,
+    /// From whom.
+    pub(crate) provider: Provider,
+    /// Whether names, texts and numbers are others.
+    #[serde(default)]
+    pub(crate) redacted: bool,
+    /// The body.
+    pub(crate) body: Value,
+}
+
+/// The format's version.
+pub(crate) const VERSION: u32 = 1;
+
+/// Reads a file: JSON lines as they are recorded, or one body as a provider posted it.
+pub(crate) fn read(file: &Path) -> Result<Vec<Line>> {
+    let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    lines(&text).with_context(|| format!("{} is no recording", file.display()))
+}
+
+fn lines(text: &str) -> Result<Vec<Line>> {
+    if let Ok(body) = serde_json::from_str::<Value>(text) {
+        return Ok(vec![line(body)?]);
+    }
+    text.lines()
+        .enumerate()
+        .filter(|(_, text)| !text.trim().is_empty())
+        .map(|(number, text)| {
+            let body = serde_json::from_str(text).with_context(|| format!("line {}", number + 1))?;
+            line(body).with_context(|| format!("line {}", number + 1))
+        })
+        .collect()
+}
+
+/// A recorded line, or a body.
+fn line(body: Value) -> Result<Line> {
+    if body.get("recado_record").is_some() {
+        let line: Line = serde_json::from_value(body)?;
+        if line.recado_record != VERSION {
+            bail!("it is of another version of Recado");
+        }
+        return Ok(line);
+    }
+    Ok(Line {
+        recado_record: VERSION,
+        at: None,
+        provider: provider(&body)?,
+        redacted: false,
+        body,
+    })
+}
+
+/// Whose body it looks like.
+fn provider(body: &Value) -> Result<Provider> {
+    let has = |name: &str| body.get(name).is_some();
+    if has("entry") {
+        Ok(Provider::Meta)
+    } else if has("instance") || has("instanceName") {
+        Ok(Provider::Evolution)
+    } else {
+        bail!("it is a webhook of no provider that is known")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_body_is_known_by_its_shape_and_a_line_by_its_version() {
+        let meta = lines(r#"{"object": "whatsapp_business_account", "entry": []}"#).unwrap();
+        assert_eq!(meta[0].provider, Provider::Meta);
+        let two = "{\"event\": \"x\", \"instance\": \"a\"}\n\n{\"recado_record\": 1, \"provider\": \"meta\", \"body\": {}}\n";
+        let two = lines(two).unwrap();
+        assert_eq!(
+            two.iter().map(|line| line.provider).collect::<Vec<_>>(),
+            [Provider::Evolution, Provider::Meta]
+        );
+        for wrong in [
+            json!({"hello": 1}).to_string(),
+            json!({"recado_record": 2, "provider": "meta", "body": {}}).to_string(),
+            "{\"instance\": 1}\nnot json".to_owned(),
+        ] {
+            assert!(lines(&wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! The same shape with other names, texts and numbers.
+//!
+//! Whatever is not known to be harmless is replaced: a field that a provider adds tomorrow is somebody's name until it is
+//! looked at. One person keeps one number throughout a file, so that conversations and statuses still belong together; which
+//! number it is follows from the order in which they come, and nothing leads back.
+
+use serde_json::{Map, Number, Value};
+use std::collections::BTreeMap;
+
+/// Never kept, in whatever a recording holds.
+const CREDENTIALS: [&str; 16] = [
+    "apikey",
+    "api_key",
+    "token",
+    "access_token",
+    "verify_token",
+    "authorization",
+    "jwt_key",
+    "hash",
+    "secret",
+    "password",
+    "mediakey",
+    "messagesecret",
+    "headers",
+    "d360-api-key",
+    "flow_token",
+    "qrcode",
+];
+
+/// Files and previews: of no use without the person in them.
+const FILES: [&str; 3] = ["base64", "jpegthumbnail", "thumbnail"];
+
+/// What says how a thing is built, and nothing of anybody.
+const STRUCTURE: [&str; 41] = [
+    "event",
+    "instance",
+    "instancename",
+    "instanceid",
+    "owner",
+    "object",
+    "field",
+    "type",
+    "kind",
+    "status",
+    "state",
+    "messagetype",
+    "source",
+    "messaging_product",
+    "mimetype",
+    "mime_type",
+    "timestamp",
+    "messagetimestamp",
+    "date_time",
+    "phone_number_id",
+    "id",
+    "keyid",
+    "messageid",
+    "stanzaid",
+    "pricing_model",
+    "category",
+    "addressingmode",
+    "origin",
+    "severity",
+    "device",
+    "reason",
+    "decision",
+    "version",
+    "code",
+    "href",
+    "expiration_timestamp",
+    "sendertimestamp",
+    "datetime",
+    "timestampms",
+    "low",
+    "high",
+];
+
+/// From so many digits on, a text of digits is a number that somebody has.
+const DIGITS_MIN: usize = 7;
+
+/// Larger numbers that are no times are numbers that somebody has.
+const NUMBER_MIN: u64 = 10_000_000_000;
+
+/// Takes credentials out, and nothing else.
+pub(super) fn without_credentials(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| !is_one_of(&CREDENTIALS, name));
+            fields.values_mut().for_each(without_credentials);
+        }
+        Value::Array(members) => members.iter_mut().for_each(without_credentials),
+        _ => {}
+    }
+}
+
+/// What stands for what, within one file.
+#[derive(Debug, Default)]
+pub(super) struct Redaction {
+    people: BTreeMap<String, usize>,
+    messages: BTreeMap<String, usize>,
+}
+
+impl Redaction {
+    /// The same with other names, texts and numbers.
+    pub(super) fn of(&mut self, mut body: Value) -> Value {
+        without_credentials(&mut body);
+        self.value("", body)
+    }
+
+    fn value(&mut self, name: &str, value: Value) -> Value {
+        match value {
+            Value::Object(fields) => {
+                let redacted = fields
+                    .into_iter()
+                    .filter(|(name, _)| !is_one_of(&FILES, name))
+                    // Some objects have people as their keys.
+                    .map(|(name, value)| (self.key(&name), self.value(&name, value)));
+                Value::Object(redacted.collect::<Map<String, Value>>())
+            }
+            Value::Array(members) => {
+                let redacted = members.into_iter().map(|member| self.value(name, member));
+                Value::Array(redacted.collect())
+            }
+            Value::String(text) => Value::String(self.text(name, &text)),
+            Value::Number(number) => Value::Number(plain(name, number)),
+            other => other,
+        }
+    }
+
+    fn key(&mut self, name: &str) -> String {
+        self.number(name).unwrap_or_else(|| name.to_owned())
+    }
+
+    fn text(&mut self, name: &str, text: &str) -> String {
+        // A JID and a `wamid` say who, wherever they stand; bare digits are a time or an id where that is known.
+        if let Some(id) = text.strip_prefix("wamid.") {
+            return format!("wamid.{}", self.message(id));
+        }
+        let known = is_one_of(&STRUCTURE, name);
+        if (text.contains('@') || !known)
+            && let Some(number) = self.number(text)
+        {
+            return number;
+        }
+        if known {
+            return text.to_owned();
+        }
+        if text.starts_with("http://") || text.starts_with("https://") {
+            return "https://redacted.example/file".to_owned();
+        }
+        if let Some((country, rest)) = text.split_once('.')
+            && country.len() == 2
+            && country.bytes().all(|b| b.is_ascii_uppercase())
+            && rest.len() >= 10
+            && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'.')
+        {
+            // A business-scoped user id.
+            return format!("{country}.{}", digits(rest, "", numbered(&mut self.people, text)));
+        }
+        text.chars().map(masked).collect()
+    }
+
+    /// Another number of the same shape, if it is one: digits with a `+`, spaces or signs between them, and what a JID has
+    /// behind them.
+    fn number(&mut self, text: &str) -> Option<String> {
+        let (user, rest) = match text.find(['@', ':']) {
+            Some(at) => text.split_at(at),
+            None => (text, ""),
+        };
+        let plain: String = user.chars().filter(char::is_ascii_digit).collect();
+        let fine = |c: char| c.is_ascii_digit() || "+-() .".contains(c);
+        if plain.len() < DIGITS_MIN || !user.chars().all(fine) {
+            return None;
+        }
+        let number = numbered(&mut self.people, &plain);
+        let mut other = digits(&plain, &plain[..4], number).into_bytes().into_iter();
+        let user = user.chars().map(|c| match c {
+            c if c.is_ascii_digit() => other.next().map_or('0', char::from),
+            c => c,
+        });
+        Some(format!("{}{rest}", user.collect::<String>()))
+    }
+
+    /// Another id of the same length.
+    fn message(&mut self, id: &str) -> String {
+        digits(id, "", numbered(&mut self.messages, id))
+    }
+}
+
+/// The place of a text among those that came before it.
+fn numbered(known: &mut BTreeMap<String, usize>, text: &str) -> usize {
+    let next = known.len() + 1;
+    *known.entry(text.to_owned()).or_insert(next)
+}
+
+/// `number` behind `prefix`, as long as `like`.
+fn digits(like: &str, prefix: &str, number: usize) -> String {
+    let width = like.chars().count().saturating_sub(prefix.len());
+    format!("{prefix}{number:0>width$}")
+}
+
+fn is_one_of(names: &[&str], name: &str) -> bool {
+    names.iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// A letter for a letter, a digit for a digit; signs, spaces and emoji stay.
+fn masked(c: char) -> char {
+    match c {
+        c if c.is_uppercase() => 'X',
+        c if c.is_alphabetic() => 'x',
+        c if c.is_numeric() => '0',
+        c => c,
+    }
+}
+
+/// A number as it is, unless it is where somebody is or what somebody is called by.
+fn plain(name: &str, number: Number) -> Number {
+    let name = name.to_ascii_lowercase();
+    if name.contains("latitude") || name.contains("longitude") {
+        return Number::from(0);
+    }
+    let time = name.contains("time") || name.contains("date") || is_one_of(&STRUCTURE, &name);
+    match number.as_u64() {
+        Some(large) if large >= NUMBER_MIN && !time => Number::from(0),
+        _ => number,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+use super::*;
+use serde_json::json;
+
+fn evolution() -> Value {
+    json!({
+        "event": "messages.upsert", "instance": "suporte-01", "apikey": "LIVE-KEY", "sender": "5511955550000@s.whatsapp.net",
+        "server_url": "https://evolution.example/x",
+        "data": {
+            "key": {"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": "3EB0A1"},
+            "pushName": "Carla Nunes",
+            "message": {"conversation": "Meu número é 5511900000001, João!", "base64": "AAAA",
+                "imageMessage": {"mediaKey": "k", "mimetype": "image/jpeg", "caption": "Olha 👍"}},
+            "messageType": "conversation", "messageTimestamp": 1_760_000_000,
+        },
+    })
+}
+
+#[test]
+fn names_texts_and_numbers_are_others_and_the_shape_is_the_same() {
+    let redacted = Redaction::default().of(evolution());
+    assert_eq!(
+        redacted,
+        json!({
+            "event": "messages.upsert", "instance": "suporte-01", "sender": "5511000000001@s.whatsapp.net",
+            "server_url": "https://redacted.example/file",
+            "data": {
+                "key": {"remoteJid": "5511000000002@s.whatsapp.net", "fromMe": false, "id": "3EB0A1"},
+                "pushName": "Xxxxx Xxxxx",
+                "message": {"conversation": "Xxx xxxxxx x 0000000000000, Xxxx!",
+                    "imageMessage": {"mimetype": "image/jpeg", "caption": "Xxxx 👍"}},
+                "messageType": "conversation", "messageTimestamp": 1_760_000_000,
+            },
+        })
+    );
+}
+
+#[test]
+fn one_person_keeps_one_number_and_one_message_one_id_within_a_file() {
+    let mut redaction = Redaction::default();
+    let body = |number: &str, id: &str| {
+        json!({"entry": [{"id": "900", "changes": [{"field": "messages", "value": {
+            "metadata": {"display_phone_number": "+55 11 95555-0000", "phone_number_id": "100000000000001"},
+            "contacts": [{"profile": {"name": "Bia"}, "wa_id": number, "user_id": "BR.13491208655302741918"}],
+            "messages": [{"from": number, "id": id, "timestamp": "1760000000", "type": "text", "text": {"body": "Oi"}}],
+        }}]}]})
+    };
+    let first = redaction.of(body("5511900000001", "wamid.HBgNNTUxMTkwMDAwMDAwMQ=="));
+    let again = redaction.of(body("5511900000001", "wamid.HBgNNTUxMTkwMDAwMDAwMQ=="));
+    let other = redaction.of(body("5511900000002", "wamid.OTHER"));
+    assert_eq!(first, again);
+    let value = |body: &Value, path: &str| {
+        body.pointer(&format!("/entry/0/changes/0/value{path}"))
+            .unwrap()
+            .clone()
+    };
+    assert_eq!(
+        value(&first, "/contacts/0/wa_id"),
+        value(&first, "/messages/0/from")
+    );
+    assert_ne!(
+        value(&first, "/messages/0/from"),
+        value(&other, "/messages/0/from")
+    );
+    assert_ne!(value(&first, "/messages/0/id"), value(&other, "/messages/0/id"));
+    assert_eq!(value(&first, "/metadata/phone_number_id"), "100000000000001");
+    assert_eq!(value(&first, "/messages/0/timestamp"), "1760000000");
+    let text = first.to_string();
+    for trace in [
+        "NNTUx",
+        "55550000",
+        "95555-0000",
+        "900000001",
+        "Bia",
+        "Oi",
+        "1349",
+    ] {
+        assert!(!text.contains(trace), "{trace} in {text}");
+    }
+    assert_eq!(
+        value(&first, "/metadata/display_phone_number")
+            .as_str()
+            .unwrap()
+            .len(),
+        "+55 11 95555-0000".len()
+    );
+}
+
+#[test]
+fn people_who_are_keys_and_places_are_redacted_and_what_is_not_known_is_masked() {
+    let mut redaction = Redaction::default();
+    let redacted = redaction.of(json!({
+        "presences": {"5511900000001@s.whatsapp.net": {"lastKnownPresence": "composing"}},
+        "degreesLatitude": -23.5, "longitude": -46.6, "phone": 5_511_900_000_001_u64, "novelty": "Rua Azul, 12",
+    }));
+    assert_eq!(
+        redacted,
+        json!({
+            "presences": {"5511000000001@s.whatsapp.net": {"lastKnownPresence": "xxxxxxxxx"}},
+            "degreesLatitude": 0, "longitude": 0, "phone": 0, "novelty": "Xxx Xxxx, 00",
+        })
+    );
+}
+
+#[test]
+fn credentials_go_at_any_depth_and_in_any_spelling() {
+    let mut body = json!({"apiKey": "a", "data": [{"Authorization": "b", "kept": 1, "token": "c"}], "qrcode": {"code": "d"}});
+    without_credentials(&mut body);
+    assert_eq!(body, json!({"data": [{"kept": 1}]}));
+}

@@ -1,0 +1,138 @@
+//! Writes webhooks beside the way of the messages: what it cannot keep up with is left out, and counted.
+
+use super::Mode;
+use super::line::{Line, VERSION};
+use super::redact::{Redaction, without_credentials};
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use recado_http::ReceivedWebhook;
+use serde_json::Value;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread;
+
+/// So many webhooks wait at most to be written.
+const WAITING_MAX: usize = 1000;
+
+/// So many bytes are written at most by one process: a recording that was forgotten must not fill the disk.
+const BYTES_MAX: u64 = 1024 * 1024 * 1024;
+
+/// Where webhooks are recorded.
+#[derive(Debug, Clone)]
+pub(crate) struct Recording {
+    queue: SyncSender<ReceivedWebhook>,
+}
+
+impl Recording {
+    /// Starts one in `folder`, which is made if it is missing, readable by its owner only. `None` if nothing is kept.
+    pub(crate) fn start(folder: &Path, mode: Mode) -> Result<Option<Self>> {
+        if mode == Mode::Off {
+            return Ok(None);
+        }
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.with_context(|| format!("cannot make {}", folder.display()))?;
+        let (queue, waiting) = sync_channel(WAITING_MAX);
+        let mut writer = Writer {
+            folder: folder.to_owned(),
+            mode,
+            hour: None,
+            written: 0,
+        };
+        thread::Builder::new()
+            .name("recording".to_owned())
+            .spawn(move || writer.run(&waiting))
+            .context("cannot start the thread that records")?;
+        Ok(Some(Self { queue }))
+    }
+
+    /// Takes a webhook, or leaves it out; never waits.
+    pub(crate) fn take(&self, webhook: ReceivedWebhook) {
+        match self.queue.try_send(webhook) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_)) => {
+                tracing::warn!("a webhook was not recorded: too many wait to be written")
+            }
+            Err(TrySendError::Disconnected(_)) => tracing::debug!("the recording has ended"),
+        }
+    }
+}
+
+/// The file of an hour, and what stands for what in it.
+struct Hour {
+    name: String,
+    file: File,
+    redaction: Redaction,
+}
+
+struct Writer {
+    folder: PathBuf,
+    mode: Mode,
+    hour: Option<Hour>,
+    written: u64,
+}
+
+impl Writer {
+    fn run(&mut self, waiting: &Receiver<ReceivedWebhook>) {
+        while let Ok(webhook) = waiting.recv() {
+            if self.written >= BYTES_MAX {
+                tracing::warn!("the recording ends: it has 1 GiB");
+                return;
+            }
+            if let Err(error) = self.write(&webhook) {
+                tracing::warn!(error = %error, "a webhook was not recorded");
+            }
+        }
+    }
+
+    fn write(&mut self, webhook: &ReceivedWebhook) -> Result<()> {
+        // What was answered 200 is JSON.
+        let mut body: Value = serde_json::from_slice(&webhook.body).context("not JSON")?;
+        let (mode, at) = (self.mode, webhook.at);
+        let hour = self.hour(at)?;
+        if mode == Mode::Redacted {
+            body = hour.redaction.of(body);
+        } else {
+            without_credentials(&mut body);
+        }
+        let line = Line {
+            recado_record: VERSION,
+            at: Some(at),
+            provider: webhook.provider,
+            redacted: mode == Mode::Redacted,
+            body,
+        };
+        let mut text = serde_json::to_string(&line)?;
+        text.push('\n');
+        hour.file.write_all(text.as_bytes())?;
+        self.written += u64::try_from(text.len()).unwrap_or(u64::MAX);
+        Ok(())
+    }
+
+    fn hour(&mut self, at: Timestamp) -> Result<&mut Hour> {
+        // A process has a file of its own in each hour: numbers stand for people within one file only.
+        let name = format!("{}-{}", at.strftime("webhooks-%Y-%m-%dT%H"), std::process::id());
+        let open = match self.hour.take().filter(|hour| hour.name == name) {
+            Some(hour) => hour,
+            None => Hour {
+                file: self.open(&name)?,
+                name,
+                redaction: Redaction::default(),
+            },
+        };
+        Ok(self.hour.insert(open))
+    }
+
+    fn open(&self, name: &str) -> Result<File> {
+        fs::create_dir_all(&self.folder)?;
+        let file = self.folder.join(name).with_extension("jsonl");
+        let options = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(&file);
+        options.with_context(|| format!("cannot write {}", file.display()))
+    }
+}

@@ -1,0 +1,122 @@
+//! `recado replay`: posts recorded webhooks again, with their proofs, at a chosen rate.
+
+mod figures;
+mod proof;
+
+use crate::environment::Environment;
+use crate::installation::Where;
+use crate::record::{Line, files, read};
+use anyhow::{Result, bail};
+use clap::Args;
+use figures::Figures;
+use futures::stream::{self, StreamExt};
+use proof::{Proofs, Signed};
+use recado_domain::event::Provider;
+use reqwest::Client;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Posts recorded webhooks again, with the proofs of their providers, at a chosen rate. Exit status 1 if one is not taken.
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    /// A file, or a folder of files: JSON bodies as providers post them, or what `recado serve` recorded.
+    from: PathBuf,
+    /// How many a second.
+    #[arg(long, default_value_t = 10.0)]
+    rate: f64,
+    /// How many may wait for their answer at a time.
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..))]
+    at_once: u16,
+    /// How often the whole is posted. The same webhook again is known, and changes nothing.
+    #[arg(long, default_value_t = 1)]
+    times: u32,
+    /// Evolution: as if they came from this instance (its id), whatever the bodies say.
+    #[arg(long = "as")]
+    instance: Option<String>,
+    #[command(flatten)]
+    there: Where,
+    /// Prints the figures as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// How long an answer may take.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Posts everything and tells what came of it.
+pub(crate) async fn run(command: Replay, environment: &Environment) -> Result<()> {
+    if !(command.rate > 0.0 && command.rate <= 100_000.0) {
+        bail!("--rate must be above 0, and at most 100000");
+    }
+    let mut lines: Vec<Line> = Vec::new();
+    for file in files(&command.from)? {
+        lines.extend(read(&file)?);
+    }
+    let there = command.there.reach(environment)?;
+    let proofs = Proofs::of(&there, environment, &lines, command.instance.as_deref()).await?;
+    let mut signed = Vec::with_capacity(lines.len());
+    for line in lines {
+        signed.push(proofs.sign(line)?);
+    }
+    let figures = post_all(&command, &there.http, &there.url, &signed).await;
+    if command.json {
+        println!("{}", serde_json::to_string_pretty(&figures.json())?);
+    } else {
+        print!("{figures}");
+    }
+    if figures.refused() > 0 {
+        bail!("{} of {} were not taken", figures.refused(), figures.all());
+    }
+    Ok(())
+}
+
+async fn post_all(command: &Replay, http: &Client, url: &str, signed: &[Signed]) -> Figures {
+    let begun = Instant::now();
+    let times = usize::try_from(command.times).unwrap_or(usize::MAX);
+    let count = signed.len().saturating_mul(times);
+    let all = signed.iter().cycle().take(count).enumerate();
+    let posts = all.map(|(number, webhook)| {
+        // Each at its time, however long the ones before it take.
+        #[expect(clippy::cast_precision_loss, reason = "no recording has that many webhooks")]
+        let due = begun + Duration::from_secs_f64(number as f64 / command.rate);
+        async move {
+            tokio::time::sleep_until(due.into()).await;
+            post(http, url, webhook).await
+        }
+    });
+    let at_once = usize::from(command.at_once);
+    let mut figures = Figures::default();
+    let mut answers = stream::iter(posts).buffer_unordered(at_once);
+    while let Some((outcome, took)) = answers.next().await {
+        figures.add(&outcome, took);
+    }
+    figures.took = begun.elapsed();
+    figures
+}
+
+/// Posts one; what came of it, in a word, and how long it took.
+async fn post(http: &Client, url: &str, webhook: &Signed) -> (String, Duration) {
+    let path = match webhook.provider {
+        Provider::Evolution => "/webhooks/evolution",
+        Provider::Meta => "/webhooks/meta",
+    };
+    let (name, proof) = &webhook.header;
+    let begun = Instant::now();
+    let request = http
+        .post(format!("{url}{path}"))
+        .header("content-type", "application/json")
+        .header(*name, proof)
+        .timeout(TIMEOUT)
+        .body(webhook.body.clone());
+    let outcome = match request.send().await {
+        Ok(answer) => {
+            let status = answer.status().as_u16();
+            // The connection is used again only when the answer was read.
+            let _ = answer.bytes().await;
+            status.to_string()
+        }
+        Err(error) if error.is_timeout() => "time-out".to_owned(),
+        Err(_) => "no answer".to_owned(),
+    };
+    (outcome, begun.elapsed())
+}

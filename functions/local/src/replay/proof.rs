@@ -1,0 +1,112 @@
+//! The proofs that providers show: recordings hold none, so they are made anew.
+
+use crate::environment::Environment;
+use crate::installation::Installation;
+use crate::record::Line;
+use anyhow::{Context, Result};
+use recado_domain::config::Instance;
+use recado_domain::event::Provider;
+use recado_domain::secret::{Secret, hmac_sha256};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// A webhook, ready to be posted.
+#[derive(Debug)]
+pub(super) struct Signed {
+    pub(super) provider: Provider,
+    pub(super) body: Vec<u8>,
+    /// The header that proves it.
+    pub(super) header: (&'static str, String),
+}
+
+/// What proofs are made with.
+pub(super) struct Proofs {
+    /// Evolution's secrets, by the provider's name of the instance.
+    evolution: BTreeMap<String, String>,
+    meta: Option<Secret>,
+    /// The name that bodies of Evolution get.
+    instead: Option<String>,
+}
+
+impl Proofs {
+    /// Asks the installation for the secrets of Evolution's instances, if `lines` have any; Meta's app secret comes from
+    /// the environment.
+    pub(super) async fn of(
+        there: &Installation,
+        environment: &Environment,
+        lines: &[Line],
+        instead: Option<&str>,
+    ) -> Result<Self> {
+        let mut proofs = Self {
+            evolution: BTreeMap::new(),
+            meta: environment.meta_app_secrets.first().cloned(),
+            instead: None,
+        };
+        if !lines.iter().any(|line| line.provider == Provider::Evolution) {
+            return Ok(proofs);
+        }
+        let configured = there.configured().await?;
+        if let Some(name) = instead {
+            let external = configured.instance(name)?.external();
+            proofs.instead = external.map(|external| external.to_string());
+        }
+        let instances: Vec<&Instance> = configured
+            .document
+            .instances
+            .iter()
+            .filter(|instance| instance.provider == Provider::Evolution)
+            .collect();
+        let told = there.webhooks(&instances).await?;
+        for (instance, webhook) in instances.iter().zip(told) {
+            if let (Some(external), Some(secret)) = (instance.external(), webhook.secret) {
+                proofs.evolution.insert(external.to_string(), secret);
+            }
+        }
+        Ok(proofs)
+    }
+
+    /// Makes the proof of a webhook.
+    pub(super) fn sign(&self, mut line: Line) -> Result<Signed> {
+        match line.provider {
+            Provider::Evolution => {
+                let instance = self.instance(&mut line.body)?;
+                let secret = self.evolution.get(&instance);
+                let secret = secret.with_context(|| {
+                    format!("the installation has no instance {instance}: give --as, or configure it there")
+                })?;
+                Ok(Signed {
+                    provider: line.provider,
+                    body: line.body.to_string().into_bytes(),
+                    header: ("apikey", secret.clone()),
+                })
+            }
+            Provider::Meta => {
+                let secret = self.meta.as_ref();
+                let secret = secret
+                    .context("webhooks of Meta are signed: set META_APP_SECRET as the installation has it")?;
+                let body = line.body.to_string().into_bytes();
+                let mac = hmac_sha256(secret.expose().as_bytes(), &body);
+                Ok(Signed {
+                    provider: line.provider,
+                    body,
+                    header: ("x-hub-signature-256", format!("sha256={}", hex::encode(mac))),
+                })
+            }
+        }
+    }
+
+    /// The instance that a body names, after it was given another name if it is to have one.
+    fn instance(&self, body: &mut Value) -> Result<String> {
+        let field = if body.get("instance").is_some() {
+            "instance"
+        } else {
+            "instanceName"
+        };
+        if let Some(name) = &self.instead {
+            body[field] = json!(name);
+        }
+        let named = &body[field];
+        let name = named.as_str().or_else(|| named["instanceName"].as_str());
+        name.map(str::to_owned).context("a body names no instance")
+    }
+}

@@ -1,0 +1,81 @@
+//! Raw webhooks, handed to whoever records them.
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::Response;
+use futures::StreamExt;
+use recado_domain::Timestamp;
+use recado_domain::event::Provider;
+use recado_pipeline::ports::Ambient;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A webhook that was answered 200: authentic, and safe.
+#[derive(Debug, Clone)]
+pub struct ReceivedWebhook {
+    /// When it had come.
+    pub at: Timestamp,
+    /// From whom.
+    pub provider: Provider,
+    /// Its body, as it came. It may hold credentials of the provider.
+    pub body: Bytes,
+}
+
+/// Hands every webhook of `router` that is answered 200 to `sink`, which must not wait. The handlers see nothing of it.
+pub fn recorded<A, F>(router: Router, ambient: A, sink: F) -> Router
+where
+    A: Ambient + Clone + 'static,
+    F: Fn(ReceivedWebhook) + Clone + Send + Sync + 'static,
+{
+    router.layer(axum::middleware::from_fn_with_state(
+        (ambient, sink),
+        keep::<A, F>,
+    ))
+}
+
+async fn keep<A, F>(State((ambient, sink)): State<(A, F)>, request: Request, next: Next) -> Response
+where
+    A: Ambient + Clone + 'static,
+    F: Fn(ReceivedWebhook) + Clone + Send + Sync + 'static,
+{
+    let Some(provider) = provider_of(request.uri().path()) else {
+        return next.run(request).await;
+    };
+    let read = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&read);
+    let request = request.map(|body| {
+        let seen = body.into_data_stream().inspect(move |chunk| {
+            if let Ok(chunk) = chunk {
+                into.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .extend_from_slice(chunk);
+            }
+        });
+        Body::from_stream(seen)
+    });
+    let response = next.run(request).await;
+    let body = std::mem::take(&mut *read.lock().unwrap_or_else(PoisonError::into_inner));
+    // The handshake has no body.
+    if response.status() == StatusCode::OK && !body.is_empty() {
+        sink(ReceivedWebhook {
+            at: ambient.now(),
+            provider,
+            body: body.into(),
+        });
+    }
+    response
+}
+
+/// Whose webhook a path is for.
+fn provider_of(path: &str) -> Option<Provider> {
+    let rest = path
+        .strip_prefix("/api/webhook/")
+        .or_else(|| path.strip_prefix("/webhooks/"))?;
+    match rest.split('/').next()? {
+        "evolution" => Some(Provider::Evolution),
+        "meta" | "whatsapp" => Some(Provider::Meta),
+        _ => None,
+    }
+}
