@@ -9,10 +9,12 @@
 
 mod bad_input;
 mod chaos;
+mod commands;
 mod crashes;
 mod first_steps;
 mod machine;
 mod meta;
+mod missed;
 mod operators;
 mod payloads;
 mod replies;

@@ -1,5 +1,7 @@
 //! Evolution API, versions 1 and 2: sending a text, the connection's state, looking messages up.
 
+mod setup;
+
 use super::call::{Call, Refusal, digits, fresh, json, wrong};
 use super::journal::{ConnectionState, Delivered, Journal};
 use axum::Router;
@@ -22,6 +24,7 @@ pub(super) fn router(journal: Arc<Journal>) -> Router {
         .route("/message/sendText/{instance}", post(send_text))
         .route("/instance/connectionState/{instance}", get(connection_state))
         .route("/chat/findMessages/{instance}", post(find_messages))
+        .merge(setup::routes())
         .fallback(no_route)
         .method_not_allowed_fallback(no_route)
         .with_state(journal)
@@ -180,13 +183,15 @@ async fn find_messages(
         let bare = of_instance.last().is_some_and(|last| last.version == 1);
         (of_instance, bare)
     };
-    // The newest first.
-    let found: Vec<Value> = sent
+    let mut found: Vec<Value> = sent
         .iter()
         .rev()
         .filter(|m| fits(m, &body["where"], bare))
         .map(stored)
         .collect();
+    found.extend(received(&journal, &instance, &body["where"]));
+    // The newest first.
+    found.sort_by_key(|record| std::cmp::Reverse(record["messageTimestamp"].as_i64()));
     if bare {
         return json(StatusCode::OK, Value::Array(found));
     }
@@ -209,6 +214,25 @@ async fn find_messages(
         "records": records,
     });
     json(StatusCode::OK, json!({"messages": messages}))
+}
+
+/// What came in and is asked for: by time, if both ends are given, and unless what we sent is meant.
+fn received(journal: &Journal, instance: &str, wanted: &Value) -> Vec<Value> {
+    let end = |name: &str| {
+        let text = wanted["messageTimestamp"][name].as_str()?;
+        Some(text.parse::<Timestamp>().ok()?.as_second())
+    };
+    let span = end("gte").zip(end("lte"));
+    let mut found = journal.notes().remembered(instance);
+    found.reverse();
+    found.retain(|record| {
+        let at = record["messageTimestamp"].as_i64().unwrap_or_default();
+        let jid = &wanted["key"]["remoteJid"];
+        span.is_none_or(|(from, to)| (from..=to).contains(&at))
+            && wanted["key"]["fromMe"] != true
+            && (jid.is_null() || *jid == record["key"]["remoteJid"])
+    });
+    found
 }
 
 /// Whether a message is what is asked for. Version 2 reads the time only if both ends are given, as dates; version 1

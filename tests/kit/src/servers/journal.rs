@@ -2,6 +2,7 @@
 
 use super::behaviour::Behaviour;
 use super::fates::Fates;
+use super::notes::Notes;
 use recado_domain::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -102,11 +103,17 @@ struct Pages {
 #[derive(Debug, Default)]
 pub struct Journal {
     pages: Mutex<Pages>,
+    notes: Notes,
 }
 
 impl Journal {
     fn pages(&self) -> MutexGuard<'_, Pages> {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What it was told beside messages.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
     }
 
     /// All requests so far, in order, wrong ones too.
@@ -184,6 +191,7 @@ impl Journal {
     /// Forgets everything that was seen or set.
     pub fn reset(&self) {
         *self.pages() = Pages::default();
+        self.notes.forget();
     }
 
     pub(super) fn record(&self, request: Recorded) {

@@ -1,5 +1,7 @@
 //! Meta's Graph API: sending a text.
 
+mod account;
+
 use super::call::{Call, Refusal, fresh, json, wrong};
 use super::journal::{Delivered, Journal};
 use axum::Router;
@@ -23,6 +25,7 @@ pub(super) fn router(journal: Arc<Journal>) -> Router {
     Router::new()
         .route("/{version}/{phone_number_id}/messages", post(send))
         .route("/{version}/{phone_number_id}", get(number))
+        .merge(account::routes())
         .fallback(no_route)
         .method_not_allowed_fallback(no_route)
         .with_state(journal)

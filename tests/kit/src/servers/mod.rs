@@ -18,6 +18,7 @@ mod fates;
 mod host;
 mod journal;
 mod meta;
+mod notes;
 mod stand_in;
 #[cfg(test)]
 mod tests;
@@ -27,4 +28,5 @@ pub use behaviour::Behaviour;
 pub use control::Control;
 pub use fates::Fates;
 pub use journal::{ConnectionState, Delivered, Journal, Recorded, Violation};
+pub use notes::Notes;
 pub use stand_in::{Kind, StandIn, StandIns};
