@@ -18,7 +18,7 @@ pub(crate) struct Connect {
     instance: String,
     #[command(flatten)]
     there: Where,
-    /// How the provider reaches the installation, if not as the installation says itself (RECADO_PUBLIC_URL).
+    /// How the provider reaches the installation, if not as the installation says itself (`RECADO_PUBLIC_URL`).
     #[arg(long)]
     public_url: Option<String>,
     /// The provider's key or token, if not the one that the instance names.
@@ -55,12 +55,12 @@ pub(crate) async fn run(command: Connect, environment: &Environment) -> Result<(
         .next()
         .context("the installation does not say where its webhooks go")?;
     if let Some(public) = &command.public_url {
-        webhook.webhook_url = moved(&webhook.webhook_url, public)?;
+        webhook.url = moved(&webhook.url, public)?;
     }
-    if !webhook.webhook_url.starts_with("https://") {
+    if !webhook.url.starts_with("https://") {
         eprintln!(
             "Note: {} is not https: fine for a provider on this machine or network only.",
-            webhook.webhook_url.split("/k/").next().unwrap_or_default()
+            webhook.url.split("/k/").next().unwrap_or_default()
         );
     }
     let plan = Plan {

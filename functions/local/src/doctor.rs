@@ -74,7 +74,9 @@ pub(crate) async fn run(command: Doctor, environment: &Environment) -> Result<()
         let all = json!({ "broken": broken, "findings": findings });
         println!("{}", serde_json::to_string_pretty(&all)?);
     } else {
-        findings.iter().for_each(|finding| println!("{finding}"));
+        for finding in &findings {
+            println!("{finding}");
+        }
     }
     if broken > 0 {
         bail!("{broken} of {} findings must be mended", findings.len());

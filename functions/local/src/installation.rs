@@ -69,7 +69,8 @@ pub(crate) struct Configured {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Webhook {
     pub(crate) id: String,
-    pub(crate) webhook_url: String,
+    #[serde(rename = "webhook_url")]
+    pub(crate) url: String,
     /// Only in the answer to who applies.
     pub(crate) secret: Option<String>,
     pub(crate) proof_set: bool,

@@ -27,7 +27,7 @@ pub(crate) enum Mode {
     Full,
 }
 
-/// Recorded webhooks (see RECADO_RECORD of the settings): takes out what names people.
+/// Recorded webhooks (see `RECADO_RECORD` of the settings): takes out what names people.
 #[derive(Debug, Args)]
 pub(crate) struct Record {
     #[command(subcommand)]

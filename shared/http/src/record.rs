@@ -12,6 +12,9 @@ use recado_domain::event::Provider;
 use recado_pipeline::ports::Ambient;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Larger bodies are not kept, in bytes: more than any webhook may have.
+const KEPT_MAX: usize = 16 * 1024 * 1024;
+
 /// A webhook that was answered 200: authentic, and safe.
 #[derive(Debug, Clone)]
 pub struct ReceivedWebhook {
@@ -47,10 +50,11 @@ where
     let into = Arc::clone(&read);
     let request = request.map(|body| {
         let seen = body.into_data_stream().inspect(move |chunk| {
-            if let Ok(chunk) = chunk {
-                into.lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .extend_from_slice(chunk);
+            let mut into = into.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Ok(chunk) = chunk
+                && into.len() + chunk.len() <= KEPT_MAX
+            {
+                into.extend_from_slice(chunk);
             }
         });
         Body::from_stream(seen)

@@ -111,11 +111,11 @@ async fn an_old_message_that_was_missed_is_stored_and_not_answered() {
         "{report}"
     );
     let id = machine.conversation().await;
-    let unanswered = eventually("the message", || async {
+    let reason = eventually("the message", || async {
         let messages = machine.messages(&id).await;
-        messages.first().map(|message| message["unanswered"].clone())
+        messages.first().map(|message| message["reason"].clone())
     });
-    assert_eq!(unanswered.await, "stale");
+    assert_eq!(reason.await, "stale");
     machine.quiet().await;
     assert_eq!(machine.stand_ins.evolution.wait_for_phone(0, PATIENCE).await, []);
 }

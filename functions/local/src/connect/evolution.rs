@@ -31,7 +31,7 @@ pub(super) async fn connect(plan: &Plan<'_>) -> Result<()> {
         (_, false) => ProvenBy::Header,
     };
     let wanted = Wanted {
-        url: &plan.webhook.webhook_url,
+        url: &plan.webhook.url,
         secret: &secret,
         proven_by,
         base64: plan.command.base64,

@@ -7,7 +7,7 @@ use recado_whatsapp::meta::register::{Setup, shake_hands};
 
 pub(super) async fn connect(plan: &Plan<'_>) -> Result<()> {
     let name = &plan.instance.id;
-    let callback = &plan.webhook.webhook_url;
+    let callback = &plan.webhook.url;
     println!(
         "{name}: enter in the app's WhatsApp configuration (developers.facebook.com)\n  \
          callback URL  {callback}\n  verify token  the value of META_VERIFY_TOKEN\n  \

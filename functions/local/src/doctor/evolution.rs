@@ -80,7 +80,7 @@ async fn connection(patient: &Patient<'_>, at: &Setup<'_>, paired: &Paired) -> V
     if let Some(code) = code.code.as_deref().filter(|_| patient.shows) {
         match qr::drawn(code) {
             Some(drawn) => {
-                println!("{name}: WhatsApp on the phone, Linked devices, Link a device:\n\n{drawn}")
+                println!("{name}: WhatsApp on the phone, Linked devices, Link a device:\n\n{drawn}");
             }
             None => println!("{name}: the QR code is too long to be shown"),
         }
@@ -112,7 +112,7 @@ async fn webhook(patient: &Patient<'_>, at: &Setup<'_>) -> Finding {
         );
     };
     let wanted = Wanted {
-        url: &webhook.webhook_url,
+        url: &webhook.url,
         secret: &secret,
         proven_by: match patient.instance.api_version {
             1 => ProvenBy::Url,

@@ -63,7 +63,7 @@ fn proof(patient: &Patient<'_>) -> Vec<Finding> {
                 .mend("set META_VERIFY_TOKEN there, and enter the same in Meta's app"),
         );
     }
-    let plain = webhook.webhook_url.split("/k/").next().unwrap_or_default();
+    let plain = webhook.url.split("/k/").next().unwrap_or_default();
     findings.push(if plain.starts_with("https://") {
         Finding::good(name, "url", plain)
     } else {

@@ -32,8 +32,8 @@ impl Recording {
         if mode == Mode::Off {
             return Ok(None);
         }
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        made.with_context(|| format!("cannot make {}", folder.display()))?;
+        let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        created.with_context(|| format!("cannot make {}", folder.display()))?;
         let (queue, waiting) = sync_channel(WAITING_MAX);
         let mut writer = Writer {
             folder: folder.to_owned(),
@@ -53,7 +53,7 @@ impl Recording {
         match self.queue.try_send(webhook) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => {
-                tracing::warn!("a webhook was not recorded: too many wait to be written")
+                tracing::warn!("a webhook was not recorded: too many wait to be written");
             }
             Err(TrySendError::Disconnected(_)) => tracing::debug!("the recording has ended"),
         }

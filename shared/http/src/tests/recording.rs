@@ -15,7 +15,7 @@ async fn webhooks_that_are_taken_are_handed_on_as_they_came_and_others_are_not()
     let into = Arc::clone(&kept);
     let (webhooks, _) = site.sides();
     let router = recorded(webhooks, SystemAmbient, move |webhook| {
-        into.lock().unwrap().push(webhook)
+        into.lock().unwrap().push(webhook);
     });
     let body = json!({"event": "contacts.update", "instance": "suporte-01", "data": []}).to_string();
     let secret = secret_of("master", "suporte-01");

@@ -108,16 +108,16 @@ impl Setup<'_> {
 
 /// Shakes hands with `callback` as Meta does when it is entered there: whether the challenge came back.
 pub async fn shake_hands(http: &Client, callback: &str, verify_token: &Secret) -> Result<bool, SetupError> {
-    const CHALLENGE: &str = "1158201444";
+    const CHALLENGE: u32 = 1_158_201_444;
     let mut url = Url::parse(callback).map_err(|_| SetupError::NotUrl)?;
     url.query_pairs_mut().extend_pairs([
         ("hub.mode", "subscribe"),
-        ("hub.challenge", CHALLENGE),
+        ("hub.challenge", &CHALLENGE.to_string()),
         ("hub.verify_token", verify_token.expose()),
     ]);
     // The challenge is digits, and so JSON.
     let said = ask(http.get(url)).await?;
-    Ok(said.body.to_string() == CHALLENGE)
+    Ok(said.body == CHALLENGE)
 }
 
 #[cfg(test)]
