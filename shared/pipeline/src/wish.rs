@@ -104,10 +104,10 @@ pub(crate) async fn ready<W: World>(
         }
         Some(Some(_)) | None => {}
     }
-    let mut context = Context::default();
+    let mut around = Context::default();
     if let Some(id) = options.reply_to.take() {
         let found = named(world, bound, thread, &id, "reply_to").await?;
-        context.reply_to = Some(Quoted {
+        around.reply_to = Some(Quoted {
             id: Some(found.id.clone()),
             text: found.text,
         });
@@ -124,7 +124,7 @@ pub(crate) async fn ready<W: World>(
     Ok(Ready {
         content,
         options,
-        context,
+        context: around,
     })
 }
 

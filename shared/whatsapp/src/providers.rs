@@ -307,7 +307,7 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
         let secret = match self.access(bound).await {
             Access::Credential(secret) => secret,
             Access::Simulated(_) => return Err(HistoryError::NotOffered),
-            Access::Missing => return Err(HistoryError::Credentials),
+            Access::Missing(_) => return Err(HistoryError::Credentials),
             Access::Unclear => {
                 let why = "the credential could not be read";
                 return Err(HistoryError::Unavailable { why });

@@ -99,9 +99,9 @@ pub(crate) fn current(
     match latest {
         Some(conversation) if conversation.status == Status::Active => conversation,
         Some(resolved) => {
-            let mut begun = begin(resolved.id.number().saturating_add(1));
-            begun.follow(&resolved);
-            begun
+            let mut next = begin(resolved.id.number().saturating_add(1));
+            next.follow(&resolved);
+            next
         }
         None => begin(1),
     }

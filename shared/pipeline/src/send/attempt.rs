@@ -77,8 +77,8 @@ pub(super) async fn attempt<W: World>(
         return Ok(Step::Next);
     };
     let outgoing = match instead {
-        Some(content) => OutgoingMessage {
-            content,
+        Some(template) => OutgoingMessage {
+            content: template,
             options: SendOptions::default(),
             ..outgoing
         },

@@ -25,7 +25,7 @@ pub(super) async fn seen<S: Secrets, A: Ambient>(
     match bound.instance.provider {
         Provider::Meta => meta::seen(&whatsapp.meta(bound, &external, &secret, timeout), id, typing).await,
         Provider::Dialog360 => {
-            dialog360::seen(&whatsapp.dialog360(bound, &secret, timeout), id, typing).await
+            dialog360::seen(&whatsapp.dialog360(bound, &secret, timeout), id, typing).await;
         }
         // Not documented for AWS's call.
         Provider::AwsSocial => {}

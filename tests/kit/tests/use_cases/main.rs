@@ -2,11 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
+mod catching_up;
 mod changes;
+mod memory;
 mod turns;
 mod window;
-mod catching_up;
-mod memory;
 mod world;
 
 use recado_domain::content::Content;

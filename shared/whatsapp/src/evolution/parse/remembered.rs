@@ -47,7 +47,7 @@ fn best(envelope: &Envelope, id: &str, record: &Value, now: Timestamp) -> Option
         let rank = match &item {
             WebhookItem::Status(update) => update.status.rank(),
             WebhookItem::Event(_) => DeliveryStatus::Failed.rank(),
-            WebhookItem::Ignored { .. } => return None,
+            WebhookItem::Notice(_) | WebhookItem::Ignored { .. } => return None,
         };
         Some((rank, item))
     });
