@@ -171,7 +171,7 @@ impl Plan {
 /// Now and then a queue hands nothing out for a day, where a contact's window may close in between.
 fn slow(simulation: &Simulation, lines: &[LinePlan]) -> Option<Slow> {
     let cloud = lines.iter().any(|line| line.bound.instance.provider.is_cloud());
-    (cloud && simulation.chance(0.1)).then(|| Slow {
+    (cloud && simulation.chance(0.05)).then(|| Slow {
         queue: simulation.pick(&QueueName::ALL),
         from_ms: simulation.between(0, 60_000),
         until_ms: WINDOW_MS + simulation.between(-300_000, 900_000),
