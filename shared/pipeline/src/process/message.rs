@@ -92,18 +92,18 @@ pub(crate) fn current(
     phone: Option<String>,
     now: jiff::Timestamp,
 ) -> Conversation {
-    let begin = |number| {
+    let numbered = |number| {
         let id = ConversationId::new(thread.clone(), number);
         Conversation::begin(id, bound, address.clone(), phone, now)
     };
     match latest {
         Some(conversation) if conversation.status == Status::Active => conversation,
         Some(resolved) => {
-            let mut next = begin(resolved.id.number().saturating_add(1));
-            next.follow(&resolved);
-            next
+            let mut begun = numbered(resolved.id.number().saturating_add(1));
+            begun.follow(&resolved);
+            begun
         }
-        None => begin(1),
+        None => numbered(1),
     }
 }
 
