@@ -1,68 +1,51 @@
-//! Evolution API, versions 1 and 2: sending a text, the connection's state, looking messages up.
+//! Evolution API, versions 1 and 2: sending, the connection's state, looking messages up.
 
+mod sends;
 mod setup;
 
 use super::call::{Call, Refusal, digits, fresh, json, wrong};
 use super::journal::{ConnectionState, Delivered, Journal};
 use axum::Router;
-use axum::extract::{Path, State};
+use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{get, post};
 use recado_domain::Timestamp;
+use sends::Wanted;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Evolution's page size where the request names none.
 const PAGE: usize = 50;
 
+/// The largest body, in bytes.
+const BODY_MAX: usize = 136 * 1024 * 1024;
+
 /// From here on it takes a number for a group's (createJid.ts).
 const GROUP_DIGITS: usize = 18;
 
 pub(super) fn router(journal: Arc<Journal>) -> Router {
     Router::new()
-        .route("/message/sendText/{instance}", post(send_text))
+        .route("/message/{action}/{instance}", post(send))
         .route("/instance/connectionState/{instance}", get(connection_state))
         .route("/chat/findMessages/{instance}", post(find_messages))
         .merge(setup::routes())
+        .layer(DefaultBodyLimit::max(BODY_MAX))
         .fallback(no_route)
         .method_not_allowed_fallback(no_route)
         .with_state(journal)
 }
 
-/// A text to be sent, in either version's form.
-struct Text {
-    instance: String,
-    number: String,
-    words: String,
-    version: u8,
-}
-
-async fn send_text(Path(instance): Path<String>, call: Call) -> Response {
-    let text = match read(instance, &call) {
-        Ok(text) => text,
+async fn send(Path((action, instance)): Path<(String, String)>, call: Call) -> Response {
+    let read = check_key(&call)
+        .and_then(|()| call.check_json())
+        .and_then(|()| sends::read(&action, &call));
+    let wanted = match read {
+        Ok(wanted) => wanted,
         Err(refusal) => return refuse(&call, &refusal),
     };
-    call.perform(move |journal, _| accept(journal, text)).await
-}
-
-fn read(instance: String, call: &Call) -> Result<Text, Refusal> {
-    check_key(call)?;
-    call.check_json()?;
-    let body = &call.request.body;
-    let (version, text) = match (body.get("text"), body.get("textMessage")) {
-        (Some(_), Some(_)) => return wrong("text and textMessage: which version is this?"),
-        (None, Some(_)) => (1, call.text("/textMessage/text")?),
-        _ => (2, call.text("/text")?),
-    };
-    let number = call.text("/number")?;
-    check_number(number)?;
-    Ok(Text {
-        instance,
-        number: number.to_owned(),
-        words: text.to_owned(),
-        version,
-    })
+    call.perform(move |journal, _| accept(journal, instance, wanted))
+        .await
 }
 
 fn check_key(call: &Call) -> Result<(), Refusal> {
@@ -95,18 +78,19 @@ fn jid(number: &str) -> String {
     }
 }
 
-fn accept(journal: &Journal, text: Text) -> Response {
-    if journal.connection(&text.instance) != ConnectionState::Open {
+fn accept(journal: &Journal, instance: String, wanted: Wanted) -> Response {
+    if journal.connection(&instance) != ConnectionState::Open {
         return error(StatusCode::BAD_REQUEST, &json!(["Error: Connection Closed"]));
     }
     let message = Delivered {
-        instance: text.instance,
-        to: text.number,
-        text: text.words,
+        instance,
+        to: wanted.to,
+        text: wanted.words,
+        content: wanted.message.unwrap_or_default(),
         id: format!("3EB0{}", fresh()[..36].to_uppercase()),
         callback: None,
         at: Timestamp::now(),
-        version: text.version,
+        version: wanted.version,
     };
     let stored = stored(&message);
     journal.deliver(message);
@@ -118,21 +102,26 @@ fn accept(journal: &Journal, text: Text) -> Response {
 fn stored(message: &Delivered) -> Value {
     let key = json!({"remoteJid": jid(&message.to), "fromMe": true, "id": message.id});
     let at = message.at.as_second();
+    let is_text = message.content.is_null();
     if message.version == 1 {
+        let text = json!({"extendedTextMessage": {"text": message.text}});
         return json!({
             "key": key,
-            "message": {"extendedTextMessage": {"text": message.text}},
+            "message": if is_text { &text } else { &message.content },
             "messageTimestamp": at.to_string(),
             "status": "PENDING",
         });
     }
+    let text = json!({"conversation": message.text});
+    let said = if is_text { &text } else { &message.content };
+    let kind = said.as_object().and_then(|said| said.keys().next());
     json!({
         "key": key,
         "pushName": "Você",
         "status": "PENDING",
-        "message": {"conversation": message.text},
+        "message": said,
         "contextInfo": null,
-        "messageType": "conversation",
+        "messageType": kind,
         "messageTimestamp": at,
         "instanceId": instance_id(&message.instance),
         "source": "unknown",

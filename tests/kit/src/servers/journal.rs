@@ -44,8 +44,11 @@ pub struct Delivered {
     pub instance: String,
     /// As the request had it.
     pub to: String,
-    /// The text.
+    /// The text; of what is none, its kind and what it says.
     pub text: String,
+    /// What it is, where it is more than text: as Evolution stores it, or as Meta was given it.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub content: Value,
     /// The id that the provider gave it.
     pub id: String,
     /// Meta's `biz_opaque_callback_data`.
@@ -64,6 +67,7 @@ impl Delivered {
             instance: instance.to_owned(),
             to: to.to_owned(),
             text: text.to_owned(),
+            content: Value::Null,
             id: String::new(),
             callback: None,
             at,

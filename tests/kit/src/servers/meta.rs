@@ -1,11 +1,13 @@
-//! Meta's Graph API: sending a text.
+//! Meta's Graph API: sending, and files to be sent.
 
 mod account;
+mod sends;
 
 use super::call::{Call, Refusal, fresh, json, wrong};
 use super::journal::{Delivered, Journal};
+use super::shape::{object, only, text};
 use axum::Router;
-use axum::extract::Path;
+use axum::extract::{DefaultBodyLimit, Path};
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{get, post};
@@ -15,17 +17,19 @@ use recado_domain::Timestamp;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The longest text, in characters (Meta's send-messages reference).
-const TEXT_MAX: usize = 4096;
-
 /// The longest `biz_opaque_callback_data`, in characters (the same).
 const CALLBACK_MAX: usize = 512;
+
+/// The largest file, in bytes.
+const FILE_MAX: usize = 100 * 1024 * 1024;
 
 pub(super) fn router(journal: Arc<Journal>) -> Router {
     Router::new()
         .route("/{version}/{phone_number_id}/messages", post(send))
+        .route("/{version}/{phone_number_id}/media", post(upload))
         .route("/{version}/{phone_number_id}", get(number))
         .merge(account::routes())
+        .layer(DefaultBodyLimit::max(FILE_MAX))
         .fallback(no_route)
         .method_not_allowed_fallback(no_route)
         .with_state(journal)
@@ -55,6 +59,7 @@ struct Text {
     phone_number_id: String,
     to: To,
     words: String,
+    content: Value,
     callback: String,
 }
 
@@ -76,12 +81,27 @@ fn read(version: &str, phone_number_id: String, call: &Call) -> Result<Text, Ref
     if call.text("/messaging_product")? != "whatsapp" {
         return wrong("messaging_product is not whatsapp");
     }
-    if call.text("/type")? != "text" {
-        return wrong("type is not text");
-    }
-    let text = call.text("/text/body")?;
-    if text.chars().count() > TEXT_MAX {
-        return wrong("text.body is too long");
+    let kind = call.text("/type")?;
+    let body = &call.request.body;
+    let known = [
+        "messaging_product",
+        "recipient_type",
+        "to",
+        "recipient",
+        "type",
+        "context",
+        "biz_opaque_callback_data",
+        kind,
+    ];
+    only(body, &known)?;
+    let words = sends::words(kind, body)?;
+    if body.get("context").is_some() {
+        if kind == "reaction" {
+            return wrong("a reaction has no context");
+        }
+        let context = object(body, "context")?;
+        only(context, &["message_id"])?;
+        text(context, "message_id", 256)?;
     }
     // Meta does without; Recado does not: it is the evidence for a send whose answer was lost.
     let callback = call.text("/biz_opaque_callback_data")?;
@@ -91,9 +111,42 @@ fn read(version: &str, phone_number_id: String, call: &Call) -> Result<Text, Ref
     Ok(Text {
         phone_number_id,
         to: recipient(call)?,
-        words: text.to_owned(),
+        words,
+        content: if kind == "text" {
+            Value::Null
+        } else {
+            body[kind].clone()
+        },
         callback: callback.to_owned(),
     })
+}
+
+/// A file, with the fields that must stand beside it.
+async fn upload(Path((version, _)): Path<(String, String)>, call: Call) -> Response {
+    if let Err(refusal) = check_upload(&version, &call) {
+        return refuse(&call, &refusal);
+    }
+    call.perform(|_, _| json(StatusCode::OK, json!({"id": fresh()[..16].to_owned()})))
+        .await
+}
+
+fn check_upload(version: &str, call: &Call) -> Result<(), Refusal> {
+    let bearer = call
+        .header("authorization")
+        .and_then(|header| header.strip_prefix("Bearer "));
+    call.check_credential(bearer.filter(|token| !token.trim().is_empty()), "no bearer token")?;
+    check_version(version)?;
+    let kind = call.header("content-type").unwrap_or_default();
+    if !kind.starts_with("multipart/form-data; boundary=") {
+        return wrong("content-type is not multipart/form-data");
+    }
+    let body = call.request.body.as_str().unwrap_or_default();
+    for field in ["file", "type", "messaging_product"] {
+        if !body.contains(&format!("name=\"{field}\"")) {
+            return wrong(format!("The parameter {field} is required."));
+        }
+    }
+    Ok(())
 }
 
 /// Such as `v24.0`.
@@ -157,6 +210,7 @@ fn accept(journal: &Journal, text: Text) -> Response {
         instance: text.phone_number_id,
         to,
         text: text.words,
+        content: text.content,
         id,
         callback: Some(text.callback),
         at: Timestamp::now(),

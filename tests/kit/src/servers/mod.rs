@@ -19,6 +19,7 @@ mod host;
 mod journal;
 mod meta;
 mod notes;
+mod shape;
 mod stand_in;
 #[cfg(test)]
 mod tests;
