@@ -1,6 +1,7 @@
 //! Over real HTTP, by the client that the product uses.
 
 mod anthropic;
+mod contents;
 mod evolution;
 mod meta;
 
