@@ -6,9 +6,7 @@ use recado_domain::outgoing::OutgoingKind;
 pub(crate) fn support(kind: OutgoingKind) -> Support {
     match kind {
         OutgoingKind::Text => Native("`sendText`; `linkPreview` and `mentioned` as asked for"),
-        OutgoingKind::Image => Native("`sendMedia`"),
-        OutgoingKind::Video => Native("`sendMedia`"),
-        OutgoingKind::Audio => Native("`sendMedia`"),
+        OutgoingKind::Image | OutgoingKind::Video | OutgoingKind::Audio => Native("`sendMedia`"),
         OutgoingKind::Voice => Native("`sendWhatsAppAudio`"),
         OutgoingKind::Document => Native("`sendMedia` with its file name"),
         OutgoingKind::Sticker => Native("`sendSticker`"),

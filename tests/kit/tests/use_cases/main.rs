@@ -6,6 +6,7 @@ mod catching_up;
 mod changes;
 mod memory;
 mod turns;
+mod uploads;
 mod window;
 mod world;
 

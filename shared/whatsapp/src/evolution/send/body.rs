@@ -24,7 +24,7 @@ pub(super) struct Call {
 }
 
 /// A kind's own fields, under the name that version 1 gives them. In version 2 they lie beside `number`.
-pub(super) struct Fields {
+pub(super) struct Part {
     pub(super) action: &'static str,
     /// Version 1's name for them.
     pub(super) nested: &'static str,
@@ -47,7 +47,7 @@ pub(super) fn call(version: u8, message: &OutgoingMessage) -> Result<Call, SendO
     })
 }
 
-fn native(version: u8, message: &OutgoingMessage, kind: OutgoingKind) -> Result<Fields, SendOutcome> {
+fn native(version: u8, message: &OutgoingMessage, kind: OutgoingKind) -> Result<Part, SendOutcome> {
     match &message.content {
         Content::Media(media) => parts::file(version, media, kind),
         Content::Location(place) => parts::location(place),
@@ -57,7 +57,7 @@ fn native(version: u8, message: &OutgoingMessage, kind: OutgoingKind) -> Result<
             question,
             options,
             selectable,
-        } if options.len() <= OPTIONS_MAX => Ok(Fields {
+        } if options.len() <= OPTIONS_MAX => Ok(Part {
             action: "sendPoll",
             nested: "pollMessage",
             fields: json!({ "name": question, "selectableCount": selectable, "values": options }),
@@ -67,15 +67,15 @@ fn native(version: u8, message: &OutgoingMessage, kind: OutgoingKind) -> Result<
 }
 
 /// The content in words: also what an echo of it says.
-fn text(content: &Content) -> Fields {
-    Fields {
+fn text(content: &Content) -> Part {
+    Part {
         action: "sendText",
         nested: "textMessage",
         fields: json!({ "text": content.as_written() }),
     }
 }
 
-fn shaped(version: u8, message: &OutgoingMessage, parts: Fields) -> Value {
+fn shaped(version: u8, message: &OutgoingMessage, parts: Part) -> Value {
     let mut body = Map::new();
     // A reaction is to a message, and names the chat in its key.
     let reaction = parts.action == "sendReaction";

@@ -1,6 +1,6 @@
 //! The kinds that are more than text.
 
-use super::body::Fields;
+use super::body::Part;
 use super::number;
 use crate::file::{self, Source, permanent, source};
 use recado_domain::content::{ContactCard, Location, Media};
@@ -9,7 +9,7 @@ use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
 use serde_json::{Value, json};
 
 /// A URL goes as it is, bytes as bare Base64 (with a `data:` before them they are taken for text).
-pub(super) fn file(version: u8, media: &Media, kind: OutgoingKind) -> Result<Fields, SendOutcome> {
+pub(super) fn file(version: u8, media: &Media, kind: OutgoingKind) -> Result<Part, SendOutcome> {
     let (place, mime_type) = match source(media)? {
         Source::Link(url) => (url, media.mime_type.as_deref()),
         Source::Bytes { mime_type, base64 } => (base64, Some(mime_type)),
@@ -17,7 +17,7 @@ pub(super) fn file(version: u8, media: &Media, kind: OutgoingKind) -> Result<Fie
     };
     let mediatype = match kind {
         OutgoingKind::Voice => {
-            return Ok(Fields {
+            return Ok(Part {
                 action: "sendWhatsAppAudio",
                 nested: "audioMessage",
                 fields: json!({ "audio": place }),
@@ -25,7 +25,7 @@ pub(super) fn file(version: u8, media: &Media, kind: OutgoingKind) -> Result<Fie
         }
         OutgoingKind::Sticker => {
             let field = if version == 1 { "image" } else { "sticker" };
-            return Ok(Fields {
+            return Ok(Part {
                 action: "sendSticker",
                 nested: "stickerMessage",
                 fields: json!({ field: place }),
@@ -46,7 +46,7 @@ pub(super) fn file(version: u8, media: &Media, kind: OutgoingKind) -> Result<Fie
     if mediatype == "document" || media.file_name.is_some() {
         fields["fileName"] = json!(file::name(media));
     }
-    Ok(Fields {
+    Ok(Part {
         action: "sendMedia",
         nested: "mediaMessage",
         fields,
@@ -54,7 +54,7 @@ pub(super) fn file(version: u8, media: &Media, kind: OutgoingKind) -> Result<Fie
 }
 
 /// Evolution wants a name and an address.
-pub(super) fn location(place: &Location) -> Result<Fields, SendOutcome> {
+pub(super) fn location(place: &Location) -> Result<Part, SendOutcome> {
     let degrees = |text: &str| text.parse::<f64>().ok().filter(|degrees| degrees.is_finite());
     let (Some(latitude), Some(longitude)) = (degrees(&place.latitude), degrees(&place.longitude)) else {
         return Err(permanent("a place without degrees"));
@@ -65,7 +65,7 @@ pub(super) fn location(place: &Location) -> Result<Fields, SendOutcome> {
             .or_else(|| other.clone())
             .unwrap_or_else(|| numbers.clone())
     };
-    Ok(Fields {
+    Ok(Part {
         action: "sendLocation",
         nested: "locationMessage",
         fields: json!({
@@ -78,7 +78,7 @@ pub(super) fn location(place: &Location) -> Result<Fields, SendOutcome> {
 }
 
 /// A card has one number and one e-mail address there, so one with several numbers is several.
-pub(super) fn cards(version: u8, cards: &[ContactCard]) -> Fields {
+pub(super) fn cards(version: u8, cards: &[ContactCard]) -> Part {
     let mut all = Vec::new();
     for card in cards {
         for phone in &card.phones {
@@ -96,7 +96,7 @@ pub(super) fn cards(version: u8, cards: &[ContactCard]) -> Fields {
             all.push(part);
         }
     }
-    Fields {
+    Part {
         action: "sendContact",
         nested: "contactMessage",
         fields: Value::Array(all),
@@ -108,7 +108,7 @@ pub(super) fn reaction(
     message: &OutgoingMessage,
     emoji: Option<&str>,
     target: Option<&str>,
-) -> Result<Fields, SendOutcome> {
+) -> Result<Part, SendOutcome> {
     let target = target.ok_or_else(|| permanent("a reaction to nothing"))?;
     let chat = number(&message.to);
     let jid = if chat.contains('@') {
@@ -117,7 +117,7 @@ pub(super) fn reaction(
         format!("{chat}@s.whatsapp.net")
     };
     let key = json!({ "id": target, "remoteJid": jid, "fromMe": message.options.to_own });
-    Ok(Fields {
+    Ok(Part {
         action: "sendReaction",
         nested: "reactionMessage",
         fields: json!({ "key": key, "reaction": emoji.unwrap_or_default() }),

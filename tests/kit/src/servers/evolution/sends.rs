@@ -249,10 +249,7 @@ fn poll(fields: &Value) -> Result<Part, Refusal> {
     if !unique {
         return wrong("values are not unique strings");
     }
-    if !fields["selectableCount"]
-        .as_u64()
-        .is_some_and(|count| count <= 10)
-    {
+    if fields["selectableCount"].as_u64().is_none_or(|count| count > 10) {
         return wrong("selectableCount is no integer from 0 to 10");
     }
     let options: Vec<Value> = options

@@ -16,14 +16,13 @@ fn file(media: &str) -> Value {
     json!({"type": "media", "media": media, "source": "https://example.org/a.bin", "caption": "veja"})
 }
 
-#[test]
-fn each_kind_has_its_call_and_its_body_in_both_versions() {
+/// Content, what is called, version 1's name of the fields, and the fields.
+fn kinds() -> Vec<(Value, &'static str, &'static str, Value)> {
     let voice = json!({"type": "media", "media": "voice", "source": "https://example.org/a.ogg"});
-    let sticker = json!({"type": "media", "media": "sticker", "source": "https://example.org/a.webp"});
     let url = "https://example.org/a.bin";
     let place = json!({"type": "location", "latitude": "-23.55", "longitude": "-46.6", "address": "Rua 1"});
     let poll = json!({"type": "poll", "question": "Que dia?", "options": ["Seg", "Ter"], "selectable": 1});
-    for (content, action, nested, fields) in [
+    vec![
         (
             json!({"type": "text", "text": "Olá"}),
             "sendText",
@@ -55,7 +54,7 @@ fn each_kind_has_its_call_and_its_body_in_both_versions() {
             json!({"audio": "https://example.org/a.ogg"}),
         ),
         (
-            sticker.clone(),
+            sticker(),
             "sendSticker",
             "stickerMessage",
             json!({"sticker": "https://example.org/a.webp"}),
@@ -72,7 +71,16 @@ fn each_kind_has_its_call_and_its_body_in_both_versions() {
             "pollMessage",
             json!({"name": "Que dia?", "selectableCount": 1, "values": ["Seg", "Ter"]}),
         ),
-    ] {
+    ]
+}
+
+fn sticker() -> Value {
+    json!({"type": "media", "media": "sticker", "source": "https://example.org/a.webp"})
+}
+
+#[test]
+fn each_kind_has_its_call_and_its_body_in_both_versions() {
+    for (content, action, nested, fields) in kinds() {
         let message = message(content.clone());
         let two = call(2, &message).unwrap();
         let mut expected = fields.clone();
@@ -80,14 +88,14 @@ fn each_kind_has_its_call_and_its_body_in_both_versions() {
         assert_eq!((two.action, &two.body), (action, &expected));
         let one = call(1, &message).unwrap();
         assert_eq!(one.action, action);
-        if content != sticker {
+        if content != sticker() {
             assert_eq!(
                 one.body,
                 json!({"number": "5511900000001", "options": {}, nested: fields})
             );
         }
     }
-    let one = call(1, &message(sticker)).unwrap();
+    let one = call(1, &message(sticker())).unwrap();
     assert_eq!(
         one.body["stickerMessage"],
         json!({"image": "https://example.org/a.webp"})
