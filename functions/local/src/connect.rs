@@ -1,5 +1,6 @@
 //! `recado connect`: tells a provider where an instance's webhooks go, and checks that they would arrive.
 
+mod dialog360;
 mod evolution;
 mod meta;
 
@@ -44,6 +45,10 @@ struct Plan<'a> {
     webhook: Webhook,
 }
 
+/// What is to be done instead for AWS's provider.
+const BY_QUEUE: &str = "AWS End User Messaging Social has no webhook: its events come by a topic and a queue, which \
+    the stack's parameter SocialTopicArn sets up (docs/providers/aws-social.md)";
+
 /// Connects one instance.
 pub(crate) async fn run(command: Connect, environment: &Environment) -> Result<()> {
     let there = command.there.reach(environment)?;
@@ -54,10 +59,10 @@ pub(crate) async fn run(command: Connect, environment: &Environment) -> Result<(
         .into_iter()
         .next()
         .context("the installation does not say where its webhooks go")?;
-    if let Some(public) = &command.public_url {
+    if let Some(public) = command.public_url.as_ref().filter(|_| !webhook.url.is_empty()) {
         webhook.url = moved(&webhook.url, public)?;
     }
-    if !webhook.url.starts_with("https://") {
+    if !webhook.url.is_empty() && !webhook.url.starts_with("https://") {
         eprintln!(
             "Note: {} is not https: fine for a provider on this machine or network only.",
             webhook.url.split("/k/").next().unwrap_or_default()
@@ -74,6 +79,8 @@ pub(crate) async fn run(command: Connect, environment: &Environment) -> Result<(
     match instance.provider {
         Provider::Evolution => evolution::connect(&plan).await,
         Provider::Meta => meta::connect(&plan).await,
+        Provider::Dialog360 => dialog360::connect(&plan).await,
+        Provider::AwsSocial => bail!("{BY_QUEUE}"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `recado doctor`: looks an installation over, instance by instance, and says how to mend what is wrong.
 
+mod dialog360;
 mod evolution;
 mod finding;
 mod here;
@@ -125,6 +126,9 @@ async fn instances(
         findings.extend(match instance.provider {
             Provider::Evolution => evolution::examine(&patient).await,
             Provider::Meta => meta::examine(&patient).await,
+            Provider::Dialog360 => dialog360::examine(&patient).await,
+            // AWS is asked with AWS's own tools.
+            Provider::AwsSocial => Vec::new(),
         });
     }
     Ok(findings)

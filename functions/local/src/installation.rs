@@ -69,12 +69,20 @@ pub(crate) struct Configured {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Webhook {
     pub(crate) id: String,
-    #[serde(rename = "webhook_url")]
+    /// Empty where the provider's events come by a queue.
+    #[serde(rename = "webhook_url", deserialize_with = "or_empty")]
     pub(crate) url: String,
     /// Only in the answer to who applies.
     pub(crate) secret: Option<String>,
+    /// The header that carries it, where it goes into a header of ours.
+    #[serde(default)]
+    pub(crate) secret_header: Option<String>,
     pub(crate) proof_set: bool,
     pub(crate) verify_token_set: Option<bool>,
+}
+
+fn or_empty<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    Option::<String>::deserialize(from).map(Option::unwrap_or_default)
 }
 
 impl Installation {

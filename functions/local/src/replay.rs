@@ -99,6 +99,9 @@ async fn post(http: &Client, url: &str, webhook: &Signed) -> (String, Duration) 
     let path = match webhook.provider {
         Provider::Evolution => "/webhooks/evolution",
         Provider::Meta => "/webhooks/meta",
+        Provider::Dialog360 => "/webhooks/360dialog",
+        // Not signed, so it does not come here.
+        Provider::AwsSocial => return ("not posted".to_owned(), Duration::ZERO),
     };
     let (name, proof) = &webhook.header;
     let begun = Instant::now();

@@ -80,6 +80,7 @@ fn provider_of(path: &str) -> Option<Provider> {
     match rest.split('/').next()? {
         "evolution" => Some(Provider::Evolution),
         "meta" | "whatsapp" => Some(Provider::Meta),
+        "360dialog" => Some(Provider::Dialog360),
         _ => None,
     }
 }

@@ -125,6 +125,12 @@ pub async fn set_dialog360_webhook(
     ask(request.json(&body)).await.map(drop)
 }
 
+/// Where the webhooks of a 360dialog number go now.
+pub async fn dialog360_webhook(http: &Client, base: &str, key: &Secret) -> Result<Said, SetupError> {
+    let address = crate::exchange::address(base, &["v1", "configs", "webhook"]).ok_or(SetupError::NotUrl)?;
+    ask(http.get(address).header("D360-API-KEY", key.expose())).await
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -165,7 +165,7 @@ fn not_understood(item: &WebhookItem) -> Option<String> {
         WebhookItem::Status(_) | WebhookItem::Notice(_) => None,
         WebhookItem::Event(event) => match read(event) {
             Inbound::Ignored { what } => Some(format!("event: {what}")),
-            Inbound::Message(message) => match &message.content {
+            Inbound::Message(message) | Inbound::Change(message) => match &message.content {
                 Content::Edit { content, .. } => unsupported(content),
                 content => unsupported(content),
             },

@@ -268,9 +268,9 @@ fn ways(stage: &Small) -> (usize, usize, usize) {
     let arrived = phones.values().flatten();
     let (templates, words): (Vec<_>, Vec<_>) = arrived.partition(|arrived| template(&arrived.text));
     let closed = replies(stage).into_iter().filter(|message| {
-        let state = &message.out.as_ref().unwrap().state;
+        let out = message.out.as_ref().unwrap();
         let reason = Reason::WindowClosed;
-        matches!(state, OutboxState::Dead { reason: found, .. } if *found == reason)
+        matches!(out.state, OutboxState::Dead { reason: found, .. } if found == reason)
     });
     (words.len(), templates.len(), closed.count())
 }

@@ -48,7 +48,9 @@ fn proof(patient: &Patient<'_>) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     let missing = match patient.instance.provider {
-        Provider::Evolution => "RECADO_WEBHOOK_SECRET",
+        Provider::Evolution | Provider::Dialog360 => "RECADO_WEBHOOK_SECRET",
+        // Its queue's policy proves the events.
+        Provider::AwsSocial => return findings,
         Provider::Meta => "META_APP_SECRET",
     };
     findings.push(if webhook.proof_set {

@@ -3,10 +3,11 @@
 use crate::environment::Environment;
 use crate::installation::Installation;
 use crate::record::Line;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use recado_domain::config::Instance;
 use recado_domain::event::Provider;
 use recado_domain::secret::{Secret, hmac_sha256};
+use recado_whatsapp::dialog360::SECRET_HEADER;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -21,8 +22,8 @@ pub(super) struct Signed {
 
 /// What proofs are made with.
 pub(super) struct Proofs {
-    /// Evolution's secrets, by the provider's name of the instance.
-    evolution: BTreeMap<String, String>,
+    /// Secrets of Evolution's and 360dialog's instances, by provider and its name of the instance.
+    secrets: BTreeMap<(Provider, String), String>,
     meta: Option<Secret>,
     /// The name that bodies of Evolution get.
     instead: Option<String>,
@@ -38,11 +39,12 @@ impl Proofs {
         instead: Option<&str>,
     ) -> Result<Self> {
         let mut proofs = Self {
-            evolution: BTreeMap::new(),
+            secrets: BTreeMap::new(),
             meta: environment.meta_app_secrets.first().cloned(),
             instead: None,
         };
-        if !lines.iter().any(|line| line.provider == Provider::Evolution) {
+        let by_secret = |provider| matches!(provider, Provider::Evolution | Provider::Dialog360);
+        if !lines.iter().any(|line| by_secret(line.provider)) {
             return Ok(proofs);
         }
         let configured = there.configured().await?;
@@ -54,12 +56,13 @@ impl Proofs {
             .document
             .instances
             .iter()
-            .filter(|instance| instance.provider == Provider::Evolution)
+            .filter(|instance| by_secret(instance.provider))
             .collect();
         let told = there.webhooks(&instances).await?;
         for (instance, webhook) in instances.iter().zip(told) {
             if let (Some(external), Some(secret)) = (instance.external(), webhook.secret) {
-                proofs.evolution.insert(external.to_string(), secret);
+                let key = (instance.provider, external.to_string());
+                proofs.secrets.insert(key, secret);
             }
         }
         Ok(proofs)
@@ -70,16 +73,17 @@ impl Proofs {
         match line.provider {
             Provider::Evolution => {
                 let instance = self.instance(&mut line.body)?;
-                let secret = self.evolution.get(&instance);
-                let secret = secret.with_context(|| {
-                    format!("the installation has no instance {instance}: give --as, or configure it there")
-                })?;
-                Ok(Signed {
-                    provider: line.provider,
-                    body: line.body.to_string().into_bytes(),
-                    header: ("apikey", secret.clone()),
-                })
+                self.with_secret(&line, "apikey", &instance)
             }
+            Provider::Dialog360 => {
+                let number = line
+                    .body
+                    .pointer("/entry/0/changes/0/value/metadata/phone_number_id");
+                let number = number.and_then(Value::as_str).map(str::to_owned);
+                let number = number.context("a body of 360dialog names no number: only its URL did")?;
+                self.with_secret(&line, SECRET_HEADER, &number)
+            }
+            Provider::AwsSocial => bail!("events of AWS come by a queue and cannot be posted"),
             Provider::Meta => {
                 let secret = self.meta.as_ref();
                 let secret = secret
@@ -93,6 +97,18 @@ impl Proofs {
                 })
             }
         }
+    }
+
+    fn with_secret(&self, line: &Line, header: &'static str, instance: &str) -> Result<Signed> {
+        let secret = self.secrets.get(&(line.provider, instance.to_owned()));
+        let secret = secret.with_context(|| {
+            format!("the installation has no instance {instance}: give --as, or configure it there")
+        })?;
+        Ok(Signed {
+            provider: line.provider,
+            body: line.body.to_string().into_bytes(),
+            header: (header, secret.clone()),
+        })
     }
 
     /// The instance that a body names, after it was given another name if it is to have one.

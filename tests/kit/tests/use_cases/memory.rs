@@ -98,6 +98,7 @@ fn record(bound: &Bound, kept: &Kept) -> HistoryRecord {
             status,
             at: kept.at,
             provider_message_id: None,
+            detail: None,
         })
     }));
     HistoryRecord {
