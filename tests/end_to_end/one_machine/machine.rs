@@ -279,9 +279,10 @@ impl Machine {
         got
     }
 
-    /// Waits until nothing is queued and nothing is being done.
+    /// Waits until nothing is queued and nothing is being done. A change of a message that is not known waits for it for a
+    /// minute.
     pub(crate) async fn quiet(&self) {
-        eventually("quiet queues", || async {
+        eventually_within(3 * PATIENCE, "quiet queues", || async {
             let health = self.get("/health/whatsapp").await;
             let idle = json!({"inbound": 0, "turns": 0, "outbound": 0});
             (health["queues"] == idle).then_some(())
@@ -320,7 +321,12 @@ pub(crate) async fn json_of(response: Response) -> (StatusCode, Value) {
 }
 
 /// Waits for a condition, with a limit.
-pub(crate) async fn eventually<T, F: Future<Output = Option<T>>>(
+pub(crate) async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, look: impl FnMut() -> F) -> T {
+    eventually_within(PATIENCE, what, look).await
+}
+
+async fn eventually_within<T, F: Future<Output = Option<T>>>(
+    patience: Duration,
     what: &str,
     mut look: impl FnMut() -> F,
 ) -> T {
@@ -329,7 +335,7 @@ pub(crate) async fn eventually<T, F: Future<Output = Option<T>>>(
         if let Some(found) = look().await {
             return found;
         }
-        assert!(began.elapsed() < PATIENCE, "waited in vain for {what}");
+        assert!(began.elapsed() < patience, "waited in vain for {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

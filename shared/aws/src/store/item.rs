@@ -15,7 +15,7 @@ use std::collections::HashMap;
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
 /// Fields of domain structs that hold arbitrary JSON, and are kept as one string wherever they stand.
-const OPAQUE: [&str; 4] = ["payload", "raw", "answers", "components"];
+const OPAQUE: [&str; 5] = ["payload", "raw", "answers", "components", "details"];
 
 /// Attributes that stand beside a record's own: keys, indexes, expiry, and what conditions need at the top level.
 const BESIDE: [&str; 12] = [

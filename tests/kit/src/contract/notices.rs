@@ -13,7 +13,7 @@ fn notice(account: &str, second: i64) -> Notice {
         kind: NoticeKind::TemplateStatus,
         summary: "template lembrete (pt_BR): approved".to_owned(),
         at: Some(at(second * 1_000)),
-        details: json!({"event": "APPROVED", "reason": "NONE", "tiers": [1, 0.5, null, {"deep": true}], "empty": ""}),
+        details: json!({"event": "APPROVED", "reason": "NONE", "tiers": [1, 0.5, 1e300, null, {"deep": true, "": {}}], "empty": ""}),
     };
     Notice::new(Provider::Meta, account, told, at(0))
 }
