@@ -22,7 +22,9 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 cargo build --quiet --release --manifest-path tests/fuzz/Cargo.toml --target "$host"
 # The names that the parsers know are worth trying.
 dictionary="$CARGO_TARGET_DIR/webhooks.dict"
-grep -rohE '"[A-Za-z_][A-Za-z0-9_.]{2,40}"' shared/whatsapp/src | sort -u | sed 's/"/\\"/g; s/.*/"&"/' >"$dictionary"
+grep -rohE '"[A-Za-z_][A-Za-z0-9_.]{2,40}"' shared/whatsapp/src | sort -u | sed 's/"/\\"/g; s/.*/"&"/' >"$dictionary.$$"
+# At once: another run may be reading it.
+mv "$dictionary.$$" "$dictionary"
 for provider in "${providers[@]}"; do
   found="target/fuzz/found/$provider"
   mkdir -p "$found/corpus"
