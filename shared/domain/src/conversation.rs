@@ -5,6 +5,9 @@
 //! and out of order. `epoch` grows at every takeover, give-back and resolve: what was drafted before can no longer be
 //! committed, and what was committed before can no longer be claimed.
 
+mod contact;
+mod turn;
+
 use crate::config::Bound;
 use crate::contact::ContactAddress;
 use crate::ids::{ConversationId, InstanceId, Nonce, Ordinal, TenantId};
@@ -13,6 +16,7 @@ use crate::rate::Rate;
 use crate::turn::TurnNote;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+pub use turn::{ConversationError, Draft, Lease, TurnAttempts, TurnStep};
 
 /// Who answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,77 +117,6 @@ fn is_zero(count: &u32) -> bool {
 /// Between two nudges of a conversation that nobody can answer: 5 minutes at first, an hour at most.
 const NUDGE_MS: i64 = 5 * 60_000;
 const NUDGE_MAX_MS: i64 = 60 * 60_000;
-
-/// The right to draft the next reply. It saves model calls; it is not what keeps replies single.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lease {
-    /// Whose.
-    pub nonce: Nonce,
-    /// Since when.
-    #[serde(with = "millis")]
-    pub since: Timestamp,
-    /// Until when others wait.
-    #[serde(with = "millis")]
-    pub until: Timestamp,
-}
-
-/// Model calls begun for one `turn_upto`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TurnAttempts {
-    /// For which.
-    pub upto: Ordinal,
-    /// How many.
-    pub count: u32,
-}
-
-/// What a timer finds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TurnStep {
-    /// Newer messages came, which have timers of their own.
-    StandDown,
-    /// Nothing is owed, or it is people's to answer.
-    NothingOwed,
-    /// Another worker drafts; come back then.
-    Held(Timestamp),
-    /// It is ours to answer.
-    Ours,
-}
-
-/// What a reply may be committed on: the state that its draft was made from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Draft {
-    /// The lease.
-    pub nonce: Nonce,
-    /// When it was taken.
-    pub since: Timestamp,
-    /// What the reply answers.
-    pub covers: Ordinal,
-    /// The epoch it was read in.
-    pub epoch: u64,
-    /// How far it was answered then.
-    pub answered: Ordinal,
-    /// Which attempt at this turn it is, from 1.
-    pub attempt: u32,
-    /// How the turn came about, for those who ask later.
-    pub turn: TurnNote,
-}
-
-/// Why a change of a conversation is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum ConversationError {
-    /// It is resolved; a new message begins a new one.
-    #[error("the conversation is resolved")]
-    Resolved,
-    /// People answer now.
-    #[error("the conversation was taken over")]
-    TakenOver,
-    /// It was answered, taken over or resolved since the draft was made.
-    #[error("the conversation was answered meanwhile")]
-    Answered,
-    /// A newer message came than its author had seen.
-    #[error("a newer message has come in")]
-    NewerMessage,
-}
 
 impl Conversation {
     /// The conversation that a first message begins.
@@ -455,8 +388,6 @@ impl Conversation {
         }
     }
 }
-
-mod contact;
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,8 @@
 //! Every transition is a method that refuses what is not allowed. The store writes the result on condition that the
 //! record is still the one the transition began from ([`Outbox::rev`]): whoever lost that race writes nothing more.
 
+mod state;
+
 use crate::contact::ContactAddress;
 use crate::ids::{Nonce, Ordinal};
 use crate::metadata::Metadata;
@@ -14,6 +16,7 @@ use crate::scheduled::ScheduledId;
 use crate::turn::TurnNote;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+pub use state::OutboxState;
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,74 +26,6 @@ pub enum Author {
     Ai,
     /// A person (or their system, by the API).
     Person,
-}
-
-/// How far an outgoing message has come.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
-pub enum OutboxState {
-    /// To be sent.
-    Queued,
-    /// An attempt is running, or crashed.
-    Sending {
-        /// Whose attempt.
-        nonce: Nonce,
-        /// Since when.
-        #[serde(with = "millis")]
-        claimed_at: Timestamp,
-        /// Until when nobody else may conclude anything.
-        #[serde(with = "millis")]
-        lease_until: Timestamp,
-    },
-    /// The request left and its outcome was not learnt.
-    Unknown {
-        /// Whose attempt it was.
-        nonce: Nonce,
-        /// When the request left, at the earliest.
-        #[serde(with = "millis")]
-        claimed_at: Timestamp,
-    },
-    /// Accepted by the provider.
-    Sent {
-        /// When.
-        #[serde(with = "millis")]
-        at: Timestamp,
-    },
-    /// Given up.
-    Dead {
-        /// When.
-        #[serde(with = "millis")]
-        at: Timestamp,
-        /// Why.
-        reason: Reason,
-    },
-    /// Not sent, on purpose.
-    Cancelled {
-        /// When.
-        #[serde(with = "millis")]
-        at: Timestamp,
-        /// Why.
-        reason: Reason,
-    },
-}
-
-impl OutboxState {
-    /// Whether something remains to be done.
-    pub fn is_open(&self) -> bool {
-        matches!(self, Self::Queued | Self::Sending { .. } | Self::Unknown { .. })
-    }
-
-    /// Its name in errors and logs.
-    pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Sending { .. } => "sending",
-            Self::Unknown { .. } => "unknown",
-            Self::Sent { .. } => "sent",
-            Self::Dead { .. } => "dead",
-            Self::Cancelled { .. } => "cancelled",
-        }
-    }
 }
 
 /// A line of a message's history.

@@ -122,14 +122,10 @@ proptest! {
 }
 
 #[test]
-fn marks_without_end_take_no_time() {
-    let began = std::time::Instant::now();
-    for piece in ["*a ", "[", "`a``", "**a *b ~~c ", "[a](", "<https://"] {
-        to_whatsapp(&piece.repeat(4_000));
+fn marks_without_end_lose_nothing_however_many() {
+    for piece in ["*a ", "[b", "`c``", "**d *e ~~f ", "[g](", "<https://h"] {
+        let text = piece.repeat(4_000);
+        let letters = |text: &str| text.chars().filter(|c| c.is_alphabetic()).count();
+        assert_eq!(letters(&to_whatsapp(&text)), letters(&text), "{piece}");
     }
-    assert!(
-        began.elapsed() < std::time::Duration::from_secs(20),
-        "{:?}",
-        began.elapsed()
-    );
 }

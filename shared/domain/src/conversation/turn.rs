@@ -1,0 +1,78 @@
+//! What a turn is made of: who drafts, what a timer finds, and why a draft may not be committed.
+
+use crate::ids::{Nonce, Ordinal};
+use crate::millis;
+use crate::turn::TurnNote;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The right to draft the next reply. It saves model calls; it is not what keeps replies single.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    /// Whose.
+    pub nonce: Nonce,
+    /// Since when.
+    #[serde(with = "millis")]
+    pub since: Timestamp,
+    /// Until when others wait.
+    #[serde(with = "millis")]
+    pub until: Timestamp,
+}
+
+/// Model calls begun for one `turn_upto`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnAttempts {
+    /// For which.
+    pub upto: Ordinal,
+    /// How many.
+    pub count: u32,
+}
+
+/// What a timer finds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnStep {
+    /// Newer messages came, which have timers of their own.
+    StandDown,
+    /// Nothing is owed, or it is people's to answer.
+    NothingOwed,
+    /// Another worker drafts; come back then.
+    Held(Timestamp),
+    /// It is ours to answer.
+    Ours,
+}
+
+/// What a reply may be committed on: the state that its draft was made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// The lease.
+    pub nonce: Nonce,
+    /// When it was taken.
+    pub since: Timestamp,
+    /// What the reply answers.
+    pub covers: Ordinal,
+    /// The epoch it was read in.
+    pub epoch: u64,
+    /// How far it was answered then.
+    pub answered: Ordinal,
+    /// Which attempt at this turn it is, from 1.
+    pub attempt: u32,
+    /// How the turn came about, for those who ask later.
+    pub turn: TurnNote,
+}
+
+/// Why a change of a conversation is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ConversationError {
+    /// It is resolved; a new message begins a new one.
+    #[error("the conversation is resolved")]
+    Resolved,
+    /// People answer now.
+    #[error("the conversation was taken over")]
+    TakenOver,
+    /// It was answered, taken over or resolved since the draft was made.
+    #[error("the conversation was answered meanwhile")]
+    Answered,
+    /// A newer message came than its author had seen.
+    #[error("a newer message has come in")]
+    NewerMessage,
+}
