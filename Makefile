@@ -14,10 +14,11 @@ export AWS_EC2_METADATA_DISABLED := true
 export SAM_CLI_TELEMETRY := 0
 export INSTA_UPDATE := no
 
-.PHONY: test tools lint policy lambdas suite simulation exhaustive dynamo deploy figures soak isolation clean
+.PHONY: test tools lint policy lambdas suite simulation fuzz exhaustive dynamo deploy figures soak isolation clean
 
-# Everything: lints, the template, unit, property and contract tests, end to end on this machine and on the emulator.
-test: tools lint lambdas suite
+# Everything: lints, the template, unit, property and contract tests, fuzzing for some seconds, end to end on this machine
+# and on the emulator. The suite last: its summary is what one looks for.
+test: tools lint lambdas fuzz suite
 
 # Pinned tools, into this folder's own .tools. (Without ensurepip, which Debian ships apart.)
 tools: $(VENV)/.installed
@@ -46,6 +47,11 @@ suite: tools simulation
 # safeguard taken out. RECADO_SEED=… plays one history again, RECADO_SEEDS=… that many.
 simulation:
 	cargo test --profile ci -p recado-simulation --no-fail-fast
+
+# Coverage-guided fuzzing of each provider's parser, for so many seconds: SECONDS=600 for a night's.
+SECONDS ?= 10
+fuzz:
+	tests/fuzz/run.sh $(SECONDS)
 
 # The stalls too, which take minutes more.
 exhaustive:

@@ -9,7 +9,6 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::event::Provider;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{Connection, InstanceState};
 use recado_domain::rate::Rate;
@@ -163,7 +162,7 @@ pub async fn health<W: World, D: Depths>(
 }
 
 fn connected(instances: &[InstanceHealth]) -> bool {
-    let evolution = |one: &&InstanceHealth| one.instance.provider == Provider::Evolution;
+    let evolution = |one: &&InstanceHealth| !one.instance.provider.is_cloud();
     let open = |one: &InstanceHealth| one.state.connection == Connection::Open;
     if instances.iter().any(|one| evolution(&one)) {
         instances.iter().filter(evolution).all(open)

@@ -6,7 +6,6 @@ use crate::connection::closed;
 use crate::ports::{Ambient, ConnectionAnswer, Instances, PortResult, Providers};
 use crate::verdict::Verdict;
 use jiff::Timestamp;
-use recado_domain::event::Provider;
 use recado_domain::instance::Connection;
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
@@ -24,7 +23,7 @@ const KEY_WAS_GOOD_MS: i64 = 60_000;
 fn good_for<W: World>(world: &W, context: Context<'_>) -> Option<i64> {
     let after = world.settings().connection_stale.as_millis();
     let after = i64::try_from(after).unwrap_or(i64::MAX);
-    (context.bound.instance.provider == Provider::Evolution && after > 0).then_some(after)
+    (!context.bound.instance.provider.is_cloud() && after > 0).then_some(after)
 }
 
 /// Asks the provider, if nothing has confirmed for long that the instance is open; one worker at a time. What to do
