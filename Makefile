@@ -48,10 +48,10 @@ suite: tools simulation
 simulation:
 	cargo test --profile ci -p recado-simulation --no-fail-fast
 
-# Coverage-guided fuzzing of each provider's parser, for so many seconds: SECONDS=600 for a night's.
-SECONDS ?= 10
+# Coverage-guided fuzzing of each provider's parser, for so many seconds: FUZZ_SECONDS=600 for a night's.
+FUZZ_SECONDS ?= 10
 fuzz:
-	tests/fuzz/run.sh $(SECONDS)
+	tests/fuzz/run.sh $(FUZZ_SECONDS)
 
 # The stalls too, which take minutes more.
 exhaustive:

@@ -1,4 +1,4 @@
-use crate::machine::{INSTANCE, Machine, eventually, seconds};
+use crate::machine::{INSTANCE, Machine, PATIENCE, eventually, eventually_within, seconds};
 use recado_testkit::servers::Behaviour;
 use recado_testkit::webhooks::evolution_text;
 use std::time::Duration;
@@ -15,9 +15,10 @@ async fn killed_between_the_acknowledgement_and_the_reply_nothing_is_lost_and_on
         machine.kill();
         machine.start("serve");
     }
-    // A burst that is cut up by restarts may be answered in parts, but each part once and all of it.
+    // A burst that is cut up by restarts may be answered in parts, but each part once and all of it. A slow machine may be
+    // killed while it thinks, too: then the lease of that turn, 95 s, is waited for.
     let id = machine.conversation().await;
-    eventually("all to be answered", || async {
+    eventually_within(5 * PATIENCE, "all to be answered", || async {
         let messages = machine.messages(&id).await;
         let inbound = messages
             .iter()

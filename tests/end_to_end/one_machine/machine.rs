@@ -325,7 +325,8 @@ pub(crate) async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, loo
     eventually_within(PATIENCE, what, look).await
 }
 
-async fn eventually_within<T, F: Future<Output = Option<T>>>(
+/// Waits for a condition, for as long as is said.
+pub(crate) async fn eventually_within<T, F: Future<Output = Option<T>>>(
     patience: Duration,
     what: &str,
     mut look: impl FnMut() -> F,
