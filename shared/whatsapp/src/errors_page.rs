@@ -110,7 +110,7 @@ fn dialog360_section(page: &mut String) {
         "\n## 360dialog\n\nThe first row that fits counts. What it says is compared in lower case.\n\n\
          | status | says | class | in our words |\n| --- | --- | --- | --- |\n",
     );
-    let write = |page: &mut String, rows: &[dialog360::Row]| {
+    let write = |page: &mut String, rows: &[crate::refusals::Row]| {
         for row in rows {
             let (first, last) = row.status;
             let (status, says, class) = (status(first, last), says(row.says), words(row.class));

@@ -22,6 +22,7 @@ pub mod meta;
 #[cfg(test)]
 mod outbound_page;
 mod providers;
+mod refusals;
 pub mod setup;
 mod simulation;
 #[cfg(test)]

@@ -8,27 +8,9 @@ use crate::class::Class;
 use crate::exchange::Answer;
 use crate::json::integer;
 use crate::meta::errors as meta;
+use crate::refusals::{Row, find, row};
 use recado_pipeline::ports::SendOutcome;
 use serde_json::Value;
-
-/// One row: the first that fits counts.
-pub(crate) struct Row {
-    /// First and last HTTP status.
-    pub(crate) status: (u16, u16),
-    /// Any of these in what it says, in lower case; an empty list fits everything.
-    pub(crate) says: &'static [&'static str],
-    pub(crate) class: Class,
-    pub(crate) title: &'static str,
-}
-
-const fn row(status: (u16, u16), says: &'static [&'static str], class: Class, title: &'static str) -> Row {
-    Row {
-        status,
-        says,
-        class,
-        title,
-    }
-}
 
 /// Looked at before Meta's codes.
 pub(crate) const OWN: [Row; 5] = [
@@ -91,13 +73,6 @@ pub(super) fn classify(answer: &Answer, attempt: u32) -> SendOutcome {
         // The last row fits everything.
         None => Class::Unknown { timed_out: false }.outcome(String::new(), None, attempt),
     }
-}
-
-fn find<'a>(rows: &'a [Row], status: u16, said: &str) -> Option<&'a Row> {
-    rows.iter().find(|row| {
-        (row.status.0..=row.status.1).contains(&status)
-            && (row.says.is_empty() || row.says.iter().any(|words| said.contains(words)))
-    })
 }
 
 fn outcome(row: &Row, answer: &Answer, attempt: u32) -> SendOutcome {

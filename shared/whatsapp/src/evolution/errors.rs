@@ -6,33 +6,15 @@
 
 use crate::class::Class;
 use crate::exchange::Answer;
+use crate::refusals::{Row, find, row};
 use recado_pipeline::ports::SendOutcome;
 use serde_json::Value;
-
-/// One row: the first that fits counts.
-pub(crate) struct Row {
-    /// First and last HTTP status.
-    pub(crate) status: (u16, u16),
-    /// Any of these in what it says, in lower case; an empty list fits everything.
-    pub(crate) says: &'static [&'static str],
-    pub(crate) class: Class,
-    pub(crate) title: &'static str,
-}
 
 /// Marks the number check's `{"exists": false}` in [`said`].
 pub(crate) const NOT_THERE: &str = "exists:false";
 
 /// Marks the schema check's list in a list in [`said`].
 pub(crate) const SCHEMA: &str = "schema:";
-
-const fn row(status: (u16, u16), says: &'static [&'static str], class: Class, title: &'static str) -> Row {
-    Row {
-        status,
-        says,
-        class,
-        title,
-    }
-}
 
 pub(crate) const ANY: (u16, u16) = (0, 999);
 
@@ -103,14 +85,11 @@ pub(crate) const TABLE: [Row; 18] = [
 /// What an answer that is not a 2xx means for the send it answers.
 pub(super) fn classify(answer: &Answer) -> SendOutcome {
     let said = said(&answer.body);
-    let row = TABLE.iter().find(|row| {
-        (row.status.0..=row.status.1).contains(&answer.status)
-            && (row.says.is_empty() || row.says.iter().any(|words| said.contains(words)))
-    });
     // The last row fits everything.
-    let (class, title) = row.map_or((Class::Unknown { timed_out: false }, "unexpected"), |row| {
-        (row.class, row.title)
-    });
+    let (class, title) = find(&TABLE, answer.status, &said)
+        .map_or((Class::Unknown { timed_out: false }, "unexpected"), |row| {
+            (row.class, row.title)
+        });
     let why = format!("HTTP {}: {title}", answer.status);
     class.outcome(why, answer.retry_after, 1)
 }
