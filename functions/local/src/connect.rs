@@ -10,7 +10,6 @@ use crate::installation::{Installation, Webhook, Where};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use recado_domain::config::Instance;
-use recado_domain::event::Provider;
 
 /// Sets an instance's webhook at its provider, and checks that what the provider posts would be taken.
 #[derive(Debug, Args)]
@@ -77,10 +76,10 @@ pub(crate) async fn run(command: Connect, environment: &Environment) -> Result<(
     };
     // Each provider has a way of its own.
     match instance.provider {
-        Provider::Evolution => evolution::connect(&plan).await,
-        Provider::Meta => meta::connect(&plan).await,
-        Provider::Dialog360 => dialog360::connect(&plan).await,
-        Provider::AwsSocial => bail!("{BY_QUEUE}"),
+        recado_whatsapp::evolution::NAME => evolution::connect(&plan).await,
+        recado_whatsapp::meta::NAME => meta::connect(&plan).await,
+        recado_whatsapp::dialog360::NAME => dialog360::connect(&plan).await,
+        _ => bail!("{BY_QUEUE}"),
     }
 }
 

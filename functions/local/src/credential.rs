@@ -9,7 +9,7 @@ pub(crate) fn of(instance: &Instance, given: Option<&str>) -> Result<Secret> {
     if let Some(secret) = given.and_then(Secret::new) {
         return Ok(secret);
     }
-    match instance.credential() {
+    match recado_whatsapp::credential(instance) {
         CredentialRef::Env(name) => std::env::var(&name)
             .ok()
             .and_then(|text| Secret::new(&text))

@@ -4,7 +4,6 @@ use crate::keyring::Keyring;
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use recado_domain::config::{Document, Instance};
-use recado_domain::event::Provider;
 use recado_domain::secret::webhook_secret;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -29,7 +28,7 @@ pub(crate) async fn run(
     keyring: &Keyring,
     document: &Document,
 ) -> Result<()> {
-    let evolution = |instance: &&Instance| instance.provider == Provider::Evolution;
+    let evolution = |instance: &&Instance| instance.provider == recado_whatsapp::evolution::NAME;
     let Some(instance) = document.instances.iter().find(evolution).filter(|_| wanted) else {
         return Ok(());
     };

@@ -15,7 +15,6 @@ use clap::Args;
 use finding::{Finding, Grade};
 use jiff::Timestamp;
 use recado_domain::config::Instance;
-use recado_domain::event::Provider;
 use recado_domain::secret::Secret;
 use serde_json::json;
 
@@ -124,11 +123,11 @@ async fn instances(
             }
         }
         findings.extend(match instance.provider {
-            Provider::Evolution => evolution::examine(&patient).await,
-            Provider::Meta => meta::examine(&patient).await,
-            Provider::Dialog360 => dialog360::examine(&patient).await,
+            recado_whatsapp::evolution::NAME => evolution::examine(&patient).await,
+            recado_whatsapp::meta::NAME => meta::examine(&patient).await,
+            recado_whatsapp::dialog360::NAME => dialog360::examine(&patient).await,
             // AWS is asked with AWS's own tools.
-            Provider::AwsSocial => Vec::new(),
+            _ => Vec::new(),
         });
     }
     Ok(findings)

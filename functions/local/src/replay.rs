@@ -11,7 +11,6 @@ use clap::Args;
 use figures::Figures;
 use futures::stream::{self, StreamExt};
 use proof::{Proofs, Signed};
-use recado_domain::event::Provider;
 use reqwest::Client;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -97,11 +96,11 @@ async fn post_all(command: &Replay, http: &Client, url: &str, signed: &[Signed])
 /// Posts one; what came of it, in a word, and how long it took.
 async fn post(http: &Client, url: &str, webhook: &Signed) -> (String, Duration) {
     let path = match webhook.provider {
-        Provider::Evolution => "/webhooks/evolution",
-        Provider::Meta => "/webhooks/meta",
-        Provider::Dialog360 => "/webhooks/360dialog",
+        recado_whatsapp::evolution::NAME => "/webhooks/evolution",
+        recado_whatsapp::meta::NAME => "/webhooks/meta",
+        recado_whatsapp::dialog360::NAME => "/webhooks/360dialog",
         // Not signed, so it does not come here.
-        Provider::AwsSocial => return ("not posted".to_owned(), Duration::ZERO),
+        _ => return ("not posted".to_owned(), Duration::ZERO),
     };
     let (name, proof) = &webhook.header;
     let begun = Instant::now();

@@ -9,7 +9,6 @@ use crate::record::Recording;
 use crate::workers;
 use anyhow::{Context, Result, bail};
 use recado_domain::config::Document;
-use recado_domain::event::Provider;
 use recado_embedded::{Embedded, Recovered, SystemAmbient};
 use recado_http::{ApiOptions, WebhookLimits, recorded, whole_router};
 use recado_pipeline::{configure, settings};
@@ -193,7 +192,7 @@ fn curl(address: SocketAddr, keyring: &Keyring, document: &Document) -> Option<S
     let instance = document
         .instances
         .iter()
-        .find(|instance| instance.provider == Provider::Evolution)?;
+        .find(|instance| instance.provider == recado_whatsapp::evolution::NAME)?;
     let secret = demonstration::secret(keyring, instance)?;
     let external = instance.external()?;
     Some(format!(

@@ -1,9 +1,9 @@
 //! What is configured: tenants, agents, instances. Written by `recado apply`, read by every function.
 
 use crate::content::Template;
-use crate::event::Provider;
 use crate::hours::OpeningHours;
 use crate::ids::{AgentId, ExternalId, InstanceId, TenantId};
+use crate::provider::{Provider, Traits};
 use crate::rate::Rate;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
@@ -204,6 +204,16 @@ pub enum ConfigError {
         /// Their provider.
         provider: Provider,
     },
+    /// A provider that there is not.
+    #[error("instance `{instance}`: there is no provider `{provider}`; there are {known}")]
+    NoProvider {
+        /// Whose.
+        instance: InstanceId,
+        /// What it says.
+        provider: Provider,
+        /// Those that there are.
+        known: String,
+    },
     /// A number outside its range.
     #[error("{of}: {what}")]
     Range {
@@ -248,50 +258,18 @@ impl Instance {
             Some(external) => external.as_str(),
             None => self.id.as_str(),
         };
-        let external = match self.provider {
-            Provider::AwsSocial => aws_phone_number_id(written),
-            _ => written,
-        };
-        ExternalId::parse(external).ok()
+        ExternalId::parse(written).ok()
     }
 
-    /// How fast it may send. `evolution`: the installation's rate for Evolution instances that have none of their own.
-    pub fn rate(&self, evolution: Rate) -> Rate {
-        let by_provider = if self.provider.is_cloud() {
-            Rate::META
-        } else {
-            evolution
-        };
-        self.rate.unwrap_or(by_provider)
+    /// How fast it may send. `installation`: the rate of instances that have none, neither of their own nor by provider.
+    pub fn rate(&self, traits: &Traits, installation: Rate) -> Rate {
+        self.rate.or(traits.rate).unwrap_or(installation)
     }
 
     /// How fast it may write to one contact, if that is limited.
-    pub fn pair_rate(&self) -> Option<Rate> {
-        self.pair_rate
-            .or(self.provider.is_cloud().then_some(Rate::META_PAIR))
+    pub fn pair_rate(&self, traits: &Traits) -> Option<Rate> {
+        self.pair_rate.or(traits.pair_rate)
     }
-
-    /// Where its key or token is.
-    pub fn credential(&self) -> CredentialRef {
-        self.credential.clone().unwrap_or_else(|| {
-            CredentialRef::Env(
-                match self.provider {
-                    Provider::Evolution => "EVOLUTION_API_KEY",
-                    Provider::Meta => "META_ACCESS_TOKEN",
-                    Provider::Dialog360 => "D360_API_KEY",
-                    // AWS's own credentials serve; the SDK finds them, and what stands here is never looked up.
-                    Provider::AwsSocial => "AWS_ACCESS_KEY_ID",
-                }
-                .to_owned(),
-            )
-        })
-    }
-}
-
-/// The bare id of an AWS phone number, which the console shows as `phone-number-id-{id}` and events as the end of an ARN.
-fn aws_phone_number_id(written: &str) -> &str {
-    let last = written.rsplit_once('/').map_or(written, |(_, last)| last);
-    last.strip_prefix("phone-number-id-").unwrap_or(last)
 }
 
 /// An instance with its tenant and agent: what a function needs to handle a message.

@@ -5,53 +5,11 @@
 
 use crate::ids::{CorrelationId, EventId, ExternalId, Ordinal, hash_of};
 use crate::millis;
+pub use crate::provider::Provider;
 use crate::reason::Reason;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::fmt;
-
-/// Where a webhook comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Provider {
-    /// Evolution API (Baileys), versions 1 and 2.
-    Evolution,
-    /// Meta's WhatsApp Cloud API.
-    Meta,
-    /// 360dialog: Meta's bodies through a partner's own endpoint, key and webhook.
-    #[serde(rename = "360dialog")]
-    Dialog360,
-    /// AWS End User Messaging Social: Meta's bodies over SNS and an AWS call.
-    #[serde(rename = "aws-social")]
-    AwsSocial,
-}
-
-impl Provider {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Evolution, Self::Meta, Self::Dialog360, Self::AwsSocial];
-
-    /// Whether Meta is behind it: 24-hour window, templates, `wamid`s, our own id in statuses, a rate to one contact.
-    pub fn is_cloud(self) -> bool {
-        self != Self::Evolution
-    }
-
-    /// Its name in routes, records and secrets.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Evolution => "evolution",
-            Self::Meta => "meta",
-            Self::Dialog360 => "360dialog",
-            Self::AwsSocial => "aws-social",
-        }
-    }
-}
-
-impl fmt::Display for Provider {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
 
 /// What an event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -277,40 +235,51 @@ mod tests {
     #[test]
     fn the_same_id_is_another_event_on_another_instance_kind_or_provider() {
         let other = ExternalId::parse("suporte-02").unwrap();
-        let id = event_id(Provider::Evolution, &external(), EventKind::Message, "ABC123");
+        let id = event_id(
+            Provider::named("evolution"),
+            &external(),
+            EventKind::Message,
+            "ABC123",
+        );
         assert_eq!(
             id,
-            event_id(Provider::Evolution, &external(), EventKind::Message, "ABC123")
+            event_id(
+                Provider::named("evolution"),
+                &external(),
+                EventKind::Message,
+                "ABC123"
+            )
         );
         assert_ne!(
             id,
-            event_id(Provider::Evolution, &other, EventKind::Message, "ABC123")
+            event_id(Provider::named("evolution"), &other, EventKind::Message, "ABC123")
         );
         assert_ne!(
             id,
-            event_id(Provider::Meta, &external(), EventKind::Message, "ABC123")
+            event_id(Provider::named("meta"), &external(), EventKind::Message, "ABC123")
         );
         assert_ne!(
             id,
-            event_id(Provider::Evolution, &external(), EventKind::Failed, "ABC123")
+            event_id(
+                Provider::named("evolution"),
+                &external(),
+                EventKind::Failed,
+                "ABC123"
+            )
         );
         assert_eq!(id.as_str().len(), 64);
     }
 
     #[test]
-    fn a_provider_is_written_in_configuration_as_in_routes_and_records() {
-        for provider in Provider::ALL {
-            assert_eq!(json!(provider), json!(provider.as_str()));
-            assert_eq!(
-                serde_json::from_value::<Provider>(json!(provider.as_str())).unwrap(),
-                provider
-            );
-        }
-    }
-
-    #[test]
     fn a_body_is_known_again_whatever_its_key_order_and_server() {
-        let id = |body| event_id_of_body(Provider::Evolution, &external(), EventKind::Connection, &body);
+        let id = |body| {
+            event_id_of_body(
+                Provider::named("evolution"),
+                &external(),
+                EventKind::Connection,
+                &body,
+            )
+        };
         let first = id(
             json!({"event":"connection.update","data":{"state":"open"},"date_time":"t1","server_url":"a","apikey":"k"}),
         );

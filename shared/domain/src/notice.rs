@@ -170,7 +170,7 @@ mod tests {
             at: at.map(instant),
             details,
         };
-        Notice::new(Provider::Meta, account, told, instant(received_at))
+        Notice::new(Provider::named("meta"), account, told, instant(received_at))
     }
 
     #[test]

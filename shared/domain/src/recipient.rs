@@ -1,7 +1,7 @@
 //! To whom a client wants to send: a phone number in whatever writing, or an address as WhatsApp has it.
 
 use crate::contact::{ChatKind, ContactAddress};
-use crate::event::Provider;
+use crate::provider::Addresses;
 
 /// Why a text names nobody to send to. None of them repeats the text: it is personal data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -18,21 +18,20 @@ pub enum RecipientError {
 }
 
 /// The address of `text` as messages from there would come, so that both belong to one thread: `digits@s.whatsapp.net`
-/// on Evolution, the digits alone where Meta is behind it. Addresses without a number stay as they are.
-pub fn recipient(provider: Provider, text: &str) -> Result<ContactAddress, RecipientError> {
+/// where people are written as jids, else the digits alone. Addresses without a number stay as they are.
+pub fn recipient(written_as: Addresses, text: &str) -> Result<ContactAddress, RecipientError> {
     let text = text.trim();
     let digits = match text.split_once('@') {
-        None if is_user_id(text) => return user_id(provider, text),
+        None if is_user_id(text) => return user_id(written_as, text),
         None => digits_of(text)?,
-        Some(_) => match address(provider, text)? {
+        Some(_) => match address(written_as, text)? {
             Named::Number(digits) => digits,
             Named::Address(address) => return Ok(address),
         },
     };
-    let written = if provider.is_cloud() {
-        digits
-    } else {
-        format!("{digits}@s.whatsapp.net")
+    let written = match written_as {
+        Addresses::Numbers => digits,
+        Addresses::Jids => format!("{digits}@s.whatsapp.net"),
     };
     ContactAddress::parse(&written).ok_or(RecipientError::Number)
 }
@@ -42,7 +41,7 @@ enum Named {
     Address(ContactAddress),
 }
 
-fn address(provider: Provider, text: &str) -> Result<Named, RecipientError> {
+fn address(written_as: Addresses, text: &str) -> Result<Named, RecipientError> {
     let address = ContactAddress::parse(text).ok_or(RecipientError::Number)?;
     if address.chat() != ChatKind::Direct {
         return Err(RecipientError::NotOnePerson);
@@ -50,7 +49,7 @@ fn address(provider: Provider, text: &str) -> Result<Named, RecipientError> {
     match address.as_str().split_once('@') {
         Some((user, "s.whatsapp.net")) => digits_of(user).map(Named::Number),
         Some((user, "lid")) if !user.bytes().all(|b| b.is_ascii_digit()) => Err(RecipientError::Number),
-        Some((_, "lid")) if provider == Provider::Evolution => Ok(Named::Address(address)),
+        Some((_, "lid")) if written_as == Addresses::Jids => Ok(Named::Address(address)),
         _ => Err(RecipientError::OtherProvider),
     }
 }
@@ -66,8 +65,8 @@ fn is_user_id(text: &str) -> bool {
     })
 }
 
-fn user_id(provider: Provider, text: &str) -> Result<ContactAddress, RecipientError> {
-    if !provider.is_cloud() {
+fn user_id(written_as: Addresses, text: &str) -> Result<ContactAddress, RecipientError> {
+    if written_as != Addresses::Numbers {
         return Err(RecipientError::OtherProvider);
     }
     ContactAddress::parse(text).ok_or(RecipientError::Number)
@@ -96,8 +95,8 @@ fn digits_of(text: &str) -> Result<String, RecipientError> {
 mod tests {
     use super::*;
 
-    fn on(provider: Provider, text: &str) -> Result<String, RecipientError> {
-        recipient(provider, text).map(|address| address.as_str().to_owned())
+    fn on(written_as: Addresses, text: &str) -> Result<String, RecipientError> {
+        recipient(written_as, text).map(|address| address.as_str().to_owned())
     }
 
     #[test]
@@ -110,30 +109,32 @@ mod tests {
             "5511999998888@s.whatsapp.net",
             "5511999998888:12@c.us",
         ] {
-            let evolution = on(Provider::Evolution, text);
-            assert_eq!(evolution.as_deref(), Ok("5511999998888@s.whatsapp.net"), "{text}");
-            assert_eq!(on(Provider::Meta, text).as_deref(), Ok("5511999998888"), "{text}");
+            let jid = on(Addresses::Jids, text);
+            assert_eq!(jid.as_deref(), Ok("5511999998888@s.whatsapp.net"), "{text}");
+            assert_eq!(
+                on(Addresses::Numbers, text).as_deref(),
+                Ok("5511999998888"),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn addresses_without_a_number_stay_where_their_provider_knows_them() {
         assert_eq!(
-            on(Provider::Evolution, "123456789@lid").as_deref(),
+            on(Addresses::Jids, "123456789@lid").as_deref(),
             Ok("123456789@lid")
         );
         assert_eq!(
-            on(Provider::Meta, "123456789@lid"),
+            on(Addresses::Numbers, "123456789@lid"),
             Err(RecipientError::OtherProvider)
         );
-        for cloud in [Provider::Meta, Provider::Dialog360, Provider::AwsSocial] {
-            assert_eq!(on(cloud, "US.1349").as_deref(), Ok("US.1349"));
-            assert_eq!(on(cloud, "+55 11 90000-0001").as_deref(), Ok("5511900000001"));
-        }
+        assert_eq!(on(Addresses::Numbers, "US.1349").as_deref(), Ok("US.1349"));
         assert_eq!(
-            on(Provider::Evolution, "US.1349"),
-            Err(RecipientError::OtherProvider)
+            on(Addresses::Numbers, "+55 11 90000-0001").as_deref(),
+            Ok("5511900000001")
         );
+        assert_eq!(on(Addresses::Jids, "US.1349"), Err(RecipientError::OtherProvider));
     }
 
     #[test]
@@ -148,21 +149,17 @@ mod tests {
             "@s.whatsapp.net",
             "a@lid",
         ] {
-            assert_eq!(
-                on(Provider::Evolution, text),
-                Err(RecipientError::Number),
-                "{text}"
-            );
+            assert_eq!(on(Addresses::Jids, text), Err(RecipientError::Number), "{text}");
         }
         for text in ["1203630412345@g.us", "status@broadcast", "1203@newsletter"] {
             assert_eq!(
-                on(Provider::Evolution, text),
+                on(Addresses::Jids, text),
                 Err(RecipientError::NotOnePerson),
                 "{text}"
             );
         }
         assert_eq!(
-            on(Provider::Evolution, "a@example.com"),
+            on(Addresses::Jids, "a@example.com"),
             Err(RecipientError::OtherProvider)
         );
     }

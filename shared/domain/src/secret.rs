@@ -83,8 +83,14 @@ mod tests {
         let master = Secret::new("master").unwrap();
         let (a, b) = (ExternalId::parse("a").unwrap(), ExternalId::parse("b").unwrap());
         let secret = |provider, instance| webhook_secret(&master, provider, instance).expose().to_owned();
-        assert_ne!(secret(Provider::Evolution, &a), secret(Provider::Evolution, &b));
-        assert_ne!(secret(Provider::Evolution, &a), secret(Provider::Meta, &a));
-        assert_eq!(secret(Provider::Evolution, &a).len(), 64);
+        assert_ne!(
+            secret(Provider::named("evolution"), &a),
+            secret(Provider::named("evolution"), &b)
+        );
+        assert_ne!(
+            secret(Provider::named("evolution"), &a),
+            secret(Provider::named("meta"), &a)
+        );
+        assert_eq!(secret(Provider::named("evolution"), &a).len(), 64);
     }
 }

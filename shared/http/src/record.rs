@@ -78,9 +78,9 @@ fn provider_of(path: &str) -> Option<Provider> {
         .strip_prefix("/api/webhook/")
         .or_else(|| path.strip_prefix("/webhooks/"))?;
     match rest.split('/').next()? {
-        "evolution" => Some(Provider::Evolution),
-        "meta" | "whatsapp" => Some(Provider::Meta),
-        "360dialog" => Some(Provider::Dialog360),
+        "evolution" => Some(recado_whatsapp::evolution::NAME),
+        "meta" | "whatsapp" => Some(recado_whatsapp::meta::NAME),
+        "360dialog" => Some(recado_whatsapp::dialog360::NAME),
         _ => None,
     }
 }

@@ -23,7 +23,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use recado_domain::Timestamp;
-use recado_domain::config::{Bound, Document};
+use recado_domain::config::{Bound, ConfigError, Document, Instance};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::context::Context;
@@ -33,6 +33,7 @@ use recado_domain::event::{InboundJob, Provider};
 use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, ThreadId};
 use recado_domain::inbound::Inbound;
 use recado_domain::message::{Message, Role};
+use recado_domain::provider::Traits;
 use recado_domain::secret::{Secret, hmac_sha256, webhook_secret};
 use recado_embedded::{Clock, Embedded, SystemAmbient};
 use recado_pipeline::ports::{
@@ -57,6 +58,14 @@ type TestWorld = Parts<Embedded, Embedded, NotCalled, NotCalled, SystemAmbient>;
 struct NotCalled;
 
 impl Providers for NotCalled {
+    fn traits(&self, provider: Provider) -> Traits {
+        recado_whatsapp::traits(provider).unwrap_or(Traits::LINKED)
+    }
+
+    fn adopt(&self, instance: Instance) -> Result<Instance, ConfigError> {
+        recado_whatsapp::adopt(instance)
+    }
+
     fn interpret(&self, _: &InboundJob, _: &Value) -> Inbound {
         unreachable!("the HTTP surface interprets nothing")
     }
@@ -245,7 +254,10 @@ impl Site {
     pub(crate) async fn conversation(&self, contact: &str) -> ConversationId {
         let bound = self
             .store
-            .bound(Provider::Evolution, &ExternalId::parse("suporte-01").unwrap())
+            .bound(
+                Provider::named("evolution"),
+                &ExternalId::parse("suporte-01").unwrap(),
+            )
             .await
             .unwrap()
             .unwrap();
@@ -362,7 +374,7 @@ pub(crate) fn document() -> Document {
 
 /// The webhook secret of an Evolution instance.
 pub(crate) fn secret_of(master: &str, instance: &str) -> String {
-    secret_at(Provider::Evolution, master, instance)
+    secret_at(Provider::named("evolution"), master, instance)
 }
 
 pub(crate) fn secret_at(provider: Provider, master: &str, instance: &str) -> String {

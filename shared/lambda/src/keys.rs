@@ -33,8 +33,8 @@ impl Keys for AwsKeys {
     async fn webhook(&self, provider: Provider) -> Result<Arc<WebhookKeys>, PortError> {
         let mut keys = WebhookKeys::default();
         match provider {
-            Provider::Evolution => keys.masters = self.secrets.webhook_masters().await?,
-            Provider::Meta => {
+            recado_whatsapp::evolution::NAME => keys.masters = self.secrets.webhook_masters().await?,
+            recado_whatsapp::meta::NAME => {
                 let (app_secrets, verify_token) = try_join(
                     self.parameter("META_APP_SECRET"),
                     self.parameter("META_VERIFY_TOKEN"),
@@ -43,7 +43,7 @@ impl Keys for AwsKeys {
                 keys.meta_app_secrets = several(app_secrets.as_ref());
                 keys.meta_verify_token = verify_token;
             }
-            Provider::Dialog360 => {
+            recado_whatsapp::dialog360::NAME => {
                 let (masters, partner) = try_join(
                     self.secrets.webhook_masters(),
                     self.parameter("D360_PARTNER_SECRET"),
@@ -53,7 +53,7 @@ impl Keys for AwsKeys {
                 keys.dialog360_partner_secrets = several(partner.as_ref());
             }
             // Its events come by a queue, whose policy says who may write to it.
-            Provider::AwsSocial => {}
+            _ => {}
         }
         Ok(Arc::new(keys))
     }

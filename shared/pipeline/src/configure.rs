@@ -1,7 +1,7 @@
 //! `recado apply`: checks a document against what is configured, and shows what it changes.
 
 use crate::World;
-use crate::ports::{Directory, Instances, PortError, PortResult};
+use crate::ports::{Directory, Instances, PortError, PortResult, Providers};
 use recado_domain::config::{ConfigError, Document, Instance};
 use serde::Serialize;
 use serde_json::Value;
@@ -58,7 +58,13 @@ pub async fn show<W: World>(world: &W) -> PortResult<Document> {
 }
 
 /// Applies `change`: creates and replaces what it names, leaves the rest alone.
-pub async fn apply<W: World>(world: &W, change: Document) -> Result<Applied, ConfigureError> {
+pub async fn apply<W: World>(world: &W, mut change: Document) -> Result<Applied, ConfigureError> {
+    let adopt = |instance| world.providers().adopt(instance);
+    change.instances = change
+        .instances
+        .into_iter()
+        .map(adopt)
+        .collect::<Result<_, _>>()?;
     let known = world.store().configuration().await?;
     change.check(&known)?;
     let mut changes = Vec::new();

@@ -3,7 +3,7 @@
 
 use crate::World;
 use crate::ports::{
-    Ambient, DeadLetters, Depths, Directory, Gauges, Instances, OpenWork, PortResult, QueueDepth,
+    Ambient, DeadLetters, Depths, Directory, Gauges, Instances, OpenWork, PortResult, Providers, QueueDepth,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
@@ -153,7 +153,7 @@ pub async fn health<W: World, D: Depths>(
         at: world.ambient().now(),
         depth,
         at_least: open.at_least,
-        connected: connected(&instances),
+        connected: connected(world, &instances),
         dead_letters,
         queues,
         waiting,
@@ -161,11 +161,11 @@ pub async fn health<W: World, D: Depths>(
     }))
 }
 
-fn connected(instances: &[InstanceHealth]) -> bool {
-    let evolution = |one: &&InstanceHealth| !one.instance.provider.is_cloud();
+fn connected<W: World>(world: &W, instances: &[InstanceHealth]) -> bool {
+    let linked = |one: &&InstanceHealth| world.providers().traits(one.instance.provider).linked;
     let open = |one: &InstanceHealth| one.state.connection == Connection::Open;
-    if instances.iter().any(|one| evolution(&one)) {
-        instances.iter().filter(evolution).all(open)
+    if instances.iter().any(|one| linked(&one)) {
+        instances.iter().filter(linked).all(open)
     } else {
         instances.iter().all(open)
     }
@@ -175,7 +175,8 @@ async fn look_at<W: World>(world: &W, instance: Instance, open: &OpenWork) -> Po
     let state = world.store().instance_state(&instance.id).await?;
     let dead_letters = world.store().count_dead_letters(Some(&instance.id)).await?;
     let waiting = waiting(open, Some(&instance));
-    let rate = instance.rate(world.settings().rate);
+    let traits = world.providers().traits(instance.provider);
+    let rate = instance.rate(&traits, world.settings().rate);
     let next_slot = rate.reserve(state.arrival, world.ambient().now()).at;
     let mut found = InstanceHealth {
         instance,

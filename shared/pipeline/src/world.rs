@@ -2,6 +2,9 @@
 
 use crate::ports::{Ambient, DeadQueues, Llm, Providers, Queues, Store};
 use crate::settings::Settings;
+use recado_domain::config::Bound;
+use recado_domain::provider::Traits;
+use recado_domain::rate::Rate;
 
 /// What the functions compose once at start and the use cases borrow.
 pub trait World: Send + Sync {
@@ -28,6 +31,16 @@ pub trait World: Send + Sync {
     fn ambient(&self) -> &Self::Ambient;
     /// Times and limits.
     fn settings(&self) -> &Settings;
+}
+
+/// What the rules ask of an instance's provider.
+pub(crate) fn traits<W: World>(world: &W, bound: &Bound) -> Traits {
+    world.providers().traits(bound.instance.provider)
+}
+
+/// How fast an instance writes to one contact, if that is limited.
+pub(crate) fn pair_rate<W: World>(world: &W, bound: &Bound) -> Option<Rate> {
+    bound.instance.pair_rate(&traits(world, bound))
 }
 
 /// A [`World`] made of its parts.

@@ -6,6 +6,7 @@
 //! person wrote, their name or their number.
 
 pub mod aws_social;
+mod catalogue;
 mod class;
 mod cloud;
 mod config;
@@ -29,6 +30,7 @@ mod simulation;
 mod stand_in;
 mod support;
 
+pub use catalogue::{ALL, adopt, credential, traits};
 pub use config::{ProviderConfig, Simulation};
 pub use interpret::interpret;
 pub use providers::WhatsApp;
@@ -37,6 +39,7 @@ pub use simulation::{SimulatedMessage, SimulatedOutbox};
 pub use support::refuses;
 
 use aws_social::Topics;
+use catalogue::Module;
 use jiff::Timestamp;
 use recado_domain::inbound::WebhookItem;
 
@@ -62,10 +65,13 @@ pub fn split(
     body: &[u8],
     received_at: Timestamp,
 ) -> Result<Vec<WebhookItem>, ParseError> {
-    match provider {
-        Provider::Evolution => evolution::split(body, received_at),
-        Provider::Meta => meta::split(body, received_at),
-        Provider::Dialog360 => dialog360::split(body, None, received_at),
-        Provider::AwsSocial => aws_social::split(body, &Topics::default(), received_at),
+    match Module::of(provider) {
+        Some(Module::Evolution) => evolution::split(body, received_at),
+        Some(Module::Meta) => meta::split(body, received_at),
+        Some(Module::Dialog360) => dialog360::split(body, None, received_at),
+        Some(Module::AwsSocial) => aws_social::split(body, &Topics::default(), received_at),
+        None => Err(ParseError::NotEnvelope {
+            what: "there is no such provider",
+        }),
     }
 }

@@ -9,7 +9,10 @@ use std::path::Path;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/providers/outbound.md");
 
-const PROVIDERS: [(Provider, &str); 2] = [(Provider::Evolution, "Evolution API"), (Provider::Meta, "Meta")];
+const PROVIDERS: [(Provider, &str); 2] = [
+    (crate::evolution::NAME, "Evolution API"),
+    (crate::meta::NAME, "Meta"),
+];
 
 const HEAD: &str = "# What can be sent
 

@@ -1,14 +1,16 @@
+use crate::catalogue::{self, Module, credential};
 use crate::config::{ProviderConfig, Simulation};
 use crate::simulation::{SimulatedMessage, SimulatedOutbox};
 use crate::support::refuses;
 use crate::{aws_social, dialog360, evolution, interpret, meta};
 use jiff::Timestamp;
-use recado_domain::config::Bound;
+use recado_domain::config::{Bound, ConfigError, Instance};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::event::{InboundJob, Provider};
+use recado_domain::event::InboundJob;
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::Inbound;
+use recado_domain::provider::{Provider, Traits};
 use recado_domain::reason::Reason;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
@@ -61,13 +63,13 @@ impl<S: Secrets, A: Ambient> WhatsApp<S, A> {
     }
 
     async fn access(&self, bound: &Bound) -> Access {
-        if bound.instance.provider == Provider::AwsSocial {
+        if Module::of(bound.instance.provider) == Some(Module::AwsSocial) {
             return match &self.config.aws_social {
                 Some(client) => Access::Aws(client.clone()),
                 None => self.without(aws_social::NO_CLIENT),
             };
         }
-        match self.secrets.resolve(&bound.instance.credential()).await {
+        match self.secrets.resolve(&credential(&bound.instance)).await {
             Ok(Some(secret)) => Access::Credential(secret),
             Ok(None) => self.without("no credential"),
             Err(_) => Access::Unclear,
@@ -164,25 +166,26 @@ impl<S: Secrets, A: Ambient> WhatsApp<S, A> {
         let Some(external) = bound.instance.external() else {
             return unnamed();
         };
-        match bound.instance.provider {
-            Provider::Evolution => match self.evolution(bound, &external, secret, self.config.timeout) {
+        match Module::of(bound.instance.provider) {
+            Some(Module::Evolution) => match self.evolution(bound, &external, secret, self.config.timeout) {
                 Some(endpoint) => evolution::send(&endpoint, message).await,
                 None => SendOutcome::Credentials {
                     why: "no base URL of Evolution is configured".to_owned(),
                 },
             },
-            Provider::Meta => {
+            Some(Module::Meta) => {
                 let endpoint = self.meta(bound, &external, secret, self.config.timeout);
                 meta::send(&endpoint, message).await
             }
-            Provider::Dialog360 => {
+            Some(Module::Dialog360) => {
                 let endpoint = self.dialog360(bound, secret, self.config.timeout);
                 dialog360::send(&endpoint, message).await
             }
             // AWS's own credentials serve, never a secret of ours.
-            Provider::AwsSocial => SendOutcome::Credentials {
+            Some(Module::AwsSocial) => SendOutcome::Credentials {
                 why: aws_social::NO_CLIENT.to_owned(),
             },
+            None => unnamed(),
         }
     }
 
@@ -212,6 +215,14 @@ fn unnamed() -> SendOutcome {
 }
 
 impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
+    fn traits(&self, provider: Provider) -> Traits {
+        catalogue::traits(provider).unwrap_or(Traits::LINKED)
+    }
+
+    fn adopt(&self, instance: Instance) -> Result<Instance, ConfigError> {
+        catalogue::adopt(instance)
+    }
+
     fn interpret(&self, job: &InboundJob, payload: &Value) -> Inbound {
         interpret(job, payload)
     }
@@ -233,7 +244,7 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
         };
         if matches!(outcome, SendOutcome::Credentials { .. }) {
             // It may have been renewed where it is kept: the next attempt reads it anew.
-            self.secrets.forget(&bound.instance.credential()).await;
+            self.secrets.forget(&credential(&bound.instance)).await;
         }
         outcome
     }
@@ -250,17 +261,17 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
             return ConnectionAnswer::Unclear;
         };
         let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
-        let answer = match bound.instance.provider {
-            Provider::Meta => meta::connection(&self.meta(bound, &external, &secret, timeout)).await,
-            Provider::Dialog360 => dialog360::connection(&self.dialog360(bound, &secret, timeout)).await,
-            Provider::AwsSocial => return ConnectionAnswer::Unclear,
-            Provider::Evolution => match self.evolution(bound, &external, &secret, timeout) {
+        let answer = match Module::of(bound.instance.provider) {
+            Some(Module::Meta) => meta::connection(&self.meta(bound, &external, &secret, timeout)).await,
+            Some(Module::Dialog360) => dialog360::connection(&self.dialog360(bound, &secret, timeout)).await,
+            Some(Module::AwsSocial) | None => return ConnectionAnswer::Unclear,
+            Some(Module::Evolution) => match self.evolution(bound, &external, &secret, timeout) {
                 Some(endpoint) => evolution::connection(&endpoint).await,
                 None => return ConnectionAnswer::NeedsCredentials,
             },
         };
         if answer == ConnectionAnswer::NeedsCredentials {
-            self.secrets.forget(&bound.instance.credential()).await;
+            self.secrets.forget(&credential(&bound.instance)).await;
         }
         answer
     }
@@ -281,7 +292,7 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
             Access::Missing(_) | Access::Unclear => return Evidence::Unclear,
         };
         // Meta cannot be asked. It echoes our id in statuses, and the pipeline looks at their record.
-        if bound.instance.provider.is_cloud() {
+        if Module::of(bound.instance.provider) != Some(Module::Evolution) {
             return Evidence::None;
         }
         let Some(external) = bound.instance.external() else {
@@ -301,7 +312,7 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
 
     async fn history(&self, bound: &Bound, span: Span, page: u32) -> Result<HistoryPage, HistoryError> {
         // Meta repeats webhooks for seven days and has nothing to ask for what it gave up.
-        if bound.instance.provider != Provider::Evolution {
+        if Module::of(bound.instance.provider) != Some(Module::Evolution) {
             return Err(HistoryError::NotOffered);
         }
         let secret = match self.access(bound).await {
@@ -326,7 +337,7 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
             .as_ref()
             .is_err_and(|error| *error == HistoryError::Credentials)
         {
-            self.secrets.forget(&bound.instance.credential()).await;
+            self.secrets.forget(&credential(&bound.instance)).await;
         }
         page
     }

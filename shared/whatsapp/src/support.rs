@@ -1,6 +1,7 @@
 //! What each provider can send, and what becomes of what it cannot: one table per provider, which the code goes by and
 //! `docs/providers/outbound.md` is written from.
 
+use crate::catalogue::Module;
 use crate::{evolution, meta};
 use recado_domain::content::Content;
 use recado_domain::event::Provider;
@@ -19,10 +20,11 @@ pub(crate) enum Support {
 
 /// What `provider` makes of `kind`.
 pub(crate) fn support(provider: Provider, kind: OutgoingKind) -> Support {
-    match provider {
-        Provider::Evolution => evolution::support(kind),
+    match Module::of(provider) {
+        Some(Module::Evolution) => evolution::support(kind),
         // All of them take Meta's bodies.
-        Provider::Meta | Provider::Dialog360 | Provider::AwsSocial => meta::support(kind),
+        Some(Module::Meta | Module::Dialog360 | Module::AwsSocial) => meta::support(kind),
+        None => Support::Refused("there is no such provider"),
     }
 }
 

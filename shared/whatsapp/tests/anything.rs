@@ -133,7 +133,7 @@ fn read_on_premise(body: &Value) {
     for item in dialog360::split(body.as_bytes(), Some(&number), Timestamp::UNIX_EPOCH).unwrap() {
         if let WebhookItem::Event(event) = item {
             interpret(
-                &job(Provider::Dialog360, event.kind, &event.payload),
+                &job(recado_whatsapp::dialog360::NAME, event.kind, &event.payload),
                 &event.payload,
             );
         }
@@ -142,7 +142,7 @@ fn read_on_premise(body: &Value) {
 
 /// Reads a body with every provider, and every event and the body itself as a payload.
 fn read(body: &Value) {
-    for provider in Provider::ALL {
+    for provider in recado_whatsapp::ALL {
         let items = split(provider, body.to_string().as_bytes(), Timestamp::UNIX_EPOCH).unwrap_or_default();
         for item in items {
             if let WebhookItem::Event(event) = item {
@@ -160,7 +160,7 @@ proptest! {
 
     #[test]
     fn bytes(body: Vec<u8>) {
-        for provider in Provider::ALL {
+        for provider in recado_whatsapp::ALL {
             split(provider, &body, Timestamp::UNIX_EPOCH).ok();
         }
         evolution::instance_of(&body).ok();
@@ -208,7 +208,7 @@ proptest! {
 fn deep_nesting_is_no_json_and_does_not_overflow() {
     for (open, close) in [("[", "]"), (r#"{"message":"#, "}")] {
         let body = format!("{}1{}", open.repeat(200_000), close.repeat(200_000));
-        for provider in Provider::ALL {
+        for provider in recado_whatsapp::ALL {
             assert_eq!(
                 split(provider, body.as_bytes(), Timestamp::UNIX_EPOCH).unwrap_err(),
                 ParseError::NotJson

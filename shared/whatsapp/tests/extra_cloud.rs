@@ -180,10 +180,15 @@ fn nothing_of_real_payloads_is_lost_but_what_is_listed_with_a_reason() {
         println!("RECADO_EXTRA_FIXTURES is not set: nothing to do");
         return;
     };
-    let mut met = check(&folder, Provider::Dialog360, of_360dialog);
-    met.append(&mut check(&folder, Provider::AwsSocial, of_aws));
+    let mut met = check(&folder, recado_whatsapp::dialog360::NAME, of_360dialog);
+    met.append(&mut check(&folder, recado_whatsapp::aws_social::NAME, of_aws));
     for (file, what, _) in LISTED {
-        let there = [Provider::Dialog360, Provider::AwsSocial].iter().any(|provider| {
+        let there = [
+            recado_whatsapp::dialog360::NAME,
+            recado_whatsapp::aws_social::NAME,
+        ]
+        .iter()
+        .any(|provider| {
             folder
                 .join(provider.as_str())
                 .join(format!("{file}.json"))

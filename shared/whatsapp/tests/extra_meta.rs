@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 use recado_domain::content::Content;
-use recado_domain::event::{InboundJob, Payload, Provider};
+use recado_domain::event::{InboundJob, Payload};
 use recado_domain::ids::CorrelationId;
 use recado_domain::inbound::{Inbound, WebhookEvent, WebhookItem};
 use recado_whatsapp::{interpret, split};
@@ -203,7 +203,7 @@ fn every_payload_is_read_or_listed_with_a_reason() {
     let (mut unexpected, mut met) = (Vec::new(), BTreeSet::new());
     for file in &files {
         let name = file.file_stem().unwrap().to_string_lossy().into_owned();
-        let items = split(Provider::Meta, &body_of(file), received_at());
+        let items = split(recado_whatsapp::meta::NAME, &body_of(file), received_at());
         let items = items.unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(!items.is_empty(), "{name}: no item");
         for what in items.iter().filter_map(not_understood) {

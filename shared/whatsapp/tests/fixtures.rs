@@ -106,12 +106,11 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// which the URL names.
 fn items_of(provider: Provider, file: &[u8]) -> Vec<WebhookItem> {
     match provider {
-        Provider::Evolution | Provider::Meta => split(provider, file, received_at()).unwrap(),
-        Provider::Dialog360 => {
+        recado_whatsapp::dialog360::NAME => {
             let number = ExternalId::parse("100000000000001").unwrap();
             dialog360::split(file, Some(&number), received_at()).unwrap()
         }
-        Provider::AwsSocial => {
+        recado_whatsapp::aws_social::NAME => {
             let event: Value = serde_json::from_slice(file).unwrap();
             let records = event["Records"].as_array();
             let bodies: Vec<&str> = records
@@ -124,6 +123,7 @@ fn items_of(provider: Provider, file: &[u8]) -> Vec<WebhookItem> {
             let read = |body: &&str| split(provider, body.as_bytes(), received_at()).unwrap();
             bodies.iter().flat_map(read).collect()
         }
+        _ => split(provider, file, received_at()).unwrap(),
     }
 }
 
@@ -160,22 +160,22 @@ fn sorted(value: Value) -> Value {
 
 #[test]
 fn evolutions_fixtures_are_read_as_reviewed() {
-    snapshots_of(Provider::Evolution, 40);
+    snapshots_of(recado_whatsapp::evolution::NAME, 40);
 }
 
 #[test]
 fn metas_fixtures_are_read_as_reviewed() {
-    snapshots_of(Provider::Meta, 40);
+    snapshots_of(recado_whatsapp::meta::NAME, 40);
 }
 
 #[test]
 fn fixtures_of_360dialog_are_read_as_reviewed() {
-    snapshots_of(Provider::Dialog360, 30);
+    snapshots_of(recado_whatsapp::dialog360::NAME, 30);
 }
 
 #[test]
 fn fixtures_of_aws_are_read_as_reviewed() {
-    snapshots_of(Provider::AwsSocial, 8);
+    snapshots_of(recado_whatsapp::aws_social::NAME, 8);
 }
 
 /// A file that shows only a part of `data` gets an envelope, one whose envelope was cut an instance. Numbers masked with
@@ -191,7 +191,7 @@ fn whole_body(provider: Provider, file: &Path) -> Vec<u8> {
         body["key"] = json!({"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": "AB12"});
         body = json!({"event": "messages.upsert", "data": body});
     }
-    if provider == Provider::Evolution && body.get("instance").is_none() {
+    if provider == recado_whatsapp::evolution::NAME && body.get("instance").is_none() {
         body["instance"] = json!("suporte-01");
     }
     body.to_string().into_bytes()
@@ -203,7 +203,7 @@ fn every_payload_of_a_folder_named_in_the_environment_is_read_without_an_error()
         println!("RECADO_EXTRA_FIXTURES is not set: nothing to do");
         return;
     };
-    for provider in [Provider::Evolution, Provider::Meta] {
+    for provider in [recado_whatsapp::evolution::NAME, recado_whatsapp::meta::NAME] {
         let files = files(&folder.join(provider.as_str()));
         println!("{provider}: {} payloads", files.len());
         for file in files {

@@ -70,7 +70,7 @@ impl Default for Scene {
 impl Scene {
     /// On an Evolution instance, answered by the agent.
     pub fn new() -> Self {
-        Self::on(Provider::Evolution)
+        Self::on(Provider::named("evolution"))
     }
 
     /// On an instance of `provider`, answered by the agent.

@@ -14,9 +14,25 @@ use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::{EventKind, Provider, event_id};
 use recado_domain::ids::{ExternalId, InstanceId, MessageId};
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
+use recado_domain::provider::Traits;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The provider of an instance with Meta's window; every other is a linked phone.
+pub const CLOUD: Provider = Provider::named("meta");
+
+/// What the rules ask of a provider here.
+pub fn traits(provider: Provider) -> Traits {
+    if provider == CLOUD {
+        Traits::CLOUD
+    } else {
+        Traits {
+            remembers: true,
+            ..Traits::LINKED
+        }
+    }
+}
 
 /// How a send may end, as weights.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -299,7 +315,7 @@ impl Outside {
     ) {
         let simulation = &self.simulation;
         let mut owed = Vec::new();
-        if provider == Provider::Evolution && simulation.chance(0.6) {
+        if provider == Provider::named("evolution") && simulation.chance(0.6) {
             let said = Said {
                 id,
                 text,
@@ -313,7 +329,7 @@ impl Outside {
                 after_ms,
             });
         }
-        let key = if provider.is_cloud() {
+        let key = if traits(provider).echoes_our_id {
             DeliveryKey::own(message)
         } else {
             DeliveryKey::provider(external, id)
@@ -330,7 +346,7 @@ impl Outside {
                 key: key.clone(),
                 status,
                 at: simulation.now(),
-                provider_message_id: (provider == Provider::Meta).then(|| id.to_owned()),
+                provider_message_id: (provider == Provider::named("meta")).then(|| id.to_owned()),
                 detail: None,
             };
             let after_ms = simulation.between(0, 20_000);

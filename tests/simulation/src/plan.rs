@@ -4,7 +4,7 @@ mod script;
 
 use crate::executor::Simulation;
 use crate::hand::{Faults, Slow};
-use crate::outside::Fates;
+use crate::outside::{CLOUD, Fates};
 use crate::queue::WorkQueues;
 use crate::stage::{Stage, Style};
 use recado_domain::config::{Agent, Bound, Instance, Tenant};
@@ -170,7 +170,7 @@ impl Plan {
 
 /// Now and then a queue hands nothing out for a day, where a contact's window may close in between.
 fn slow(simulation: &Simulation, lines: &[LinePlan]) -> Option<Slow> {
-    let cloud = lines.iter().any(|line| line.bound.instance.provider.is_cloud());
+    let cloud = lines.iter().any(|line| line.bound.instance.provider == CLOUD);
     (cloud && simulation.chance(0.05)).then(|| Slow {
         queue: simulation.pick(&QueueName::ALL),
         from_ms: simulation.between(0, 60_000),
@@ -179,7 +179,11 @@ fn slow(simulation: &Simulation, lines: &[LinePlan]) -> Option<Slow> {
 }
 
 fn line(simulation: &Simulation, number: usize) -> LinePlan {
-    let provider = simulation.pick(&[Provider::Evolution, Provider::Evolution, Provider::Meta]);
+    let provider = simulation.pick(&[
+        Provider::named("evolution"),
+        Provider::named("evolution"),
+        Provider::named("meta"),
+    ]);
     let rate = simulation.pick(&[
         None,
         None,
@@ -191,7 +195,7 @@ fn line(simulation: &Simulation, number: usize) -> LinePlan {
     let people = simulation.pick(&[1, 1, 2, 3]);
     let mut bound = bound(number, number % 2, provider, rate);
     let mut clock_ms = 0;
-    if provider.is_cloud() {
+    if provider == CLOUD {
         clock_ms = simulation.pick(&[-60_000, -7_000, 0, 7_000, 60_000]);
         bound.instance.reengagement_template = simulation.chance(0.5).then(template);
     }
@@ -211,7 +215,7 @@ fn fates(simulation: &Simulation, provider: Provider) -> Fates {
         accepted_unheard: some(4),
         lost_unheard: some(4),
         // A request that hangs goes out late only where nothing bounds it: at Evolution.
-        late: if provider == Provider::Evolution {
+        late: if provider == Provider::named("evolution") {
             some(3)
         } else {
             0

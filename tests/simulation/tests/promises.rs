@@ -105,7 +105,11 @@ fn dead(stage: &Small) -> usize {
 
 #[test]
 fn two_hundred_replies_queued_in_a_ten_minute_disconnection_all_arrive_in_order() {
-    let stage = quiet(vec![bound(0, 0, Provider::Evolution, None)], 1_500_000, sqs);
+    let stage = quiet(
+        vec![bound(0, 0, Provider::named("evolution"), None)],
+        1_500_000,
+        sqs,
+    );
     all_write(&stage, 0, 200, 1_000);
     let (on, instance) = (Arc::clone(&stage), stage.bounds[0].instance.clone());
     stage.outside.line(&instance.id, |line| line.connected = false);
@@ -122,7 +126,12 @@ fn two_hundred_replies_queued_in_a_ten_minute_disconnection_all_arrive_in_order(
             );
         }
         on.outside.line(&instance.id, |line| line.connected = true);
-        let event = connection_event(Provider::Evolution, &instance.external().unwrap(), 1, true);
+        let event = connection_event(
+            Provider::named("evolution"),
+            &instance.external().unwrap(),
+            1,
+            true,
+        );
         on.post(WebhookItem::Event(event), 0);
     });
     let outcome = finish(&stage);
@@ -133,7 +142,7 @@ fn two_hundred_replies_queued_in_a_ten_minute_disconnection_all_arrive_in_order(
 
 #[test]
 fn sixty_four_copies_of_a_webhook_are_one_message_and_one_reply() {
-    let stage = quiet(vec![bound(0, 0, Provider::Evolution, None)], 60_000, sqs);
+    let stage = quiet(vec![bound(0, 0, Provider::named("evolution"), None)], 60_000, sqs);
     for _ in 0..64 {
         all_write(&stage, 0, 1, 0);
     }
@@ -149,7 +158,7 @@ fn sixty_four_copies_of_a_webhook_are_one_message_and_one_reply() {
 /// How often the sender is started for each of `conversations` that wait for their slots at the same time.
 fn receives_each(conversations: usize, per_second: f64) -> f64 {
     let rate = Some(Rate { per_second, burst: 5 });
-    let stage = quiet(vec![bound(0, 0, Provider::Evolution, rate)], 60_000, sqs);
+    let stage = quiet(vec![bound(0, 0, Provider::named("evolution"), rate)], 60_000, sqs);
     all_write(&stage, 0, conversations, 0);
     let outcome = finish(&stage);
     assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
@@ -174,9 +183,9 @@ fn reply_times(troubled: bool) -> Vec<i64> {
         burst: 50,
     });
     let bounds = vec![
-        bound(0, 0, Provider::Evolution, fast),
-        bound(1, 1, Provider::Evolution, None),
-        bound(2, 2, Provider::Evolution, None),
+        bound(0, 0, Provider::named("evolution"), fast),
+        bound(1, 1, Provider::named("evolution"), None),
+        bound(2, 2, Provider::named("evolution"), None),
     ];
     let stage = quiet(bounds, 300_000, sqs);
     all_write(&stage, 0, 40, 1_000);
@@ -219,7 +228,7 @@ fn a_hung_provider_and_a_flood_move_others_reply_time_by_less_than_a_tenth() {
 /// Ten contacts of a number of Meta's, whose clock is `clock_ms` ahead, write in one minute; `queue` stands still until
 /// `end_ms` from the end of the first one's day.
 fn a_day_late(queue: QueueName, end_ms: i64, clock_ms: i64, with_template: bool) -> Small {
-    let mut line = bound(0, 0, Provider::Meta, None);
+    let mut line = bound(0, 0, Provider::named("meta"), None);
     line.instance.reengagement_template = with_template.then(template);
     let until_ms = WINDOW_MS + end_ms;
     let faults = Faults {

@@ -3,7 +3,7 @@
 use super::Patient;
 use super::finding::Finding;
 use crate::installation::Installation;
-use recado_domain::event::Provider;
+use recado_domain::provider::Traits;
 use recado_domain::rate::Rate;
 use reqwest::Method;
 use serde_json::Value;
@@ -48,10 +48,10 @@ fn proof(patient: &Patient<'_>) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     let missing = match patient.instance.provider {
-        Provider::Evolution | Provider::Dialog360 => "RECADO_WEBHOOK_SECRET",
+        recado_whatsapp::evolution::NAME | recado_whatsapp::dialog360::NAME => "RECADO_WEBHOOK_SECRET",
         // Its queue's policy proves the events.
-        Provider::AwsSocial => return findings,
-        Provider::Meta => "META_APP_SECRET",
+        recado_whatsapp::aws_social::NAME => return findings,
+        _ => "META_APP_SECRET",
     };
     findings.push(if webhook.proof_set {
         Finding::good(name, "secrets", "webhooks can be proven")
@@ -69,7 +69,7 @@ fn proof(patient: &Patient<'_>) -> Vec<Finding> {
     findings.push(if plain.starts_with("https://") {
         Finding::good(name, "url", plain)
     } else {
-        let near = patient.instance.provider == Provider::Evolution;
+        let near = patient.instance.provider == recado_whatsapp::evolution::NAME;
         let found = format!("{plain} is not https");
         let finding = if near {
             Finding::note(name, "url", found)
@@ -125,8 +125,12 @@ async fn state(patient: &Patient<'_>) -> Finding {
 
 fn limits(patient: &Patient<'_>) -> Option<Finding> {
     let name = patient.instance.id.as_str();
-    let rate = patient.instance.rate(Rate::EVOLUTION);
-    let fast = patient.instance.provider == Provider::Evolution && rate.per_second > EVOLUTION_RATE;
+    let rate = patient.instance.rate(
+        &recado_whatsapp::traits(patient.instance.provider).unwrap_or(Traits::LINKED),
+        Rate::EVOLUTION,
+    );
+    let fast =
+        patient.instance.provider == recado_whatsapp::evolution::NAME && rate.per_second > EVOLUTION_RATE;
     fast.then(|| {
         let found = format!("it may send {} messages a second", rate.per_second);
         Finding::note(name, "limits", found)

@@ -43,7 +43,12 @@ impl Proofs {
             meta: environment.meta_app_secrets.first().cloned(),
             instead: None,
         };
-        let by_secret = |provider| matches!(provider, Provider::Evolution | Provider::Dialog360);
+        let by_secret = |provider| {
+            matches!(
+                provider,
+                recado_whatsapp::evolution::NAME | recado_whatsapp::dialog360::NAME
+            )
+        };
         if !lines.iter().any(|line| by_secret(line.provider)) {
             return Ok(proofs);
         }
@@ -71,11 +76,11 @@ impl Proofs {
     /// Makes the proof of a webhook.
     pub(super) fn sign(&self, mut line: Line) -> Result<Signed> {
         match line.provider {
-            Provider::Evolution => {
+            recado_whatsapp::evolution::NAME => {
                 let instance = self.instance(&mut line.body)?;
                 self.with_secret(&line, "apikey", &instance)
             }
-            Provider::Dialog360 => {
+            recado_whatsapp::dialog360::NAME => {
                 let number = line
                     .body
                     .pointer("/entry/0/changes/0/value/metadata/phone_number_id");
@@ -83,8 +88,7 @@ impl Proofs {
                 let number = number.context("a body of 360dialog names no number: only its URL did")?;
                 self.with_secret(&line, SECRET_HEADER, &number)
             }
-            Provider::AwsSocial => bail!("events of AWS come by a queue and cannot be posted"),
-            Provider::Meta => {
+            recado_whatsapp::meta::NAME => {
                 let secret = self.meta.as_ref();
                 let secret = secret
                     .context("webhooks of Meta are signed: set META_APP_SECRET as the installation has it")?;
@@ -96,6 +100,7 @@ impl Proofs {
                     header: ("x-hub-signature-256", format!("sha256={}", hex::encode(mac))),
                 })
             }
+            _ => bail!("events of AWS come by a queue and cannot be posted"),
         }
     }
 

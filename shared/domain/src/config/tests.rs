@@ -29,31 +29,6 @@ fn a_sound_document_passes_and_applying_it_twice_changes_nothing() {
 }
 
 #[test]
-fn an_aws_number_is_known_by_its_bare_id_however_it_is_written() {
-    let id = "0123456789abcdef0123456789abcdef";
-    for written in [
-        id.to_owned(),
-        format!("phone-number-id-{id}"),
-        format!("arn:aws:social-messaging:sa-east-1:123456789012:phone-number-id/{id}"),
-    ] {
-        let document = document(
-            &json!({"id": "a", "tenant": "clinic", "agent": "ana", "provider": "aws-social",
-            "external_id": written}),
-        );
-        document.check(&Document::default()).unwrap();
-        assert_eq!(document.instances[0].external().unwrap().as_str(), id);
-    }
-    let other = document(
-        &json!({"id": "a", "tenant": "clinic", "agent": "ana", "provider": "360dialog",
-        "external_id": "x/phone-number-id-7"}),
-    );
-    assert_eq!(
-        other.instances[0].external().unwrap().as_str(),
-        "x/phone-number-id-7"
-    );
-}
-
-#[test]
 fn what_is_wrong_is_named() {
     let base = json!({"id": "a", "tenant": "clinic", "agent": "ana", "provider": "evolution"});
     let with = |key: &str, value: serde_json::Value| {

@@ -62,8 +62,8 @@ fn event(group: &str, id: &str) -> Enqueue {
 fn event_of(instance: &str, group: &str, id: &str) -> Enqueue {
     let external = ExternalId::parse(instance).unwrap();
     let job = InboundJob {
-        event: event_id(Provider::Evolution, &external, EventKind::Message, id),
-        provider: Provider::Evolution,
+        event: event_id(Provider::named("evolution"), &external, EventKind::Message, id),
+        provider: Provider::named("evolution"),
         external,
         kind: EventKind::Message,
         group: group.to_owned(),

@@ -106,8 +106,8 @@ fn message(conversation: &Conversation, ordinal: Ordinal, out: Option<Outbox>) -
 fn event() -> InboundJob {
     let external = ExternalId::parse("101").unwrap();
     InboundJob {
-        event: event_id(Provider::Meta, &external, EventKind::Message, "x"),
-        provider: Provider::Meta,
+        event: event_id(Provider::named("meta"), &external, EventKind::Message, "x"),
+        provider: Provider::named("meta"),
         external,
         kind: EventKind::Message,
         group: "g".to_owned(),

@@ -112,9 +112,9 @@ impl Site {
         };
         Ok(Self {
             base,
-            evolution: api.keys.webhook(Provider::Evolution).await?,
-            meta: api.keys.webhook(Provider::Meta).await?,
-            dialog360: api.keys.webhook(Provider::Dialog360).await?,
+            evolution: api.keys.webhook(recado_whatsapp::evolution::NAME).await?,
+            meta: api.keys.webhook(recado_whatsapp::meta::NAME).await?,
+            dialog360: api.keys.webhook(recado_whatsapp::dialog360::NAME).await?,
         })
     }
 
@@ -129,13 +129,13 @@ impl Site {
             verify_token_set: None,
         };
         match instance.provider {
-            Provider::Meta => Webhook {
+            recado_whatsapp::meta::NAME => Webhook {
                 url: Some(format!("{}/webhooks/meta", self.base)),
                 proof_set: !self.meta.meta_app_secrets.is_empty(),
                 verify_token_set: Some(self.meta.meta_verify_token.is_some()),
                 ..webhook
             },
-            Provider::Evolution => {
+            recado_whatsapp::evolution::NAME => {
                 let secret = secret(&self.evolution, instance, with_secret);
                 let plain = format!("{}/webhooks/evolution", self.base);
                 // Version 1 can send no header: its secret stands in the path.
@@ -151,7 +151,7 @@ impl Site {
                 }
             }
             // The number stands in the URL: on-premise bodies do not name it.
-            Provider::Dialog360 => Webhook {
+            recado_whatsapp::dialog360::NAME => Webhook {
                 url: instance
                     .external()
                     .map(|number| format!("{}/webhooks/360dialog/{}", self.base, segment(number.as_str()))),
@@ -160,7 +160,7 @@ impl Site {
                 proof_set: !self.dialog360.masters.is_empty(),
                 ..webhook
             },
-            Provider::AwsSocial => webhook,
+            _ => webhook,
         }
     }
 }

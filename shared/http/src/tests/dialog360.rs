@@ -15,7 +15,7 @@ const PLAIN: &str = "/webhooks/360dialog";
 const NAMED: &str = "/webhooks/360dialog/100000000000001";
 
 fn secret(number: &str) -> String {
-    secret_at(Provider::Dialog360, "master", number)
+    secret_at(Provider::named("360dialog"), "master", number)
 }
 
 fn basic(password: &str) -> String {
@@ -56,14 +56,17 @@ async fn a_cloud_number_is_proven_by_header_or_basic_on_either_route() {
 
 #[tokio::test]
 async fn the_secret_of_the_master_before_still_opens() {
-    let old = secret_at(Provider::Dialog360, "old-master", NUMBER);
+    let old = secret_at(Provider::named("360dialog"), "old-master", NUMBER);
     taken(&post(PLAIN, &[("x-recado-webhook-secret", &old)], &meta_body(&value())).await);
 }
 
 #[tokio::test]
 async fn without_a_proof_or_with_a_wrong_one_nothing_is_taken() {
     let body = meta_body(&value());
-    let (other, evolution) = (secret(OTHER), secret_at(Provider::Evolution, "master", NUMBER));
+    let (other, evolution) = (
+        secret(OTHER),
+        secret_at(Provider::named("evolution"), "master", NUMBER),
+    );
     let (wrong, bearer) = (basic(&other), format!("Bearer {}", secret(NUMBER)));
     let hub = signature(body.to_string().as_bytes());
     for path in [PLAIN, NAMED] {

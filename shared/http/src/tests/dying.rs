@@ -137,9 +137,9 @@ pub(super) async fn kicks(site: &Site) -> Vec<SendKick> {
 pub(super) fn job(external: &str, name: &str) -> InboundJob {
     let external = ExternalId::parse(external).unwrap();
     InboundJob {
-        event: event_id(Provider::Evolution, &external, EventKind::Message, name),
-        provider: Provider::Evolution,
-        group: group_of(Provider::Evolution, &external, Some(CONTACT)),
+        event: event_id(Provider::named("evolution"), &external, EventKind::Message, name),
+        provider: Provider::named("evolution"),
+        group: group_of(Provider::named("evolution"), &external, Some(CONTACT)),
         external,
         kind: EventKind::Message,
         correlation: CorrelationId::parse("c-3").unwrap(),

@@ -9,7 +9,6 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
-use recado_domain::event::Provider;
 use recado_domain::ids::{CorrelationId, ExternalId};
 use recado_pipeline::World;
 use recado_pipeline::ports::Ambient;
@@ -47,7 +46,7 @@ async fn receive<W: World, K: Keys>(
     instance: Option<ExternalId>,
     (headers, Extension(correlation), body): Rest,
 ) -> Result<Response, Problem> {
-    let provider = Provider::Dialog360;
+    let provider = recado_whatsapp::dialog360::NAME;
     tracing::Span::current().record("provider", provider.as_str());
     let body = read(&headers, body, webhook.limits.bytes_max).await?;
     let said = match &instance {
@@ -66,7 +65,7 @@ async fn prove<W: World, K: Keys>(
     said: &Addressed,
     body: &[u8],
 ) -> Result<(), Problem> {
-    let keys = webhook.keys(Provider::Dialog360).await?;
+    let keys = webhook.keys(recado_whatsapp::dialog360::NAME).await?;
     if keys.masters.is_empty() && keys.dialog360_partner_secrets.is_empty() {
         return Err(not_set_up("the webhook master secret"));
     }

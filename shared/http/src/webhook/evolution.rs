@@ -9,7 +9,6 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::Response;
-use recado_domain::event::Provider;
 use recado_domain::ids::{CorrelationId, ExternalId};
 use recado_pipeline::World;
 use recado_pipeline::ports::Ambient;
@@ -109,9 +108,9 @@ async fn receive<W: World, K: Keys>(
     said: Said,
     (headers, Extension(correlation), body): Rest,
 ) -> Result<Response, Problem> {
-    tracing::Span::current().record("provider", Provider::Evolution.as_str());
+    tracing::Span::current().record("provider", recado_whatsapp::evolution::NAME.as_str());
     let body = read(&headers, body, webhook.limits.bytes_max).await?;
-    let instance = instance_of(&body).map_err(|_| not_an_envelope(Provider::Evolution))?;
+    let instance = instance_of(&body).map_err(|_| not_an_envelope(recado_whatsapp::evolution::NAME))?;
     if let Some(segment) = &said.segment {
         let fits = segment == instance.as_str() || (said.event_allowed && is_event(segment));
         if !fits {
@@ -121,7 +120,9 @@ async fn receive<W: World, K: Keys>(
         }
     }
     prove(webhook, &headers, said.token.as_deref(), &instance).await?;
-    webhook.take(Provider::Evolution, &body, &correlation).await
+    webhook
+        .take(recado_whatsapp::evolution::NAME, &body, &correlation)
+        .await
 }
 
 async fn prove<W: World, K: Keys>(
@@ -130,7 +131,7 @@ async fn prove<W: World, K: Keys>(
     path_token: Option<&str>,
     instance: &ExternalId,
 ) -> Result<(), Problem> {
-    let keys = webhook.keys(Provider::Evolution).await?;
+    let keys = webhook.keys(recado_whatsapp::evolution::NAME).await?;
     if keys.masters.is_empty() {
         return Err(not_set_up("the webhook master secret"));
     }

@@ -9,7 +9,6 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use recado_domain::event::Provider;
 use recado_domain::ids::CorrelationId;
 use recado_pipeline::World;
 use recado_whatsapp::meta;
@@ -20,8 +19,8 @@ pub(super) async fn handshake<W: World, K: Keys>(
     State(webhook): State<Webhook<W, K>>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    tracing::Span::current().record("provider", Provider::Meta.as_str());
-    let keys = webhook.keys(Provider::Meta).await?;
+    tracing::Span::current().record("provider", recado_whatsapp::meta::NAME.as_str());
+    let keys = webhook.keys(recado_whatsapp::meta::NAME).await?;
     let Some(token) = &keys.meta_verify_token else {
         return Err(not_set_up("Meta's verify token"));
     };
@@ -44,9 +43,9 @@ pub(super) async fn receive<W: World, K: Keys>(
     Extension(correlation): Extension<CorrelationId>,
     body: Body,
 ) -> Result<Response, Problem> {
-    tracing::Span::current().record("provider", Provider::Meta.as_str());
+    tracing::Span::current().record("provider", recado_whatsapp::meta::NAME.as_str());
     let body = read(&headers, body, webhook.limits.bytes_max).await?;
-    let keys = webhook.keys(Provider::Meta).await?;
+    let keys = webhook.keys(recado_whatsapp::meta::NAME).await?;
     if keys.meta_app_secrets.is_empty() {
         return Err(not_set_up("Meta's app secret"));
     }
@@ -57,5 +56,7 @@ pub(super) async fn receive<W: World, K: Keys>(
         tracing::warn!("a webhook of Meta was refused: its signature is missing or wrong");
         return Err(Problem::unproven());
     }
-    webhook.take(Provider::Meta, &body, &correlation).await
+    webhook
+        .take(recado_whatsapp::meta::NAME, &body, &correlation)
+        .await
 }

@@ -80,7 +80,12 @@ fn batch(queue: &str, bodies: &[&str]) -> SqsEvent {
 
 async fn is_recorded(world: &TestWorld) -> bool {
     let number = ExternalId::parse(AWS).unwrap();
-    let id = event_id(Provider::AwsSocial, &number, EventKind::Message, "wamid.A");
+    let id = event_id(
+        Provider::named("aws-social"),
+        &number,
+        EventKind::Message,
+        "wamid.A",
+    );
     world.store.event(&id).await.unwrap().is_some()
 }
 

@@ -5,6 +5,7 @@ use super::{CatchUpError, CaughtUp, earliest, span};
 use crate::World;
 use crate::chance::correlation;
 use crate::ports::{Ambient, Directory, HistoryError, Instances, PortResult};
+use crate::world::traits;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::InstanceState;
 use recado_domain::millis::shift;
@@ -38,7 +39,8 @@ pub(crate) async fn by_itself<W: World>(
         return Ok(false);
     };
     // Meta repeats for seven days by itself, and keeps nothing that could be asked for.
-    if bound.instance.provider.is_cloud() || !world.store().claim_catch_up(id, now, before).await? {
+    let remembers = traits(world, &bound).remembers;
+    if !remembers || !world.store().claim_catch_up(id, now, before).await? {
         return Ok(false);
     }
     let span = span(from, earliest(world, now), now);

@@ -5,6 +5,7 @@ use crate::chance::nonce;
 use crate::kick;
 use crate::ports::{Ambient, Committed, Directory, PortError, PortResult, Scheduling, Written};
 use crate::wish::Ready;
+use crate::world::pair_rate;
 use jiff::Timestamp;
 use recado_domain::config::Bound;
 use recado_domain::context::Context;
@@ -109,7 +110,7 @@ async fn become_message<W: World>(
         to: &scheduled.to,
         correlation: &scheduled.correlation,
         key: scheduled.idempotency_key.as_ref(),
-        pair: bound.instance.pair_rate(),
+        pair: pair_rate(world, bound),
     };
     let mut message = words.number(&mut conversation, now);
     if let Some(out) = message.out.as_mut() {

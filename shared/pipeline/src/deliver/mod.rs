@@ -10,6 +10,7 @@ use crate::World;
 use crate::kick;
 use crate::ports::{Ambient, Conversations, Directory, KeyClaim, KeyRecord, PortError, PortResult};
 use crate::wish::{NotSendable, Ready, WishError, fingerprint, needs_look_ups, ready};
+use crate::world::traits;
 use jiff::Timestamp;
 pub use later::{cancel, fall_due, find};
 use recado_domain::config::Bound;
@@ -116,7 +117,7 @@ struct Checked {
 pub async fn send<W: World>(world: &W, instance: &InstanceId, send: Send) -> Result<Accepted, DeliverError> {
     let bound = world.store().bound_by_id(instance).await?;
     let bound = bound.ok_or(DeliverError::NotFound("instance"))?;
-    let to = recipient(bound.instance.provider, &send.to)?;
+    let to = recipient(traits(world, &bound).addresses, &send.to)?;
     let now = world.ambient().now();
     let ahead = send.send_at.filter(|at| *at > now);
     if ahead.is_some_and(|at| at > shift(now, AHEAD_MAX_MS)) {

@@ -3,6 +3,7 @@ use crate::World;
 use crate::kick;
 use crate::ports::{Ambient, Committed, Conversations};
 use crate::wish::Ready;
+use crate::world::pair_rate;
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
@@ -27,7 +28,7 @@ pub(super) async fn commit<W: World>(world: &W, checked: Checked) -> Result<Acce
             to: &to,
             correlation: &send.correlation,
             key: send.key.as_ref(),
-            pair: bound.instance.pair_rate(),
+            pair: pair_rate(world, &bound),
         };
         let mut message = words.number(&mut conversation, world.ambient().now());
         if let Some(out) = message.out.as_mut() {

@@ -3,6 +3,7 @@ use crate::World;
 use crate::kick;
 use crate::ports::{Ambient, Committed, Conversations, Directory, KeyClaim, PortResult};
 use crate::wish::{Ready, fingerprint, ready};
+use crate::world::pair_rate;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Status};
 use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, Ordinal, hash_of};
@@ -116,7 +117,7 @@ async fn made_ready<W: World>(
     let bound = bound.ok_or(OperateError::NotFound("instance"))?;
     let wish = (answer.content.clone(), answer.options.clone());
     let ready = ready(world, &bound, conversation.id.thread(), wish, None).await?;
-    Ok((ready, bound.instance.pair_rate()))
+    Ok((ready, pair_rate(world, &bound)))
 }
 
 fn make<W: World>(

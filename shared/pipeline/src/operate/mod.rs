@@ -12,6 +12,7 @@ use crate::ports::{
 };
 use crate::replies::left;
 use crate::wish::{NotSendable, WishError};
+use crate::world::traits;
 pub use answer::{Answer, answer};
 pub use notices::notices;
 use recado_domain::config::Bound;
@@ -120,7 +121,7 @@ pub(crate) async fn joined<W: World>(
 ) -> PortResult<Vec<MessageView>> {
     let keys: Vec<Option<DeliveryKey>> = messages
         .iter()
-        .map(|message| delivery_key(bound, message))
+        .map(|message| delivery_key(world, bound, message))
         .collect();
     let asked: Vec<DeliveryKey> = keys.iter().flatten().cloned().collect();
     let mut found = world.store().deliveries(&asked).await?.into_iter();
@@ -136,10 +137,10 @@ pub(crate) async fn joined<W: World>(
 }
 
 /// Under what a message's delivery is recorded; `None` for what came in.
-fn delivery_key(bound: Option<&Bound>, message: &Message) -> Option<DeliveryKey> {
+fn delivery_key<W: World>(world: &W, bound: Option<&Bound>, message: &Message) -> Option<DeliveryKey> {
     message.out.as_ref()?;
     let bound = bound?;
-    if bound.instance.provider.is_cloud() {
+    if traits(world, bound).echoes_our_id {
         return Some(DeliveryKey::own(&message.id()));
     }
     Some(DeliveryKey::provider(

@@ -1,12 +1,13 @@
 use super::history::{HistoryError, HistoryPage, Span};
 use jiff::Timestamp;
-use recado_domain::config::Bound;
+use recado_domain::config::{Bound, ConfigError, Instance};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::event::{InboundJob, Provider};
+use recado_domain::event::InboundJob;
 use recado_domain::ids::MessageId;
 use recado_domain::inbound::Inbound;
 use recado_domain::options::SendOptions;
+use recado_domain::provider::{Provider, Traits};
 use recado_domain::reason::Reason;
 use serde_json::Value;
 use std::future::Future;
@@ -99,6 +100,13 @@ pub enum Evidence {
 
 /// The providers' edge, as the pipelines see it.
 pub trait Providers: Send + Sync {
+    /// What the rules ask of a provider. Of one that there is no more (records outlive a build): a linked phone's.
+    fn traits(&self, provider: Provider) -> Traits;
+
+    /// The instance as it is kept, with the name that its provider's webhooks have for it. An error if there is no such
+    /// provider.
+    fn adopt(&self, instance: Instance) -> Result<Instance, ConfigError>;
+
     /// Reads an event's body. Never fails: what it cannot read is `Ignored` or `Unsupported`.
     fn interpret(&self, job: &InboundJob, payload: &Value) -> Inbound;
 

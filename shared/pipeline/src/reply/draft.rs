@@ -4,6 +4,7 @@ use super::transcript::transcript;
 use crate::World;
 use crate::connection::model_needs_credentials;
 use crate::ports::{Ambient, Llm, LlmError, LlmRequest, PortResult};
+use crate::world::pair_rate;
 use recado_domain::config::Bound;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Draft};
@@ -29,14 +30,14 @@ pub(super) struct Answered {
 
 impl Answered {
     /// The agent's error message.
-    pub(super) fn apology(bound: &Bound) -> Self {
+    pub(super) fn apology<W: World>(world: &W, bound: &Bound) -> Self {
         let instead = Some(Reason::ModelFailed);
         Self {
             text: bound.agent.error_message.clone(),
             model: None,
             usage: None,
             instead,
-            pair: bound.instance.pair_rate(),
+            pair: pair_rate(world, bound),
         }
     }
 
@@ -75,7 +76,7 @@ impl Answered {
 }
 
 /// The agent's own words for what nobody can read, if it has some and the burst is nothing else.
-fn unreadable(bound: &Bound, draft: &Draft, messages: &[Message]) -> Option<Answered> {
+fn unreadable<W: World>(world: &W, bound: &Bound, draft: &Draft, messages: &[Message]) -> Option<Answered> {
     let words = bound.agent.unsupported_message.as_deref()?;
     let owed = |message: &&Message| {
         message.role == Role::User
@@ -91,7 +92,7 @@ fn unreadable(bound: &Bound, draft: &Draft, messages: &[Message]) -> Option<Answ
         model: None,
         usage: None,
         instead: None,
-        pair: bound.instance.pair_rate(),
+        pair: pair_rate(world, bound),
     })
 }
 
@@ -103,7 +104,7 @@ pub(super) async fn write<W: World>(
     draft: &Draft,
     messages: &[Message],
 ) -> PortResult<Option<Answered>> {
-    if let Some(answered) = unreadable(bound, draft, messages) {
+    if let Some(answered) = unreadable(world, bound, draft, messages) {
         return Ok(Some(answered));
     }
     let request = LlmRequest {
@@ -120,11 +121,11 @@ pub(super) async fn write<W: World>(
             model: Some(reply.model),
             usage: Some(reply.usage),
             instead: None,
-            pair: bound.instance.pair_rate(),
+            pair: pair_rate(world, bound),
         })),
         Ok(_) => {
             tracing::error!("the model answered with nothing");
-            Ok(Some(Answered::apology(bound)))
+            Ok(Some(Answered::apology(world, bound)))
         }
         Err(LlmError::Credentials(_)) => {
             model_needs_credentials(world, &bound.instance.id, &kick.correlation).await?;
@@ -132,7 +133,7 @@ pub(super) async fn write<W: World>(
         }
         Err(error @ (LlmError::Unavailable(_) | LlmError::Refused(_))) => {
             tracing::error!(%error, "the model failed: the agent's error message is the reply");
-            Ok(Some(Answered::apology(bound)))
+            Ok(Some(Answered::apology(world, bound)))
         }
     }
 }

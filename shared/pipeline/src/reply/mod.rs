@@ -158,7 +158,7 @@ async fn answer<W: World>(
             attempt = draft.attempt,
             "the model was asked too often for one turn"
         );
-        Answered::apology(bound)
+        Answered::apology(world, bound)
     } else {
         let work = draft::write(world, kick, bound, &draft, messages);
         match seen::beside(world, bound, &conversation, &draft, messages, work).await? {

@@ -138,7 +138,8 @@ async fn slot<W: World>(
         (slot, state)
     } else {
         let instance = &context.bound.instance;
-        let rate = instance.rate(world.settings().rate);
+        let traits = world.providers().traits(instance.provider);
+        let rate = instance.rate(&traits, world.settings().rate);
         match world.store().reserve(&instance.id, rate, now).await? {
             Reservation::NotOpen => return parking::park(world, message, None).await.map(Err),
             Reservation::Slot { at, state } => (at, *state),

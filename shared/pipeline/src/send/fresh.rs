@@ -5,6 +5,7 @@ use crate::World;
 use crate::connection::closed;
 use crate::ports::{Ambient, ConnectionAnswer, Instances, PortResult, Providers};
 use crate::verdict::Verdict;
+use crate::world::traits;
 use jiff::Timestamp;
 use recado_domain::instance::Connection;
 use recado_domain::message::Message;
@@ -23,7 +24,8 @@ const KEY_WAS_GOOD_MS: i64 = 60_000;
 fn good_for<W: World>(world: &W, context: Context<'_>) -> Option<i64> {
     let after = world.settings().connection_stale.as_millis();
     let after = i64::try_from(after).unwrap_or(i64::MAX);
-    (!context.bound.instance.provider.is_cloud() && after > 0).then_some(after)
+    let linked = traits(world, context.bound).linked;
+    (linked && after > 0).then_some(after)
 }
 
 /// Asks the provider, if nothing has confirmed for long that the instance is open; one worker at a time. What to do

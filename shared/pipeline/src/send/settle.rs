@@ -7,6 +7,7 @@ use crate::connection::closed;
 use crate::dead::give_up_message;
 use crate::ports::{Ambient, DeliveryLink, Instances, OutboxStore, PortResult, SendOutcome, Written};
 use crate::verdict::Verdict;
+use crate::world::traits;
 use recado_domain::config::Bound;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::instance::{Connection, InFlight};
@@ -60,12 +61,13 @@ pub(super) async fn outcome<W: World>(
 }
 
 /// Under what a message's statuses will come: our own id where the provider echoes it, else the provider's.
-pub(super) fn link(
+pub(super) fn link<W: World>(
+    world: &W,
     bound: &Bound,
     message: &Message,
     provider_message_id: Option<&String>,
 ) -> Option<DeliveryLink> {
-    let key = if bound.instance.provider.is_cloud() {
+    let key = if traits(world, bound).echoes_our_id {
         DeliveryKey::own(&message.id())
     } else {
         DeliveryKey::provider(&bound.instance.external()?, provider_message_id?)
@@ -84,7 +86,7 @@ async fn accepted<W: World>(
     provider_message_id: Option<String>,
     simulated: bool,
 ) -> PortResult<Step> {
-    let link = link(context.bound, &message, provider_message_id.as_ref());
+    let link = link(world, context.bound, &message, provider_message_id.as_ref());
     message.provider_message_id = provider_message_id;
     let Some(out) = message.out.as_mut() else {
         return Ok(Step::Next);

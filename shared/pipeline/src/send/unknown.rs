@@ -164,7 +164,7 @@ async fn sent<W: World>(
     flight: &InFlight,
     provider_message_id: Option<String>,
 ) -> PortResult<Step> {
-    let link = link(context.bound, &message, provider_message_id.as_ref());
+    let link = link(world, context.bound, &message, provider_message_id.as_ref());
     message.provider_message_id = provider_message_id;
     let Some(out) = message.out.as_mut() else {
         return Ok(Step::Next);

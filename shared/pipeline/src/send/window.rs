@@ -5,6 +5,7 @@ use super::{Context, LOST, Step, cancel};
 use crate::World;
 use crate::dead::give_up_message;
 use crate::ports::{Ambient, Conversations, PortResult};
+use crate::world::traits;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Mode};
 use recado_domain::message::Message;
@@ -31,8 +32,8 @@ pub(super) async fn look<W: World>(
 ) -> PortResult<Result<Option<Content>, Step>> {
     let instance = &context.bound.instance;
     let known = message.out.as_ref().and_then(|out| out.heard_at);
-    if !instance.provider.is_cloud() || needs_none(&message.content) || is_open(known, world.ambient().now())
-    {
+    let has_window = traits(world, context.bound).window;
+    if !has_window || needs_none(&message.content) || is_open(known, world.ambient().now()) {
         return Ok(Ok(None));
     }
     let latest = world.store().latest(message.conversation.thread()).await?;

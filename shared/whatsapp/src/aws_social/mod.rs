@@ -14,3 +14,14 @@ pub use send::Client;
 pub use verify::Topics;
 
 pub(crate) use send::{Endpoint, NO_CLIENT, send};
+
+use recado_domain::provider::Provider;
+
+/// Its name.
+pub const NAME: Provider = Provider::named("aws-social");
+
+/// The bare id of a phone number, which the console shows as `phone-number-id-{id}` and events as the end of an ARN.
+pub(crate) fn phone_number_id(written: &str) -> &str {
+    let last = written.rsplit_once('/').map_or(written, |(_, last)| last);
+    last.strip_prefix("phone-number-id-").unwrap_or(last)
+}

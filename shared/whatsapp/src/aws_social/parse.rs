@@ -6,7 +6,6 @@ use crate::ParseError;
 use crate::json::{list, object_of, scalar, text};
 use crate::meta::parse::{Speaker, split_root};
 use jiff::Timestamp;
-use recado_domain::event::Provider;
 use recado_domain::inbound::WebhookItem;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -42,7 +41,7 @@ pub fn split(body: &[u8], topics: &Topics, received_at: Timestamp) -> Result<Vec
         rename(change, &ids);
     }
     let speaker = Speaker {
-        provider: Provider::AwsSocial,
+        provider: crate::aws_social::NAME,
         external: None,
     };
     Ok(split_root(&speaker, &json!({ "entry": [entry] }), received_at))

@@ -12,3 +12,8 @@ pub use parse::{Addressed, addressed, split};
 pub use verify::{Proof, SECRET_HEADER, SIGNATURE_HEADER, verify};
 
 pub(crate) use send::{Endpoint, connection, seen, send};
+
+use recado_domain::provider::Provider;
+
+/// Its name.
+pub const NAME: Provider = Provider::named("360dialog");

@@ -6,7 +6,6 @@ use crate::ParseError;
 use crate::json::{integer, list, object_of, scalar};
 use crate::meta::parse::{Speaker, split_root};
 use jiff::Timestamp;
-use recado_domain::event::Provider;
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::WebhookItem;
 use serde_json::{Map, Value, json};
@@ -77,7 +76,7 @@ pub fn split(
         Value::Object(root)
     };
     let speaker = Speaker {
-        provider: Provider::Dialog360,
+        provider: crate::dialog360::NAME,
         external: instance.cloned(),
     };
     Ok(split_root(&speaker, &root, received_at))

@@ -3,7 +3,6 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use recado_domain::event::Provider;
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::{Secret, hmac_sha256, webhook_secret};
 use std::fmt;
@@ -54,7 +53,7 @@ pub fn verify<'n>(
 
 fn knows(secret: Option<&str>, password: Option<&str>, masters: &[Secret], number: &ExternalId) -> bool {
     masters.iter().fold(false, |found, master| {
-        let expected = webhook_secret(master, Provider::Dialog360, number);
+        let expected = webhook_secret(master, crate::dialog360::NAME, number);
         [secret, password]
             .into_iter()
             .flatten()
@@ -102,7 +101,7 @@ mod tests {
     }
 
     fn secret(master: usize, name: &str) -> String {
-        webhook_secret(&masters()[master], Provider::Dialog360, &number(name))
+        webhook_secret(&masters()[master], crate::dialog360::NAME, &number(name))
             .expose()
             .to_owned()
     }
@@ -161,7 +160,7 @@ mod tests {
             };
             assert!(!accepts(proof, &["100000000000001"]), "{header}");
         }
-        let evolution = webhook_secret(&masters()[0], Provider::Evolution, &number("100000000000001"));
+        let evolution = webhook_secret(&masters()[0], crate::evolution::NAME, &number("100000000000001"));
         let proof = Proof {
             secret: Some(evolution.expose()),
             ..Proof::default()

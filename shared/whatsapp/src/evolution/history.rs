@@ -88,7 +88,6 @@ mod tests {
     use crate::evolution::send::Endpoint;
     use crate::split;
     use crate::stand_in::{Does, StandIn};
-    use recado_domain::event::Provider;
     use recado_domain::ids::ExternalId;
     use recado_domain::inbound::WebhookItem;
     use recado_domain::millis::instant as at;
@@ -134,7 +133,7 @@ mod tests {
         let body = json!({"event": "messages.upsert", "instance": "suporte-01", "data": {
             "key": {"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": id},
             "message": {"conversation": "Oi"}, "messageTimestamp": 1_760_000_100}});
-        match &split(Provider::Evolution, body.to_string().as_bytes(), at(0)).unwrap()[..] {
+        match &split(crate::evolution::NAME, body.to_string().as_bytes(), at(0)).unwrap()[..] {
             [WebhookItem::Event(event)] => event.id.to_string(),
             other => panic!("{other:?}"),
         }

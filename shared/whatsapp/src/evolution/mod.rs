@@ -20,3 +20,8 @@ pub(crate) use parse::{interpret, split};
 pub(crate) use seen::{mark_read, typing};
 pub(crate) use send::{Endpoint, connection, send};
 pub(crate) use support::support;
+
+use recado_domain::provider::Provider;
+
+/// Its name.
+pub const NAME: Provider = Provider::named("evolution");

@@ -20,7 +20,7 @@ use crate::ParseError;
 use crate::json::{instant, label, list, object_of, text};
 use jiff::Timestamp;
 use recado_domain::content::Content;
-use recado_domain::event::{EventKind, InboundJob, Provider, event_id_of_body};
+use recado_domain::event::{EventKind, InboundJob, event_id_of_body};
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::{Inbound, WebhookEvent, WebhookItem};
 use serde_json::{Map, Value, json};
@@ -98,12 +98,12 @@ impl Envelope {
         let payload = self.payload(Value::Object(data));
         WebhookItem::Event(WebhookEvent {
             id: event_id_of_body(
-                Provider::Evolution,
+                crate::evolution::NAME,
                 &self.instance,
                 EventKind::Connection,
                 &payload,
             ),
-            provider: Provider::Evolution,
+            provider: crate::evolution::NAME,
             external: self.instance.clone(),
             kind: EventKind::Connection,
             address: None,

@@ -2,7 +2,6 @@
 
 use super::jwt;
 use jiff::Timestamp;
-use recado_domain::event::Provider;
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::{Secret, webhook_secret};
 use std::fmt;
@@ -29,7 +28,7 @@ impl fmt::Debug for Proof<'_> {
 pub fn verify(proof: &Proof<'_>, masters: &[Secret], instance: &ExternalId, now: Timestamp) -> bool {
     let bearer = proof.authorization.and_then(bearer);
     masters.iter().fold(false, |found, master| {
-        let secret = webhook_secret(master, Provider::Evolution, instance);
+        let secret = webhook_secret(master, crate::evolution::NAME, instance);
         let plain = [proof.apikey, bearer, proof.path_token]
             .into_iter()
             .flatten()
@@ -61,7 +60,7 @@ mod tests {
     }
 
     fn secret(master: usize, name: &str) -> String {
-        webhook_secret(&masters()[master], Provider::Evolution, &instance(name))
+        webhook_secret(&masters()[master], crate::evolution::NAME, &instance(name))
             .expose()
             .to_owned()
     }

@@ -18,3 +18,8 @@ pub(crate) use parse::{interpret, split};
 pub(crate) use seen::{read_mark, seen};
 pub(crate) use send::{Endpoint, send};
 pub(crate) use support::support;
+
+use recado_domain::provider::Provider;
+
+/// Its name.
+pub const NAME: Provider = Provider::named("meta");

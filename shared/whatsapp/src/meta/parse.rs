@@ -35,7 +35,7 @@ impl Speaker {
     /// Meta itself.
     pub(crate) fn meta() -> Self {
         Self {
-            provider: Provider::Meta,
+            provider: crate::meta::NAME,
             external: None,
         }
     }

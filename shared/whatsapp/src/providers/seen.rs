@@ -1,11 +1,11 @@
 //! What the contact is shown while its turn is worked on.
 
 use super::{Access, QUESTION_TIMEOUT, WhatsApp};
+use crate::catalogue::Module;
 use crate::{dialog360, evolution, meta};
 use futures::future::join;
 use recado_domain::config::Bound;
 use recado_domain::contact::ContactAddress;
-use recado_domain::event::Provider;
 use recado_pipeline::ports::{Ambient, Secrets};
 
 /// Shows it. The simulated provider has nobody to show it to.
@@ -22,14 +22,16 @@ pub(super) async fn seen<S: Secrets, A: Ambient>(
         return;
     };
     let timeout = whatsapp.config.timeout.min(QUESTION_TIMEOUT);
-    match bound.instance.provider {
-        Provider::Meta => meta::seen(&whatsapp.meta(bound, &external, &secret, timeout), id, typing).await,
-        Provider::Dialog360 => {
+    match Module::of(bound.instance.provider) {
+        Some(Module::Meta) => {
+            meta::seen(&whatsapp.meta(bound, &external, &secret, timeout), id, typing).await;
+        }
+        Some(Module::Dialog360) => {
             dialog360::seen(&whatsapp.dialog360(bound, &secret, timeout), id, typing).await;
         }
         // Not documented for AWS's call.
-        Provider::AwsSocial => {}
-        Provider::Evolution => {
+        Some(Module::AwsSocial) | None => {}
+        Some(Module::Evolution) => {
             let Some(at) = whatsapp.evolution(bound, &external, &secret, timeout) else {
                 return;
             };

@@ -90,11 +90,11 @@ pub(super) fn bound(provider: Provider, external: &str, version: u8) -> Bound {
 }
 
 fn evolution_instance() -> Bound {
-    bound(Provider::Evolution, "suporte 01/a", 2)
+    bound(crate::evolution::NAME, "suporte 01/a", 2)
 }
 
 fn meta_number() -> Bound {
-    bound(Provider::Meta, "100000000000001", 2)
+    bound(crate::meta::NAME, "100000000000001", 2)
 }
 
 fn message(to: &str) -> OutgoingMessage {

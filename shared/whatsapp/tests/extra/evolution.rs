@@ -1,7 +1,6 @@
 //! Every Evolution payload of a folder named in the environment is understood, or left alone for a reason given here.
 
 use super::{files, item, received_at, whole_body};
-use recado_domain::event::Provider;
 use recado_whatsapp::split;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -97,8 +96,8 @@ fn every_payload_of_evolution_in_a_folder_of_others_is_understood_or_left_alone_
     for file in files(&folder.join("evolution")) {
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
         let items = split(
-            Provider::Evolution,
-            &whole_body(Provider::Evolution, &file),
+            recado_whatsapp::evolution::NAME,
+            &whole_body(recado_whatsapp::evolution::NAME, &file),
             received_at(),
         );
         let items = items.unwrap_or_else(|error| panic!("{name}: {error}"));

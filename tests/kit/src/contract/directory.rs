@@ -65,7 +65,7 @@ pub async fn what_is_not_configured_is_not_found<S: Store>(store: &S) {
 }
 
 pub async fn an_instance_is_found_by_both_names_with_tenant_and_agent<S: Store>(store: &S) {
-    for provider in [Provider::Evolution, Provider::Meta] {
+    for provider in [Provider::named("evolution"), Provider::named("meta")] {
         let scene = Scene::on(provider);
         store.apply(&scene.document()).await.unwrap();
         assert_configured(store, &scene.document()).await;
@@ -87,10 +87,16 @@ pub async fn an_instance_without_a_name_of_the_providers_is_found_by_its_id<S: S
 }
 
 pub async fn a_name_counts_at_its_provider_only<S: Store>(store: &S) {
-    let (one, mut other) = (Scene::on(Provider::Evolution), Scene::on(Provider::Meta));
+    let (one, mut other) = (
+        Scene::on(Provider::named("evolution")),
+        Scene::on(Provider::named("meta")),
+    );
     other.bound.instance.external_id = one.bound.instance.external_id.clone();
     store.apply(&one.document()).await.unwrap();
-    let by_other = store.bound(Provider::Meta, &one.external()).await.unwrap();
+    let by_other = store
+        .bound(Provider::named("meta"), &one.external())
+        .await
+        .unwrap();
     assert_eq!(by_other, None);
     store.apply(&other.document()).await.unwrap();
     assert_bound(store, &one, &one.bound).await;
@@ -157,12 +163,17 @@ pub async fn two_instances_may_swap_their_names<S: Store>(store: &S) {
 }
 
 pub async fn an_instance_may_change_its_provider<S: Store>(store: &S) {
-    let mut scene = Scene::on(Provider::Evolution);
+    let mut scene = Scene::on(Provider::named("evolution"));
     store.apply(&scene.document()).await.unwrap();
-    scene.bound.instance.provider = Provider::Meta;
+    scene.bound.instance.provider = Provider::named("meta");
     store.apply(&scene.document()).await.unwrap();
     assert_bound(store, &scene, &scene.bound).await;
-    let found = async || store.bound(Provider::Evolution, &scene.external()).await.unwrap();
+    let found = async || {
+        store
+            .bound(Provider::named("evolution"), &scene.external())
+            .await
+            .unwrap()
+    };
     assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
 }
 

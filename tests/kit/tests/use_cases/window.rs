@@ -26,7 +26,7 @@ fn template() -> Template {
 }
 
 async fn on_meta(template: Option<Template>) -> Stage {
-    let mut scene = Scene::on(Provider::Meta);
+    let mut scene = Scene::on(Provider::named("meta"));
     // As Meta writes a number: without a server.
     let digits = scene.address.phone().unwrap();
     scene.address = ContactAddress::parse(digits.trim_start_matches('+')).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::memory::Memory;
 use recado_domain::Timestamp;
-use recado_domain::config::Bound;
+use recado_domain::config::{Bound, ConfigError, Instance};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::context::Context;
@@ -12,6 +12,7 @@ use recado_domain::inbound::{Inbound, InboundMessage};
 use recado_domain::kick::{SendKick, TurnKick};
 use recado_domain::message::Message;
 use recado_domain::millis::{instant, shift};
+use recado_domain::provider::Traits;
 use recado_embedded::{Clock, Embedded};
 use recado_pipeline::ports::{
     Ambient, Committed, ConnectionAnswer, Conversations, Directory, Evidence, HistoryError, HistoryPage,
@@ -87,6 +88,14 @@ impl Provider {
 }
 
 impl Providers for Provider {
+    fn traits(&self, provider: recado_domain::provider::Provider) -> Traits {
+        recado_whatsapp::traits(provider).unwrap_or(Traits::LINKED)
+    }
+
+    fn adopt(&self, instance: Instance) -> Result<Instance, ConfigError> {
+        recado_whatsapp::adopt(instance)
+    }
+
     fn interpret(&self, job: &InboundJob, payload: &Value) -> Inbound {
         if job.kind == EventKind::Connection {
             return Inbound::ConnectionChanged;

@@ -2,6 +2,7 @@
 
 use super::{Told, window};
 use crate::hand::Counters;
+use crate::outside::traits;
 use crate::queue::WorkQueues;
 use crate::stage::Stage;
 use futures::executor::block_on;
@@ -164,7 +165,9 @@ where
 {
     let skew = stage.common.faults.skew_ms;
     for bound in &stage.bounds {
-        let Rate { per_second, burst } = bound.instance.rate(stage.settings.rate);
+        let Rate { per_second, burst } = bound
+            .instance
+            .rate(&traits(bound.instance.provider), stage.settings.rate);
         let mut requests = stage
             .outside
             .line(&bound.instance.id, |line| line.requests.clone())

@@ -1,17 +1,18 @@
-use super::{Fate, Fates, Outside, failed_event};
+use super::{Fate, Fates, Outside, failed_event, traits};
 use crate::executor::Life;
 use crate::hand::Hand;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
-use recado_domain::config::Bound;
+use recado_domain::config::{Bound, ConfigError, Instance};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::context::Context;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
-use recado_domain::event::{EventKind, InboundJob, Provider};
+use recado_domain::event::{EventKind, InboundJob};
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::{FailedDelivery, Inbound, InboundMessage, WebhookItem};
 use recado_domain::millis::{instant, shift};
+use recado_domain::provider::{Provider, Traits};
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{
     ConnectionAnswer, Evidence, HistoryError, HistoryPage, OutgoingMessage, Providers, SendOutcome, Span,
@@ -114,7 +115,7 @@ impl Edge {
 
     fn owe_failure(&self, bound: &Bound, external: &ExternalId, message: &OutgoingMessage, id: &str) {
         let provider = bound.instance.provider;
-        let key = if provider.is_cloud() {
+        let key = if traits(provider).echoes_our_id {
             DeliveryKey::own(&message.id)
         } else {
             DeliveryKey::provider(external, id)
@@ -168,6 +169,14 @@ fn unknown(why: &str, timed_out: bool) -> SendOutcome {
 }
 
 impl Providers for Edge {
+    fn traits(&self, provider: Provider) -> Traits {
+        traits(provider)
+    }
+
+    fn adopt(&self, instance: Instance) -> Result<Instance, ConfigError> {
+        Ok(instance)
+    }
+
     fn interpret(&self, job: &InboundJob, payload: &Value) -> Inbound {
         match job.kind {
             EventKind::Connection => {
@@ -217,7 +226,7 @@ impl Providers for Edge {
             .outside
             .line(&bound.instance.id, |line| (line.connected, line.key_is_good));
         let fate = self.draw(bound);
-        let gone = |connected: bool| !connected && bound.instance.provider == Provider::Evolution;
+        let gone = |connected: bool| !connected && bound.instance.provider == Provider::named("evolution");
         let reaches = state.is_some_and(|(connected, key_is_good)| key_is_good && !gone(connected));
         if reaches && fate != Some(Fate::Closed) {
             // What finds WhatsApp gone, or no key, is no attempt.
@@ -237,7 +246,7 @@ impl Providers for Edge {
                     why: "401".to_owned(),
                 }
             }
-            (Some((false, _)), _) if bound.instance.provider == Provider::Evolution => {
+            (Some((false, _)), _) if bound.instance.provider == Provider::named("evolution") => {
                 self.hand.step("refused").await;
                 SendOutcome::Disconnected {
                     why: "Connection Closed".to_owned(),
@@ -278,7 +287,7 @@ impl Providers for Edge {
             } else {
                 line.connected
             };
-            match (line.key_is_good, open || line.provider == Provider::Meta) {
+            match (line.key_is_good, open || line.provider == Provider::named("meta")) {
                 (false, _) => ConnectionAnswer::NeedsCredentials,
                 (true, true) => ConnectionAnswer::Open,
                 (true, false) => ConnectionAnswer::Closed,
@@ -290,7 +299,7 @@ impl Providers for Edge {
 
     async fn evidence(&self, bound: &Bound, message: &OutgoingMessage, claimed_at: Timestamp) -> Evidence {
         self.hand.step("findMessages").await;
-        if bound.instance.provider == Provider::Meta || self.hand.lacks(Mutation::NoEvidence) {
+        if bound.instance.provider == Provider::named("meta") || self.hand.lacks(Mutation::NoEvidence) {
             return Evidence::None;
         }
         if !self.hand.common.is_calm() && self.hand.common.simulation.chance(0.1) {

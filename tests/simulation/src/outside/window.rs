@@ -1,7 +1,7 @@
 //! Meta's 24 hours, as the provider judges them: by its own clock, which is not ours.
 
 use super::Outside;
-use crate::outside::Line;
+use crate::outside::{Line, traits};
 use recado_domain::config::Bound;
 use recado_domain::event::EventKind;
 use recado_domain::ids::{InstanceId, MessageId};
@@ -46,7 +46,7 @@ impl Outside {
             let wrote = line.wrote.get(&message.to).into_iter().flatten();
             let last = wrote.filter(|at| **at <= now).max();
             let open = last.is_some_and(|at| shift(now, ON_ITS_WAY_MS) < shift(*at, WINDOW_MS));
-            let refuses = line.provider.is_cloud() && !needs_none(&message.content) && !open;
+            let refuses = traits(line.provider).window && !needs_none(&message.content) && !open;
             if refuses {
                 line.refused.push(message.id.clone());
             }

@@ -103,8 +103,8 @@ impl Story {
     /// Who is configured.
     pub fn bounds(self) -> Vec<Bound> {
         let provider = match self {
-            Self::UnheardAtMeta | Self::FailedLater | Self::DayLate => Provider::Meta,
-            _ => Provider::Evolution,
+            Self::UnheardAtMeta | Self::FailedLater | Self::DayLate => Provider::named("meta"),
+            _ => Provider::named("evolution"),
         };
         vec![bound(0, 0, provider, None)]
     }

@@ -121,7 +121,7 @@ impl Stack {
 
     /// The webhook secret of an Evolution instance.
     pub(crate) fn secret(&self, instance: &str) -> String {
-        derived_secret(&self.master, Provider::Evolution, instance)
+        derived_secret(&self.master, Provider::named("evolution"), instance)
     }
 
     async fn configure(&self) {

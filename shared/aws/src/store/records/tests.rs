@@ -15,8 +15,13 @@ use serde_json::json;
 fn record() -> EventRecord {
     let external = ExternalId::parse("front-desk").unwrap();
     EventRecord::pending(InboundJob {
-        event: event_id(Provider::Evolution, &external, EventKind::Message, "3EB0"),
-        provider: Provider::Evolution,
+        event: event_id(
+            Provider::named("evolution"),
+            &external,
+            EventKind::Message,
+            "3EB0",
+        ),
+        provider: Provider::named("evolution"),
         external,
         kind: EventKind::Message,
         group: "g".to_owned(),

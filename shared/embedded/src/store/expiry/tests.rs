@@ -15,8 +15,8 @@ const HOUR: i64 = 3_600_000;
 fn job(id: &str, payload: Payload) -> InboundJob {
     let external = ExternalId::parse("loja-01").unwrap();
     InboundJob {
-        event: event_id(Provider::Evolution, &external, EventKind::Message, id),
-        provider: Provider::Evolution,
+        event: event_id(Provider::named("evolution"), &external, EventKind::Message, id),
+        provider: Provider::named("evolution"),
         external,
         kind: EventKind::Message,
         group: "g".to_owned(),

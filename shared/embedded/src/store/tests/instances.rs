@@ -7,10 +7,16 @@ fn two_instances_swap_their_numbers_in_one_change_but_cannot_share_one() {
         store.apply(&document()).await.unwrap();
         let external = ExternalId::parse("101").unwrap();
         assert_eq!(
-            store.bound(Provider::Meta, &external).await.unwrap(),
+            store.bound(Provider::named("meta"), &external).await.unwrap(),
             Some(bound())
         );
-        assert_eq!(store.bound(Provider::Evolution, &external).await.unwrap(), None);
+        assert_eq!(
+            store
+                .bound(Provider::named("evolution"), &external)
+                .await
+                .unwrap(),
+            None
+        );
         let mut swap = document();
         let numbers: Vec<_> = swap
             .instances
@@ -22,7 +28,11 @@ fn two_instances_swap_their_numbers_in_one_change_but_cannot_share_one() {
             instance.external_id = number;
         }
         store.apply(&swap).await.unwrap();
-        let now = store.bound(Provider::Meta, &external).await.unwrap().unwrap();
+        let now = store
+            .bound(Provider::named("meta"), &external)
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(now.instance.id.as_str(), "dois");
         let change = Document {
             instances: vec![bound().instance],

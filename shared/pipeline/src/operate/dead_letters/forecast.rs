@@ -3,6 +3,7 @@ use super::selection::{Line, Selection, select};
 use crate::World;
 use crate::operate::OperateError;
 use crate::ports::{Ambient, Conversations, DeadLetters, Directory, Inbox, PortResult};
+use crate::world::traits;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
@@ -103,9 +104,9 @@ async fn of_message<W: World>(world: &W, id: &MessageId, died: Timestamp) -> Por
         return Ok(Found::default());
     };
     let bound = world.store().bound_by_id(&message.instance).await?;
-    let cloud = bound.is_some_and(|bound| bound.instance.provider.is_cloud());
+    let has_window = bound.is_some_and(|bound| traits(world, &bound).window);
     Ok(Found {
-        out_of_window: cloud && !needs_none(&message.content) && is_closed(world, &conversation).await?,
+        out_of_window: has_window && !needs_none(&message.content) && is_closed(world, &conversation).await?,
         answered: is_answered(&conversation, &out),
         alive: false,
     })

@@ -49,7 +49,7 @@ fn event(body: &Value) -> WebhookEvent {
 #[test]
 fn a_number_is_called_by_awss_id() {
     let event = event(&notification(TOPIC, &aws_event(&meta_entry(META))));
-    assert_eq!(event.provider, Provider::AwsSocial);
+    assert_eq!(event.provider, crate::aws_social::NAME);
     assert_eq!(event.external.as_str(), AWS);
     assert_eq!(event.address.as_ref().unwrap().as_str(), "5511900000001");
     assert_eq!(event.payload["message"]["text"]["body"], "olá / \"oi\" 💻");

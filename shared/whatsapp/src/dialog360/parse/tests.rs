@@ -99,7 +99,7 @@ fn a_cloud_body_is_metas_by_another_name() {
     let WebhookItem::Event(event) = item else {
         panic!("not an event: {item:?}")
     };
-    assert_eq!(event.provider, Provider::Dialog360);
+    assert_eq!(event.provider, crate::dialog360::NAME);
     assert_eq!(event.external.as_str(), "100000000000002");
 }
 

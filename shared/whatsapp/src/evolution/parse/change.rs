@@ -17,7 +17,7 @@ use recado_domain::ids::EventId;
 use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent, WebhookItem};
 use serde_json::{Value, json};
 
-const PROVIDER: Provider = Provider::Evolution;
+const PROVIDER: Provider = crate::evolution::NAME;
 
 /// Fields of a notice that are read again. Others hold keys of WhatsApp's programs.
 const KEPT: [&str; 7] = [

@@ -6,7 +6,7 @@ use super::content;
 use super::context;
 use super::noise::drop_noise;
 use crate::json::{instant, text};
-use recado_domain::event::{EventKind, Provider, event_id, event_id_of_body};
+use recado_domain::event::{EventKind, event_id, event_id_of_body};
 use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent, WebhookItem};
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ pub(super) fn item(envelope: &Envelope, part: &Value) -> WebhookItem {
     if let Some(own) = &envelope.own {
         payload["sender"] = json!(own);
     }
-    let (provider, external, kind) = (Provider::Evolution, &envelope.instance, EventKind::Message);
+    let (provider, external, kind) = (crate::evolution::NAME, &envelope.instance, EventKind::Message);
     let id = match part.get("key").and_then(|key| text(key, "id")) {
         Some(id) => event_id(provider, external, kind, id),
         None => event_id_of_body(provider, external, kind, &payload),

@@ -6,7 +6,7 @@ use super::vote;
 use crate::json::{instant, integer, label, text};
 use jiff::Timestamp;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
-use recado_domain::event::{EventKind, InboundJob, Provider, event_id};
+use recado_domain::event::{EventKind, InboundJob, event_id};
 use recado_domain::inbound::{FailedDelivery, Inbound, WebhookEvent, WebhookItem};
 use recado_domain::reason::Reason;
 use serde_json::Value;
@@ -88,7 +88,7 @@ fn failed(envelope: &Envelope, part: &Value, id: &str) -> WebhookItem {
         // The quoted or edited message is of no use here.
         fields.remove("message");
     }
-    let (provider, kind) = (Provider::Evolution, EventKind::Failed);
+    let (provider, kind) = (crate::evolution::NAME, EventKind::Failed);
     WebhookItem::Event(WebhookEvent {
         id: event_id(provider, &envelope.instance, kind, id),
         provider,

@@ -7,7 +7,7 @@ use crate::json::{instant, list, prose, text};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::context::Context;
-use recado_domain::event::{EventKind, Provider, event_id_of_body};
+use recado_domain::event::{EventKind, event_id_of_body};
 use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent, WebhookItem};
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ pub(super) fn item(envelope: &Envelope, part: &Value) -> WebhookItem {
         Chat::Many(what) => return ignored(what),
         Chat::Nobody => return ignored("message without a chat"),
     };
-    let (provider, kind) = (Provider::Evolution, EventKind::Message);
+    let (provider, kind) = (crate::evolution::NAME, EventKind::Message);
     WebhookItem::Event(WebhookEvent {
         // With the envelope's time: one may vote for the same again.
         id: event_id_of_body(provider, &envelope.instance, kind, &payload),

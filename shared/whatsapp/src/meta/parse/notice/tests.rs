@@ -3,7 +3,7 @@ use recado_domain::millis;
 
 fn notice(field: &str, value: &Value) -> Notice {
     let entry = json!({"id": "200000000000001", "time": 1_772_442_900});
-    match item(Provider::Meta, &entry, field, value, millis::instant(0)) {
+    match item(crate::meta::NAME, &entry, field, value, millis::instant(0)) {
         Some(WebhookItem::Notice(notice)) => notice,
         other => panic!("not a notice: {other:?}"),
     }
@@ -166,13 +166,19 @@ fn an_account_that_is_not_named_is_left_alone_by_the_fields_name() {
         json!({"id": "<account>"}),
         json!({"id": "x".repeat(65)}),
     ] {
-        let found = item(Provider::Meta, &entry, "security", &json!({}), millis::instant(0));
+        let found = item(
+            crate::meta::NAME,
+            &entry,
+            "security",
+            &json!({}),
+            millis::instant(0),
+        );
         assert!(matches!(found, Some(WebhookItem::Ignored { what }) if what == "security"));
     }
     for other in ["messages", "calls", "group_lifecycle_update", "unknown"] {
         assert!(
             item(
-                Provider::Meta,
+                crate::meta::NAME,
                 &json!({"id": "1"}),
                 other,
                 &json!({}),
@@ -188,7 +194,7 @@ fn a_repetition_is_the_same_notice_and_its_size_is_bounded() {
     let entry = json!({"id": "1"});
     let value = json!({"event": "X".repeat(5_000), "rejection_reasons": vec!["Y".repeat(5_000); 500], "other": "Z".repeat(5_000)});
     let read = |received_at| match item(
-        Provider::Meta,
+        crate::meta::NAME,
         &entry,
         "account_update",
         &value,

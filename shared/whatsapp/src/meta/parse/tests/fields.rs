@@ -3,7 +3,7 @@
 use super::{NUMBER, event, items, what};
 use crate::meta::interpret;
 use recado_domain::content::{Content, SystemNote};
-use recado_domain::event::{EventKind, InboundJob, Payload, Provider, event_id};
+use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
 use recado_domain::ids::{CorrelationId, ExternalId};
 use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent, WebhookItem};
 use recado_domain::millis::instant;
@@ -38,7 +38,7 @@ pub(super) fn said(event: &WebhookEvent) -> InboundMessage {
 
 fn live_id(provider_id: &str) -> recado_domain::ids::EventId {
     let external = ExternalId::parse(NUMBER).unwrap();
-    event_id(Provider::Meta, &external, EventKind::Message, provider_id)
+    event_id(crate::meta::NAME, &external, EventKind::Message, provider_id)
 }
 
 fn text_of(from: &str, id: &str) -> Value {
