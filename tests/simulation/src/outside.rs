@@ -1,5 +1,6 @@
 //! The world around: provider, phones, model. It remembers what really happened, whatever the records say.
 
+mod memory;
 mod model;
 mod provider;
 mod window;
@@ -141,6 +142,7 @@ pub struct Line {
     wrote: BTreeMap<ContactAddress, Vec<Timestamp>>,
     refused: Vec<MessageId>,
     kept: Vec<Kept>,
+    heard: Vec<(Timestamp, WebhookEvent)>,
 }
 
 #[derive(Debug, Default)]
@@ -192,6 +194,7 @@ impl Outside {
             wrote: BTreeMap::new(),
             refused: Vec::new(),
             kept: Vec::new(),
+            heard: Vec::new(),
         };
         self.state().lines.insert(instance.clone(), line);
     }

@@ -41,6 +41,8 @@ pub struct Plan {
     pub style: Style,
     /// How likely an acknowledged webhook is posted again.
     pub posted_twice: f64,
+    /// How likely no webhook comes of a message that its provider remembers; then somebody fetches what was missed.
+    pub lost: f64,
     /// The numbers.
     pub lines: Vec<LinePlan>,
     /// Whether one tenant writes a flood.
@@ -130,6 +132,7 @@ impl Plan {
             },
             style,
             posted_twice: simulation.pick(&[0.0, 0.1, 0.5]),
+            lost: simulation.pick(&[0.0, 0.0, 0.0, 0.1, 0.4]),
             lines: Vec::new(),
             floods: simulation.chance(0.1),
             slow: None,

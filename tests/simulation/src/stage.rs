@@ -2,6 +2,7 @@
 //! acknowledged, people act, time goes on; in the end the promises are checked.
 
 mod aids;
+mod catch_up;
 mod people;
 mod post;
 mod work;

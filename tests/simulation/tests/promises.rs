@@ -324,3 +324,60 @@ fn what_is_in_time_leaves_as_it_is_and_what_is_late_does_not() {
         (0, 0, 10)
     );
 }
+
+/// Each contact writes one message of which no webhook comes.
+fn all_are_missed(stage: &Small, contacts: usize) {
+    let instance = stage.bounds[0].instance.clone();
+    let external = instance.external().unwrap();
+    for contact in 0..contacts {
+        let (id, text) = (format!("in-{contact}"), format!("m{contact}"));
+        let said = Said {
+            id: &id,
+            text: &text,
+            from_me: false,
+            sent_at: Some(stage.simulation().now()),
+        };
+        stage.lose(&mut said.event(instance.provider, &external, &address(0, contact)));
+    }
+}
+
+#[test]
+fn messages_of_which_no_webhook_came_are_answered_once_when_they_are_fetched() {
+    let stage = quiet(vec![bound(0, 0, Provider::named("evolution"), None)], 60_000, sqs);
+    all_are_missed(&stage, 10);
+    let (instance, since) = (stage.bounds[0].instance.id.clone(), stage.simulation().now());
+    for _ in 0..3 {
+        stage.fetch(&instance, Some(since));
+    }
+    let broken = finish(&stage).violations;
+    assert!(broken.is_empty(), "{broken:#?}");
+    assert_eq!(replies(&stage).len(), 10);
+}
+
+#[test]
+fn what_nobody_fetches_stays_unanswered_and_what_a_reconnection_missed_is_fetched_by_itself() {
+    for reconnects in [false, true] {
+        let stage = quiet(
+            vec![bound(0, 0, Provider::named("evolution"), None)],
+            900_000,
+            sqs,
+        );
+        all_are_missed(&stage, 3);
+        if reconnects {
+            let instance = stage.bounds[0].instance.clone();
+            for (number, open) in [(1, false), (2, true)] {
+                let event = connection_event(instance.provider, &instance.external().unwrap(), number, open);
+                stage.post(WebhookItem::Event(event), i64::try_from(number).unwrap() * 1_000);
+            }
+            let on = Arc::clone(&stage);
+            stage.simulation().spawn(Life::default(), async move {
+                on.outside.line(&instance.id, |line| line.connected = false);
+                on.simulation().sleep(1_500).await;
+                on.outside.line(&instance.id, |line| line.connected = true);
+            });
+        }
+        let broken = finish(&stage).violations;
+        assert!(broken.is_empty(), "{broken:#?}");
+        assert_eq!(replies(&stage).len(), if reconnects { 3 } else { 0 });
+    }
+}

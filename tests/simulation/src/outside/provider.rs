@@ -327,10 +327,19 @@ impl Providers for Edge {
         self.hand.step("seen").await;
     }
 
-    /// This provider repeats its webhooks until they are taken, and keeps none.
-    async fn history(&self, _: &Bound, _: Span, _: u32) -> Result<HistoryPage, HistoryError> {
-        self.hand.step("history").await;
-        Err(HistoryError::NotOffered)
+    async fn history(&self, bound: &Bound, span: Span, page: u32) -> Result<HistoryPage, HistoryError> {
+        let simulation = &self.hand.common.simulation;
+        self.hand.step("findMessages").await;
+        simulation.sleep(simulation.pick(&[5, 50, 400])).await;
+        let key_is_good = self.outside.line(&bound.instance.id, |line| line.key_is_good);
+        if key_is_good == Some(false) {
+            return Err(HistoryError::Credentials);
+        }
+        if !self.hand.common.is_calm() && simulation.chance(0.05) {
+            return Err(HistoryError::Unavailable { why: "no answer" });
+        }
+        let found = self.outside.recall(bound, span, page);
+        found.ok_or(HistoryError::NotOffered)
     }
 }
 

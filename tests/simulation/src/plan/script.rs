@@ -1,6 +1,6 @@
 use super::{LinePlan, Plan};
 use crate::executor::Life;
-use crate::outside::{Said, connection_event};
+use crate::outside::{Said, connection_event, traits};
 use crate::queue::WorkQueues;
 use crate::stage::{Stage, Style, Wish};
 use futures::executor::block_on;
@@ -31,7 +31,7 @@ where
     let mut name = 0;
     for line in &plan.lines {
         for contact in &line.contacts {
-            conversation(stage, line, contact, &mut name);
+            conversation(stage, line, contact, (plan.lost, &mut name));
             if let Some(slow) = plan.slow.filter(|_| stage.simulation().chance(0.4)) {
                 name += 1;
                 let at = slow.until_ms + stage.simulation().between(-120_000, 60_000);
@@ -59,6 +59,11 @@ where
     }
     redrives(stage);
     calm(stage);
+    if plan.lost > 0.0 {
+        for line in &plan.lines {
+            catch_ups(stage, line, plan.faults.calm_from_ms);
+        }
+    }
 }
 
 /// A task of the world around, which the end waits for.
@@ -77,8 +82,12 @@ where
 }
 
 /// A contact writes some messages; their webhooks come late, twice and in another order.
-fn conversation<S, Q>(stage: &Arc<Stage<S, Q>>, line: &LinePlan, contact: &ContactAddress, name: &mut usize)
-where
+fn conversation<S, Q>(
+    stage: &Arc<Stage<S, Q>>,
+    line: &LinePlan,
+    contact: &ContactAddress,
+    (lost, name): (f64, &mut usize),
+) where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
@@ -106,10 +115,36 @@ where
             from_me: false,
             sent_at: Some(shift(simulation.now(), written)),
         };
-        let event = said.event(provider, &external, contact);
+        let mut event = said.event(provider, &external, contact);
+        if lost > 0.0 && traits(provider).remembers && simulation.chance(lost) {
+            stage.lose(&mut event);
+            continue;
+        }
         let late = simulation.pick(&[0, 0, 0, 200, 5_000, 400_000]);
         stage.post(WebhookItem::Event(event), at + late);
     }
+}
+
+/// An operator fetches what was missed: now and then, and once more when nothing goes wrong any more.
+fn catch_ups<S, Q>(stage: &Arc<Stage<S, Q>>, line: &LinePlan, calm_from_ms: i64)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let (on, instance) = (Arc::clone(stage), line.bound.instance.id.clone());
+    let begun = stage.simulation().now();
+    happens(stage, async move {
+        let simulation = on.simulation();
+        for _ in 0..simulation.between(0, 4) {
+            simulation.sleep(simulation.between(1_000, 120_000)).await;
+            let since = simulation.pick(&[None, Some(begun)]);
+            on.fetch(&instance, since);
+        }
+        let left = calm_from_ms.saturating_sub(simulation.elapsed_ms()).max(0);
+        simulation.sleep(left + simulation.between(0, 60_000)).await;
+        // What was written two hours before its webhook is to be found, too.
+        on.fetch(&instance, Some(shift(begun, -7_200_000)));
+    });
 }
 
 /// A contact writes once more, much later.

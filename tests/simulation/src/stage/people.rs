@@ -13,7 +13,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 /// How long a client waits for an answer, in milliseconds.
-const REQUEST_PATIENCE_MS: i64 = 30_000;
+pub(super) const REQUEST_PATIENCE_MS: i64 = 30_000;
 
 /// Whether a person is told by it how their request ended.
 fn tells<T>(done: &Result<T, OperateError>) -> bool {

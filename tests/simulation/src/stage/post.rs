@@ -33,6 +33,7 @@ where
     pub fn post(self: &Arc<Self>, mut item: WebhookItem, after_ms: i64) {
         if let WebhookItem::Event(event) = &mut item {
             self.outside.by_the_providers_clock(event, after_ms);
+            self.outside.remember(event);
             self.ledger().posted.insert(event.id.clone());
         }
         self.ledger().pending += 1;

@@ -1,0 +1,88 @@
+use super::Stage;
+use super::people::REQUEST_PATIENCE_MS;
+use crate::executor::Life;
+use crate::hand::Hand;
+use crate::queue::WorkQueues;
+use jiff::Timestamp;
+use recado_domain::ids::InstanceId;
+use recado_domain::inbound::WebhookEvent;
+use recado_pipeline::catch_up::{CatchUpError, catch_up};
+use recado_pipeline::chance;
+use recado_pipeline::ports::{HistoryError, Store};
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+
+/// How a catch-up ended, for who asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// All was read.
+    Done,
+    /// There is more from then on.
+    More(Option<Timestamp>),
+    /// Nothing to be had.
+    No,
+}
+
+impl<S, Q> Stage<S, Q>
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    /// A contact's message whose webhook never comes: the provider alone remembers it.
+    pub fn lose(&self, event: &mut WebhookEvent) {
+        self.outside.by_the_providers_clock(event, 0);
+        self.outside.remember(event);
+        self.common.note(|| format!("no webhook comes of {}", event.id));
+        self.ledger().posted.insert(event.id.clone());
+    }
+
+    /// An operator has fetched what was missed since `since`, asking until all was read. What the provider remembered
+    /// before is then as good as acknowledged.
+    pub fn fetch(self: &Arc<Self>, instance: &InstanceId, since: Option<Timestamp>) {
+        self.ledger().pending += 1;
+        let (stage, instance) = (Arc::clone(self), instance.clone());
+        self.simulation().spawn(Life::default(), async move {
+            let (begun, mut from) = (stage.simulation().now(), since);
+            for _ in 0..40 {
+                match stage.fetch_once(&instance, from).await {
+                    Some(Answer::Done) => {
+                        if since.is_some() {
+                            let known = stage.outside.remembered(&instance, begun);
+                            stage.ledger().acknowledged.extend(known);
+                        }
+                        break;
+                    }
+                    Some(Answer::More(next)) => from = next.max(from),
+                    Some(Answer::No) => break,
+                    None => stage.simulation().sleep(8_000).await,
+                }
+            }
+            stage.ledger().pending -= 1;
+        });
+    }
+
+    /// What came of one request, if it was answered.
+    async fn fetch_once(self: &Arc<Self>, instance: &InstanceId, since: Option<Timestamp>) -> Option<Answer> {
+        let hand = Hand::over(&self.common, "api");
+        let (world, caller) = (self.world(&hand), hand.clone());
+        let (instance, answer) = (instance.clone(), Arc::new(Mutex::new(None)));
+        let into = Arc::clone(&answer);
+        let request = async move {
+            let done = catch_up(&world, &instance, since, &chance::correlation(&caller)).await;
+            let told = match done {
+                Ok(done) if done.more => Some(Answer::More(done.next)),
+                Ok(_) => Some(Answer::Done),
+                Err(CatchUpError::Port(_) | CatchUpError::Provider(HistoryError::Unavailable { .. })) => None,
+                Err(_) => Some(Answer::No),
+            };
+            let heard = told.is_some();
+            if let Ok(mut into) = into.lock() {
+                *into = told;
+            }
+            heard
+        };
+        let heard = self.answered_in(hand, REQUEST_PATIENCE_MS, request).await;
+        let told = answer.lock().ok().and_then(|answer| *answer);
+        told.filter(|_| heard)
+    }
+}
