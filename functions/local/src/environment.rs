@@ -4,6 +4,7 @@ use crate::record::Mode;
 use recado_domain::secret::Secret;
 use recado_pipeline::Settings;
 use recado_pipeline::settings::Problem;
+use recado_whatsapp::webhook::{WebhookKeys, named_keys};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,10 +26,8 @@ pub(crate) struct Environment {
     pub(crate) master: Option<Secret>,
     /// `RECADO_WEBHOOK_SECRET_OLD`: the one before it, accepted while it is being replaced.
     pub(crate) master_old: Option<Secret>,
-    /// `META_APP_SECRET`: one or more, separated by commas.
-    pub(crate) meta_app_secrets: Vec<Secret>,
-    /// `META_VERIFY_TOKEN`.
-    pub(crate) meta_verify_token: Option<Secret>,
+    /// What proves webhooks besides the master: the settings that the providers name for it.
+    pub(crate) webhook: WebhookKeys,
     /// `EVOLUTION_API_URL`.
     pub(crate) evolution_url: Option<String>,
     /// `META_BASE_URL`.
@@ -37,8 +36,6 @@ pub(crate) struct Environment {
     pub(crate) meta_version: Option<String>,
     /// `D360_BASE_URL`.
     pub(crate) dialog360_url: Option<String>,
-    /// `D360_PARTNER_SECRET`: one or more, separated by commas.
-    pub(crate) dialog360_partner_secrets: Vec<Secret>,
     /// `ANTHROPIC_BASE_URL`.
     pub(crate) anthropic_url: Option<String>,
     /// `RECADO_SIMULATION`: `auto` simulates what has no credentials, `off` nothing.
@@ -83,10 +80,13 @@ impl<F: Fn(&str) -> Option<String>> Variables<F> {
         self.text(name).as_deref().and_then(Secret::new)
     }
 
-    /// Secrets separated by commas.
-    fn secrets(&self, name: &str) -> Vec<Secret> {
-        let several = self.text(name).unwrap_or_default();
-        several.split(',').filter_map(Secret::new).collect()
+    /// What every provider's webhooks are proven with, besides the master.
+    fn webhook(&self) -> WebhookKeys {
+        let mut keys = WebhookKeys::default();
+        for key in named_keys() {
+            keys.set(key, self.secret(key.setting).as_ref());
+        }
+        keys
     }
 
     /// What `read` makes of a variable, else `default`; text that it refuses is a problem.
@@ -136,13 +136,11 @@ impl Environment {
             token: variables.secret("RECADO_TOKEN"),
             master: variables.secret("RECADO_WEBHOOK_SECRET"),
             master_old: variables.secret("RECADO_WEBHOOK_SECRET_OLD"),
-            meta_app_secrets: variables.secrets("META_APP_SECRET"),
-            meta_verify_token: variables.secret("META_VERIFY_TOKEN"),
+            webhook: variables.webhook(),
             evolution_url: variables.url("EVOLUTION_API_URL"),
             meta_url: variables.url("META_BASE_URL"),
             meta_version: variables.text("META_API_VERSION"),
             dialog360_url: variables.url("D360_BASE_URL"),
-            dialog360_partner_secrets: variables.secrets("D360_PARTNER_SECRET"),
             anthropic_url: variables.url("ANTHROPIC_BASE_URL"),
             simulation: variables.parsed("RECADO_SIMULATION", true, "must be auto or off", simulated),
             simulated_latency: variables.parsed(
@@ -251,6 +249,7 @@ mod tests {
     #[test]
     fn several_app_secrets_are_accepted_at_once() {
         let variable = |name: &str| (name == "META_APP_SECRET").then(|| "old, new,".to_owned());
-        assert_eq!(Environment::read(variable).unwrap().meta_app_secrets.len(), 2);
+        let read = Environment::read(variable).unwrap();
+        assert_eq!(read.webhook.named("META_APP_SECRET").len(), 2);
     }
 }

@@ -5,8 +5,9 @@ use anyhow::{Context, Result, anyhow};
 use recado_domain::config::CredentialRef;
 use recado_domain::event::Provider;
 use recado_domain::secret::Secret;
-use recado_http::{Keys, WebhookKeys};
+use recado_http::Keys;
 use recado_pipeline::ports::{PortError, PortResult, Secrets};
+use recado_whatsapp::webhook::WebhookKeys;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -56,12 +57,7 @@ impl Keyring {
             .into_iter()
             .flatten()
             .collect();
-        let webhook = WebhookKeys {
-            masters,
-            meta_app_secrets: environment.meta_app_secrets.clone(),
-            meta_verify_token: environment.meta_verify_token.clone(),
-            dialog360_partner_secrets: environment.dialog360_partner_secrets.clone(),
-        };
+        let webhook = environment.webhook.clone().with_masters(masters);
         Ok(Self {
             token: kept(&environment.token, "operator-token")?,
             webhook: Arc::new(webhook),

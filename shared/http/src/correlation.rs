@@ -14,7 +14,7 @@ use tracing::field::Empty;
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-correlation-id");
 
 /// Gives the request its id (an extension) and its span, and the response the header. The span carries the matched
-/// route, not the path: a path can hold a secret (`/webhooks/evolution/k/{token}`).
+/// route, not the path: a path can hold a secret (one below `/webhooks/{provider}` does, where a provider can send no header).
 pub(crate) async fn follow<W: World>(
     State(world): State<Arc<W>>,
     mut request: Request,

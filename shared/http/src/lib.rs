@@ -16,9 +16,10 @@ mod record;
 mod webhook;
 
 pub use api::ApiOptions;
-pub use keys::{Keys, WebhookKeys};
+pub use keys::Keys;
 pub use problem::Problem;
 pub use recado_whatsapp::SimulatedOutbox;
+pub use recado_whatsapp::webhook::WebhookKeys;
 pub use record::{ReceivedWebhook, recorded};
 pub use webhook::WebhookLimits;
 
@@ -27,8 +28,7 @@ use recado_pipeline::World;
 use recado_pipeline::ports::Depths;
 use std::sync::Arc;
 
-/// The providers' side: `/webhooks/evolution` and its variants, `/webhooks/meta`, `/webhooks/whatsapp`. Any other path is
-/// a 404.
+/// The providers' side: `/webhooks/…` and `/api/webhook/…`. Any other path is a 404, and so is one that no provider has.
 pub fn webhook_router<W: World + 'static, K: Keys>(
     world: Arc<W>,
     keys: Arc<K>,

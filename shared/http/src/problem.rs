@@ -36,6 +36,19 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, detail)
     }
 
+    /// 404, of a path under which a provider would lie.
+    pub(crate) fn no_such_provider() -> Self {
+        Self::not_found("there is no such provider")
+    }
+
+    /// 405; it wants an `Allow`.
+    pub(crate) fn method_not_allowed() -> Self {
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "this route does not have that method",
+        )
+    }
+
     /// 401, of a provider whose proof is missing or wrong.
     pub(crate) fn unproven() -> Self {
         Self::new(
@@ -114,15 +127,12 @@ impl IntoResponse for Problem {
 /// What a path that is no route gets.
 pub(crate) async fn no_such_route(uri: Uri) -> Problem {
     if uri.path().starts_with("/webhooks/") || uri.path().starts_with("/api/webhook/") {
-        return Problem::not_found("there is no such provider");
+        return Problem::no_such_provider();
     }
     Problem::not_found("there is no such route")
 }
 
 /// What a known path with another method gets; axum adds `Allow`.
 pub(crate) async fn method_not_allowed() -> Problem {
-    Problem::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "this route does not have that method",
-    )
+    Problem::method_not_allowed()
 }

@@ -10,6 +10,7 @@ use futures::StreamExt;
 use recado_domain::Timestamp;
 use recado_domain::event::Provider;
 use recado_pipeline::ports::Ambient;
+use recado_whatsapp::webhook::provider_of;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Larger bodies are not kept, in bytes: more than any webhook may have.
@@ -70,17 +71,4 @@ where
         });
     }
     response
-}
-
-/// Whose webhook a path is for.
-fn provider_of(path: &str) -> Option<Provider> {
-    let rest = path
-        .strip_prefix("/api/webhook/")
-        .or_else(|| path.strip_prefix("/webhooks/"))?;
-    match rest.split('/').next()? {
-        "evolution" => Some(recado_whatsapp::evolution::NAME),
-        "meta" | "whatsapp" => Some(recado_whatsapp::meta::NAME),
-        "360dialog" => Some(recado_whatsapp::dialog360::NAME),
-        _ => None,
-    }
 }

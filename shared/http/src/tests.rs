@@ -42,6 +42,7 @@ use recado_pipeline::ports::{
 };
 use recado_pipeline::{Parts, Settings};
 use recado_whatsapp::SimulatedOutbox;
+use recado_whatsapp::webhook::named_keys;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -151,12 +152,15 @@ impl Site {
 
     pub(crate) fn over(store: Embedded) -> Self {
         let secret = |text| Secret::new(text).unwrap();
-        let webhook = WebhookKeys {
-            masters: vec![secret("master"), secret("old-master")],
-            meta_app_secrets: vec![secret("app-secret")],
-            meta_verify_token: Some(secret("verify-me")),
-            dialog360_partner_secrets: vec![secret("platform-secret")],
-        };
+        let mut webhook = WebhookKeys::default().with_masters(vec![secret("master"), secret("old-master")]);
+        for key in named_keys() {
+            let text = match key.setting {
+                "META_APP_SECRET" => "app-secret",
+                "META_VERIFY_TOKEN" => "verify-me",
+                _ => "platform-secret",
+            };
+            webhook.set(key, Some(&secret(text)));
+        }
         let keys = FixedKeys {
             webhook: Arc::new(webhook),
             token: Some(secret(TOKEN)),

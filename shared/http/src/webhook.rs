@@ -1,32 +1,26 @@
-//! What providers call.
-//!
-//! | route | what |
-//! | --- | --- |
-//! | `POST /webhooks/evolution`, `/api/webhook/evolution` | Evolution API |
-//! | `POST /webhooks/evolution/{instance or event}`, `/webhooks/evolution/{instance}/{event}` | the same, `byEvents` |
-//! | `POST /webhooks/evolution/k/{token}`, `…/k/{token}/{event}` | the same, of version 1, which can send no header |
-//! | `GET, POST /webhooks/meta`, `/webhooks/whatsapp` | Meta's Cloud API, with its handshake |
-//! | `POST /webhooks/360dialog`, `/webhooks/360dialog/{number}` | 360dialog; on-premise numbers need the second |
+//! What providers call: `GET, POST /webhooks/{provider}` and whatever lies below, `/api/webhook/{provider}`. Which paths and
+//! methods a provider has, what proves its webhooks and what they hold is for `recado_whatsapp::webhook` to say.
 //!
 //! The answer is 200 only when every event is recorded and enqueued (protocol: obligation before acknowledgement). A
 //! repetition is what every other answer asks for, and what a provider does with it differs: so 503 for what may pass,
 //! 400, 401 and 413 for what will not.
 
-mod dialog360;
-mod evolution;
-mod meta;
-
-use crate::keys::{Keys, WebhookKeys};
+use crate::keys::Keys;
 use crate::problem::Problem;
+use crate::query::read;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, Method as HttpMethod, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use axum::{Json, Router};
+use axum::routing::any;
+use axum::{Extension, Json, Router};
 use recado_domain::event::Provider;
 use recado_domain::ids::CorrelationId;
 use recado_domain::inbound::WebhookItem;
 use recado_pipeline::World;
 use recado_pipeline::ingest::ingest;
 use recado_pipeline::ports::Ambient;
+use recado_whatsapp::webhook::{Brings, Method, Refusal, Route, Taken};
 use serde_json::json;
 use std::sync::Arc;
 use tracing::Span;
@@ -68,59 +62,66 @@ pub(crate) fn routes<W: World + 'static, K: Keys>(
     keys: Arc<K>,
     limits: WebhookLimits,
 ) -> Router {
+    // Every method: which a path has depends on the provider.
+    let handler = any(receive::<W, K>);
     Router::new()
-        .route("/webhooks/evolution", post(evolution::plain::<W, K>))
-        .route("/api/webhook/evolution", post(evolution::plain::<W, K>))
-        .route("/webhooks/evolution/{segment}", post(evolution::named::<W, K>))
-        .route(
-            "/webhooks/evolution/{instance}/{event}",
-            post(evolution::by_event::<W, K>),
-        )
-        .route(
-            "/webhooks/evolution/k/{token}",
-            post(evolution::with_token::<W, K>),
-        )
-        .route(
-            "/webhooks/evolution/k/{token}/{event}",
-            post(evolution::with_token_by_event::<W, K>),
-        )
-        .route(
-            "/webhooks/meta",
-            get(meta::handshake::<W, K>).post(meta::receive::<W, K>),
-        )
-        .route(
-            "/webhooks/whatsapp",
-            get(meta::handshake::<W, K>).post(meta::receive::<W, K>),
-        )
-        .route("/webhooks/360dialog", post(dialog360::plain::<W, K>))
-        .route("/webhooks/360dialog/{number}", post(dialog360::named::<W, K>))
+        .route("/webhooks/{provider}", handler.clone())
+        .route("/webhooks/{provider}/{*rest}", handler.clone())
+        .route("/api/webhook/{provider}", handler)
         .with_state(Webhook { world, keys, limits })
 }
 
+/// Route, then size, then proof, then what the body says.
+async fn receive<W: World, K: Keys>(
+    State(webhook): State<Webhook<W, K>>,
+    Extension(correlation): Extension<CorrelationId>,
+    method: HttpMethod,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let route = Route::find(known(&method), uri.path()).map_err(|refusal| refused(refusal, None))?;
+    let provider = route.provider();
+    Span::current().record("provider", provider.as_str());
+    let body = match route.method() {
+        Method::Get => Bytes::new(),
+        Method::Post => read(&headers, body, webhook.limits.bytes_max).await?,
+    };
+    // Without them: the 503 that makes the provider come back.
+    let keys = webhook.keys.webhook(provider).await?;
+    let brings = Brings {
+        query: uri.query(),
+        headers: &headers,
+        body: &body,
+    };
+    let taken = route.receive(brings, &keys, webhook.world.ambient().now());
+    match taken.map_err(|refusal| refused(refusal, Some(provider)))? {
+        Taken::Items(items) => webhook.take(items, &correlation).await,
+        Taken::Answer(text) => Ok(plain(text)),
+    }
+}
+
+/// The method as webhooks have it.
+fn known(method: &HttpMethod) -> Option<Method> {
+    match *method {
+        HttpMethod::GET | HttpMethod::HEAD => Some(Method::Get),
+        HttpMethod::POST => Some(Method::Post),
+        _ => None,
+    }
+}
+
+/// The caller's own text: plain, and not to be guessed otherwise.
+fn plain(text: String) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/plain"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    (StatusCode::OK, headers, text).into_response()
+}
+
 impl<W: World, K: Keys> Webhook<W, K> {
-    /// The keys, or the 503 that makes the provider come back.
-    async fn keys(&self, provider: Provider) -> Result<Arc<WebhookKeys>, Problem> {
-        Ok(self.keys.webhook(provider).await?)
-    }
-
-    /// Takes in a body whose sender has proven itself.
-    async fn take(
-        &self,
-        provider: Provider,
-        body: &[u8],
-        correlation: &CorrelationId,
-    ) -> Result<Response, Problem> {
-        let now = self.world.ambient().now();
-        let items = recado_whatsapp::split(provider, body, now).map_err(|_| not_an_envelope(provider))?;
-        self.take_items(items, correlation).await
-    }
-
-    /// Takes in what such a body holds.
-    async fn take_items(
-        &self,
-        items: Vec<WebhookItem>,
-        correlation: &CorrelationId,
-    ) -> Result<Response, Problem> {
+    /// Takes in what a body holds whose sender has proven itself.
+    async fn take(&self, items: Vec<WebhookItem>, correlation: &CorrelationId) -> Result<Response, Problem> {
         let done = ingest(&*self.world, items, correlation).await?;
         let span = Span::current();
         span.record("events", done.events);
@@ -141,15 +142,36 @@ impl<W: World, K: Keys> Webhook<W, K> {
     }
 }
 
-fn not_an_envelope(provider: Provider) -> Problem {
-    Problem::bad_request(format!("the body is not JSON, or not a webhook of {provider}"))
+/// What a refusal is answered with, and what the log says of it.
+fn refused(refusal: Refusal, provider: Option<Provider>) -> Problem {
+    match refusal {
+        Refusal::NoRoute => Problem::no_such_provider(),
+        Refusal::Method(methods) => Problem::method_not_allowed().with_header(header::ALLOW, allow(methods)),
+        Refusal::NotEnvelope => {
+            let whose = provider.map_or("any provider", |provider| provider.as_str());
+            Problem::bad_request(format!("the body is not JSON, or not a webhook of {whose}"))
+        }
+        Refusal::BadRequest(what) => Problem::bad_request(what),
+        // What is missing is named in the log, and nothing to the caller.
+        Refusal::NotSetUp(setting) => {
+            tracing::error!(
+                setting,
+                "a webhook was refused because the secret that proves it is not configured"
+            );
+            Problem::unavailable("this webhook is not set up yet")
+        }
+        Refusal::Unproven(what) => {
+            tracing::warn!("{what}");
+            Problem::unproven()
+        }
+    }
 }
 
-/// What is said when a secret is missing: it names the setting in the log, and nothing to the caller.
-fn not_set_up(setting: &'static str) -> Problem {
-    tracing::error!(
-        setting,
-        "a webhook was refused because the secret that proves it is not configured"
-    );
-    Problem::unavailable("this webhook is not set up yet")
+/// The header `Allow` of a route with these methods.
+fn allow(methods: &[Method]) -> HeaderValue {
+    match (methods.contains(&Method::Get), methods.contains(&Method::Post)) {
+        (true, true) => HeaderValue::from_static("GET,HEAD,POST"),
+        (true, false) => HeaderValue::from_static("GET,HEAD"),
+        (false, _) => HeaderValue::from_static("POST"),
+    }
 }

@@ -1,14 +1,15 @@
 //! The keys of the HTTP surface on AWS.
 
 use crate::compose::ComposeError;
-use futures::future::try_join;
+use futures::future::{try_join, try_join_all};
 use recado_aws::{AwsSecrets, SystemAmbient};
 use recado_domain::config::CredentialRef;
 use recado_domain::event::Provider;
 use recado_domain::secret::Secret;
-use recado_http::{Keys, WebhookKeys, WebhookLimits};
+use recado_http::{Keys, WebhookLimits};
 use recado_pipeline::ports::{PortError, Secrets};
 use recado_pipeline::settings::Problem;
+use recado_whatsapp::webhook::{WebhookKeys, keys_of};
 use std::sync::Arc;
 
 /// The template's generated secrets and the parameters that its user named. Each is read once and kept for some minutes;
@@ -31,29 +32,20 @@ impl AwsKeys {
 
 impl Keys for AwsKeys {
     async fn webhook(&self, provider: Provider) -> Result<Arc<WebhookKeys>, PortError> {
-        let mut keys = WebhookKeys::default();
-        match provider {
-            recado_whatsapp::evolution::NAME => keys.masters = self.secrets.webhook_masters().await?,
-            recado_whatsapp::meta::NAME => {
-                let (app_secrets, verify_token) = try_join(
-                    self.parameter("META_APP_SECRET"),
-                    self.parameter("META_VERIFY_TOKEN"),
-                )
-                .await?;
-                keys.meta_app_secrets = several(app_secrets.as_ref());
-                keys.meta_verify_token = verify_token;
+        let needs = keys_of(provider);
+        let masters = async {
+            if needs.masters {
+                self.secrets.webhook_masters().await
+            } else {
+                Ok(Vec::new())
             }
-            recado_whatsapp::dialog360::NAME => {
-                let (masters, partner) = try_join(
-                    self.secrets.webhook_masters(),
-                    self.parameter("D360_PARTNER_SECRET"),
-                )
-                .await?;
-                keys.masters = masters;
-                keys.dialog360_partner_secrets = several(partner.as_ref());
-            }
-            // Its events come by a queue, whose policy says who may write to it.
-            _ => {}
+        };
+        let named = needs.named.iter();
+        let named = try_join_all(named.map(|key| self.parameter(key.setting)));
+        let (masters, named) = try_join(masters, named).await?;
+        let mut keys = WebhookKeys::default().with_masters(masters);
+        for (key, written) in needs.named.iter().zip(named) {
+            keys.set(key, written.as_ref());
         }
         Ok(Arc::new(keys))
     }
@@ -61,12 +53,6 @@ impl Keys for AwsKeys {
     async fn operator_token(&self) -> Result<Option<Secret>, PortError> {
         self.secrets.operator_token().await
     }
-}
-
-/// Secrets separated by commas.
-fn several(written: Option<&Secret>) -> Vec<Secret> {
-    let parts = written.iter().flat_map(|several| several.expose().split(','));
-    parts.filter_map(Secret::new).collect()
 }
 
 /// The largest webhook that is taken: `RECADO_WEBHOOK_MAX_BYTES`, else what Lambda carries.

@@ -29,6 +29,7 @@ mod simulation;
 #[cfg(test)]
 mod stand_in;
 mod support;
+pub mod webhook;
 
 pub use catalogue::{ALL, adopt, credential, traits};
 pub use config::{ProviderConfig, Simulation};

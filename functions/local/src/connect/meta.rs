@@ -21,7 +21,7 @@ pub(super) async fn connect(plan: &Plan<'_>) -> Result<()> {
     if plan.webhook.verify_token_set == Some(false) {
         wrong.push("META_VERIFY_TOKEN is not set there: the handshake is refused".to_owned());
     }
-    match &plan.environment.meta_verify_token {
+    match plan.environment.webhook.named("META_VERIFY_TOKEN").first() {
         None => println!("{name}: no handshake tried, META_VERIFY_TOKEN is not set here"),
         Some(token) => match shake_hands(&plan.there.http, callback, token).await {
             Ok(true) => println!("{name}: the handshake comes back"),

@@ -40,7 +40,7 @@ impl Proofs {
     ) -> Result<Self> {
         let mut proofs = Self {
             secrets: BTreeMap::new(),
-            meta: environment.meta_app_secrets.first().cloned(),
+            meta: environment.webhook.named("META_APP_SECRET").first().cloned(),
             instead: None,
         };
         let by_secret = |provider| {

@@ -8,6 +8,7 @@ pub(crate) mod errors;
 mod parse;
 mod send;
 mod verify;
+pub(crate) mod webhook;
 
 pub use parse::split;
 pub use send::Client;

@@ -6,6 +6,7 @@ mod media;
 mod parse;
 mod send;
 mod verify;
+pub(crate) mod webhook;
 
 pub use media::{MediaBlock, media_url};
 pub use parse::{Addressed, addressed, split};

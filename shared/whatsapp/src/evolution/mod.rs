@@ -10,6 +10,7 @@ mod seen;
 mod send;
 mod support;
 mod verify;
+pub(crate) mod webhook;
 
 pub use parse::instance_of;
 pub use verify::{Proof, verify};

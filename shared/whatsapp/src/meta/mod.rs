@@ -10,6 +10,7 @@ mod seen;
 pub(crate) mod send;
 mod support;
 mod verify;
+pub(crate) mod webhook;
 
 pub use verify::{handshake, verify};
 
