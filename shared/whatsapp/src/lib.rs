@@ -1,9 +1,10 @@
 //! The providers' edge: what webhooks hold, whether they are authentic, how messages are sent, what errors mean.
 //!
-//! One folder per provider ([`evolution`], [`meta`], [`dialog360`], [`aws_social`]) with four rooms: `parse`, `verify`, `send`, `errors`. Everything is
-//! tolerant of what providers add and leave out: an unknown field is ignored, an unknown kind of message is kept as
-//! `Unsupported`, an unknown event is acknowledged as `Ignored`. Nothing here logs, and no error text holds what a
-//! person wrote, their name or their number.
+//! One folder per provider ([`evolution`], [`meta`], [`dialog360`], [`aws_social`]) with four rooms: `parse`, `verify`,
+//! `send`, `errors`; its [`webhook`] puts the first two behind a door that is the same for all. Everything is tolerant of
+//! what providers add and leave out: an unknown field is ignored, an unknown kind of message is kept as `Unsupported`, an
+//! unknown event is acknowledged as `Ignored`. Nothing here logs, and no error text holds what a person wrote, their name
+//! or their number.
 
 pub mod aws_social;
 mod catalogue;

@@ -2,7 +2,7 @@
 //! provider is told where to post. No I/O: whoever serves HTTP finds the [`Route`], reads the body, fetches the
 //! [`WebhookKeys`] that [`keys_of`] names and hands all of it to [`Route::receive`].
 //!
-//! Each provider's part is its `webhook` room: a [`Door`], listed in [`DOORS`].
+//! Each provider's part is its `webhook` room: a `Door`, listed in `DOORS`.
 
 mod keys;
 mod path;
@@ -70,7 +70,7 @@ pub enum Method {
 
 /// A request for a provider's webhook. Nothing of it is to be trusted.
 #[derive(Clone, Copy)]
-pub struct Request<'a> {
+pub(crate) struct Request<'a> {
     /// The segments after the provider's path, percent-decoded.
     pub(crate) rest: &'a [String],
     /// How it came.
@@ -229,10 +229,8 @@ fn door_of(provider: Provider) -> Option<&'static dyn Door> {
 /// The door that a path leads to, and the rest of the path.
 fn door_at(path: &str) -> Option<(&'static dyn Door, &str)> {
     DOORS.into_iter().find_map(|door| {
-        let rests = door.paths().iter().filter_map(|prefix| path.strip_prefix(prefix));
-        let rest = rests
-            .into_iter()
-            .find(|rest| rest.is_empty() || rest.starts_with('/'));
+        let mut rests = door.paths().iter().filter_map(|prefix| path.strip_prefix(prefix));
+        let rest = rests.find(|rest| rest.is_empty() || rest.starts_with('/'));
         rest.map(|rest| (door, rest))
     })
 }

@@ -217,6 +217,50 @@ async fn unknown_providers_routes_and_methods_are_problems_too() {
 }
 
 #[tokio::test]
+async fn a_method_that_a_provider_lacks_is_405_with_those_that_it_has() {
+    let site = Site::in_memory();
+    for (method, path, allowed) in [
+        ("GET", "/webhooks/evolution", "POST"),
+        ("PUT", "/webhooks/evolution/suporte-01", "POST"),
+        ("DELETE", "/api/webhook/evolution", "POST"),
+        ("GET", "/webhooks/360dialog/100000000000001", "POST"),
+        ("PUT", "/webhooks/whatsapp", "GET,HEAD,POST"),
+    ] {
+        let answered = site.ask(method, path, &[], "").await;
+        assert_eq!(answered.status, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
+        assert_eq!(answered.header("allow"), Some(allowed), "{method} {path}");
+    }
+    for path in ["/webhooks/telegram", "/webhooks/meta/more", "/api/webhook/meta"] {
+        for method in ["GET", "POST", "PUT"] {
+            let answered = site.ask(method, path, &[], "").await;
+            assert_eq!(answered.status, StatusCode::NOT_FOUND, "{method} {path}");
+            assert_eq!(answered.body["detail"], "there is no such provider", "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_segment_of_the_path_is_percent_decoded() {
+    let site = Site::in_memory();
+    let secret = secret_of("master", "suporte-01");
+    for (path, status) in [
+        ("/webhooks/evolution/suporte%2D01", StatusCode::OK),
+        ("/webhooks/evolution/suporte%2D02", StatusCode::BAD_REQUEST),
+        ("/webhooks/evolution/suporte%ff", StatusCode::BAD_REQUEST),
+    ] {
+        let answered = site
+            .ask(
+                "POST",
+                path,
+                &[("apikey", &secret)],
+                evolution_message().to_string(),
+            )
+            .await;
+        assert_eq!(answered.status, status, "{path}: {}", answered.text);
+    }
+}
+
+#[tokio::test]
 async fn each_side_alone_does_not_serve_the_other() {
     let site = Site::in_memory();
     let (webhook, api) = site.sides();
