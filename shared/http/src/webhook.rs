@@ -148,7 +148,7 @@ fn refused(refusal: Refusal, provider: Option<Provider>) -> Problem {
         Refusal::NoRoute => Problem::no_such_provider(),
         Refusal::Method(methods) => Problem::method_not_allowed().with_header(header::ALLOW, allow(methods)),
         Refusal::NotEnvelope => {
-            let whose = provider.map_or("any provider", |provider| provider.as_str());
+            let whose = provider.as_ref().map_or("any provider", Provider::as_str);
             Problem::bad_request(format!("the body is not JSON, or not a webhook of {whose}"))
         }
         Refusal::BadRequest(what) => Problem::bad_request(what),

@@ -11,7 +11,7 @@ pub(crate) struct Webhook;
 
 impl Door for Webhook {
     fn provider(&self) -> Provider {
-        Provider::AwsSocial
+        crate::aws_social::NAME
     }
 
     fn paths(&self) -> &'static [&'static str] {

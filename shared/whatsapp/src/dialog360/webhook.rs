@@ -24,7 +24,7 @@ pub(crate) struct Webhook;
 
 impl Door for Webhook {
     fn provider(&self) -> Provider {
-        Provider::Dialog360
+        crate::dialog360::NAME
     }
 
     fn paths(&self) -> &'static [&'static str] {

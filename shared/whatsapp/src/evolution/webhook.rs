@@ -58,7 +58,7 @@ impl<'a> Said<'a> {
 
 impl Door for Webhook {
     fn provider(&self) -> Provider {
-        Provider::Evolution
+        crate::evolution::NAME
     }
 
     fn paths(&self) -> &'static [&'static str] {

@@ -26,7 +26,7 @@ pub(crate) struct Webhook;
 
 impl Door for Webhook {
     fn provider(&self) -> Provider {
-        Provider::Meta
+        crate::meta::NAME
     }
 
     fn paths(&self) -> &'static [&'static str] {

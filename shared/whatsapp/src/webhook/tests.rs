@@ -75,12 +75,15 @@ fn items(taken: Result<Taken, Refusal>) -> usize {
 #[test]
 fn a_path_leads_to_its_provider_under_each_of_its_names_and_to_no_other() {
     for (path, provider) in [
-        ("/webhooks/evolution", Some(Provider::Evolution)),
-        ("/api/webhook/evolution", Some(Provider::Evolution)),
-        ("/webhooks/evolution/k/x/y", Some(Provider::Evolution)),
-        ("/webhooks/meta", Some(Provider::Meta)),
-        ("/webhooks/whatsapp", Some(Provider::Meta)),
-        ("/webhooks/360dialog/100000000000001", Some(Provider::Dialog360)),
+        ("/webhooks/evolution", Some(crate::evolution::NAME)),
+        ("/api/webhook/evolution", Some(crate::evolution::NAME)),
+        ("/webhooks/evolution/k/x/y", Some(crate::evolution::NAME)),
+        ("/webhooks/meta", Some(crate::meta::NAME)),
+        ("/webhooks/whatsapp", Some(crate::meta::NAME)),
+        (
+            "/webhooks/360dialog/100000000000001",
+            Some(crate::dialog360::NAME),
+        ),
         ("/webhooks/evolutions", None),
         ("/webhooks/aws-social", None),
         ("/webhooks/", None),
@@ -95,10 +98,10 @@ fn a_path_leads_to_its_provider_under_each_of_its_names_and_to_no_other() {
 fn a_route_that_is_not_there_and_a_method_that_it_lacks_are_told_apart() {
     let found = |method, path| Route::find(method, path).map(|route| (route.provider(), route.method()));
     let (get, post) = (Some(Method::Get), Some(Method::Post));
-    assert_eq!(found(get, "/webhooks/meta"), Ok((Provider::Meta, Method::Get)));
+    assert_eq!(found(get, "/webhooks/meta"), Ok((crate::meta::NAME, Method::Get)));
     assert_eq!(
         found(post, "/webhooks/whatsapp"),
-        Ok((Provider::Meta, Method::Post))
+        Ok((crate::meta::NAME, Method::Post))
     );
     for missing in [
         "/webhooks/telegram",
@@ -127,9 +130,9 @@ fn a_route_that_is_not_there_and_a_method_that_it_lacks_are_told_apart() {
 fn what_an_instance_is_told_to_post_to_and_to_show_is_what_opens() {
     let keys = keys();
     for (provider, name, body) in [
-        (Provider::Evolution, "loja-1", ping()),
+        (crate::evolution::NAME, "loja-1", ping()),
         (
-            Provider::Dialog360,
+            crate::dialog360::NAME,
             "1000 00/1",
             json!({"event": "x"}).to_string(),
         ),
@@ -151,7 +154,7 @@ fn what_an_instance_is_told_to_post_to_and_to_show_is_what_opens() {
             "{provider}"
         );
     }
-    let mut version_1 = instance(Provider::Evolution, "loja-1");
+    let mut version_1 = instance(crate::evolution::NAME, "loja-1");
     version_1.api_version = 1;
     let told = setting_up(&version_1, &keys, BASE, true).url.unwrap();
     assert_eq!(items(post(told.strip_prefix(BASE).unwrap(), &[], &ping())), 1);
@@ -159,7 +162,7 @@ fn what_an_instance_is_told_to_post_to_and_to_show_is_what_opens() {
 
 #[test]
 fn no_secret_is_told_to_who_may_not_have_it() {
-    for provider in Provider::ALL {
+    for provider in crate::ALL {
         let mut instance = instance(provider, "100000000000001");
         for api_version in [1, 2] {
             instance.api_version = api_version;
@@ -176,9 +179,9 @@ fn what_is_missing_is_said_when_set_up_and_refuses_without_opening() {
     let none = WebhookKeys::default();
     let body = about("100000000000001").to_string();
     for (provider, path, body) in [
-        (Provider::Evolution, "/webhooks/evolution", ping()),
-        (Provider::Meta, "/webhooks/meta", "not json".to_owned()),
-        (Provider::Dialog360, "/webhooks/360dialog", body),
+        (crate::evolution::NAME, "/webhooks/evolution", ping()),
+        (crate::meta::NAME, "/webhooks/meta", "not json".to_owned()),
+        (crate::dialog360::NAME, "/webhooks/360dialog", body),
     ] {
         let told = setting_up(&instance(provider, "100000000000001"), &none, BASE, true);
         assert!(!told.proof_set && told.secret.is_none(), "{provider}");
@@ -188,14 +191,14 @@ fn what_is_missing_is_said_when_set_up_and_refuses_without_opening() {
             "{provider}: {refused:?}"
         );
     }
-    let meta = instance(Provider::Meta, "100000000000001");
+    let meta = instance(crate::meta::NAME, "100000000000001");
     assert_eq!(setting_up(&meta, &none, BASE, true).verify_token_set, Some(false));
     assert_eq!(
         setting_up(&meta, &keys(), BASE, true).verify_token_set,
         Some(true)
     );
     let by_queue = setting_up(
-        &instance(Provider::AwsSocial, "phone-number-id-00ff"),
+        &instance(crate::aws_social::NAME, "phone-number-id-00ff"),
         &none,
         BASE,
         true,
@@ -232,7 +235,7 @@ fn either_of_several_secrets_signs_and_a_token_keeps_its_comma() {
 
 #[test]
 fn every_provider_has_one_door_and_only_what_it_needs_is_asked_for() {
-    for provider in Provider::ALL {
+    for provider in crate::ALL {
         let doors = DOORS.iter().filter(|door| door.provider() == provider);
         assert_eq!(doors.count(), 1, "{provider}");
     }
@@ -241,18 +244,18 @@ fn every_provider_has_one_door_and_only_what_it_needs_is_asked_for() {
         let named: Vec<&str> = needs.named.iter().map(|key| key.setting).collect();
         (needs.masters, named)
     };
-    assert_eq!(needs(Provider::Evolution), (true, vec![]));
+    assert_eq!(needs(crate::evolution::NAME), (true, vec![]));
     assert_eq!(
-        needs(Provider::Meta),
+        needs(crate::meta::NAME),
         (false, vec!["META_APP_SECRET", "META_VERIFY_TOKEN"])
     );
-    assert_eq!(needs(Provider::Dialog360), (true, vec!["D360_PARTNER_SECRET"]));
-    assert_eq!(needs(Provider::AwsSocial), (false, vec![]));
+    assert_eq!(needs(crate::dialog360::NAME), (true, vec!["D360_PARTNER_SECRET"]));
+    assert_eq!(needs(crate::aws_social::NAME), (false, vec![]));
 }
 
 #[test]
 fn nothing_that_could_be_a_secret_is_shown_by_debug() {
-    let token = derived(Provider::Evolution, "loja-1");
+    let token = derived(crate::evolution::NAME, "loja-1");
     let route = Route::find(Some(Method::Post), &format!("/webhooks/evolution/k/{token}")).unwrap();
     let mut headers = HeaderMap::new();
     headers.insert("apikey", token.parse().unwrap());
@@ -261,7 +264,7 @@ fn nothing_that_could_be_a_secret_is_shown_by_debug() {
         headers: &headers,
         body: token.as_bytes(),
     };
-    let mut version_1 = instance(Provider::Evolution, "loja-1");
+    let mut version_1 = instance(crate::evolution::NAME, "loja-1");
     version_1.api_version = 1;
     let told = setting_up(&version_1, &keys(), BASE, true);
     let shown = format!("{route:?} {brings:?} {told:?} {:?}", keys());
