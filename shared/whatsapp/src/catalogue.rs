@@ -1,5 +1,6 @@
 //! Which providers there are. All that others ask of one goes through here, so that a provider is added in this crate alone.
 
+use crate::webhook::Door;
 use crate::{aws_social, dialog360, evolution, meta};
 use recado_domain::config::{ConfigError, CredentialRef, Instance};
 use recado_domain::ids::ExternalId;
@@ -18,7 +19,7 @@ pub(crate) enum Module {
 pub const ALL: [Provider; 4] = [evolution::NAME, meta::NAME, dialog360::NAME, aws_social::NAME];
 
 impl Module {
-    const ALL: [Self; 4] = [Self::Evolution, Self::Meta, Self::Dialog360, Self::AwsSocial];
+    pub(crate) const ALL: [Self; 4] = [Self::Evolution, Self::Meta, Self::Dialog360, Self::AwsSocial];
 
     /// Which one is called so, if any.
     pub(crate) fn of(provider: Provider) -> Option<Self> {
@@ -31,6 +32,16 @@ impl Module {
             Self::Meta => meta::NAME,
             Self::Dialog360 => dialog360::NAME,
             Self::AwsSocial => aws_social::NAME,
+        }
+    }
+
+    /// What it has for its webhooks.
+    pub(crate) fn door(self) -> &'static dyn Door {
+        match self {
+            Self::Evolution => &evolution::webhook::Webhook,
+            Self::Meta => &meta::webhook::Webhook,
+            Self::Dialog360 => &dialog360::webhook::Webhook,
+            Self::AwsSocial => &aws_social::webhook::Webhook,
         }
     }
 

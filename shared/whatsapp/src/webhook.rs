@@ -16,21 +16,14 @@ pub use setup::WebhookSetup;
 pub(crate) use path::encoded;
 pub(crate) use setup::{HIDDEN, secret_of};
 
-use crate::{ParseError, aws_social, dialog360, evolution, meta};
+use crate::ParseError;
+use crate::catalogue::Module;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::event::Provider;
 use recado_domain::inbound::WebhookItem;
 use reqwest::header::HeaderMap;
 use std::fmt;
-
-/// Every provider's door.
-const DOORS: [&dyn Door; 4] = [
-    &evolution::webhook::Webhook,
-    &meta::webhook::Webhook,
-    &dialog360::webhook::Webhook,
-    &aws_social::webhook::Webhook,
-];
 
 /// What a provider has for its webhooks.
 pub(crate) trait Door: Sync {
@@ -210,7 +203,7 @@ pub fn keys_of(provider: Provider) -> KeyNeeds {
 
 /// Every secret that proves webhooks of any provider, by the name of its setting.
 pub fn named_keys() -> impl Iterator<Item = &'static NamedKey> {
-    DOORS.into_iter().flat_map(|door| door.keys().named)
+    doors().flat_map(|door| door.keys().named)
 }
 
 /// How its provider is to be set up for `instance`, with the `keys` of that provider. `base`: where providers reach this
@@ -223,12 +216,16 @@ pub fn setting_up(instance: &Instance, keys: &WebhookKeys, base: &str, with_secr
 }
 
 fn door_of(provider: Provider) -> Option<&'static dyn Door> {
-    DOORS.into_iter().find(|door| door.provider() == provider)
+    Module::of(provider).map(Module::door)
+}
+
+fn doors() -> impl Iterator<Item = &'static dyn Door> {
+    Module::ALL.into_iter().map(Module::door)
 }
 
 /// The door that a path leads to, and the rest of the path.
 fn door_at(path: &str) -> Option<(&'static dyn Door, &str)> {
-    DOORS.into_iter().find_map(|door| {
+    doors().find_map(|door| {
         let mut rests = door.paths().iter().filter_map(|prefix| path.strip_prefix(prefix));
         let rest = rests.find(|rest| rest.is_empty() || rest.starts_with('/'));
         rest.map(|rest| (door, rest))
