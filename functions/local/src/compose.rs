@@ -36,26 +36,11 @@ pub(crate) async fn compose(environment: &Environment) -> Result<Composed> {
         .with_context(|| format!("cannot open the data folder {}", environment.data.display()))?;
     let http = http_client()?;
     let simulator = environment.simulation.then(SimulatedOutbox::default);
-    let defaults = ProviderConfig::default();
     let providers = ProviderConfig {
-        evolution_base_url: environment.evolution_url.clone(),
-        meta_base_url: environment
-            .meta_url
-            .clone()
-            .unwrap_or_else(|| defaults.meta_base_url.clone()),
-        dialog360_base_url: environment
-            .dialog360_url
-            .clone()
-            .unwrap_or_else(|| defaults.dialog360_base_url.clone()),
-        meta_api_version: environment
-            .meta_version
-            .clone()
-            .unwrap_or_else(|| defaults.meta_api_version.clone()),
-        timeout: environment.settings.provider_timeout,
         simulation: simulator
             .clone()
             .map_or(Simulation::Off, Simulation::WithoutCredentials),
-        ..defaults
+        ..environment.providers.clone()
     };
     let mut claude = ClaudeSettings::default();
     if let Some(url) = &environment.anthropic_url {

@@ -1,15 +1,12 @@
 //! `recado connect`: tells a provider where an instance's webhooks go, and checks that they would arrive.
 
-mod dialog360;
-mod evolution;
-mod meta;
-
 use crate::credential;
 use crate::environment::Environment;
-use crate::installation::{Installation, Webhook, Where};
+use crate::installation::Where;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use recado_domain::config::Instance;
+use jiff::Timestamp;
+use recado_whatsapp::setting_up::{self, Connecting, Options, Subject};
 
 /// Sets an instance's webhook at its provider, and checks that what the provider posts would be taken.
 #[derive(Debug, Args)]
@@ -35,19 +32,6 @@ pub(crate) struct Connect {
     check: bool,
 }
 
-/// What is to be connected.
-struct Plan<'a> {
-    command: &'a Connect,
-    environment: &'a Environment,
-    there: &'a Installation,
-    instance: &'a Instance,
-    webhook: Webhook,
-}
-
-/// What is to be done instead for AWS's provider.
-const BY_QUEUE: &str = "AWS End User Messaging Social has no webhook: its events come by a topic and a queue, which \
-    the stack's parameter SocialTopicArn sets up (docs/providers/aws-social.md)";
-
 /// Connects one instance.
 pub(crate) async fn run(command: Connect, environment: &Environment) -> Result<()> {
     let there = command.there.reach(environment)?;
@@ -64,29 +48,32 @@ pub(crate) async fn run(command: Connect, environment: &Environment) -> Result<(
     if !webhook.url.is_empty() && !webhook.url.starts_with("https://") {
         eprintln!(
             "Note: {} is not https: fine for a provider on this machine or network only.",
-            webhook.url.split("/k/").next().unwrap_or_default()
+            webhook.shown()
         );
     }
-    let plan = Plan {
-        command: &command,
-        environment,
-        there: &there,
+    let subject = Subject {
+        http: &there.http,
+        config: &environment.providers,
         instance,
-        webhook,
+        named: credential::named,
+        now: Timestamp::now,
     };
-    // Each provider has a way of its own.
-    match instance.provider {
-        recado_whatsapp::evolution::NAME => evolution::connect(&plan).await,
-        recado_whatsapp::meta::NAME => meta::connect(&plan).await,
-        recado_whatsapp::dialog360::NAME => dialog360::connect(&plan).await,
-        _ => bail!("{BY_QUEUE}"),
+    let key = credential::of(instance, command.key.as_deref()).map_err(|error| format!("{error:#}"));
+    let connecting = Connecting {
+        webhook: &webhook,
+        key: key.as_ref().map_err(String::as_str),
+        options: Options {
+            check: command.check,
+            base64: command.base64,
+            token: command.jwt,
+        },
+    };
+    let mut steps = Vec::new();
+    let connected = setting_up::connect(&subject, &connecting, &mut steps).await;
+    for step in steps {
+        println!("{}: {step}", instance.id);
     }
-}
-
-impl Plan<'_> {
-    fn key(&self) -> Result<recado_domain::secret::Secret> {
-        credential::of(self.instance, self.command.key.as_deref())
-    }
+    Ok(connected?)
 }
 
 /// The same path at another base.

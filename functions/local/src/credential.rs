@@ -9,13 +9,16 @@ pub(crate) fn of(instance: &Instance, given: Option<&str>) -> Result<Secret> {
     if let Some(secret) = given.and_then(Secret::new) {
         return Ok(secret);
     }
-    match recado_whatsapp::credential(instance) {
-        CredentialRef::Env(name) => std::env::var(&name)
-            .ok()
-            .and_then(|text| Secret::new(&text))
+    match instance.credential() {
+        CredentialRef::Env(name) => named(&name)
             .with_context(|| format!("the variable {name} is not set here: set it, or give --key")),
         CredentialRef::Ssm(name) => Err(anyhow::anyhow!(
             "its key is the parameter {name} of AWS: give it with --key or RECADO_PROVIDER_KEY"
         )),
     }
+}
+
+/// A secret of this machine, by its setting's name.
+pub(crate) fn named(setting: &str) -> Option<Secret> {
+    std::env::var(setting).ok().and_then(|text| Secret::new(&text))
 }

@@ -1,11 +1,13 @@
-//! The first two minutes: a burst of three messages goes in as Evolution API would post it, and one reply comes out.
+//! The first two minutes: a burst of three messages goes in as a provider would post it, and one reply comes out.
 
+use crate::credential;
 use crate::keyring::Keyring;
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use recado_domain::config::{Document, Instance};
 use recado_domain::secret::webhook_secret;
-use serde_json::{Value, json};
+use recado_whatsapp::setting_up::{Proofs, Sample, Signed, example, example_in_shell, prove};
+use serde_json::Value;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -15,10 +17,50 @@ const BURST: [&str; 3] = ["Oi!", "Queria marcar uma consulta", "Pode ser na ter�
 /// How long the reply may take: debounce, model and send, with room to spare.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The webhook secret of an instance, as text.
-pub(crate) fn secret(keyring: &Keyring, instance: &Instance) -> Option<String> {
-    let secret = webhook_secret(keyring.master()?, instance.provider, &instance.external()?);
-    Some(secret.expose().to_owned())
+/// What the invented contact writes.
+fn written<'a>(text: &'a str, id: &'a str, at: Timestamp) -> Sample<'a> {
+    Sample {
+        phone: CONTACT,
+        name: "João",
+        text,
+        id,
+        at,
+    }
+}
+
+/// A webhook, proven with the instance's own secret.
+fn signed(keyring: &Keyring, instance: &Instance, body: Value) -> Result<Signed> {
+    let mut proofs = Proofs::new(credential::named);
+    if let (Some(master), Some(external)) = (keyring.master(), instance.external()) {
+        proofs.learn(instance, webhook_secret(master, instance.provider, &external));
+    }
+    Ok(prove(instance.provider, body, &proofs)?)
+}
+
+/// A webhook as an instance's provider posts it, ready to be pasted; `None` where no instance has one that could be.
+pub(crate) fn curl(address: SocketAddr, keyring: &Keyring, document: &Document) -> Option<String> {
+    let sample = Sample {
+        phone: "5511900000002",
+        name: "Maria",
+        text: "Qual o horario de funcionamento?",
+        id: "",
+        at: Timestamp::now(),
+    };
+    let (instance, body, data) = document.instances.iter().find_map(|instance| {
+        let data = example_in_shell(instance, &sample)?;
+        Some((instance, example(instance, &sample)?, data))
+    })?;
+    let signed = signed(keyring, instance, body).ok()?;
+    let proofs: Vec<String> = signed
+        .headers
+        .iter()
+        .map(|(name, proof)| format!("-H '{name}: {proof}' "))
+        .collect();
+    Some(format!(
+        "curl -sS http://{address}{} -H 'Content-Type: application/json' {}-d '{data}'",
+        signed.path,
+        proofs.concat()
+    ))
 }
 
 /// Shows it, unless `wanted` says no or the instance would really send: nothing is ever sent to the invented number.
@@ -28,11 +70,11 @@ pub(crate) async fn run(
     keyring: &Keyring,
     document: &Document,
 ) -> Result<()> {
-    let evolution = |instance: &&Instance| instance.provider == recado_whatsapp::evolution::NAME;
-    let Some(instance) = document.instances.iter().find(evolution).filter(|_| wanted) else {
+    let shown = |instance: &&Instance| example(instance, &written("", "", Timestamp::now())).is_some();
+    let Some(instance) = document.instances.iter().find(shown).filter(|_| wanted) else {
         return Ok(());
     };
-    if std::env::var("EVOLUTION_API_KEY").is_ok() || instance.credential.is_some() {
+    if instance.credential.is_some() || credential::of(instance, None).is_ok() {
         return Ok(());
     }
     let http = recado_ai::http_client()?;
@@ -56,30 +98,12 @@ async fn post(
     number: usize,
     text: &str,
 ) -> Result<()> {
-    let now = Timestamp::now();
-    let body = json!({
-        "event": "messages.upsert",
-        "instance": instance.external(),
-        "data": {
-            "key": {
-                "remoteJid": format!("{CONTACT}@s.whatsapp.net"),
-                "fromMe": false,
-                "id": format!("DEMO{}{number}", now.as_millisecond()),
-            },
-            "pushName": "João",
-            "message": {"conversation": text},
-            "messageType": "conversation",
-            "messageTimestamp": now.as_second(),
-        },
-        "date_time": now.to_string(),
-    });
-    let answer = http
-        .post(format!("http://{address}/webhooks/evolution"))
-        .header(
-            "apikey",
-            secret(keyring, instance).context("the instance has no secret")?,
-        )
-        .json(&body)
+    let at = Timestamp::now();
+    let id = format!("DEMO{}{number}", at.as_millisecond());
+    let body = example(instance, &written(text, &id, at)).context("the instance has no name")?;
+    let webhook = signed(keyring, instance, body)?;
+    let answer = webhook
+        .request(http, &format!("http://{address}"))
         .timeout(Duration::from_secs(10))
         .send()
         .await?;

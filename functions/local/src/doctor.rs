@@ -1,21 +1,16 @@
 //! `recado doctor`: looks an installation over, instance by instance, and says how to mend what is wrong.
 
-mod dialog360;
-mod evolution;
-mod finding;
 mod here;
-mod meta;
 mod qr;
 
 use crate::credential;
 use crate::environment::Environment;
-use crate::installation::{Configured, Installation, Webhook, Where};
+use crate::installation::{Configured, Installation, Where};
 use anyhow::{Result, bail};
 use clap::Args;
-use finding::{Finding, Grade};
 use jiff::Timestamp;
 use recado_domain::config::Instance;
-use recado_domain::secret::Secret;
+use recado_whatsapp::setting_up::{self, Finding, Grade, Subject};
 use serde_json::json;
 
 /// Checks every instance of a running installation (credentials, connection, webhook, templates, clock, limits) and says
@@ -33,21 +28,6 @@ pub(crate) struct Doctor {
     #[arg(long)]
     json: bool,
 }
-
-/// What is examined.
-struct Patient<'a> {
-    there: &'a Installation,
-    environment: &'a Environment,
-    instance: &'a Instance,
-    webhook: Option<&'a Webhook>,
-    key: Option<Secret>,
-    /// Whether a QR code may be shown.
-    shows: bool,
-}
-
-/// How far a provider's clock may be from ours, in seconds: Evolution's tokens live for 10 minutes, and what is older
-/// than an hour is not answered.
-const CLOCK_SECONDS: i64 = 60;
 
 /// Examines everything.
 pub(crate) async fn run(command: Doctor, environment: &Environment) -> Result<()> {
@@ -75,13 +55,26 @@ pub(crate) async fn run(command: Doctor, environment: &Environment) -> Result<()
         println!("{}", serde_json::to_string_pretty(&all)?);
     } else {
         for finding in &findings {
-            println!("{finding}");
+            show(finding);
         }
     }
     if broken > 0 {
         bail!("{broken} of {} findings must be mended", findings.len());
     }
     Ok(())
+}
+
+/// Prints a finding, and the QR code that it may come with.
+fn show(finding: &Finding) {
+    println!("{finding}");
+    let name = &finding.instance;
+    match finding.pairing.as_ref().map(|code| qr::drawn(code.expose())) {
+        Some(Some(drawn)) => {
+            println!("\n{name}: WhatsApp on the phone, Linked devices, Link a device:\n\n{drawn}");
+        }
+        Some(None) => println!("{name}: the QR code is too long to be shown"),
+        None => {}
+    }
 }
 
 async fn instances(
@@ -102,53 +95,25 @@ async fn instances(
     let mut findings = Vec::new();
     for instance in chosen {
         let told = secrets.iter().find(|told| told.id == instance.id.as_str());
-        let mut patient = Patient {
-            there,
-            environment,
+        let webhook = told.or_else(|| configured.webhook(instance));
+        findings.extend(here::instance(there, instance, webhook).await);
+        let subject = Subject {
+            http: &there.http,
+            config: &environment.providers,
             instance,
-            webhook: told.or_else(|| configured.webhook(instance)),
-            key: None,
-            shows: !command.json,
+            named: credential::named,
+            now: Timestamp::now,
         };
-        findings.extend(here::instance(&patient).await);
         match credential::of(instance, command.key.as_deref()) {
-            Ok(key) => patient.key = Some(key),
+            Ok(key) => findings.extend(setting_up::examine(&subject, webhook, &key).await),
             Err(error) => {
                 let name = instance.id.as_str();
                 findings.push(
                     Finding::note(name, "credential", format!("{error:#}"))
                         .mend("run this where the key is, to have the provider asked as well"),
                 );
-                continue;
             }
         }
-        findings.extend(match instance.provider {
-            recado_whatsapp::evolution::NAME => evolution::examine(&patient).await,
-            recado_whatsapp::meta::NAME => meta::examine(&patient).await,
-            recado_whatsapp::dialog360::NAME => dialog360::examine(&patient).await,
-            // AWS is asked with AWS's own tools.
-            _ => Vec::new(),
-        });
     }
     Ok(findings)
-}
-
-/// What the provider's clock says of ours.
-fn clock(name: &str, date: Option<Timestamp>) -> Finding {
-    let Some(date) = date else {
-        return Finding::note(name, "clock", "the provider does not tell its time");
-    };
-    let ahead = Timestamp::now().as_second() - date.as_second();
-    match ahead.abs() {
-        0..=CLOCK_SECONDS => Finding::good(name, "clock", format!("within {} s", ahead.abs())),
-        apart => {
-            let which = if ahead > 0 { "ahead of" } else { "behind" };
-            Finding::broken(
-                name,
-                "clock",
-                format!("this machine is {apart} s {which} the provider"),
-            )
-            .mend("set the clock of whichever is wrong (NTP)")
-        }
-    }
 }

@@ -1,13 +1,17 @@
 //! The settings of one machine, read once at start.
 
+mod variables;
+
 use crate::record::Mode;
 use recado_domain::secret::Secret;
 use recado_pipeline::Settings;
 use recado_pipeline::settings::Problem;
-use recado_whatsapp::webhook::{WebhookKeys, named_keys};
+use recado_whatsapp::ProviderConfig;
+use recado_whatsapp::webhook::WebhookKeys;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
+use variables::Variables;
 
 /// Every setting that is not in `recado.toml`.
 #[derive(Debug, Clone)]
@@ -28,14 +32,8 @@ pub(crate) struct Environment {
     pub(crate) master_old: Option<Secret>,
     /// What proves webhooks besides the master: the settings that the providers name for it.
     pub(crate) webhook: WebhookKeys,
-    /// `EVOLUTION_API_URL`.
-    pub(crate) evolution_url: Option<String>,
-    /// `META_BASE_URL`.
-    pub(crate) meta_url: Option<String>,
-    /// `META_API_VERSION`.
-    pub(crate) meta_version: Option<String>,
-    /// `D360_BASE_URL`.
-    pub(crate) dialog360_url: Option<String>,
+    /// Where the providers are, by settings of their own.
+    pub(crate) providers: ProviderConfig,
     /// `ANTHROPIC_BASE_URL`.
     pub(crate) anthropic_url: Option<String>,
     /// `RECADO_SIMULATION`: `auto` simulates what has no credentials, `off` nothing.
@@ -55,122 +53,30 @@ pub(crate) struct Environment {
 /// The largest webhook that is taken unless a setting says otherwise. Meta sends up to 3 MB; AWS carries 6 MB.
 const WEBHOOK_BYTES_MAX: usize = 6_000_000;
 
-/// The variables, and what was found wrong with them.
-struct Variables<F> {
-    variable: F,
-    problems: Vec<Problem>,
-}
-
-impl<F: Fn(&str) -> Option<String>> Variables<F> {
-    /// A variable's text; an empty one counts as absent.
-    fn text(&self, name: &str) -> Option<String> {
-        (self.variable)(name)
-            .map(|text| text.trim().to_owned())
-            .filter(|text| !text.is_empty())
-    }
-
-    fn problem(&mut self, name: &str, what: &str) {
-        self.problems.push(Problem {
-            name: name.to_owned(),
-            what: what.to_owned(),
-        });
-    }
-
-    fn secret(&self, name: &str) -> Option<Secret> {
-        self.text(name).as_deref().and_then(Secret::new)
-    }
-
-    /// What every provider's webhooks are proven with, besides the master.
-    fn webhook(&self) -> WebhookKeys {
-        let mut keys = WebhookKeys::default();
-        for key in named_keys() {
-            keys.set(key, self.secret(key.setting).as_ref());
-        }
-        keys
-    }
-
-    /// What `read` makes of a variable, else `default`; text that it refuses is a problem.
-    fn parsed<T>(&mut self, name: &str, default: T, what: &str, read: impl Fn(&str) -> Option<T>) -> T {
-        match self.text(name).map(|text| read(&text)) {
-            None => default,
-            Some(Some(value)) => value,
-            Some(None) => {
-                self.problem(name, what);
-                default
-            }
-        }
-    }
-
-    /// A base URL without the slash at its end.
-    fn url(&mut self, name: &str) -> Option<String> {
-        let http = |url: &str| url.starts_with("http://") || url.starts_with("https://");
-        self.parsed(name, None, "must begin with http:// or https://", |text| {
-            http(text).then(|| Some(text.trim_end_matches('/').to_owned()))
-        })
-    }
-}
-
 impl Environment {
     /// Reads everything from `variable`; names everything that is wrong.
     pub(crate) fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, Vec<Problem>> {
         let mut problems = Vec::new();
         let settings = Settings::read(&variable, &mut problems);
+        let mut providers = ProviderConfig::read(&variable, &mut problems);
+        providers.timeout = settings.provider_timeout;
         let mut variables = Variables { variable, problems };
-        let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080));
-        let where_to = "must be an address and a port, such as 127.0.0.1:8080";
-        let milliseconds = |text: &str| text.parse().ok().map(Duration::from_millis);
-        let simulated = |text: &str| match text {
-            "auto" => Some(true),
-            "off" => Some(false),
-            _ => None,
-        };
         let environment = Self {
-            address: variables.parsed("RECADO_ADDR", local, where_to, |text| text.parse().ok()),
-            data: PathBuf::from(
-                variables
-                    .text("RECADO_DATA")
-                    .unwrap_or_else(|| ".recado".to_owned()),
-            ),
+            address: address(&mut variables),
+            data: variables.path("RECADO_DATA", ".recado"),
             config: variables.text("RECADO_CONFIG").map(PathBuf::from),
             public_url: variables.url("RECADO_PUBLIC_URL"),
             token: variables.secret("RECADO_TOKEN"),
             master: variables.secret("RECADO_WEBHOOK_SECRET"),
             master_old: variables.secret("RECADO_WEBHOOK_SECRET_OLD"),
             webhook: variables.webhook(),
-            evolution_url: variables.url("EVOLUTION_API_URL"),
-            meta_url: variables.url("META_BASE_URL"),
-            meta_version: variables.text("META_API_VERSION"),
-            dialog360_url: variables.url("D360_BASE_URL"),
+            providers,
             anthropic_url: variables.url("ANTHROPIC_BASE_URL"),
-            simulation: variables.parsed("RECADO_SIMULATION", true, "must be auto or off", simulated),
-            simulated_latency: variables.parsed(
-                "RECADO_SIMULATED_LATENCY_MS",
-                Duration::from_millis(300),
-                "must be a number of milliseconds",
-                milliseconds,
-            ),
-            webhook_bytes_max: variables.parsed(
-                "RECADO_WEBHOOK_MAX_BYTES",
-                WEBHOOK_BYTES_MAX,
-                "must be a number of bytes above 0",
-                |text| text.parse().ok().filter(|bytes| *bytes > 0),
-            ),
-            record: variables.parsed(
-                "RECADO_RECORD",
-                Mode::Off,
-                "must be off, redacted or full",
-                |text| match text {
-                    "off" => Some(Mode::Off),
-                    "redacted" => Some(Mode::Redacted),
-                    "full" => Some(Mode::Full),
-                    _ => None,
-                },
-            ),
-            record_folder: PathBuf::from(
-                variables
-                    .text("RECADO_RECORD_DIR")
-                    .unwrap_or_else(|| "recorded".to_owned()),
-            ),
+            simulation: simulation(&mut variables),
+            simulated_latency: simulated_latency(&mut variables),
+            webhook_bytes_max: webhook_bytes_max(&mut variables),
+            record: record(&mut variables),
+            record_folder: variables.path("RECADO_RECORD_DIR", "recorded"),
             settings,
         };
         if variables.problems.is_empty() {
@@ -179,6 +85,45 @@ impl Environment {
             Err(variables.problems)
         }
     }
+}
+
+fn address(variables: &mut Variables<impl Fn(&str) -> Option<String>>) -> SocketAddr {
+    let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080));
+    let what = "must be an address and a port, such as 127.0.0.1:8080";
+    variables.parsed("RECADO_ADDR", local, what, |text| text.parse().ok())
+}
+
+fn simulation(variables: &mut Variables<impl Fn(&str) -> Option<String>>) -> bool {
+    let what = "must be auto or off";
+    variables.parsed("RECADO_SIMULATION", true, what, |text| match text {
+        "auto" => Some(true),
+        "off" => Some(false),
+        _ => None,
+    })
+}
+
+fn simulated_latency(variables: &mut Variables<impl Fn(&str) -> Option<String>>) -> Duration {
+    let (usual, what) = (Duration::from_millis(300), "must be a number of milliseconds");
+    variables.parsed("RECADO_SIMULATED_LATENCY_MS", usual, what, |text| {
+        text.parse().ok().map(Duration::from_millis)
+    })
+}
+
+fn webhook_bytes_max(variables: &mut Variables<impl Fn(&str) -> Option<String>>) -> usize {
+    let what = "must be a number of bytes above 0";
+    variables.parsed("RECADO_WEBHOOK_MAX_BYTES", WEBHOOK_BYTES_MAX, what, |text| {
+        text.parse().ok().filter(|bytes| *bytes > 0)
+    })
+}
+
+fn record(variables: &mut Variables<impl Fn(&str) -> Option<String>>) -> Mode {
+    let what = "must be off, redacted or full";
+    variables.parsed("RECADO_RECORD", Mode::Off, what, |text| match text {
+        "off" => Some(Mode::Off),
+        "redacted" => Some(Mode::Redacted),
+        "full" => Some(Mode::Full),
+        _ => None,
+    })
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use clap::Args;
 use recado_domain::config::{Document, Instance};
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
+use recado_whatsapp::setting_up::Webhook;
 use reqwest::{Client, Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -63,26 +64,6 @@ pub(crate) struct Installation {
 pub(crate) struct Configured {
     pub(crate) document: Document,
     pub(crate) instances: Vec<Webhook>,
-}
-
-/// How a provider is to be set up for an instance, as the installation says.
-#[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Webhook {
-    pub(crate) id: String,
-    /// Empty where the provider's events come by a queue.
-    #[serde(rename = "webhook_url", deserialize_with = "or_empty")]
-    pub(crate) url: String,
-    /// Only in the answer to who applies.
-    pub(crate) secret: Option<String>,
-    /// The header that carries it, where it goes into a header of ours.
-    #[serde(default)]
-    pub(crate) secret_header: Option<String>,
-    pub(crate) proof_set: bool,
-    pub(crate) verify_token_set: Option<bool>,
-}
-
-fn or_empty<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error> {
-    Option::<String>::deserialize(from).map(Option::unwrap_or_default)
 }
 
 impl Installation {

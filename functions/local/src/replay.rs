@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use figures::Figures;
 use futures::stream::{self, StreamExt};
-use proof::{Proofs, Signed};
+use recado_whatsapp::setting_up::{Signed, prove};
 use reqwest::Client;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -52,10 +52,10 @@ pub(crate) async fn run(command: Replay, environment: &Environment) -> Result<()
         lines.extend(read(&file)?);
     }
     let there = command.there.reach(environment)?;
-    let proofs = Proofs::of(&there, environment, &lines, command.instance.as_deref()).await?;
+    let proofs = proof::of(&there, &lines, command.instance.as_deref()).await?;
     let mut signed = Vec::with_capacity(lines.len());
     for line in lines {
-        signed.push(proofs.sign(line)?);
+        signed.push(prove(line.provider, line.body, &proofs)?);
     }
     let figures = post_all(&command, &there.http, &there.url, &signed).await;
     if command.json {
@@ -95,21 +95,8 @@ async fn post_all(command: &Replay, http: &Client, url: &str, signed: &[Signed])
 
 /// Posts one; what came of it, in a word, and how long it took.
 async fn post(http: &Client, url: &str, webhook: &Signed) -> (String, Duration) {
-    let path = match webhook.provider {
-        recado_whatsapp::evolution::NAME => "/webhooks/evolution",
-        recado_whatsapp::meta::NAME => "/webhooks/meta",
-        recado_whatsapp::dialog360::NAME => "/webhooks/360dialog",
-        // Not signed, so it does not come here.
-        _ => return ("not posted".to_owned(), Duration::ZERO),
-    };
-    let (name, proof) = &webhook.header;
     let begun = Instant::now();
-    let request = http
-        .post(format!("{url}{path}"))
-        .header("content-type", "application/json")
-        .header(*name, proof)
-        .timeout(TIMEOUT)
-        .body(webhook.body.clone());
+    let request = webhook.request(http, url).timeout(TIMEOUT);
     let outcome = match request.send().await {
         Ok(answer) => {
             let status = answer.status().as_u16();

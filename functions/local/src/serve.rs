@@ -182,24 +182,7 @@ fn welcome(
             environment.data.join("operator-token").display().to_string()
         }
     );
-    if let Some(line) = curl(address, keyring, document) {
+    if let Some(line) = demonstration::curl(address, keyring, document) {
         println!("\nTry it from another terminal:\n{line}");
     }
-}
-
-/// A webhook as Evolution API posts it, ready to be pasted.
-fn curl(address: SocketAddr, keyring: &Keyring, document: &Document) -> Option<String> {
-    let instance = document
-        .instances
-        .iter()
-        .find(|instance| instance.provider == recado_whatsapp::evolution::NAME)?;
-    let secret = demonstration::secret(keyring, instance)?;
-    let external = instance.external()?;
-    Some(format!(
-        r#"curl -sS http://{address}/webhooks/evolution -H 'Content-Type: application/json' -H 'apikey: {secret}' -d '{{
-  "event": "messages.upsert", "instance": "{external}",
-  "data": {{"key": {{"remoteJid": "5511900000002@s.whatsapp.net", "fromMe": false, "id": "'$RANDOM$RANDOM'"}},
-           "pushName": "Maria", "message": {{"conversation": "Qual o horario de funcionamento?"}},
-           "messageType": "conversation", "messageTimestamp": '$(date +%s)'}}}}'"#
-    ))
 }

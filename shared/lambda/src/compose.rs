@@ -51,14 +51,10 @@ fn listed(problems: &[Problem]) -> String {
 }
 
 /// What the environment says of the world outside.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 struct Environment {
     settings: Settings,
-    evolution_url: Option<String>,
-    meta_url: Option<String>,
-    meta_version: Option<String>,
-    dialog360_url: Option<String>,
-    aws_social_version: Option<String>,
+    providers: ProviderConfig,
     anthropic_url: Option<String>,
     simulation: bool,
 }
@@ -71,6 +67,8 @@ impl Environment {
                 .filter(|text| !text.is_empty())
         };
         let settings = Settings::read(get, problems);
+        let mut providers = ProviderConfig::read(get, problems);
+        providers.timeout = settings.provider_timeout;
         let mut problem = |name: &str, what: &str| {
             problems.push(Problem {
                 name: name.to_owned(),
@@ -87,8 +85,7 @@ impl Environment {
             }
             url
         };
-        let (evolution_url, meta_url) = (url("EVOLUTION_API_URL"), url("META_BASE_URL"));
-        let (anthropic_url, dialog360_url) = (url("ANTHROPIC_BASE_URL"), url("D360_BASE_URL"));
+        let anthropic_url = url("ANTHROPIC_BASE_URL");
         let simulation = match get("RECADO_SIMULATION").as_deref() {
             None | Some("false") => false,
             Some("true") => true,
@@ -99,34 +96,20 @@ impl Environment {
         };
         Self {
             settings,
-            evolution_url,
-            meta_url,
-            meta_version: get("META_API_VERSION"),
-            dialog360_url,
-            aws_social_version: get("RECADO_AWS_SOCIAL_API_VERSION"),
+            providers,
             anthropic_url,
             simulation,
         }
     }
 
     fn providers(&self) -> ProviderConfig {
-        let defaults = ProviderConfig::default();
         ProviderConfig {
-            evolution_base_url: self.evolution_url.clone(),
-            meta_base_url: self.meta_url.clone().unwrap_or(defaults.meta_base_url),
-            meta_api_version: self.meta_version.clone().unwrap_or(defaults.meta_api_version),
-            dialog360_base_url: self.dialog360_url.clone().unwrap_or(defaults.dialog360_base_url),
-            aws_social: None,
-            aws_social_api_version: self
-                .aws_social_version
-                .clone()
-                .unwrap_or(defaults.aws_social_api_version),
-            timeout: self.settings.provider_timeout,
             simulation: if self.simulation {
                 Simulation::WithoutCredentials(SimulatedOutbox::default())
             } else {
                 Simulation::Off
             },
+            ..self.providers.clone()
         }
     }
 

@@ -1,5 +1,6 @@
 use crate::aws_social;
 use crate::simulation::SimulatedOutbox;
+use recado_pipeline::settings::Problem;
 use std::time::Duration;
 
 /// Where the providers are, and what to do without them.
@@ -38,6 +39,41 @@ impl Default for ProviderConfig {
     }
 }
 
+impl ProviderConfig {
+    /// Reads where the providers are from `variable`, for AWS and one machine alike. What is not said, or cannot be used, is
+    /// the default; what cannot be used is added to `problems`.
+    pub fn read(variable: impl Fn(&str) -> Option<String>, problems: &mut Vec<Problem>) -> Self {
+        let text = |name: &str| {
+            variable(name)
+                .map(|text| text.trim().to_owned())
+                .filter(|text| !text.is_empty())
+        };
+        let mut url = |name: &str| {
+            let url = text(name)?;
+            if url.starts_with("http://") || url.starts_with("https://") {
+                return Some(url.trim_end_matches('/').to_owned());
+            }
+            problems.push(Problem {
+                name: name.to_owned(),
+                what: "must begin with http:// or https://".to_owned(),
+            });
+            None
+        };
+        let defaults = Self::default();
+        Self {
+            evolution_base_url: url("EVOLUTION_API_URL"),
+            meta_base_url: url("META_BASE_URL").unwrap_or(defaults.meta_base_url),
+            dialog360_base_url: url("D360_BASE_URL").unwrap_or(defaults.dialog360_base_url),
+            meta_api_version: text("META_API_VERSION").unwrap_or(defaults.meta_api_version),
+            aws_social_api_version: text("RECADO_AWS_SOCIAL_API_VERSION")
+                .unwrap_or(defaults.aws_social_api_version),
+            aws_social: defaults.aws_social,
+            timeout: defaults.timeout,
+            simulation: defaults.simulation,
+        }
+    }
+}
+
 /// What becomes of messages of instances that have no credential.
 #[derive(Debug, Clone)]
 pub enum Simulation {
@@ -45,4 +81,42 @@ pub enum Simulation {
     Off,
     /// They go to the simulated provider, which accepts everything and delivers nothing.
     WithoutCredentials(SimulatedOutbox),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> (ProviderConfig, Vec<String>) {
+        let get = |name: &str| {
+            let known = variables.iter().find(|(known, _)| *known == name);
+            known.map(|(_, value)| (*value).to_owned())
+        };
+        let mut problems = Vec::new();
+        let config = ProviderConfig::read(get, &mut problems);
+        (config, problems.into_iter().map(|problem| problem.name).collect())
+    }
+
+    #[test]
+    fn addresses_are_taken_without_their_last_slash_and_empty_ones_are_the_defaults() {
+        let (config, problems) = read(&[
+            ("EVOLUTION_API_URL", " http://evolution.example/ "),
+            ("META_BASE_URL", ""),
+            ("META_API_VERSION", "v25.0"),
+        ]);
+        assert!(problems.is_empty(), "{problems:?}");
+        assert_eq!(
+            config.evolution_base_url.as_deref(),
+            Some("http://evolution.example")
+        );
+        assert_eq!(config.meta_base_url, ProviderConfig::default().meta_base_url);
+        assert_eq!(config.meta_api_version, "v25.0");
+    }
+
+    #[test]
+    fn every_address_that_is_none_is_named() {
+        let names = ["EVOLUTION_API_URL", "META_BASE_URL", "D360_BASE_URL"];
+        let (_, problems) = read(&names.map(|name| (name, "ftp://example.org")));
+        assert_eq!(problems, names);
+    }
 }

@@ -25,6 +25,7 @@ pub mod meta;
 mod outbound_page;
 mod providers;
 mod refusals;
+pub mod setting_up;
 pub mod setup;
 mod simulation;
 #[cfg(test)]

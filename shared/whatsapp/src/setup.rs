@@ -1,14 +1,13 @@
-//! Setting a provider up, and asking how it is set up: what the command line does, no function of Recado.
+//! How a provider is asked when it is set up, and what it may answer.
 //!
 //! What a provider says is handed on here, to whoever sets it up; it is never logged.
 
 use crate::json::text;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
-use recado_domain::secret::Secret;
+use reqwest::RequestBuilder;
 use reqwest::header::DATE;
-use reqwest::{Client, RequestBuilder};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::time::Duration;
 
 /// How long one question may take. Evolution's `instance/connect` waits for its QR code.
@@ -110,50 +109,10 @@ fn shown(body: &Value) -> String {
     message.chars().take(SAID_MAX).collect()
 }
 
-/// Sets the webhook of a 360dialog number (`POST {base}/v1/configs/webhook`): where to, and the headers that each of its
-/// webhooks is to carry. The key names the number.
-pub async fn set_dialog360_webhook(
-    http: &Client,
-    base: &str,
-    key: &Secret,
-    url: &str,
-    headers: &Map<String, Value>,
-) -> Result<(), SetupError> {
-    let address = crate::exchange::address(base, &["v1", "configs", "webhook"]).ok_or(SetupError::NotUrl)?;
-    let request = http.post(address).header("D360-API-KEY", key.expose());
-    let body = json!({ "url": url, "headers": headers });
-    ask(request.json(&body)).await.map(drop)
-}
-
-/// Where the webhooks of a 360dialog number go now.
-pub async fn dialog360_webhook(http: &Client, base: &str, key: &Secret) -> Result<Said, SetupError> {
-    let address = crate::exchange::address(base, &["v1", "configs", "webhook"]).ok_or(SetupError::NotUrl)?;
-    ask(http.get(address).header("D360-API-KEY", key.expose())).await
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::stand_in::{Does, StandIn};
-
-    #[tokio::test]
-    async fn a_360dialog_number_is_told_where_to_and_with_which_headers() {
-        let server = StandIn::start(vec![Does::Answers(200, "{}")]).await;
-        let http = recado_ai::http_client().unwrap();
-        let headers = Map::from_iter([("x-recado-secret".to_owned(), json!("s"))]);
-        let key = Secret::new("the-key").unwrap();
-        let url = "https://recado.example/webhooks/360dialog/n";
-        set_dialog360_webhook(&http, &server.url, &key, url, &headers)
-            .await
-            .unwrap();
-        let asked = &server.requests()[0];
-        assert_eq!(asked.line, "POST /v1/configs/webhook");
-        assert!(asked.headers.contains(&"d360-api-key: the-key".to_owned()));
-        assert_eq!(
-            asked.body,
-            json!({"url": url, "headers": {"x-recado-secret": "s"}})
-        );
-    }
 
     #[tokio::test]
     async fn what_went_wrong_is_told_apart() {

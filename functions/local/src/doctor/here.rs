@@ -1,15 +1,10 @@
 //! What the installation says of itself.
 
-use super::Patient;
-use super::finding::Finding;
 use crate::installation::Installation;
-use recado_domain::provider::Traits;
-use recado_domain::rate::Rate;
+use recado_domain::config::Instance;
+use recado_whatsapp::setting_up::{self, Finding, Webhook};
 use reqwest::Method;
 use serde_json::Value;
-
-/// A rate above which a number connected like a phone is likely to be blocked by WhatsApp.
-const EVOLUTION_RATE: f64 = 5.0;
 
 /// Whether it is there, and healthy.
 pub(super) async fn installation(there: &Installation) -> Vec<Finding> {
@@ -30,62 +25,22 @@ pub(super) async fn installation(there: &Installation) -> Vec<Finding> {
 }
 
 /// What the installation knows of an instance: the proof of its webhooks, where they go, its connection, its rate.
-pub(super) async fn instance(patient: &Patient<'_>) -> Vec<Finding> {
-    let mut findings = proof(patient);
-    findings.push(state(patient).await);
-    findings.extend(limits(patient));
-    findings
-}
-
-fn proof(patient: &Patient<'_>) -> Vec<Finding> {
-    let name = patient.instance.id.as_str();
-    let Some(webhook) = patient.webhook else {
-        return vec![Finding::broken(
-            name,
-            "secrets",
-            "the installation does not know this instance",
-        )];
-    };
-    let mut findings = Vec::new();
-    let missing = match patient.instance.provider {
-        recado_whatsapp::evolution::NAME | recado_whatsapp::dialog360::NAME => "RECADO_WEBHOOK_SECRET",
-        // Its queue's policy proves the events.
-        recado_whatsapp::aws_social::NAME => return findings,
-        _ => "META_APP_SECRET",
-    };
-    findings.push(if webhook.proof_set {
-        Finding::good(name, "secrets", "webhooks can be proven")
-    } else {
-        Finding::broken(name, "secrets", "no webhook can be proven, each is answered 503")
-            .mend(format!("set {missing} there"))
-    });
-    if webhook.verify_token_set == Some(false) {
-        findings.push(
-            Finding::broken(name, "secrets", "Meta's handshake is refused")
-                .mend("set META_VERIFY_TOKEN there, and enter the same in Meta's app"),
-        );
-    }
-    let plain = webhook.url.split("/k/").next().unwrap_or_default();
-    findings.push(if plain.starts_with("https://") {
-        Finding::good(name, "url", plain)
-    } else {
-        let near = patient.instance.provider == recado_whatsapp::evolution::NAME;
-        let found = format!("{plain} is not https");
-        let finding = if near {
-            Finding::note(name, "url", found)
-        } else {
-            Finding::broken(name, "url", found)
-        };
-        finding.mend("put a TLS proxy in front, and set RECADO_PUBLIC_URL to its address")
-    });
+pub(super) async fn instance(
+    there: &Installation,
+    instance: &Instance,
+    webhook: Option<&Webhook>,
+) -> Vec<Finding> {
+    let mut findings = setting_up::standing(instance, webhook);
+    findings.push(state(there, instance).await);
+    findings.extend(setting_up::limits(instance));
     findings
 }
 
 /// The connection, as the installation believes it to be.
-async fn state(patient: &Patient<'_>) -> Finding {
-    let name = patient.instance.id.as_str();
+async fn state(there: &Installation, instance: &Instance) -> Finding {
+    let name = instance.id.as_str();
     let path = format!("/health/whatsapp?instance={name}");
-    let answer = patient.there.say(Method::GET, &path, None).await;
+    let answer = there.say(Method::GET, &path, None).await;
     // Unhealthy is a 503 with the same body.
     let instance = match &answer {
         Ok((_, body)) => &body["instances"][0],
@@ -121,19 +76,4 @@ async fn state(patient: &Patient<'_>) -> Finding {
             .mend("docs/runbooks/disconnected-instance.md"),
         None => Finding::broken(name, "state", "the installation says nothing of it"),
     }
-}
-
-fn limits(patient: &Patient<'_>) -> Option<Finding> {
-    let name = patient.instance.id.as_str();
-    let rate = patient.instance.rate(
-        &recado_whatsapp::traits(patient.instance.provider).unwrap_or(Traits::LINKED),
-        Rate::EVOLUTION,
-    );
-    let fast =
-        patient.instance.provider == recado_whatsapp::evolution::NAME && rate.per_second > EVOLUTION_RATE;
-    fast.then(|| {
-        let found = format!("it may send {} messages a second", rate.per_second);
-        Finding::note(name, "limits", found)
-            .mend("WhatsApp blocks numbers that write faster than people do: lower its rate")
-    })
 }

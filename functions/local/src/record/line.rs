@@ -1,6 +1,7 @@
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use recado_domain::event::Provider;
+use recado_whatsapp::setting_up::recognised;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs;
@@ -58,22 +59,10 @@ fn line(body: Value) -> Result<Line> {
     Ok(Line {
         recado_record: VERSION,
         at: None,
-        provider: provider(&body)?,
+        provider: recognised(&body).context("it is a webhook of no provider that is known")?,
         redacted: false,
         body,
     })
-}
-
-/// Whose body it looks like.
-fn provider(body: &Value) -> Result<Provider> {
-    let has = |name: &str| body.get(name).is_some();
-    if has("entry") {
-        Ok(recado_whatsapp::meta::NAME)
-    } else if has("instance") || has("instanceName") {
-        Ok(recado_whatsapp::evolution::NAME)
-    } else {
-        bail!("it is a webhook of no provider that is known")
-    }
 }
 
 #[cfg(test)]
@@ -84,12 +73,12 @@ mod tests {
     #[test]
     fn a_body_is_known_by_its_shape_and_a_line_by_its_version() {
         let meta = lines(r#"{"object": "whatsapp_business_account", "entry": []}"#).unwrap();
-        assert_eq!(meta[0].provider, recado_whatsapp::meta::NAME);
+        assert_eq!(meta[0].provider, Provider::Meta);
         let two = "{\"event\": \"x\", \"instance\": \"a\"}\n\n{\"recado_record\": 1, \"provider\": \"meta\", \"body\": {}}\n";
         let two = lines(two).unwrap();
         assert_eq!(
             two.iter().map(|line| line.provider).collect::<Vec<_>>(),
-            [recado_whatsapp::evolution::NAME, recado_whatsapp::meta::NAME]
+            [Provider::Evolution, Provider::Meta]
         );
         for wrong in [
             json!({"hello": 1}).to_string(),

@@ -3,6 +3,7 @@
 //!
 //! Events are always understood; the AWS SDK for sending comes with the feature `aws-social`.
 
+mod connect;
 #[cfg(any(test, feature = "aws-social"))]
 pub(crate) mod errors;
 mod parse;
@@ -14,6 +15,7 @@ pub use parse::split;
 pub use send::Client;
 pub use verify::Topics;
 
+pub(crate) use connect::{BY_QUEUE, NOT_POSTED};
 pub(crate) use send::{Endpoint, NO_CLIENT, send};
 
 use recado_domain::provider::Provider;

@@ -1,10 +1,13 @@
 //! Evolution API (Baileys), versions 1 and 2. Facts are from its source at tags 1.8.2 and 2.3.6 to 2.4.0-rc2.
 
+mod connect;
 pub(crate) mod errors;
 mod evidence;
+mod examine;
 mod history;
 mod jwt;
 mod parse;
+mod prove;
 pub mod register;
 mod seen;
 mod send;
@@ -15,9 +18,12 @@ pub(crate) mod webhook;
 pub use parse::instance_of;
 pub use verify::{Proof, verify};
 
+pub(crate) use connect::connect;
 pub(crate) use evidence::evidence;
+pub(crate) use examine::{DEMANDS, examine};
 pub(crate) use history::history;
 pub(crate) use parse::{interpret, split};
+pub(crate) use prove::{example, example_in_shell, prove, recognises};
 pub(crate) use seen::{mark_read, typing};
 pub(crate) use send::{Endpoint, connection, send};
 pub(crate) use support::support;

@@ -2,9 +2,12 @@
 //! public projects.
 
 pub(crate) mod body;
+mod connect;
 mod connection;
 pub(crate) mod errors;
+mod examine;
 pub(crate) mod parse;
+mod prove;
 pub mod register;
 mod seen;
 pub(crate) mod send;
@@ -14,8 +17,11 @@ pub(crate) mod webhook;
 
 pub use verify::{handshake, verify};
 
+pub(crate) use connect::connect;
 pub(crate) use connection::connection;
+pub(crate) use examine::{DEMANDS, examine};
 pub(crate) use parse::{interpret, split};
+pub(crate) use prove::{prove, recognises};
 pub(crate) use seen::{read_mark, seen};
 pub(crate) use send::{Endpoint, send};
 pub(crate) use support::support;

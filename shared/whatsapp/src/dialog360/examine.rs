@@ -1,32 +1,35 @@
 //! What 360dialog says of a number.
 
-use super::finding::Finding;
-use super::{Patient, clock};
-use recado_whatsapp::ProviderConfig;
-use recado_whatsapp::setup::{SetupError, dialog360_webhook};
+use super::register::Setup;
+use crate::setting_up::{Demands, Finding, Subject, Webhook, clock};
+use crate::setup::SetupError;
+use recado_domain::secret::Secret;
 
-pub(super) async fn examine(patient: &Patient<'_>) -> Vec<Finding> {
-    let name = patient.instance.id.as_str();
-    let Some(key) = &patient.key else {
-        return Vec::new();
-    };
-    let own = patient.instance.base_url.clone();
-    let base = own
-        .or_else(|| patient.environment.dialog360_url.clone())
-        .unwrap_or_else(|| ProviderConfig::default().dialog360_base_url);
-    let said = match dialog360_webhook(&patient.there.http, &base, key).await {
+/// What 360dialog demands of an installation.
+pub(crate) const DEMANDS: Demands = Demands {
+    proof: "RECADO_WEBHOOK_SECRET",
+    handshake: None,
+    near: false,
+    rate_max: None,
+};
+
+pub(crate) async fn examine(subject: &Subject<'_>, webhook: Option<&Webhook>, key: &Secret) -> Vec<Finding> {
+    let name = subject.name();
+    let said = match Setup::of(subject, key).webhook().await {
         Ok(said) => said,
         Err(error) => return vec![refused(name, &error)],
     };
-    let mut findings = vec![Finding::good(name, "credential", "360dialog takes the key")];
-    let expected = patient.webhook.map(|webhook| webhook.url.as_str());
-    findings.push(match said.body["url"].as_str() {
+    let expected = webhook.map(|webhook| webhook.url.as_str());
+    let set = match said.body["url"].as_str() {
         Some(url) if Some(url) == expected => Finding::good(name, "webhook", "goes to the installation"),
         Some(_) => Finding::broken(name, "webhook", "goes elsewhere").mend(format!("recado connect {name}")),
         None => Finding::broken(name, "webhook", "is not set").mend(format!("recado connect {name}")),
-    });
-    findings.push(clock(name, said.date));
-    findings
+    };
+    vec![
+        Finding::good(name, "credential", "360dialog takes the key"),
+        set,
+        clock(name, (subject.now)(), said.date),
+    ]
 }
 
 fn refused(name: &str, error: &SetupError) -> Finding {

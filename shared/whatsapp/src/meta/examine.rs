@@ -1,39 +1,38 @@
 //! What Meta says of a number and its account.
 
-use super::finding::Finding;
-use super::{Patient, clock};
-use recado_whatsapp::ProviderConfig;
-use recado_whatsapp::meta::register::{Number, Setup, Template};
-use recado_whatsapp::setup::SetupError;
+use super::register::{Number, Setup, Template};
+use crate::setting_up::{Demands, Finding, Handshake, Subject, clock};
+use crate::setup::SetupError;
+use recado_domain::secret::Secret;
 
-pub(super) async fn examine(patient: &Patient<'_>) -> Vec<Finding> {
-    let name = patient.instance.id.as_str();
-    let (Some(token), Some(external)) = (&patient.key, patient.instance.external()) else {
+/// What Meta demands of an installation.
+pub(crate) const DEMANDS: Demands = Demands {
+    proof: "META_APP_SECRET",
+    handshake: Some(Handshake {
+        refused: "Meta's handshake is refused",
+        mend: "set META_VERIFY_TOKEN there, and enter the same in Meta's app",
+    }),
+    near: false,
+    rate_max: None,
+};
+
+pub(crate) async fn examine(subject: &Subject<'_>, token: &Secret) -> Vec<Finding> {
+    let name = subject.name();
+    let Some(external) = subject.instance.external() else {
         return Vec::new();
     };
-    let defaults = ProviderConfig::default();
-    let environment = patient.environment;
-    let base = patient.instance.base_url.as_ref();
-    let at = Setup {
-        http: &patient.there.http,
-        base: base
-            .or(environment.meta_url.as_ref())
-            .unwrap_or(&defaults.meta_base_url),
-        version: environment
-            .meta_version
-            .as_ref()
-            .unwrap_or(&defaults.meta_api_version),
-        token,
-    };
+    let at = Setup::of(subject, token);
     let (number, said) = match at.number(&external).await {
         Ok(answer) => answer,
         Err(error) => return vec![refused(name, &error)],
     };
-    let mut findings = vec![Finding::good(name, "credential", "Meta takes the token")];
-    findings.push(limits(name, &number));
-    findings.push(clock(name, said.date));
-    match &patient.instance.account_id {
-        Some(account) => findings.extend(self::account(patient, &at, account).await),
+    let mut findings = vec![
+        Finding::good(name, "credential", "Meta takes the token"),
+        limits(name, &number),
+        clock(name, (subject.now)(), said.date),
+    ];
+    match &subject.instance.account_id {
+        Some(account) => findings.extend(self::account(subject, &at, account).await),
         None => findings.push(
             Finding::note(name, "account", "not looked at: the instance has no account_id")
                 .mend("give the instance its WABA as account_id"),
@@ -75,8 +74,8 @@ fn limits(name: &str, number: &Number) -> Finding {
     }
 }
 
-async fn account(patient: &Patient<'_>, at: &Setup<'_>, account: &str) -> Vec<Finding> {
-    let name = patient.instance.id.as_str();
+async fn account(subject: &Subject<'_>, at: &Setup<'_>, account: &str) -> Vec<Finding> {
+    let name = subject.name();
     let needs = "the token needs whatsapp_business_management";
     let apps = match at.subscribed(account).await {
         Ok(apps) if apps.is_empty() => Finding::broken(
@@ -89,20 +88,20 @@ async fn account(patient: &Patient<'_>, at: &Setup<'_>, account: &str) -> Vec<Fi
         Err(error) => Finding::note(name, "webhook", error.to_string()).mend(needs),
     };
     let templates = match at.templates(account).await {
-        Ok(templates) => templates_found(patient, &templates),
+        Ok(templates) => templates_found(subject, &templates),
         Err(error) => Finding::note(name, "templates", error.to_string()).mend(needs),
     };
     vec![apps, templates]
 }
 
-fn templates_found(patient: &Patient<'_>, templates: &[Template]) -> Finding {
-    let name = patient.instance.id.as_str();
+fn templates_found(subject: &Subject<'_>, templates: &[Template]) -> Finding {
+    let name = subject.name();
     let approved = templates
         .iter()
         .filter(|template| template.status == "APPROVED")
         .count();
     let found = format!("{approved} of {} approved", templates.len());
-    let Some(wanted) = &patient.instance.reengagement_template else {
+    let Some(wanted) = &subject.instance.reengagement_template else {
         return Finding::good(name, "templates", found);
     };
     let known = templates

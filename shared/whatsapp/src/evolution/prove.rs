@@ -1,0 +1,64 @@
+//! Webhooks as Evolution would post them.
+
+use crate::setting_up::{Proofs, ProveError, Sample, Signed};
+use recado_domain::config::Instance;
+use recado_domain::event::Provider;
+use serde_json::{Value, json};
+
+/// Whether a body looks like one of Evolution's.
+pub(crate) fn recognises(body: &Value) -> bool {
+    body.get("instance").is_some() || body.get("instanceName").is_some()
+}
+
+/// With the secret of the instance that the body names, after it was given another name if it is to have one.
+pub(crate) fn prove(mut body: Value, proofs: &Proofs) -> Result<Signed, ProveError> {
+    const NAMELESS: ProveError = ProveError::Nameless("a body names no instance");
+    let field = if body.get("instance").is_some() {
+        "instance"
+    } else {
+        "instanceName"
+    };
+    let fields = body.as_object_mut().ok_or(NAMELESS)?;
+    if let Some(name) = proofs.instead() {
+        fields.insert(field.to_owned(), json!(name));
+    }
+    let named = fields.get(field).ok_or(NAMELESS)?;
+    let name = named.as_str().or_else(|| named["instanceName"].as_str());
+    let name = name.ok_or(NAMELESS)?.to_owned();
+    proofs.shown(Provider::Evolution, &name, "apikey", &body)
+}
+
+/// A contact's text.
+pub(crate) fn example(instance: &Instance, sample: &Sample<'_>) -> Option<Value> {
+    Some(json!({
+        "event": "messages.upsert",
+        "instance": instance.external()?,
+        "data": {
+            "key": {
+                "remoteJid": format!("{}@s.whatsapp.net", sample.phone),
+                "fromMe": false,
+                "id": sample.id,
+            },
+            "pushName": sample.name,
+            "message": {"conversation": sample.text},
+            "messageType": "conversation",
+            "messageTimestamp": sample.at.as_second(),
+        },
+        "date_time": sample.at.to_string(),
+    }))
+}
+
+/// A contact's text between a shell's single quotes, with an id and a time that the shell makes.
+pub(crate) fn example_in_shell(instance: &Instance, sample: &Sample<'_>) -> Option<String> {
+    let Sample {
+        phone, name, text, ..
+    } = sample;
+    let external = instance.external()?;
+    Some(format!(
+        r#"{{
+  "event": "messages.upsert", "instance": "{external}",
+  "data": {{"key": {{"remoteJid": "{phone}@s.whatsapp.net", "fromMe": false, "id": "'$RANDOM$RANDOM'"}},
+           "pushName": "{name}", "message": {{"conversation": "{text}"}},
+           "messageType": "conversation", "messageTimestamp": '$(date +%s)'}}}}"#
+    ))
+}

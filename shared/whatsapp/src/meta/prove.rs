@@ -1,0 +1,30 @@
+//! Webhooks as Meta would post them.
+
+use crate::setting_up::{Proofs, ProveError, Signed};
+use recado_domain::event::Provider;
+use recado_domain::secret::{Secret, hmac_sha256};
+use serde_json::Value;
+
+/// Whether a body looks like one of Meta's.
+pub(crate) fn recognises(body: &Value) -> bool {
+    body.get("entry").is_some()
+}
+
+/// Signed with the app secret; with the first, where several are accepted.
+pub(crate) fn prove(body: &Value, proofs: &Proofs) -> Result<Signed, ProveError> {
+    let several = proofs.named("META_APP_SECRET");
+    let mut secrets = several
+        .iter()
+        .flat_map(|several| several.expose().split(','))
+        .filter_map(Secret::new);
+    let secret = secrets.next().ok_or(ProveError::Missing(
+        "webhooks of Meta are signed: set META_APP_SECRET as the installation has it",
+    ))?;
+    let body = body.to_string().into_bytes();
+    let mac = hmac_sha256(secret.expose().as_bytes(), &body);
+    Ok(Signed {
+        path: format!("/webhooks/{}", Provider::Meta),
+        headers: vec![("x-hub-signature-256", format!("sha256={}", hex::encode(mac)))],
+        body,
+    })
+}
