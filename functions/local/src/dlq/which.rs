@@ -1,0 +1,65 @@
+use anyhow::{Result, bail};
+use clap::Args;
+
+/// Which dead letters.
+#[derive(Debug, Default, Args)]
+pub(super) struct Which {
+    /// Of this queue: inbound, turns or outbound.
+    #[arg(long)]
+    queue: Option<String>,
+    /// With this reason.
+    #[arg(long)]
+    reason: Option<String>,
+    /// Of this instance.
+    #[arg(long)]
+    instance: Option<String>,
+    /// That died then (RFC 3339) or later.
+    #[arg(long)]
+    since: Option<String>,
+    /// That died before then.
+    #[arg(long)]
+    until: Option<String>,
+}
+
+impl Which {
+    /// The filters that were given, as the API names them.
+    pub(super) fn fields(&self) -> Vec<(&'static str, &str)> {
+        let fields = [
+            ("queue", &self.queue),
+            ("reason", &self.reason),
+            ("instance", &self.instance),
+            ("since", &self.since),
+            ("until", &self.until),
+        ];
+        fields
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value.as_deref()?)))
+            .collect()
+    }
+
+    /// What is to be changed must be named: nothing is meant by nothing.
+    pub(super) fn named(&self, ids: &[String], all: bool) -> Result<()> {
+        if ids.is_empty() && !all && self.fields().is_empty() {
+            bail!("say which: ids, --queue, --reason, --instance, --since, --until or --all");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_to_be_changed_must_be_named() {
+        assert!(Which::default().named(&[], false).is_err());
+        assert!(Which::default().named(&[], true).is_ok());
+        assert!(Which::default().named(&["x".to_owned()], false).is_ok());
+        let queue = Some("inbound".to_owned());
+        let which = Which {
+            queue,
+            ..Which::default()
+        };
+        assert!(which.named(&[], false).is_ok());
+    }
+}
