@@ -9,7 +9,7 @@ pub(crate) fn of(instance: &Instance, given: Option<&str>) -> Result<Secret> {
     if let Some(secret) = given.and_then(Secret::new) {
         return Ok(secret);
     }
-    match instance.credential() {
+    match recado_whatsapp::credential(instance) {
         CredentialRef::Env(name) => named(&name)
             .with_context(|| format!("the variable {name} is not set here: set it, or give --key")),
         CredentialRef::Ssm(name) => Err(anyhow::anyhow!(

@@ -24,6 +24,7 @@ pub(crate) use connecting::posted;
 pub(crate) use finding::clock;
 pub(crate) use standing::{Demands, Handshake};
 
+use crate::catalogue::Module;
 use crate::config::ProviderConfig;
 use crate::{aws_social, dialog360, evolution, meta};
 use jiff::Timestamp;
@@ -32,6 +33,9 @@ use recado_domain::event::Provider;
 use recado_domain::secret::Secret;
 use reqwest::Client;
 use serde_json::Value;
+
+/// What is said of a provider that there is no more.
+const NOBODY: &str = "there is no such provider";
 
 /// An instance, and what is at hand to ask its provider.
 #[derive(Debug, Clone, Copy)]
@@ -62,47 +66,49 @@ pub async fn connect(
     connecting: &Connecting<'_>,
     steps: &mut Vec<Step>,
 ) -> Result<(), ConnectError> {
-    match subject.instance.provider {
-        Provider::Evolution => evolution::connect(subject, connecting, steps).await,
-        Provider::Meta => meta::connect(subject, connecting, steps).await,
-        Provider::Dialog360 => dialog360::connect(subject, connecting, steps).await,
-        Provider::AwsSocial => Err(ConnectError::NoWebhook(aws_social::BY_QUEUE)),
+    match Module::of(subject.instance.provider) {
+        Some(Module::Evolution) => evolution::connect(subject, connecting, steps).await,
+        Some(Module::Meta) => meta::connect(subject, connecting, steps).await,
+        Some(Module::Dialog360) => dialog360::connect(subject, connecting, steps).await,
+        Some(Module::AwsSocial) => Err(ConnectError::NoWebhook(aws_social::BY_QUEUE)),
+        None => Err(ConnectError::NoWebhook(NOBODY)),
     }
 }
 
 /// Asks the provider how the instance is, with its key. `webhook` is what the installation says of it, if it does.
 pub async fn examine(subject: &Subject<'_>, webhook: Option<&Webhook>, key: &Secret) -> Vec<Finding> {
-    match subject.instance.provider {
-        Provider::Evolution => evolution::examine(subject, webhook, key).await,
-        Provider::Meta => meta::examine(subject, key).await,
-        Provider::Dialog360 => dialog360::examine(subject, webhook, key).await,
+    match Module::of(subject.instance.provider) {
+        Some(Module::Evolution) => evolution::examine(subject, webhook, key).await,
+        Some(Module::Meta) => meta::examine(subject, key).await,
+        Some(Module::Dialog360) => dialog360::examine(subject, webhook, key).await,
         // AWS is asked with AWS's own tools.
-        Provider::AwsSocial => Vec::new(),
+        Some(Module::AwsSocial) | None => Vec::new(),
     }
 }
 
 /// What a provider demands of an installation; `None` where its events come by a queue.
 pub(crate) fn demands(provider: Provider) -> Option<Demands> {
-    match provider {
-        Provider::Evolution => Some(evolution::DEMANDS),
-        Provider::Meta => Some(meta::DEMANDS),
-        Provider::Dialog360 => Some(dialog360::DEMANDS),
-        Provider::AwsSocial => None,
+    match Module::of(provider) {
+        Some(Module::Evolution) => Some(evolution::DEMANDS),
+        Some(Module::Meta) => Some(meta::DEMANDS),
+        Some(Module::Dialog360) => Some(dialog360::DEMANDS),
+        Some(Module::AwsSocial) | None => None,
     }
 }
 
 /// Whether a provider's webhooks are proven with a secret of their instance, which the installation has to tell.
 pub fn by_instance(provider: Provider) -> bool {
-    matches!(provider, Provider::Evolution | Provider::Dialog360)
+    matches!(Module::of(provider), Some(Module::Evolution | Module::Dialog360))
 }
 
 /// Makes the request that a provider would post `body` by: the opposite of verifying it.
 pub fn prove(provider: Provider, body: Value, proofs: &Proofs) -> Result<Signed, ProveError> {
-    match provider {
-        Provider::Evolution => evolution::prove(body, proofs),
-        Provider::Meta => meta::prove(&body, proofs),
-        Provider::Dialog360 => dialog360::prove(&body, proofs),
-        Provider::AwsSocial => Err(ProveError::NotPosted(aws_social::NOT_POSTED)),
+    match Module::of(provider) {
+        Some(Module::Evolution) => evolution::prove(body, proofs),
+        Some(Module::Meta) => meta::prove(&body, proofs),
+        Some(Module::Dialog360) => dialog360::prove(&body, proofs),
+        Some(Module::AwsSocial) => Err(ProveError::NotPosted(aws_social::NOT_POSTED)),
+        None => Err(ProveError::NotPosted(NOBODY)),
     }
 }
 
@@ -110,9 +116,9 @@ pub fn prove(provider: Provider, body: Value, proofs: &Proofs) -> Result<Signed,
 /// they came.
 pub fn recognised(body: &Value) -> Option<Provider> {
     if meta::recognises(body) {
-        Some(Provider::Meta)
+        Some(crate::meta::NAME)
     } else if evolution::recognises(body) {
-        Some(Provider::Evolution)
+        Some(crate::evolution::NAME)
     } else {
         None
     }
@@ -121,17 +127,17 @@ pub fn recognised(body: &Value) -> Option<Provider> {
 /// A webhook in which a contact writes a text to `instance`; `None` where a provider's webhooks can be proven with
 /// nothing that an installation makes for itself.
 pub fn example(instance: &Instance, sample: &Sample<'_>) -> Option<Value> {
-    match instance.provider {
-        Provider::Evolution => evolution::example(instance, sample),
-        Provider::Meta | Provider::Dialog360 | Provider::AwsSocial => None,
+    match Module::of(instance.provider) {
+        Some(Module::Evolution) => evolution::example(instance, sample),
+        Some(Module::Meta | Module::Dialog360 | Module::AwsSocial) | None => None,
     }
 }
 
 /// The same between the single quotes of a shell, which puts another id and its own time in whenever it is run.
 pub fn example_in_shell(instance: &Instance, sample: &Sample<'_>) -> Option<String> {
-    match instance.provider {
-        Provider::Evolution => evolution::example_in_shell(instance, sample),
-        Provider::Meta | Provider::Dialog360 | Provider::AwsSocial => None,
+    match Module::of(instance.provider) {
+        Some(Module::Evolution) => evolution::example_in_shell(instance, sample),
+        Some(Module::Meta | Module::Dialog360 | Module::AwsSocial) | None => None,
     }
 }
 

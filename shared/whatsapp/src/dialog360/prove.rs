@@ -2,7 +2,6 @@
 
 use super::SECRET_HEADER;
 use crate::setting_up::{Proofs, ProveError, Signed};
-use recado_domain::event::Provider;
 use serde_json::Value;
 
 /// With the secret of the number that the body names.
@@ -11,5 +10,5 @@ pub(crate) fn prove(body: &Value, proofs: &Proofs) -> Result<Signed, ProveError>
     let number = number.and_then(Value::as_str).ok_or(ProveError::Nameless(
         "a body of 360dialog names no number: only its URL did",
     ))?;
-    proofs.shown(Provider::Dialog360, number, SECRET_HEADER, body)
+    proofs.shown(crate::dialog360::NAME, number, SECRET_HEADER, body)
 }

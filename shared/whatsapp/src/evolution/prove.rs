@@ -2,7 +2,6 @@
 
 use crate::setting_up::{Proofs, ProveError, Sample, Signed};
 use recado_domain::config::Instance;
-use recado_domain::event::Provider;
 use serde_json::{Value, json};
 
 /// Whether a body looks like one of Evolution's.
@@ -25,7 +24,7 @@ pub(crate) fn prove(mut body: Value, proofs: &Proofs) -> Result<Signed, ProveErr
     let named = fields.get(field).ok_or(NAMELESS)?;
     let name = named.as_str().or_else(|| named["instanceName"].as_str());
     let name = name.ok_or(NAMELESS)?.to_owned();
-    proofs.shown(Provider::Evolution, &name, "apikey", &body)
+    proofs.shown(crate::evolution::NAME, &name, "apikey", &body)
 }
 
 /// A contact's text.

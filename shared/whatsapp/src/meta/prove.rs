@@ -1,7 +1,6 @@
 //! Webhooks as Meta would post them.
 
 use crate::setting_up::{Proofs, ProveError, Signed};
-use recado_domain::event::Provider;
 use recado_domain::secret::{Secret, hmac_sha256};
 use serde_json::Value;
 
@@ -23,7 +22,7 @@ pub(crate) fn prove(body: &Value, proofs: &Proofs) -> Result<Signed, ProveError>
     let body = body.to_string().into_bytes();
     let mac = hmac_sha256(secret.expose().as_bytes(), &body);
     Ok(Signed {
-        path: format!("/webhooks/{}", Provider::Meta),
+        path: format!("/webhooks/{}", crate::meta::NAME),
         headers: vec![("x-hub-signature-256", format!("sha256={}", hex::encode(mac)))],
         body,
     })

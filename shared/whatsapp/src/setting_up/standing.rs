@@ -1,6 +1,7 @@
 //! What an installation says of an instance, held against what its provider demands.
 
 use super::{Finding, Webhook, demands};
+use crate::catalogue::traits;
 use recado_domain::config::Instance;
 use recado_domain::rate::Rate;
 
@@ -67,7 +68,9 @@ fn url(name: &str, webhook: &Webhook, demands: &Demands) -> Finding {
 /// Whether the instance may send faster than is good for its number.
 pub fn limits(instance: &Instance) -> Option<Finding> {
     let rate_max = demands(instance.provider)?.rate_max?;
-    let rate = instance.rate(Rate::EVOLUTION).per_second;
+    let rate = instance
+        .rate(&traits(instance.provider)?, Rate::EVOLUTION)
+        .per_second;
     (rate > rate_max).then(|| {
         let found = format!("it may send {rate} messages a second");
         Finding::note(instance.id.as_str(), "limits", found)
