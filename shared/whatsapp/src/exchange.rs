@@ -10,6 +10,9 @@ use std::time::Duration;
 /// The most that is read of an answer. A list of stored messages with media inside can be this large.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 
+/// The most that is kept of an answer that is no JSON.
+const PLAIN_BYTES_MAX: usize = 4096;
+
 /// What came of a request.
 #[derive(Debug)]
 pub(crate) enum Exchange {
@@ -43,7 +46,7 @@ impl Exchange {
 pub(crate) struct Answer {
     /// HTTP status.
     pub(crate) status: u16,
-    /// The body; `null` if it is not JSON.
+    /// The body; what is no JSON as a string, shortened: gateways say in plain text what they refuse. `null` if empty.
     pub(crate) body: Value,
     /// How long it asks to wait (`Retry-After` in seconds).
     pub(crate) retry_after: Option<Duration>,
@@ -94,9 +97,17 @@ pub(crate) async fn exchange(request: RequestBuilder, timeout: Duration) -> Exch
     }
     Exchange::Answer(Answer {
         status,
-        body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
+        body: body_of(&bytes),
         retry_after: seconds.map(Duration::from_secs),
     })
+}
+
+fn body_of(bytes: &[u8]) -> Value {
+    if bytes.is_empty() {
+        return Value::Null;
+    }
+    let text = || String::from_utf8_lossy(&bytes[..bytes.len().min(PLAIN_BYTES_MAX)]).into_owned();
+    serde_json::from_slice(bytes).unwrap_or_else(|_| Value::String(text()))
 }
 
 /// The error itself is not kept: it holds the URL, and Evolution's contains the instance.
@@ -121,6 +132,18 @@ fn failure(error: &reqwest::Error) -> Exchange {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_json_is_kept_as_text_and_not_at_any_length() {
+        assert_eq!(body_of(b""), Value::Null);
+        assert_eq!(body_of(br#"{"a":1}"#)["a"], 1);
+        assert_eq!(
+            body_of(b"rate limit \xff"),
+            Value::String("rate limit \u{fffd}".to_owned())
+        );
+        let page = body_of("<p>".repeat(1_000_000).as_bytes());
+        assert_eq!(page.as_str().map(str::len), Some(PLAIN_BYTES_MAX));
+    }
 
     #[test]
     fn an_instance_name_cannot_leave_its_path_segment() {

@@ -42,7 +42,7 @@ struct Running {
 }
 
 impl Machine {
-    /// All three stand-ins, keys for them, and a debounce of 300 ms; changed by `variables`. Not started yet.
+    /// All stand-ins, keys for them, and a debounce of 300 ms; changed by `variables`. Not started yet.
     pub(crate) fn prepared(variables: &[(&str, &str)]) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!(

@@ -1,7 +1,7 @@
-//! The stand-ins for Evolution, Meta and Anthropic as one process, for tests of deployed functions.
+//! The stand-ins for Evolution, Meta, 360dialog and Anthropic as one process, for tests of deployed functions.
 //!
-//! It prints one line when all of them take connections, `ready evolution=http://… meta=… anthropic=… control=…`, and ends
-//! on SIGTERM, on SIGINT, or with `--until-stdin-closes` when whoever started it is gone. The control API is described at
+//! It prints one line when all of them take connections, `ready evolution=http://… meta=… dialog360=… anthropic=…
+//! control=…`, and ends on SIGTERM, on SIGINT, or with `--until-stdin-closes` when whoever started it is gone. The control API is described at
 //! [`recado_testkit::servers::Control`].
 
 use anyhow::{Context, Result};
@@ -22,6 +22,9 @@ struct Args {
     /// Meta's port.
     #[arg(long, default_value_t = 0)]
     meta: u16,
+    /// 360dialog's port.
+    #[arg(long, default_value_t = 0)]
+    dialog360: u16,
     /// Anthropic's port.
     #[arg(long, default_value_t = 0)]
     anthropic: u16,
@@ -41,6 +44,7 @@ fn main() -> Result<()> {
     let stand_ins = Arc::new(StandIns {
         evolution: start(Kind::Evolution, args.evolution)?,
         meta: start(Kind::Meta, args.meta)?,
+        dialog360: start(Kind::Dialog360, args.dialog360)?,
         anthropic: start(Kind::Anthropic, args.anthropic)?,
     });
     let control = Control::start(args.control, stand_ins.clone()).context("the control API")?;
@@ -65,10 +69,11 @@ fn main() -> Result<()> {
 fn announce(stand_ins: &StandIns, control: &Control) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let (evolution, meta) = (stand_ins.evolution.url(), stand_ins.meta.url());
+    let dialog360 = stand_ins.dialog360.url();
     let (anthropic, control) = (stand_ins.anthropic.url(), control.url());
     writeln!(
         out,
-        "ready evolution={evolution} meta={meta} anthropic={anthropic} control={control}"
+        "ready evolution={evolution} meta={meta} dialog360={dialog360} anthropic={anthropic} control={control}"
     )?;
     Ok(out.flush()?)
 }

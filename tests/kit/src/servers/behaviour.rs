@@ -1,6 +1,7 @@
 //! What a stand-in does with its next request.
 
 use axum::Json;
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
@@ -20,9 +21,9 @@ pub enum Behaviour {
     Status {
         /// The HTTP status.
         code: u16,
-        /// The body.
+        /// The body, as JSON; a string goes out as it is where a header `content-type` says that it is no JSON.
         body: Value,
-        /// Headers besides `content-type`, such as `retry-after`.
+        /// Headers, such as `retry-after`.
         headers: BTreeMap<String, String>,
     },
     /// Waits so long, then accepts and answers. It accepts also if the client is gone by then: Evolution sends a hung
@@ -44,6 +45,11 @@ impl Behaviour {
             body,
             headers: BTreeMap::new(),
         }
+    }
+
+    /// Accepts nothing and answers `code` with a text of this media type, as proxies and gateways do.
+    pub fn text(code: u16, media_type: &str, text: &str) -> Self {
+        Self::status_with(code, Value::from(text), CONTENT_TYPE.as_str(), media_type)
     }
 
     /// As [`Behaviour::status`], with one header.
@@ -123,7 +129,13 @@ pub(super) fn answer(code: u16, body: Value, headers: &BTreeMap<String, String>)
     let Ok(status) = StatusCode::from_u16(code) else {
         return (StatusCode::INTERNAL_SERVER_ERROR, "no such HTTP status").into_response();
     };
-    let mut response = (status, Json(body)).into_response();
+    let plain = headers
+        .get(CONTENT_TYPE.as_str())
+        .is_some_and(|media_type| !media_type.contains("json"));
+    let mut response = match body {
+        Value::String(text) if plain => (status, text).into_response(),
+        body => (status, Json(body)).into_response(),
+    };
     for (name, value) in headers {
         match (name.parse::<HeaderName>(), value.parse::<HeaderValue>()) {
             (Ok(name), Ok(value)) => {

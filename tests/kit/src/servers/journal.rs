@@ -1,6 +1,7 @@
 //! What a stand-in saw, and what it is told to do.
 
 use super::behaviour::Behaviour;
+use super::dialog360::Files;
 use super::fates::Fates;
 use super::notes::Notes;
 use recado_domain::Timestamp;
@@ -40,7 +41,7 @@ pub struct Violation {
 /// A message that was accepted: what the contact's phone got.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Delivered {
-    /// Evolution's instance name or Meta's `phone_number_id`.
+    /// Evolution's instance name, Meta's `phone_number_id`, or the key that names a number at 360dialog.
     pub instance: String,
     /// As the request had it.
     pub to: String,
@@ -108,6 +109,7 @@ struct Pages {
 pub struct Journal {
     pages: Mutex<Pages>,
     notes: Notes,
+    files: Files,
 }
 
 impl Journal {
@@ -118,6 +120,11 @@ impl Journal {
     /// What it was told beside messages.
     pub fn notes(&self) -> &Notes {
         &self.notes
+    }
+
+    /// 360dialog: the files of its numbers.
+    pub fn files(&self) -> &Files {
+        &self.files
     }
 
     /// All requests so far, in order, wrong ones too.
@@ -196,6 +203,7 @@ impl Journal {
     pub fn reset(&self) {
         *self.pages() = Pages::default();
         self.notes.forget();
+        self.files.forget();
     }
 
     pub(super) fn record(&self, request: Recorded) {

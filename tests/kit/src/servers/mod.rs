@@ -1,5 +1,5 @@
-//! Stand-ins for the servers outside: Evolution API, Meta's Graph API, Anthropic's Messages API, over real HTTP on
-//! loopback.
+//! Stand-ins for the servers outside: Evolution API, Meta's Graph API, 360dialog, Anthropic's Messages API, over
+//! real HTTP on loopback.
 //!
 //! Each answers as the real one is documented to, refuses a request that the real one would refuse (or that Recado
 //! promises not to make) and keeps it as a [`Violation`], and does on demand what goes wrong outside: see [`Behaviour`].
@@ -13,6 +13,7 @@ mod behaviour;
 mod call;
 mod control;
 mod cut;
+mod dialog360;
 mod evolution;
 mod fates;
 mod host;
@@ -27,6 +28,7 @@ mod tests;
 pub use anthropic::anthropic_message;
 pub use behaviour::Behaviour;
 pub use control::Control;
+pub use dialog360::{Dialog360Error, Files};
 pub use fates::Fates;
 pub use journal::{ConnectionState, Delivered, Journal, Recorded, Violation};
 pub use notes::Notes;

@@ -17,6 +17,7 @@ struct Kept {
     remembered: Vec<(String, Value)>,
     subscribed: Vec<String>,
     templates: Vec<Value>,
+    seen: Vec<(String, bool)>,
 }
 
 impl Notes {
@@ -41,7 +42,7 @@ impl Notes {
         self.kept().remembered.push((instance.to_owned(), record));
     }
 
-    /// Evolution: the webhook of an instance as it was set.
+    /// Evolution: the webhook of an instance as it was set. 360dialog: that of a number, by its key.
     pub fn webhook(&self, instance: &str) -> Option<Value> {
         self.kept().webhooks.get(instance).cloned()
     }
@@ -55,6 +56,15 @@ impl Notes {
     /// Meta: the accounts that the app is subscribed to.
     pub fn subscribed(&self) -> Vec<String> {
         self.kept().subscribed.clone()
+    }
+
+    /// Meta and 360dialog: the messages that were marked as read, and whether "typing…" was shown with it, in order.
+    pub fn seen(&self) -> Vec<(String, bool)> {
+        self.kept().seen.clone()
+    }
+
+    pub(super) fn see(&self, id: &str, typing: bool) {
+        self.kept().seen.push((id.to_owned(), typing));
     }
 
     pub(super) fn subscribe(&self, account: &str) {

@@ -2,7 +2,7 @@
 
 use super::host::Host;
 use super::journal::Journal;
-use super::{anthropic, evolution, meta};
+use super::{anthropic, dialog360, evolution, meta};
 use serde::Deserialize;
 use std::io;
 use std::ops::Deref;
@@ -16,6 +16,8 @@ pub enum Kind {
     Evolution,
     /// Meta's Graph API.
     Meta,
+    /// 360dialog's API for Cloud numbers.
+    Dialog360,
     /// Anthropic's Messages API.
     Anthropic,
 }
@@ -39,6 +41,7 @@ impl StandIn {
         let router = match kind {
             Kind::Evolution => evolution::router(journal.clone()),
             Kind::Meta => meta::router(journal.clone()),
+            Kind::Dialog360 => dialog360::router(journal.clone()),
             Kind::Anthropic => anthropic::router(journal.clone()),
         };
         let host = Host::start(port, router)?;
@@ -59,6 +62,14 @@ impl StandIn {
     /// When there is none.
     pub fn meta() -> Self {
         Self::anywhere(Kind::Meta)
+    }
+
+    /// 360dialog, on any free port.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn dialog360() -> Self {
+        Self::anywhere(Kind::Dialog360)
     }
 
     /// Anthropic, on any free port.
@@ -103,6 +114,8 @@ pub struct StandIns {
     pub evolution: StandIn,
     /// Meta.
     pub meta: StandIn,
+    /// 360dialog.
+    pub dialog360: StandIn,
     /// Anthropic.
     pub anthropic: StandIn,
 }
@@ -116,6 +129,7 @@ impl StandIns {
         Self {
             evolution: StandIn::evolution(),
             meta: StandIn::meta(),
+            dialog360: StandIn::dialog360(),
             anthropic: StandIn::anthropic(),
         }
     }
@@ -125,13 +139,14 @@ impl StandIns {
         match kind {
             Kind::Evolution => &self.evolution,
             Kind::Meta => &self.meta,
+            Kind::Dialog360 => &self.dialog360,
             Kind::Anthropic => &self.anthropic,
         }
     }
 
-    /// All three.
-    pub fn all(&self) -> [&StandIn; 3] {
-        [&self.evolution, &self.meta, &self.anthropic]
+    /// All of them.
+    pub fn all(&self) -> [&StandIn; 4] {
+        [&self.evolution, &self.meta, &self.dialog360, &self.anthropic]
     }
 
     /// All wrong requests to any of them.

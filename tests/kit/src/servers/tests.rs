@@ -2,8 +2,10 @@
 
 mod anthropic;
 mod contents;
+mod dialog360;
 mod evolution;
 mod meta;
+mod refusals;
 
 use super::*;
 use reqwest::{Client, RequestBuilder, Response};

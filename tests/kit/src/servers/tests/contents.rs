@@ -13,7 +13,7 @@ use recado_pipeline::ports::{
 };
 use recado_whatsapp::{ProviderConfig, WhatsApp};
 
-struct Key;
+pub(super) struct Key;
 
 impl Secrets for Key {
     async fn resolve(&self, _: &CredentialRef) -> PortResult<Option<Secret>> {
@@ -23,7 +23,7 @@ impl Secrets for Key {
     async fn forget(&self, _: &CredentialRef) {}
 }
 
-struct Clock;
+pub(super) struct Clock;
 
 impl Ambient for Clock {
     fn now(&self) -> recado_domain::Timestamp {
@@ -37,20 +37,30 @@ impl Ambient for Clock {
     async fn sleep(&self, _: Duration) {}
 }
 
-fn product(server: &StandIn) -> WhatsApp<Key, Clock> {
+pub(super) fn product(server: &StandIn) -> WhatsApp<Key, Clock> {
     let config = ProviderConfig {
         evolution_base_url: Some(server.url()),
         meta_base_url: server.url(),
+        dialog360_base_url: server.url(),
         ..ProviderConfig::default()
     };
     WhatsApp::new(client(), Key, Clock, config)
 }
 
-fn bound(provider: &str, version: u8) -> Bound {
-    let external = if provider == "meta" {
-        "100000000000001"
-    } else {
+/// The stand-in for a provider.
+pub(super) fn server(provider: &str) -> StandIn {
+    match provider {
+        "meta" => StandIn::meta(),
+        "360dialog" => StandIn::dialog360(),
+        _ => StandIn::evolution(),
+    }
+}
+
+pub(super) fn bound(provider: &str, version: u8) -> Bound {
+    let external = if provider == "evolution" {
         "loja-1"
+    } else {
+        "100000000000001"
     };
     let instance = json!({"id": "loja-01", "tenant": "t", "provider": provider, "external_id": external, "agent": "a",
         "api_version": version});
@@ -62,7 +72,7 @@ fn bound(provider: &str, version: u8) -> Bound {
     }
 }
 
-fn message(content: &Value) -> OutgoingMessage {
+pub(super) fn message(content: &Value) -> OutgoingMessage {
     OutgoingMessage {
         id: MessageId::parse("c_0123456789abcdef0123456789abcdef-1.7").unwrap(),
         to: ContactAddress::parse("5511944440000@s.whatsapp.net").unwrap(),
@@ -114,15 +124,11 @@ fn contents() -> Vec<Value> {
 
 #[tokio::test]
 async fn every_kind_is_taken_by_each_provider_and_version() {
-    for (provider, version) in [("evolution", 1), ("evolution", 2), ("meta", 2)] {
-        let server = if provider == "meta" {
-            StandIn::meta()
-        } else {
-            StandIn::evolution()
-        };
+    for (provider, version) in [("evolution", 1), ("evolution", 2), ("meta", 2), ("360dialog", 2)] {
+        let server = server(provider);
         let (product, bound) = (product(&server), bound(provider, version));
         let mut contents = contents();
-        if provider == "meta" {
+        if provider != "evolution" {
             contents.push(
                 json!({"type": "template", "name": "lembrete", "language": "pt_BR", "components": [
                 {"type": "body", "parameters": [{"type": "text", "text": "Ana"}]}]}),
@@ -169,8 +175,8 @@ async fn what_evolution_stored_is_evidence_for_every_kind() {
 }
 
 #[tokio::test]
-async fn wrong_bodies_of_every_kind_are_refused_and_kept() {
-    let (evolution, meta) = (StandIn::evolution(), StandIn::meta());
+async fn wrong_bodies_of_every_kind_are_refused_by_evolution_and_kept() {
+    let evolution = StandIn::evolution();
     let number = "5511944440000";
     let bad = [
         ("sendText", json!({"number": number, "text": "x", "txet": "x"})),
@@ -212,6 +218,11 @@ async fn wrong_bodies_of_every_kind_are_refused_and_kept() {
         assert!(answer.1["response"]["message"].is_array());
     }
     assert_eq!(evolution.violations().len(), bad.len());
+}
+
+#[tokio::test]
+async fn wrong_bodies_of_every_kind_are_refused_by_meta_and_who_passes_its_bodies_on() {
+    let (meta, dialog360) = (StandIn::meta(), StandIn::dialog360());
     let bad = [
         json!({"type": "image", "image": {"link": "https://example.org/a", "id": "1"}}),
         json!({"type": "sticker", "sticker": {"id": "1", "caption": "x"}}),
@@ -224,19 +235,24 @@ async fn wrong_bodies_of_every_kind_are_refused_and_kept() {
         json!({"type": "template", "template": {"name": "x"}}),
         json!({"type": "poll", "poll": {}}),
     ];
+    let send = |server: &StandIn, path: &str| client().post(format!("{}{path}", server.url()));
     for part in &bad {
         let mut body = json!({"messaging_product": "whatsapp", "recipient_type": "individual", "to": "+5511944440000",
             "biz_opaque_callback_data": "c_1-1.2"});
         body.as_object_mut()
             .unwrap()
             .extend(part.as_object().unwrap().clone());
-        let url = format!("{}/v24.0/1/messages", meta.url());
-        let answer = go(client().post(url).bearer_auth("key-1").json(&body)).await;
-        assert_eq!(
-            (answer.0, &answer.1["error"]["code"]),
-            (400, &json!(100)),
-            "{part}"
-        );
+        for request in [
+            send(&meta, "/v24.0/1/messages").bearer_auth("key-1"),
+            send(&dialog360, "/messages").header("D360-API-KEY", "key-1"),
+        ] {
+            let answer = go(request.json(&body)).await;
+            let refused = (answer.0, &answer.1["error"]["code"]);
+            assert_eq!(refused, (400, &json!(100)), "{part}");
+        }
     }
-    assert_eq!(meta.violations().len(), bad.len());
+    for server in [meta, dialog360] {
+        assert_eq!(server.violations().len(), bad.len());
+        assert!(server.phone().is_empty());
+    }
 }

@@ -1,0 +1,130 @@
+//! The files of numbers: where they are, for how long, and who asked too often for what is not there.
+
+use super::super::call::digits;
+use recado_domain::Timestamp;
+use recado_domain::millis::shift;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long the URL of a file is good for, in milliseconds.
+const URL_MS: i64 = 5 * 60_000;
+
+/// So many errors …
+const ERRORS: usize = 20;
+
+/// … within this time, in milliseconds …
+const WITHIN_MS: i64 = 60 * 60_000;
+
+/// … block downloads for this time, in milliseconds.
+const BLOCKED_MS: i64 = 30 * 60_000;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Files {
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    files: BTreeMap<String, File>,
+    /// By key, the errors that count, oldest first.
+    errors: BTreeMap<String, Vec<Timestamp>>,
+    blocked_until: BTreeMap<String, Timestamp>,
+    ahead: Duration,
+}
+
+/// A file and what it is.
+#[derive(Debug, Clone)]
+pub(super) struct File {
+    pub(super) mime_type: String,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// A place from which a file is fetched.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct Place {
+    mid: String,
+    ext: i64,
+    hash: String,
+}
+
+impl Files {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A contact sent a file, or one was uploaded.
+    pub fn put(&self, id: &str, mime_type: &str, bytes: &[u8]) {
+        let file = File {
+            mime_type: mime_type.to_owned(),
+            bytes: bytes.to_vec(),
+        };
+        self.kept().files.insert(id.to_owned(), file);
+    }
+
+    /// The ids of all files.
+    pub fn ids(&self) -> Vec<String> {
+        self.kept().files.keys().cloned().collect()
+    }
+
+    /// Puts this server's clock forward, by which URLs go out of date and blocks end.
+    pub fn later(&self, by: Duration) {
+        self.kept().ahead += by;
+    }
+
+    pub(super) fn get(&self, id: &str) -> Option<File> {
+        self.kept().files.get(id).cloned()
+    }
+
+    pub(super) fn remove(&self, id: &str) -> bool {
+        self.kept().files.remove(id).is_some()
+    }
+
+    /// The URL of a file, on Meta's host, good from now on for a while.
+    pub(super) fn url(&self, id: &str) -> String {
+        let until = shift(self.kept().now(), URL_MS).as_millisecond();
+        let hash = digits(&format!("{id} {until}"));
+        format!("https://lookaside.fbsbx.com/whatsapp_business/attachments/?mid={id}&ext={until}&hash={hash}")
+    }
+
+    /// The file there, if the URL was given out and is still good.
+    pub(super) fn at(&self, place: &Place) -> Option<File> {
+        let fine = place.hash == digits(&format!("{} {}", place.mid, place.ext))
+            && self.kept().now().as_millisecond() < place.ext;
+        if fine { self.get(&place.mid) } else { None }
+    }
+
+    /// Whether downloads with this key are blocked.
+    pub(super) fn blocked(&self, key: &str) -> bool {
+        let kept = self.kept();
+        kept.blocked_until
+            .get(key)
+            .is_some_and(|until| kept.now() < *until)
+    }
+
+    /// A download with this key was answered with an error.
+    pub(super) fn failed(&self, key: &str) {
+        let mut kept = self.kept();
+        let now = kept.now();
+        let since = shift(now, -WITHIN_MS);
+        let errors = kept.errors.entry(key.to_owned()).or_default();
+        errors.retain(|at| *at > since);
+        errors.push(now);
+        if errors.len() >= ERRORS {
+            errors.clear();
+            kept.blocked_until.insert(key.to_owned(), shift(now, BLOCKED_MS));
+        }
+    }
+
+    pub(in super::super) fn forget(&self) {
+        *self.kept() = Kept::default();
+    }
+}
+
+impl Kept {
+    fn now(&self) -> Timestamp {
+        let ahead = i64::try_from(self.ahead.as_millis()).unwrap_or(i64::MAX);
+        shift(Timestamp::now(), ahead)
+    }
+}
