@@ -171,7 +171,7 @@ pub async fn compose(required: &[&'static str]) -> Result<Composed, ComposeError
         settings.delivery_ttl,
     );
     let providers = ProviderConfig {
-        aws_social: aws_social(&clients),
+        aws_social: aws_social(&clients, config.bucket.as_deref()),
         ..environment.providers()
     };
     let providers = WhatsApp::new(http, secrets.clone(), SystemAmbient, providers);
@@ -189,12 +189,12 @@ pub async fn compose(required: &[&'static str]) -> Result<Composed, ComposeError
 
 /// What sends by AWS End User Messaging Social, where it is built in.
 #[cfg(feature = "aws-social")]
-fn aws_social(clients: &Clients) -> Option<recado_whatsapp::aws_social::Client> {
-    Some(recado_whatsapp::aws_social::Client::new(&clients.shared))
+fn aws_social(clients: &Clients, bucket: Option<&str>) -> Option<recado_whatsapp::aws_social::Client> {
+    Some(crate::social_files::client(clients, bucket))
 }
 
 #[cfg(not(feature = "aws-social"))]
-fn aws_social(_: &Clients) -> Option<recado_whatsapp::aws_social::Client> {
+fn aws_social(_: &Clients, _: Option<&str>) -> Option<recado_whatsapp::aws_social::Client> {
     None
 }
 

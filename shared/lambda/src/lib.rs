@@ -28,6 +28,8 @@ mod compose;
 mod event;
 mod keys;
 mod social;
+#[cfg(feature = "aws-social")]
+mod social_files;
 pub mod telemetry;
 
 pub use batch::{Received, Visibility, run_batch};

@@ -12,9 +12,15 @@ use std::time::Duration;
 
 /// A file that a message carries in itself.
 pub(crate) struct File<'a> {
-    media: &'a Media,
-    mime_type: &'a str,
+    pub(crate) media: &'a Media,
+    pub(crate) mime_type: &'a str,
     base64: &'a str,
+}
+
+impl File<'_> {
+    pub(crate) fn bytes(&self) -> Result<Vec<u8>, SendOutcome> {
+        decoded(self.base64)
+    }
 }
 
 /// How a provider takes files.
@@ -48,11 +54,7 @@ pub(crate) async fn uploaded(
     file: &File<'_>,
     upload: Upload,
 ) -> Result<OutgoingMessage, SendOutcome> {
-    let retryable = |why: &str| SendOutcome::Retryable {
-        why: why.to_owned(),
-        after: None,
-    };
-    let part = Part::bytes(decoded(file.base64)?)
+    let part = Part::bytes(file.bytes()?)
         .file_name(name(file.media))
         .mime_str(file.mime_type)
         .map_err(|_| permanent("the file has no MIME type"))?;
@@ -64,10 +66,22 @@ pub(crate) async fn uploaded(
         Exchange::Answer(answer) if answer.is_success() => text(&answer.body, "id")
             .map(|id| with_media_id(message, file.media, id))
             .ok_or_else(|| retryable("an upload's answer without an id")),
-        Exchange::Answer(answer) => Err(match (upload.classify)(&answer, message.attempt) {
-            SendOutcome::Unknown { why, .. } => retryable(&why),
-            outcome => outcome,
-        }),
+        Exchange::Answer(answer) => Err(nothing_left((upload.classify)(&answer, message.attempt))),
         Exchange::NeverLeft(why) | Exchange::Lost { why, .. } => Err(retryable(why)),
+    }
+}
+
+/// What the failure of an upload means for its message, of which nothing has left.
+pub(crate) fn nothing_left(outcome: SendOutcome) -> SendOutcome {
+    match outcome {
+        SendOutcome::Unknown { why, .. } => retryable(&why),
+        outcome => outcome,
+    }
+}
+
+fn retryable(why: &str) -> SendOutcome {
+    SendOutcome::Retryable {
+        why: why.to_owned(),
+        after: None,
     }
 }

@@ -9,13 +9,13 @@ use std::path::Path;
 const META: &str = "oficial-01";
 
 /// What a command did.
-struct Ran {
-    success: bool,
-    out: String,
-    err: String,
+pub(crate) struct Ran {
+    pub(crate) success: bool,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
-fn run(machine: &Machine, arguments: &[&str]) -> Ran {
+pub(crate) fn run(machine: &Machine, arguments: &[&str]) -> Ran {
     let mut command = machine.command(arguments);
     if arguments[0] != "record" {
         command.args(["--url", &machine.url("")]);
@@ -60,12 +60,12 @@ fn configured(variables: &[(&str, &str)]) -> Machine {
     machine
 }
 
-fn findings(ran: &Ran) -> Vec<Value> {
+pub(crate) fn findings(ran: &Ran) -> Vec<Value> {
     let all: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{} {}", ran.out, ran.err));
     all["findings"].as_array().unwrap().clone()
 }
 
-fn grade<'a>(findings: &'a [Value], instance: &str, check: &str) -> &'a str {
+pub(crate) fn grade<'a>(findings: &'a [Value], instance: &str, check: &str) -> &'a str {
     let found = findings
         .iter()
         .find(|finding| finding["instance"] == instance && finding["check"] == check);

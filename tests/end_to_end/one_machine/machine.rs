@@ -19,6 +19,7 @@ pub(crate) const MASTER: &str = "master-of-this-test";
 pub(crate) const TOKEN: &str = "token-of-this-test";
 pub(crate) const APP_SECRET: &str = "app-secret-of-this-test";
 pub(crate) const VERIFY_TOKEN: &str = "verify-token-of-this-test";
+pub(crate) const D360_KEY: &str = "d360-key-of-this-test";
 pub(crate) const INSTANCE: &str = "suporte-01";
 pub(crate) const PHONE_NUMBER_ID: &str = "100000000000001";
 
@@ -67,6 +68,8 @@ impl Machine {
         set("META_ACCESS_TOKEN", "meta-token");
         set("META_APP_SECRET", APP_SECRET);
         set("META_VERIFY_TOKEN", VERIFY_TOKEN);
+        set("D360_BASE_URL", &stand_ins.dialog360.url());
+        set("D360_API_KEY", D360_KEY);
         set("ANTHROPIC_BASE_URL", &stand_ins.anthropic.url());
         set("ANTHROPIC_API_KEY", "anthropic-key");
         for (name, value) in variables {

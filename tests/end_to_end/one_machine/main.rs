@@ -1,5 +1,5 @@
-//! The real `recado` binary, driven from outside: webhooks over HTTP in, stand-in Evolution, Meta and Anthropic servers
-//! out, killed and restarted.
+//! The real `recado` binary, driven from outside: webhooks over HTTP in, stand-in Evolution, Meta, 360dialog and Anthropic
+//! servers out, killed and restarted.
 
 #![expect(
     clippy::unwrap_used,
@@ -11,6 +11,7 @@ mod bad_input;
 mod chaos;
 mod commands;
 mod crashes;
+mod dialog360;
 mod first_steps;
 mod machine;
 mod meta;

@@ -13,6 +13,8 @@ pub(crate) mod webhook;
 
 pub use parse::split;
 pub use send::Client;
+#[cfg(feature = "aws-social")]
+pub use send::{Bucket, Place};
 pub use verify::Topics;
 
 pub(crate) use connect::{BY_QUEUE, NOT_POSTED};

@@ -6,7 +6,7 @@ use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
 use std::time::Duration;
 
 #[cfg(feature = "aws-social")]
-pub use sdk::Client;
+pub use sdk::{Bucket, Client, Place};
 
 #[cfg(feature = "aws-social")]
 mod sdk;

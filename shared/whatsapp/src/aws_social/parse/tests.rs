@@ -1,4 +1,6 @@
 use super::*;
+use recado_domain::delivery::DeliveryKey;
+use recado_domain::ids::{ExternalId, MessageId};
 use recado_domain::inbound::WebhookEvent;
 use recado_domain::millis::instant;
 
@@ -137,4 +139,30 @@ fn what_cannot_be_read_is_an_error_that_repeats_nothing() {
         let text = format!("{error} {error:?}");
         assert!(!text.contains("private") && !text.contains("55119"), "{text}");
     }
+}
+
+/// A send is answered with an id of AWS's own, and its statuses carry the `wamid`: our id in them ties the two.
+#[test]
+fn a_status_finds_its_message_by_our_id_and_else_by_metas() {
+    let own = MessageId::parse("c_0123456789abcdef0123456789abcdef-1.7").unwrap();
+    let status = |data: Option<&MessageId>| {
+        let mut entry = meta_entry(META);
+        let value = &mut entry["changes"][0]["value"];
+        value.as_object_mut().unwrap().remove("messages");
+        value["statuses"] = json!([{"id": "wamid.A", "status": "delivered", "timestamp": "1760000001",
+            "recipient_id": "5511900000001", "biz_opaque_callback_data": data}]);
+        match items_of(&notification(TOPIC, &aws_event(&entry)), "")
+            .unwrap()
+            .remove(0)
+        {
+            WebhookItem::Status(status) => status,
+            other => panic!("not a status: {other:?}"),
+        }
+    };
+    let told = status(Some(&own));
+    assert_eq!(told.key, DeliveryKey::own(&own));
+    assert_eq!(told.provider_message_id.as_deref(), Some("wamid.A"));
+    let untold = status(None);
+    let number = ExternalId::parse(AWS).unwrap();
+    assert_eq!(untold.key, DeliveryKey::provider(&number, "wamid.A"));
 }

@@ -1,64 +1,88 @@
-//! The call itself.
+//! The calls themselves.
+
+mod files;
+
+pub use files::{Bucket, Place};
 
 use super::super::errors::{Refusal, classify};
 use super::Endpoint;
 use crate::class::Class;
+use crate::cloud::file_of;
+use crate::file::permanent;
 use crate::meta::body::body;
 use aws_sdk_socialmessaging::Config;
 use aws_sdk_socialmessaging::config::Builder;
 use aws_sdk_socialmessaging::config::retry::RetryConfig;
 use aws_sdk_socialmessaging::config::timeout::TimeoutConfig;
 use aws_sdk_socialmessaging::error::{ProvideErrorMetadata, SdkError};
-use aws_sdk_socialmessaging::operation::send_whats_app_message::SendWhatsAppMessageError;
 use aws_sdk_socialmessaging::primitives::Blob;
-use recado_domain::reason::Reason;
 use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
 use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The most that a message may hold, in bytes (AWS's service model).
 const MESSAGE_BYTES_MAX: usize = 2_048_000;
 
 /// AWS's client.
 #[derive(Debug, Clone)]
-pub struct Client(aws_sdk_socialmessaging::Client);
+pub struct Client {
+    calls: aws_sdk_socialmessaging::Client,
+    bucket: Option<Arc<dyn Bucket>>,
+}
 
 impl Client {
-    /// A client of `config` (an `SdkConfig` will do) that repeats nothing by itself: AWS would send twice.
+    /// A client of `config` (an `SdkConfig` will do) that repeats nothing by itself: AWS would send twice. Files that are
+    /// not on the web cannot be sent without a [`Bucket`].
     pub fn new(config: impl Into<Builder>) -> Self {
         let config = config.into().retry_config(RetryConfig::disabled()).build();
-        Self(aws_sdk_socialmessaging::Client::from_conf(config))
+        Self {
+            calls: aws_sdk_socialmessaging::Client::from_conf(config),
+            bucket: None,
+        }
+    }
+
+    /// The same with a bucket from which AWS reads such files.
+    #[must_use]
+    pub fn with_bucket(self, bucket: Arc<dyn Bucket>) -> Self {
+        Self {
+            bucket: Some(bucket),
+            ..self
+        }
     }
 }
 
-/// Sends. AWS has no token by which it would know a repetition, so nothing is repeated here. The id that it answers is its
-/// own, not the one in statuses: those carry ours.
+/// Sends; a file that is here and not on the web is given to AWS first, within the same time. AWS has no token by which it
+/// would know a repetition, so nothing is repeated here. The id that it answers is its own, not the one in statuses: those
+/// carry ours.
 pub(crate) async fn send(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
+    match file_of(message) {
+        Ok(None) => post(at, message, at.timeout).await,
+        Ok(Some(file)) => match files::uploaded(at, message, &file).await {
+            Ok(message) => post(at, &message, at.timeout / files::SHARE).await,
+            Err(outcome) => outcome,
+        },
+        Err(outcome) => outcome,
+    }
+}
+
+async fn post(at: &Endpoint<'_>, message: &OutgoingMessage, timeout: Duration) -> SendOutcome {
     let body = match body(message) {
         Ok(body) => body.to_string().into_bytes(),
         Err(refused) => return refused,
     };
     if body.len() > MESSAGE_BYTES_MAX {
-        return SendOutcome::Permanent {
-            reason: Reason::WhatsappPermanentError,
-            why: "message too large".to_owned(),
-        };
+        return permanent("message too large");
     }
-    // All of them, since the shared configuration may have shorter ones.
-    let times = TimeoutConfig::builder()
-        .connect_timeout(at.timeout)
-        .read_timeout(at.timeout)
-        .operation_attempt_timeout(at.timeout)
-        .operation_timeout(at.timeout)
-        .build();
     let sent = at
         .client
-        .0
+        .calls
         .send_whats_app_message()
-        .origination_phone_number_id(format!("phone-number-id-{}", at.number))
+        .origination_phone_number_id(origin(at))
         .message(Blob::new(body))
         .meta_api_version(at.version)
         .customize()
-        .config_override(Config::builder().timeout_config(times))
+        .config_override(within(timeout))
         .send()
         .await;
     match sent {
@@ -70,7 +94,23 @@ pub(crate) async fn send(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOu
     }
 }
 
-fn failure(error: &SdkError<SendWhatsAppMessageError>, attempt: u32) -> SendOutcome {
+/// AWS's name for the number.
+fn origin(at: &Endpoint<'_>) -> String {
+    format!("phone-number-id-{}", at.number)
+}
+
+/// All of the time-outs, since the shared configuration may have shorter ones.
+fn within(timeout: Duration) -> Builder {
+    let times = TimeoutConfig::builder()
+        .connect_timeout(timeout)
+        .read_timeout(timeout)
+        .operation_attempt_timeout(timeout)
+        .operation_timeout(timeout)
+        .build();
+    Config::builder().timeout_config(times)
+}
+
+fn failure<E: ProvideErrorMetadata + Error + 'static>(error: &SdkError<E>, attempt: u32) -> SendOutcome {
     let (class, why) = match error {
         SdkError::ServiceError(refused) => {
             let refusal = Refusal {

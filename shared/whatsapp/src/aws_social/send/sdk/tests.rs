@@ -1,14 +1,18 @@
 use super::*;
-use crate::stand_in::{Does, StandIn};
+use crate::stand_in::{Does, Request, StandIn};
 use aws_sdk_socialmessaging::config::{BehaviorVersion, Credentials, Region};
 use aws_smithy_http_client::Builder as HttpBuilder;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use futures::FutureExt;
+use futures::future::{BoxFuture, ready};
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::Content;
+use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::ids::{ExternalId, MessageId};
 use recado_domain::options::SendOptions;
+use recado_domain::reason::Reason;
 use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const OWN_ID: &str = "c_0123456789abcdef0123456789abcdef-1.7";
@@ -90,18 +94,18 @@ async fn nothing_is_repeated_by_the_sdk() {
 
 #[tokio::test]
 async fn a_refusal_is_classed_by_its_name() {
-    let refused = async |status, body| answered(Does::Answers(status, body)).await.0;
-    let denied = refused(403, r#"{"__type":"AccessDeniedByMetaException","message":"x"}"#).await;
+    let with_body = async |status, body| answered(Does::Answers(status, body)).await.0;
+    let denied = with_body(403, r#"{"__type":"AccessDeniedByMetaException","message":"x"}"#).await;
     assert!(
         matches!(denied, SendOutcome::Credentials { why } if why == "AccessDeniedByMetaException: not allowed by Meta")
     );
-    let invalid = refused(
+    let invalid = with_body(
         400,
         r#"{"__type":"ValidationException","message":"to 5511900000001"}"#,
     )
     .await;
     assert!(matches!(invalid, SendOutcome::Permanent { why, .. } if !why.contains("5511")));
-    let window = refused(
+    let window = with_body(
         502,
         r#"{"__type":"DependencyException","message":"(#131047) Re-engagement"}"#,
     )
@@ -113,7 +117,7 @@ async fn a_refusal_is_classed_by_its_name() {
             ..
         }
     ));
-    let unnamed = refused(500, "<html>").await;
+    let unnamed = with_body(500, "<html>").await;
     assert!(
         matches!(unnamed, SendOutcome::Unknown { timed_out: false, .. }),
         "{unnamed:?}"
@@ -148,4 +152,144 @@ async fn a_text_over_metas_limit_is_refused_here() {
     )
     .await;
     assert!(matches!(outcome, SendOutcome::Permanent { why, .. } if why == "text too long"));
+}
+
+/// Puts everything into one bucket, unless it is full.
+#[derive(Debug, Default)]
+struct Shelf {
+    full: bool,
+    put: Mutex<Vec<(String, String, Vec<u8>)>>,
+}
+
+impl Bucket for Shelf {
+    fn put<'a>(&'a self, name: &'a str, mime_type: &'a str, bytes: Vec<u8>) -> BoxFuture<'a, Option<Place>> {
+        let key = format!("payloads/{name}");
+        let mut put = self.put.lock().unwrap();
+        put.push((name.to_owned(), mime_type.to_owned(), bytes));
+        let bucket = "a-bucket".to_owned();
+        ready((!self.full).then_some(Place { bucket, key })).boxed()
+    }
+}
+
+fn picture() -> OutgoingMessage {
+    OutgoingMessage {
+        content: Content::Media(Media {
+            source: Some("data:image/png;base64,iVBORw0KGgo=".to_owned()),
+            caption: Some("olhe".to_owned()),
+            ..Media::of(MediaKind::Image)
+        }),
+        ..message("5511900000001", "")
+    }
+}
+
+async fn picture_sent(shelf: Option<Arc<Shelf>>, script: Vec<Does>) -> (SendOutcome, Vec<Request>) {
+    let stand_in = StandIn::start(script).await;
+    let keys = Credentials::new("key", "secret", None, None, "test");
+    let mut client = Client::new(config(&stand_in.url).credentials_provider(keys));
+    if let Some(shelf) = shelf {
+        client = client.with_bucket(shelf);
+    }
+    let endpoint = Endpoint {
+        client: &client,
+        number: &ExternalId::parse("0123456789abcdef0123456789abcdef").unwrap(),
+        version: "v20.0",
+        timeout: Duration::from_secs(4),
+    };
+    (send(&endpoint, &picture()).await, stand_in.requests())
+}
+
+#[tokio::test]
+async fn a_file_is_put_into_the_bucket_named_to_aws_and_sent_by_its_id() {
+    let shelf = Arc::new(Shelf::default());
+    let script = vec![
+        Does::Answers(200, r#"{"mediaId":"media-1"}"#),
+        Does::Answers(200, r#"{"messageId":"aws-1"}"#),
+    ];
+    let (outcome, requests) = picture_sent(Some(shelf.clone()), script).await;
+    assert!(matches!(outcome, SendOutcome::Accepted { .. }), "{outcome:?}");
+    let bytes = b"\x89PNG\r\n\x1a\n".to_vec();
+    let expected = (OWN_ID.to_owned(), "image/png".to_owned(), bytes);
+    assert_eq!(*shelf.put.lock().unwrap(), [expected]);
+    assert_eq!(requests[0].line, "POST /v1/whatsapp/media");
+    let number = "phone-number-id-0123456789abcdef0123456789abcdef";
+    let place = json!({"bucketName": "a-bucket", "key": format!("payloads/{OWN_ID}")});
+    let expected = json!({"originationPhoneNumberId": number, "sourceS3File": place});
+    assert_eq!(requests[0].body, expected, "exactly one source");
+    let body = STANDARD
+        .decode(requests[1].body["message"].as_str().unwrap())
+        .unwrap();
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(body["image"], json!({"id": "media-1", "caption": "olhe"}));
+}
+
+#[tokio::test]
+async fn nothing_has_left_when_a_file_cannot_be_given_to_aws() {
+    let full = Arc::new(Shelf {
+        full: true,
+        ..Shelf::default()
+    });
+    let (outcome, requests) = picture_sent(Some(full), vec![Does::Breaks]).await;
+    assert!(
+        matches!(outcome, SendOutcome::Retryable { .. }) && requests.is_empty(),
+        "{outcome:?}"
+    );
+    for does in [
+        Does::Answers(500, "<html>"),
+        Does::Answers(200, "{}"),
+        Does::Breaks,
+    ] {
+        let (outcome, requests) = picture_sent(Some(Arc::default()), vec![does.clone()]).await;
+        assert!(
+            matches!(outcome, SendOutcome::Retryable { .. }),
+            "{does:?} {outcome:?}"
+        );
+        assert_eq!(requests.len(), 1, "{does:?}");
+    }
+    let denied = Does::Answers(403, r#"{"__type":"AccessDeniedException","message":"x"}"#);
+    let (outcome, requests) = picture_sent(Some(Arc::default()), vec![denied]).await;
+    assert!(matches!(outcome, SendOutcome::Credentials { .. }), "{outcome:?}");
+    assert_eq!(requests.len(), 1);
+    let (outcome, requests) = picture_sent(None, vec![Does::Breaks]).await;
+    assert!(
+        matches!(outcome, SendOutcome::Permanent { .. }) && requests.is_empty(),
+        "{outcome:?}"
+    );
+}
+
+#[tokio::test]
+async fn every_refusal_of_the_service_model_is_told_apart_over_the_wire() {
+    for (status, name) in [
+        (400, "ValidationException"),
+        (400, "InvalidParametersException"),
+        (400, "LimitExceededException"),
+        (404, "ResourceNotFoundException"),
+    ] {
+        assert!(
+            matches!(refused(status, name).await, SendOutcome::Permanent { .. }),
+            "{name}"
+        );
+    }
+    for name in ["AccessDeniedException", "AccessDeniedByMetaException"] {
+        assert!(
+            matches!(refused(403, name).await, SendOutcome::Credentials { .. }),
+            "{name}"
+        );
+    }
+    let throttled = refused(429, "ThrottledRequestException").await;
+    assert!(
+        matches!(throttled, SendOutcome::Retryable { after: Some(_), .. }),
+        "{throttled:?}"
+    );
+    for (status, name) in [(500, "InternalServiceException"), (502, "DependencyException")] {
+        let found = refused(status, name).await;
+        assert!(
+            matches!(found, SendOutcome::Retryable { after: None, .. }),
+            "{name}: {found:?}"
+        );
+    }
+}
+
+async fn refused(status: u16, name: &str) -> SendOutcome {
+    let body = format!(r#"{{"__type":"{name}","message":"x"}}"#);
+    answered(Does::Answers(status, body.leak())).await.0
 }
