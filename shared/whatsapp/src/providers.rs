@@ -317,7 +317,7 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
         }
         let secret = match self.access(bound).await {
             Access::Credential(secret) => secret,
-            Access::Simulated(_) => return Err(HistoryError::NotOffered),
+            Access::Simulated(_) | Access::Aws(_) => return Err(HistoryError::NotOffered),
             Access::Missing(_) => return Err(HistoryError::Credentials),
             Access::Unclear => {
                 let why = "the credential could not be read";
