@@ -189,6 +189,7 @@ pub async fn compose(required: &[&'static str]) -> Result<Composed, ComposeError
 
 /// What sends by AWS End User Messaging Social, where it is built in.
 #[cfg(feature = "aws-social")]
+#[expect(clippy::unnecessary_wraps, reason = "without the feature there is none")]
 fn aws_social(clients: &Clients, bucket: Option<&str>) -> Option<recado_whatsapp::aws_social::Client> {
     Some(crate::social_files::client(clients, bucket))
 }

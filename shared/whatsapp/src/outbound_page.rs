@@ -34,7 +34,8 @@ const TAIL: &str = "
 | `link_preview` | `linkPreview` | `preview_url`, off by default |
 
 A file's `source` is an `https` URL that the provider fetches, or `upload:` and an id, as `POST /v1/instances/{id}/media`
-answers it. An upload's bytes go to Evolution as Base64; to Meta by `POST /media` and then by id.
+answers it. An upload's bytes go to Evolution as Base64; to Meta and 360dialog by `POST /media` and then
+by id; to AWS by way of the stack's bucket.
 ";
 
 fn row(page: &mut String, kind: OutgoingKind, what: Support) {
