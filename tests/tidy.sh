@@ -30,7 +30,7 @@ fi
 named=$(git ls-files 'shared/*.rs' 'functions/*.rs' ':!shared/whatsapp' ':!shared/domain/src/provider.rs' | grep -vE '/tests?(/|\.rs$)' |
   xargs awk 'FNR == 1 { tests = 0 } /^#\[cfg\(test\)\]/ { tests = 1 }
     !tests && !/^ *\/\// && /recado_whatsapp::(evolution|meta|dialog360)|Provider::named|"(evolution|meta|360dialog|aws-social)"/ {
-      print FILENAME ":" FNR ": " $0 }' | grep -v '^shared/lambda/src/social.rs' || true)
+      print FILENAME ":" FNR ": " $0 }' | grep -v 'feature = ' || true)
 if [ -n "$named" ]; then
   echo "$named"
   complain "a provider is named outside of shared/whatsapp"

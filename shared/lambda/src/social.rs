@@ -7,7 +7,7 @@ use recado_domain::ids::{CorrelationId, hash_of};
 use recado_pipeline::ingest::ingest;
 use recado_pipeline::ports::Ambient;
 use recado_pipeline::{Verdict, World};
-use recado_whatsapp::aws_social::{Topics, split};
+use recado_whatsapp::aws_social::{NAME, Topics, split};
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ pub async fn take_social<W: World>(world: &W, social: &Social, received: &Receiv
         }
     };
     // The same in every repetition, and nothing of the body can be read from it.
-    let Ok(correlation) = CorrelationId::parse(&hash_of(&["aws-social", &received.body], 16)) else {
+    let Ok(correlation) = CorrelationId::parse(&hash_of(&[NAME.as_str(), &received.body], 16)) else {
         return again;
     };
     match ingest(world, items, &correlation).await {
