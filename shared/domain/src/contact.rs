@@ -3,7 +3,10 @@
 //! An address may be a phone number (`5511999998888@s.whatsapp.net`, `5511999998888`), a linked identity without any
 //! number (`123456789@lid`) or a business-scoped user id of Meta (`US.13491208655302741918`). All are contacts.
 
+mod spelling;
+
 use serde::{Deserialize, Serialize};
+pub(crate) use spelling::one_spelling;
 use std::fmt;
 
 /// An address, as received apart from a device part (`:75`) and surrounding space. `Debug` does not show it.

@@ -3,6 +3,7 @@
 //! Providers repeat webhooks: Evolution for twenty minutes, Meta for seven days, to several subscribers at once. An
 //! event's id is made only of what stays the same in every repetition.
 
+use crate::contact::one_spelling;
 use crate::ids::{CorrelationId, EventId, ExternalId, Ordinal, hash_of};
 use crate::millis;
 pub use crate::provider::Provider;
@@ -210,14 +211,15 @@ pub struct StoredAs {
     pub ordinal: Ordinal,
 }
 
-/// The FIFO group of events of `address` on this instance (or of the instance itself): no phone number in a queue.
+/// The FIFO group of events of `address` on this instance (or of the instance itself): no phone number in a queue, and the
+/// same for both spellings of one.
 pub fn group_of(provider: Provider, instance: &ExternalId, address: Option<&str>) -> String {
     hash_of(
         &[
             "group",
             provider.as_str(),
             instance.as_str(),
-            address.unwrap_or(""),
+            &one_spelling(address.unwrap_or("")),
         ],
         16,
     )

@@ -1,6 +1,7 @@
 //! Identifiers. Each is a type of its own with one checked constructor, so that none can stand in for another and
 //! neither JSON nor storage can bring in one that the constructor would refuse.
 
+use crate::contact::one_spelling;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -170,9 +171,11 @@ impl fmt::Display for Ordinal {
 pub struct ThreadId(String);
 
 impl ThreadId {
-    /// The thread of the contact `address` on `instance`.
+    /// The thread of the contact `address` on `instance`: the same for both spellings of a number that has two (a
+    /// Brazilian mobile with and without its ninth digit).
     pub fn of(instance: &InstanceId, address: &str) -> Self {
-        Self(hash_of(&["thread", instance.as_str(), address], 16))
+        let address = one_spelling(address);
+        Self(hash_of(&["thread", instance.as_str(), &address], 16))
     }
 
     /// The identifier as text.
@@ -293,6 +296,14 @@ mod tests {
         assert_eq!(ConversationId::parse(&id.to_string()).unwrap(), id);
         let message = id.message(Ordinal(42));
         assert_eq!(message.parts().unwrap(), (id, Ordinal(42)));
+    }
+
+    #[test]
+    fn a_contact_has_one_thread_on_an_instance_however_its_number_is_spelled() {
+        let on = |instance: &str, address| ThreadId::of(&InstanceId::parse(instance).unwrap(), address);
+        assert_eq!(on("a", "5511987654321"), on("a", "551187654321"));
+        assert_ne!(on("a", "5511987654321"), on("b", "551187654321"));
+        assert_ne!(on("a", "5511987654321"), on("a", "5511987654322"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What is known of the contact, and stays true when a resolved conversation is followed by a new one.
 
 use super::Conversation;
+use crate::contact::ContactAddress;
 use crate::content::{Content, SystemNote};
 use crate::window;
 use jiff::Timestamp;
@@ -28,6 +29,12 @@ impl Conversation {
             } if self.marketing_stopped_at <= Some(written_at) => self.marketing_stopped_at = None,
             _ => {}
         }
+    }
+
+    /// Notes that the contact wrote from this address: it is where replies go from now on. One that began with what a
+    /// client wrote may have the number in another spelling than WhatsApp.
+    pub fn wrote_from(&mut self, address: &ContactAddress) {
+        self.address.clone_from(address);
     }
 
     /// Carries over what is the contact's, whatever conversation it is: the contact's rate, the window, the opt-out.

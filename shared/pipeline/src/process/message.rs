@@ -59,6 +59,7 @@ async fn store<W: World>(
         let Ok(ordinal) = conversation.receive(wants, job.received_at) else {
             continue;
         };
+        conversation.wrote_from(&inbound.address);
         conversation.regard(&inbound.content, written_at(job, inbound));
         conversation.learn(inbound.name.as_deref(), inbound.phone.as_deref());
         conversation.rev += 1;

@@ -5,6 +5,7 @@
 mod catching_up;
 mod changes;
 mod memory;
+mod spellings;
 mod turns;
 mod uploads;
 mod window;

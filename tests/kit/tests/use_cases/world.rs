@@ -62,6 +62,7 @@ pub(crate) struct Provider {
     pub(crate) asked: Arc<AtomicU64>,
     pub(crate) sent: Arc<AtomicU64>,
     contents: Arc<Mutex<Vec<Content>>>,
+    recipients: Arc<Mutex<Vec<ContactAddress>>>,
     /// Of which messages the contact was shown that they are read, and whether that somebody types.
     pub(crate) shown: Arc<Mutex<Vec<(String, bool)>>>,
     pub(crate) memory: Memory,
@@ -80,6 +81,11 @@ impl Provider {
     /// What it was given to send.
     pub(crate) fn contents(&self) -> Vec<Content> {
         self.contents.lock().unwrap().clone()
+    }
+
+    /// To whom it was given them.
+    pub(crate) fn recipients(&self) -> Vec<ContactAddress> {
+        self.recipients.lock().unwrap().clone()
     }
 
     pub(crate) fn is(&self, connection: ConnectionAnswer) {
@@ -139,6 +145,7 @@ impl Providers for Provider {
 
     async fn send(&self, _: &Bound, message: &OutgoingMessage) -> SendOutcome {
         self.contents.lock().unwrap().push(message.content.clone());
+        self.recipients.lock().unwrap().push(message.to.clone());
         let number = self.sent.fetch_add(1, Ordering::SeqCst);
         let told = self.outcomes.lock().unwrap().pop_front();
         if matches!(told, Some(SendOutcome::Unknown { timed_out: true, .. })) {
@@ -205,6 +212,7 @@ impl Stage {
             asked: Arc::default(),
             sent: Arc::default(),
             contents: Arc::default(),
+            recipients: Arc::default(),
             shown: Arc::default(),
             memory: Memory::default(),
             time: time.clone(),

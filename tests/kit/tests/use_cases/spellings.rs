@@ -1,0 +1,67 @@
+//! One person whose number has two spellings: what a client writes, and what WhatsApp says.
+
+use crate::world::Stage;
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::event::Provider;
+use recado_domain::message::Message;
+use recado_domain::options::SendOptions;
+use recado_domain::outbox::OutboxState;
+use recado_pipeline::deliver::{self, Send};
+use recado_pipeline::ports::Conversations;
+use recado_testkit::builders::{Scene, correlation};
+
+/// A mobile as people write it today, and as WhatsApp knows it.
+const WRITTEN: &str = "5531980000001";
+const KNOWN: &str = "553180000001";
+
+async fn on_meta() -> (Stage, Scene) {
+    let mut scene = Scene::on(Provider::Meta);
+    scene.address = ContactAddress::parse(KNOWN).unwrap();
+    (Stage::set(scene.clone()).await, scene)
+}
+
+/// Sent to the number as people write it.
+async fn api_send(stage: &Stage) -> Message {
+    let send = Send {
+        to: WRITTEN.to_owned(),
+        content: Content::text("Olá"),
+        options: SendOptions::default(),
+        key: None,
+        metadata: None,
+        send_at: None,
+        correlation: correlation(),
+    };
+    let accepted = deliver::send(&stage.world, stage.scene.instance(), send)
+        .await
+        .unwrap();
+    stage.send(&accepted.conversation.unwrap()).await;
+    stage.world.store.message(&accepted.id).await.unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn what_a_client_sends_lands_in_the_conversation_and_its_window_in_either_spelling() {
+    let (stage, scene) = on_meta().await;
+    stage.message(&scene, "W1", "oi", false).await;
+    let conversation = stage.world.store.latest(&scene.thread()).await.unwrap().unwrap();
+    let sent = api_send(&stage).await;
+    assert_eq!(sent.conversation, conversation.id);
+    // On Meta, who never wrote gets nothing but templates.
+    assert!(matches!(sent.out.unwrap().state, OutboxState::Sent { .. }));
+    // It goes where the client said.
+    let [to] = &stage.world.providers.recipients()[..] else {
+        panic!("one message goes out");
+    };
+    assert_eq!(to.as_str(), WRITTEN);
+}
+
+#[tokio::test]
+async fn replies_go_to_the_number_as_whatsapp_gave_it_also_where_a_client_wrote_first() {
+    let (stage, scene) = on_meta().await;
+    let first = api_send(&stage).await;
+    stage.message(&scene, "W1", "oi", false).await;
+    let reply = stage.turn(&scene).await;
+    assert_eq!(reply.conversation, first.conversation);
+    stage.send(&reply.conversation).await;
+    assert_eq!(stage.world.providers.recipients().last(), Some(&scene.address));
+}
