@@ -182,7 +182,8 @@ impl Conversation {
         Ok(ordinal)
     }
 
-    /// Takes in a message that changes nothing: one typed on the phone long ago. Returns its ordinal.
+    /// Takes in a message that changes nothing: one typed on the phone long ago, or what a reply that was just committed
+    /// says further. Returns its ordinal.
     pub fn append(&mut self, at: Timestamp) -> Ordinal {
         self.number(at)
     }

@@ -31,7 +31,7 @@ pub fn to_whatsapp(markdown: &str) -> String {
 }
 
 /// Whether a block of code begins or ends here. Three backticks that also end in the line are code within it.
-fn fences(line: &str) -> bool {
+pub(crate) fn fences(line: &str) -> bool {
     line.trim_start()
         .strip_prefix(FENCE)
         .is_some_and(|rest| !rest.contains('`'))

@@ -33,6 +33,7 @@ pub mod reason;
 pub mod recipient;
 pub mod scheduled;
 pub mod secret;
+pub mod split;
 pub mod turn;
 pub mod window;
 

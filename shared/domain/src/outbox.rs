@@ -44,6 +44,15 @@ pub struct Step {
 /// How many lines of history are kept: the first and the latest.
 const HISTORY_MAX: usize = 40;
 
+/// Which part of a reply a message is, where one message could not hold it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// Counted from 1. Parts have consecutive ordinals.
+    pub number: u32,
+    /// Of how many.
+    pub of: u32,
+}
+
 /// The outgoing side of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outbox {
@@ -90,6 +99,9 @@ pub struct Outbox {
     /// The turn that it came from, for an agent's reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnNote>,
+    /// Which part of the reply it is, if that takes several messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
     /// The scheduled message that it was before it fell due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled: Option<ScheduledId>,
@@ -138,6 +150,7 @@ impl Outbox {
                 why: None,
             }],
             turn: None,
+            part: None,
             scheduled: None,
             metadata: None,
             options: SendOptions::default(),

@@ -61,6 +61,20 @@ pub(super) fn follows(conversation: &Conversation) -> Expression {
     Expression::follows("rev", conversation.rev)
 }
 
+/// What writes a conversation and its new messages: at most two for each, so that 10 stay far from the 100 that a
+/// transaction may have. The conversation's condition keeps the ordinals new.
+fn commits(what: &'static str, conversation: &Conversation, messages: &[Message]) -> PortResult<Vec<Action>> {
+    let record = records::conversation(what, conversation)?;
+    let mut actions = vec![Action::Put(record, Some(follows(conversation)))];
+    for message in messages {
+        actions.push(Action::Put(records::message(what, message)?, None));
+        if records::stays_open(message) {
+            actions.push(Action::Put(records::open(what, message)?, None));
+        }
+    }
+    Ok(actions)
+}
+
 /// A conversation's record and messages, in whatever order they were read; messages by ordinal.
 fn assemble(what: &'static str, items: &[Item]) -> PortResult<Option<(Conversation, Vec<Message>)>> {
     let is_record = |item: &&Item| item::string(item, "sk").is_some_and(|sk| sk.ends_with("#Z"));
@@ -132,16 +146,7 @@ impl<A: Ambient> Conversations for DynamoStore<A> {
         key: Option<&KeyClaim>,
     ) -> PortResult<Committed> {
         const WHAT: &str = "committing a message";
-        let mut actions = vec![
-            Action::Put(
-                records::conversation(WHAT, conversation)?,
-                Some(follows(conversation)),
-            ),
-            Action::Put(records::message(WHAT, message)?, None),
-        ];
-        if records::stays_open(message) {
-            actions.push(Action::Put(records::open(WHAT, message)?, None));
-        }
+        let mut actions = commits(WHAT, conversation, std::slice::from_ref(message))?;
         let at = key.map(|claim| {
             let item = key_item(claim, &message.id());
             actions.push(Action::Put(item, Some(free(message.stored_at))));
@@ -151,6 +156,15 @@ impl<A: Ambient> Conversations for DynamoStore<A> {
             Ok(()) => Ok(Committed::Yes),
             Err(refusals) => committed(WHAT, &refusals, at),
         }
+    }
+
+    async fn commit_reply(&self, conversation: &Conversation, parts: &[Message]) -> PortResult<Written> {
+        const WHAT: &str = "committing a reply";
+        let actions = commits(WHAT, conversation, parts)?;
+        Ok(match self.table.transact(WHAT, actions).await? {
+            Ok(()) => Written::Yes,
+            Err(_) => Written::Conflict,
+        })
     }
 
     async fn key(&self, scope: &str, key: &IdempotencyKey) -> PortResult<Option<KeyRecord>> {

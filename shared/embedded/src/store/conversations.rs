@@ -204,6 +204,26 @@ fn commit(
     Ok(Committed::Yes)
 }
 
+fn commit_reply(
+    connection: &Connection,
+    conversation: &ConversationRow,
+    parts: &[MessageRow],
+) -> Result<Written, Fault> {
+    if !conversation.follows(connection)? {
+        return Ok(Written::Conflict);
+    }
+    for part in parts {
+        if !part.is_new(connection)? {
+            return Ok(Written::Conflict);
+        }
+    }
+    conversation.put(connection)?;
+    for part in parts {
+        part.put(connection)?;
+    }
+    Ok(Written::Yes)
+}
+
 /// What the key that is claimed was used for before.
 pub(super) fn used_key(
     connection: &Connection,
@@ -275,6 +295,15 @@ impl Conversations for Embedded {
             commit(c, &conversation, &row, &id, key.as_ref(), now)
         })
         .await
+    }
+
+    async fn commit_reply(&self, conversation: &Conversation, parts: &[Message]) -> PortResult<Written> {
+        const WHAT: &str = "commit_reply";
+        let conversation = ConversationRow::of(conversation).map_err(|fault| fault.during(WHAT))?;
+        let parts: Result<Vec<MessageRow>, Fault> = parts.iter().map(MessageRow::of).collect();
+        let parts = parts.map_err(|fault| fault.during(WHAT))?;
+        self.write(WHAT, move |c| commit_reply(c, &conversation, &parts))
+            .await
     }
 
     async fn key(&self, scope: &str, id: &IdempotencyKey) -> PortResult<Option<KeyRecord>> {

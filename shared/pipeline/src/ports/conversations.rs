@@ -98,6 +98,14 @@ pub trait Conversations: Send + Sync {
         key: Option<&KeyClaim>,
     ) -> impl Future<Output = PortResult<Committed>> + Send;
 
+    /// In one transaction: the conversation as in [`Self::update`], and the agent's reply: one message, or as many parts
+    /// (10 at most) as it was taken apart into, by ordinal. All of them are open, or nothing is written.
+    fn commit_reply(
+        &self,
+        conversation: &Conversation,
+        parts: &[Message],
+    ) -> impl Future<Output = PortResult<Written>> + Send;
+
     /// What a client's key was used for.
     fn key(
         &self,

@@ -1,9 +1,9 @@
-//! What the model is asked, and the message that its answer becomes.
+//! What the model is asked, and the messages that its answer becomes.
 
 use super::transcript::transcript;
 use crate::World;
 use crate::connection::model_needs_credentials;
-use crate::ports::{Ambient, Llm, LlmError, LlmRequest, PortResult};
+use crate::ports::{Ambient, Llm, LlmError, LlmRequest, PortResult, Providers};
 use crate::world::pair_rate;
 use recado_domain::config::Bound;
 use recado_domain::content::Content;
@@ -12,14 +12,21 @@ use recado_domain::formatting::to_whatsapp;
 use recado_domain::ids::{CorrelationId, Ordinal};
 use recado_domain::kick::TurnKick;
 use recado_domain::message::{Message, Role, Usage};
-use recado_domain::outbox::{Author, Outbox};
+use recado_domain::outbox::{Author, Outbox, Part};
 use recado_domain::rate::Rate;
 use recado_domain::reason::Reason;
+use recado_domain::split::{Split, split};
+
+/// The most messages that one reply becomes. It bounds the transaction that commits them, and what a model that finds no
+/// end sends to a contact.
+const PARTS_MAX: usize = 10;
+
+const CUT: &str = "the reply was longer than 10 messages: what came after this one is left out";
 
 /// A reply before it is committed.
 #[derive(Debug)]
 pub(super) struct Answered {
-    text: String,
+    said: Split,
     model: Option<String>,
     usage: Option<Usage>,
     /// Why the contact is told the agent's error message.
@@ -29,49 +36,65 @@ pub(super) struct Answered {
 }
 
 impl Answered {
-    /// The agent's error message.
-    pub(super) fn apology<W: World>(world: &W, bound: &Bound) -> Self {
-        let instead = Some(Reason::ModelFailed);
+    /// These words, in as many messages as they take.
+    fn words<W: World>(world: &W, bound: &Bound, text: &str) -> Self {
+        let max = world.providers().text_max(bound.instance.provider);
         Self {
-            text: bound.agent.error_message.clone(),
+            said: split(text, max, PARTS_MAX),
             model: None,
             usage: None,
-            instead,
+            instead: None,
             pair: pair_rate(world, bound),
         }
     }
 
-    /// The message that goes out, in its place of the contact's own rate.
-    pub(super) fn message<W: World>(
+    /// The agent's error message.
+    pub(super) fn apology<W: World>(world: &W, bound: &Bound) -> Self {
+        Self {
+            instead: Some(Reason::ModelFailed),
+            ..Self::words(world, bound, &bound.agent.error_message)
+        }
+    }
+
+    /// The messages that go out, in order, each in its place of the contact's own rate. `first` is the ordinal that the
+    /// commit gave.
+    pub(super) fn messages<W: World>(
         &self,
         world: &W,
         conversation: &mut Conversation,
         draft: &Draft,
-        ordinal: Ordinal,
+        first: Ordinal,
         correlation: &CorrelationId,
-    ) -> Message {
+    ) -> Vec<Message> {
         let now = world.ambient().now();
-        let to = conversation.address.clone();
-        let mut out = Outbox::queued(to, Author::Ai, draft.epoch, draft.covers, now);
-        out.turn = Some(draft.turn.clone());
-        if let Some(at) = self.pair.and_then(|rate| conversation.reserve_pair(rate, now)) {
-            out.wait_until(at);
+        let of = u32::try_from(self.said.parts.len()).unwrap_or(u32::MAX);
+        let mut messages = Vec::with_capacity(self.said.parts.len());
+        for (number, text) in (1..=of).zip(&self.said.parts) {
+            let ordinal = if number == 1 {
+                first
+            } else {
+                conversation.append(now)
+            };
+            let to = conversation.address.clone();
+            let mut out = Outbox::queued(to, Author::Ai, draft.epoch, draft.covers, now);
+            out.turn = Some(draft.turn.clone());
+            out.part = (of > 1).then_some(Part { number, of });
+            if self.said.cut && number == of {
+                out.explain(CUT);
+            }
+            if let Some(at) = self.pair.and_then(|rate| conversation.reserve_pair(rate, now)) {
+                out.wait_until(at);
+            }
+            let (role, content) = (Role::Assistant, Content::text(text.clone()));
+            messages.push(Message {
+                unanswered: self.instead,
+                model: self.model.clone(),
+                // The call was paid for once.
+                usage: self.usage.filter(|_| number == 1),
+                ..Message::outgoing(conversation, ordinal, role, content, out, now, correlation)
+            });
         }
-        let content = Content::text(self.text.clone());
-        Message {
-            unanswered: self.instead,
-            model: self.model.clone(),
-            usage: self.usage,
-            ..Message::outgoing(
-                conversation,
-                ordinal,
-                Role::Assistant,
-                content,
-                out,
-                now,
-                correlation,
-            )
-        }
+        messages
     }
 }
 
@@ -87,13 +110,7 @@ fn unreadable<W: World>(world: &W, bound: &Bound, draft: &Draft, messages: &[Mes
     let mut owed = messages.iter().filter(owed).peekable();
     owed.peek()?;
     let all = owed.all(|message| matches!(message.content, Content::Unsupported { .. }));
-    all.then(|| Answered {
-        text: words.to_owned(),
-        model: None,
-        usage: None,
-        instead: None,
-        pair: pair_rate(world, bound),
-    })
+    all.then(|| Answered::words(world, bound, words))
 }
 
 /// Asks the model, unless there is nothing that it could read. `None`: its key is missing, the turn must wait.
@@ -116,12 +133,10 @@ pub(super) async fn write<W: World>(
     };
     match world.llm().complete(&request).await {
         Ok(reply) if !reply.text.trim().is_empty() => Ok(Some(Answered {
-            // The stored text is what is sent, so that an echo of it is known again.
-            text: to_whatsapp(reply.text.trim()),
             model: Some(reply.model),
             usage: Some(reply.usage),
-            instead: None,
-            pair: pair_rate(world, bound),
+            // The stored text is what is sent, so that an echo of it is known again; and it is measured as it is sent.
+            ..Answered::words(world, bound, &to_whatsapp(reply.text.trim()))
         })),
         Ok(_) => {
             tracing::error!("the model answered with nothing");

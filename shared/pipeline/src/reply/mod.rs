@@ -224,21 +224,12 @@ async fn commit<W: World>(
             }
         };
         conversation.rev += 1;
-        let message = answered.message(world, &mut conversation, draft, ordinal, &kick.correlation);
-        match world.store().commit(&conversation, &message, None).await? {
-            crate::ports::Committed::Yes => {
-                tracing::info!(
-                    ordinal = ordinal.0,
-                    covers = draft.covers.0,
-                    model = message.model.as_deref().unwrap_or("none"),
-                    input_tokens = message.usage.map(|usage| usage.input_tokens),
-                    output_tokens = message.usage.map(|usage| usage.output_tokens),
-                    "reply committed"
-                );
-                kick::send(world, &conversation.id, ordinal, &kick.correlation).await?;
-                return Ok(Verdict::Done);
-            }
-            crate::ports::Committed::Conflict | crate::ports::Committed::KeyTaken(_) => {}
+        let parts = answered.messages(world, &mut conversation, draft, ordinal, &kick.correlation);
+        if world.store().commit_reply(&conversation, &parts).await? == Written::Yes {
+            committed(draft, &parts);
+            // Whoever sends the last sends those before it first.
+            kick::send(world, &conversation.id, conversation.last, &kick.correlation).await?;
+            return Ok(Verdict::Done);
         }
         let Some(read_again) = world.store().conversation(&before.id).await? else {
             return Ok(Verdict::Done);
@@ -246,6 +237,19 @@ async fn commit<W: World>(
         conversation = read_again;
     }
     Ok(Verdict::SOON)
+}
+
+fn committed(draft: &Draft, parts: &[Message]) {
+    let Some(first) = parts.first() else { return };
+    tracing::info!(
+        ordinal = first.ordinal.0,
+        parts = parts.len(),
+        covers = draft.covers.0,
+        model = first.model.as_deref().unwrap_or("none"),
+        input_tokens = first.usage.map(|usage| usage.input_tokens),
+        output_tokens = first.usage.map(|usage| usage.output_tokens),
+        "reply committed"
+    );
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(crate) use parse::{interpret, split};
 pub(crate) use prove::{example, example_in_shell, prove, recognises};
 pub(crate) use seen::{mark_read, typing};
 pub(crate) use send::{Endpoint, connection, send};
-pub(crate) use support::support;
+pub(crate) use support::{TEXT_MAX, support};
 
 use recado_domain::provider::Provider;
 

@@ -24,7 +24,7 @@ pub(crate) use parse::{interpret, split};
 pub(crate) use prove::{prove, recognises};
 pub(crate) use seen::{read_mark, seen};
 pub(crate) use send::{Endpoint, send};
-pub(crate) use support::support;
+pub(crate) use support::{TEXT_MAX, support};
 
 use recado_domain::provider::Provider;
 

@@ -3,6 +3,10 @@
 use crate::support::Support::{self, Degraded, Native};
 use recado_domain::outgoing::OutgoingKind;
 
+/// The longest text. Meta says "characters", and not which.
+/// <https://developers.facebook.com/docs/whatsapp/cloud-api/messages/text-messages>
+pub(crate) const TEXT_MAX: usize = 4096;
+
 pub(crate) fn support(kind: OutgoingKind) -> Support {
     match kind {
         OutgoingKind::Text => {

@@ -54,6 +54,9 @@ impl Ambient for Time {
     }
 }
 
+/// The longest text that the provider takes.
+pub(crate) const TEXT_MAX: usize = 200;
+
 /// What the provider answers next (accepted, if nothing is said), and what it was asked.
 #[derive(Debug, Clone)]
 pub(crate) struct Provider {
@@ -141,6 +144,10 @@ impl Providers for Provider {
 
     fn refuses(&self, _: recado_domain::event::Provider, _: &Content) -> Option<&'static str> {
         None
+    }
+
+    fn text_max(&self, _: recado_domain::event::Provider) -> usize {
+        TEXT_MAX
     }
 
     async fn send(&self, _: &Bound, message: &OutgoingMessage) -> SendOutcome {

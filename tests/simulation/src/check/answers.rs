@@ -6,7 +6,7 @@ use crate::stage::Stage;
 use recado_domain::conversation::{Mode, Status};
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
-use recado_domain::outbox::{Author, OutboxState};
+use recado_domain::outbox::{Author, Outbox, OutboxState};
 use recado_pipeline::ports::Store;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -31,6 +31,7 @@ where
             }
         }
         twice(stage, &replies);
+        whole(stage, &replies);
         for message in messages
             .iter()
             .filter(|message| message.role == Role::Operator && message.out.is_none())
@@ -66,6 +67,43 @@ fn counts(reply: &Message) -> bool {
     })
 }
 
+/// Where the reply begins that this is, or is a part of.
+fn begins(message: &Message) -> Ordinal {
+    let part = message.out.as_ref().and_then(|out| out.part);
+    Ordinal(
+        message
+            .ordinal
+            .0
+            .saturating_sub(part.map_or(0, |part| u64::from(part.number) - 1)),
+    )
+}
+
+/// A reply of several parts was committed with all of them, in order and as one.
+fn whole<S, Q>(stage: &Stage<S, Q>, replies: &[&Message])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let key = |out: &Outbox| (out.covers, out.epoch, out.part.map(|part| part.of));
+    for reply in replies {
+        let Some((out, part)) = reply.out.as_ref().and_then(|out| Some((out, out.part?))) else {
+            continue;
+        };
+        let of_it = replies.iter().filter(|other| begins(other) == begins(reply));
+        let numbers: Vec<_> = of_it
+            .filter_map(|other| other.out.as_ref().filter(|other| key(other) == key(out)))
+            .filter_map(|out| out.part.map(|part| part.number))
+            .collect();
+        if numbers != (1..=part.of).collect::<Vec<_>>() {
+            stage.common.broken(format!(
+                "{} is one of {} parts, of which are {numbers:?}",
+                reply.id(),
+                part.of
+            ));
+        }
+    }
+}
+
 /// Two replies that were sent cover different messages.
 fn twice<S, Q>(stage: &Stage<S, Q>, replies: &[&Message])
 where
@@ -76,9 +114,11 @@ where
         let state = reply.out.as_ref().map(|out| &out.state);
         matches!(state, Some(OutboxState::Sent { .. }))
     });
-    let mut highest = Ordinal(0);
+    let (mut highest, mut before) = (Ordinal(0), Ordinal(0));
     for reply in sent {
-        if covers(reply) <= highest {
+        let goes_on = begins(reply) == before;
+        before = begins(reply);
+        if covers(reply) <= highest && !goes_on {
             stage.common.broken(format!(
                 "{} answers again what was answered up to {highest}",
                 reply.id()
@@ -99,7 +139,7 @@ where
     let maybe = |id: &recado_domain::ids::MessageId| {
         let all = told.iter().flat_map(|(_, messages)| messages);
         let mut found = all.filter(|message| message.id() == *id);
-        let marked = |out: &recado_domain::outbox::Outbox| out.maybe_sent || super::sends::redrives(out) > 0;
+        let marked = |out: &Outbox| out.maybe_sent || super::sends::redrives(out) > 0;
         found.any(|message| message.out.as_ref().is_some_and(marked))
     };
     for arrived in stage.outside.phones().values() {

@@ -1,9 +1,11 @@
 use super::Outside;
+use super::provider::TEXT_MAX;
 use crate::hand::Hand;
 use recado_domain::message::Usage;
 use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest};
 
-/// A model that answers by naming what it was asked: `re m3 m4`. Now and then it says the same as always.
+/// A model that answers by naming what it was asked: `re m3 m4`. Now and then it says the same as always, or more than
+/// one message holds.
 #[derive(Debug, Clone)]
 pub struct Model {
     outside: Outside,
@@ -43,6 +45,8 @@ impl Llm for Model {
             .unwrap_or_default();
         let text = if simulation.chance(0.1) {
             "certo".to_owned()
+        } else if simulation.chance(0.1) {
+            at_length(&asked, simulation.pick(&[1, 2, 4, 12]))
         } else {
             format!("re {asked}")
         };
@@ -53,4 +57,10 @@ impl Llm for Model {
             model: request.model.clone(),
         })
     }
+}
+
+/// The same answer with so many paragraphs more, none of which shares a message with another.
+fn at_length(asked: &str, paragraphs: usize) -> String {
+    let more = (1..=paragraphs).map(|number| format!("\n\n{number} {}", ".".repeat(TEXT_MAX / 2)));
+    format!("re {asked}{}", more.collect::<String>())
 }

@@ -24,6 +24,9 @@ use std::time::Duration;
 /// How long we wait for a provider, in milliseconds.
 const TIMEOUT_MS: i64 = 20_000;
 
+/// The longest text that it takes: short, so that long replies cost little.
+pub(super) const TEXT_MAX: usize = 120;
+
 /// The provider, as the function under a hand has it.
 #[derive(Debug, Clone)]
 pub struct Edge {
@@ -210,6 +213,10 @@ impl Providers for Edge {
 
     fn refuses(&self, _: Provider, _: &Content) -> Option<&'static str> {
         None
+    }
+
+    fn text_max(&self, _: Provider) -> usize {
+        TEXT_MAX
     }
 
     async fn send(&self, bound: &Bound, message: &OutgoingMessage) -> SendOutcome {

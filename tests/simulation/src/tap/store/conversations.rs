@@ -3,7 +3,7 @@ use crate::mutation::Mutation;
 use recado_domain::conversation::{Conversation, Mode};
 use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, ThreadId};
 use recado_domain::message::Message;
-use recado_domain::outbox::{Author, OutboxState};
+use recado_domain::outbox::OutboxState;
 use recado_pipeline::ports::{
     Committed, ConversationFilter, Conversations, KeyClaim, KeyRecord, Page, PageRequest, PortResult, Store,
     Written,
@@ -67,15 +67,20 @@ impl<S: Store> Conversations for Tap<S> {
         key: Option<&KeyClaim>,
     ) -> PortResult<Committed> {
         let key = key.filter(|_| !self.hand.lacks(Mutation::KeyForgotten));
-        let committed = self
-            .hand
+        self.hand
             .call("commit", self.inner.commit(conversation, message, key))
+            .await
+    }
+
+    async fn commit_reply(&self, conversation: &Conversation, parts: &[Message]) -> PortResult<Written> {
+        let written = self
+            .hand
+            .call("commit", self.inner.commit_reply(conversation, parts))
             .await?;
-        let by_ai = message.out.as_ref().is_some_and(|out| out.author == Author::Ai);
-        if committed == Committed::Conflict && by_ai && self.hand.lacks(Mutation::CommitUnconditional) {
-            return self.commit_anyway(conversation, message).await;
+        if written == Written::Conflict && self.hand.lacks(Mutation::CommitUnconditional) {
+            return self.commit_anyway(conversation, parts).await;
         }
-        Ok(committed)
+        Ok(written)
     }
 
     async fn key(&self, scope: &str, key: &IdempotencyKey) -> PortResult<Option<KeyRecord>> {
@@ -113,18 +118,20 @@ impl<S: Store> Conversations for Tap<S> {
 
 impl<S: Store> Tap<S> {
     /// Commits on whatever the conversation is by now.
-    async fn commit_anyway(&self, drafted: &Conversation, message: &Message) -> PortResult<Committed> {
+    async fn commit_anyway(&self, drafted: &Conversation, parts: &[Message]) -> PortResult<Written> {
         let Some(mut conversation) = self.inner.conversation(&drafted.id).await? else {
-            return Ok(Committed::Conflict);
+            return Ok(Written::Conflict);
         };
-        let mut message = message.clone();
-        conversation.last = conversation.last.next();
+        let mut parts = parts.to_vec();
         conversation.answered = conversation.answered.max(drafted.answered);
         conversation.rev += 1;
-        message.ordinal = conversation.last;
-        if let Some(out) = &mut message.out {
-            out.epoch = conversation.epoch;
+        for part in &mut parts {
+            conversation.last = conversation.last.next();
+            part.ordinal = conversation.last;
+            if let Some(out) = &mut part.out {
+                out.epoch = conversation.epoch;
+            }
         }
-        self.inner.commit(&conversation, &message, None).await
+        self.inner.commit_reply(&conversation, &parts).await
     }
 }

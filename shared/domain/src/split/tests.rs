@@ -1,0 +1,188 @@
+use super::*;
+use proptest::prelude::*;
+
+fn parts(text: &str, max: usize) -> Vec<String> {
+    let split = split(text, max, 1_000);
+    assert!(!split.cut);
+    split.parts
+}
+
+fn units(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+#[test]
+fn what_fits_is_one_part_as_it_was() {
+    for text in ["", "  oi\n", "1234567890"] {
+        assert_eq!(parts(text, 10), [text]);
+    }
+}
+
+#[test]
+fn paragraphs_are_kept_whole_before_lines_and_lines_before_sentences_and_words() {
+    assert_eq!(
+        parts("um dois\ntrês\n\n \nquatro cinco", 20),
+        ["um dois\ntrês", "quatro cinco"]
+    );
+    assert_eq!(
+        parts("um dois três\nquatro. Cinco seis", 20),
+        ["um dois três", "quatro. Cinco seis"]
+    );
+    assert_eq!(
+        parts("um dois (três.) Quatro cinco seis", 20),
+        ["um dois (três.)", "Quatro cinco seis"]
+    );
+    assert_eq!(
+        parts("um. 2. Três quatro cinco seis", 14),
+        ["um. 2. Três", "quatro cinco", "seis"],
+        "a number is not left without what it counts"
+    );
+    assert_eq!(
+        parts("um dois três quatro cinco", 20),
+        ["um dois três quatro", "cinco"]
+    );
+}
+
+#[test]
+fn a_part_is_not_ended_early_for_a_better_place() {
+    assert_eq!(
+        parts("oi\n\num dois três quatro cinco seis", 24),
+        ["oi\n\num dois três quatro", "cinco seis"]
+    );
+}
+
+#[test]
+fn the_next_part_keeps_its_indentation() {
+    assert_eq!(
+        parts("- um dois três\n  - quatro cinco", 20),
+        ["- um dois três", "  - quatro cinco"]
+    );
+}
+
+#[test]
+fn a_web_address_and_what_a_hard_space_joins_stay_whole() {
+    let address = "https://example.com/a/b?c=d";
+    assert_eq!(
+        parts(&format!("veja {address} depois"), 30),
+        ["veja", address, "depois"].map(str::to_owned)
+    );
+    assert_eq!(parts("custa hoje R$\u{a0}100", 15), ["custa hoje", "R$\u{a0}100"]);
+}
+
+#[test]
+fn a_block_of_code_that_fits_is_not_taken_apart() {
+    let code = "```\nlet a = 1;\n\nlet b = 2;\n```";
+    assert_eq!(
+        parts(&format!("Assim:\n{code}\ne pronto, é só isso"), 36),
+        ["Assim:", code, "e pronto, é só isso"]
+    );
+}
+
+#[test]
+fn one_that_does_not_fit_is_taken_apart_at_its_lines() {
+    let found = parts("```\num dois três\nquatro cinco\nseis sete\n```\nfim", 20);
+    assert_eq!(
+        found,
+        ["```\num dois três", "quatro cinco", "seis sete\n```\nfim"]
+    );
+}
+
+#[test]
+fn a_word_that_is_too_long_is_taken_apart_between_signs() {
+    let family = "👨‍👩‍👧‍👦";
+    assert_eq!(
+        parts(&family.repeat(3), 2 * units(family) + 3),
+        [family.repeat(2), family.to_owned()]
+    );
+    assert_eq!(parts("cafe\u{301}s", 4), ["caf", "e\u{301}s"]);
+    let marks = format!("e{}", "\u{301}".repeat(9));
+    assert_eq!(parts(&marks, 4).concat(), marks);
+}
+
+#[test]
+fn what_is_too_much_is_left_out_and_that_is_said() {
+    let text = "um dois três quatro cinco";
+    let found = split(text, 8, 2);
+    assert_eq!(
+        (found.parts, found.cut),
+        (vec!["um dois".to_owned(), "três".to_owned()], true)
+    );
+    assert!(!split(text, 8, 4).cut);
+    assert!(!split("um dois", 3, 3).cut);
+}
+
+#[test]
+fn the_longest_reply_of_one_word_or_of_many_is_taken_apart_in_no_time() {
+    for text in [
+        "x".repeat(1_000_000),
+        "x ".repeat(500_000),
+        "x\n".repeat(500_000),
+        "```\n".repeat(250_000),
+    ] {
+        let found = split(&text, 4096, 10);
+        assert_eq!((found.parts.len(), found.cut), (10, true));
+    }
+}
+
+fn without_space(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+/// What models write: words, marks, lists, code, signs of several characters.
+fn text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        6 => "[a-zà-ú]{1,12}",
+        1 => Just("👨‍👩‍👧‍👦🇧🇷👍🏽é".to_owned()),
+        1 => Just("https://example.com/um/caminho?longo=sim".to_owned()),
+        1 => Just("\n```\n".to_owned()),
+        1 => Just("\n- ".to_owned()),
+        1 => "[.!?] ",
+        1 => "[ \n\t\r\u{a0}]{1,3}",
+        1 => ".{0,4}",
+    ];
+    let between = prop_oneof![3 => Just(" "), 1 => Just(""), 1 => Just("\n"), 1 => Just("\n\n")];
+    prop::collection::vec((piece, between), 0..60).prop_map(|pieces| {
+        pieces
+            .into_iter()
+            .flat_map(|(piece, between)| [piece, between.to_owned()])
+            .collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn nothing_but_white_space_is_lost_and_the_order_is_kept(text in text(), max in 2usize..200) {
+        let parts = parts(&text, max);
+        prop_assert_eq!(without_space(&parts.concat()), without_space(&text));
+        let mut rest = text.as_str();
+        for part in &parts {
+            let at = rest.find(part.as_str());
+            prop_assert!(at.is_some_and(|at| rest[..at].trim().is_empty()), "{part:?} in {rest:?}");
+            rest = &rest[at.unwrap() + part.len()..];
+        }
+        prop_assert!(rest.trim().is_empty());
+    }
+
+    #[test]
+    fn every_part_says_something_and_fits(text in text(), max in 2usize..200) {
+        let parts = parts(&text, max);
+        for part in &parts {
+            prop_assert!(units(part) <= max && part.chars().count() <= max);
+            prop_assert!(parts.len() == 1 || !part.trim().is_empty());
+        }
+    }
+
+    #[test]
+    fn words_that_fit_stay_whole(text in "([a-zé👍🏽]{1,9}[ \n]{1,2}){0,40}", max in 40usize..90) {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let found: Vec<String> = parts(&text, max).iter().flat_map(|part| words(part)).collect();
+        prop_assert_eq!(found, words(&text));
+    }
+
+    #[test]
+    fn the_first_parts_are_the_same_however_many_are_wanted(text in text(), max in 2usize..60, most in 1usize..5) {
+        let (all, few) = (parts(&text, max), split(&text, max, most));
+        prop_assert_eq!(few.cut, all.len() > most);
+        prop_assert_eq!(&few.parts[..], &all[..all.len().min(most)]);
+    }
+}
