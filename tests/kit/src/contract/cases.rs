@@ -71,6 +71,12 @@ macro_rules! store_contract {
                 an_expired_key_is_free_again,
                 of_ten_requests_with_one_key_at_once_one_makes_a_message,
             }
+            replies {
+                a_reply_is_committed_with_its_conversation_and_is_open,
+                ten_parts_of_the_longest_text_are_committed_at_once_and_are_open_in_order,
+                a_reply_to_a_conversation_changed_meanwhile_is_a_conflict_and_no_part_is_written,
+                of_ten_replies_at_once_one_is_committed_with_all_its_parts,
+            }
             lists {
                 the_most_recently_active_conversation_comes_first,
                 pages_reach_the_end_without_gap_or_repetition,
@@ -319,6 +325,7 @@ mod tests {
             ("stored_messages", include_str!("stored_messages.rs")),
             ("conversations", include_str!("conversations.rs")),
             ("commits", include_str!("commits.rs")),
+            ("replies", include_str!("replies.rs")),
             ("lists", include_str!("lists.rs")),
             ("outbox", include_str!("outbox.rs")),
             ("claims", include_str!("claims.rs")),

@@ -276,6 +276,10 @@ pub async fn every_field_of_a_message_comes_back<S: Store>(store: &S) {
     let way = out(&mut message);
     (way.slot, way.maybe_sent, way.simulated, way.attempts) = (Some(at(9)), true, true, u32::MAX);
     way.not_before = Some(at(10));
+    way.part = Some(recado_domain::outbox::Part {
+        number: u32::MAX,
+        of: u32::MAX,
+    });
     (way.epoch, way.covers) = (u64::MAX, Ordinal(u64::MAX));
     committed(store, &conversation, &message).await;
     let found = messages(store, &message).await;

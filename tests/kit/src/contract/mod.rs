@@ -23,6 +23,7 @@ pub mod outbox;
 pub mod overdue;
 pub mod parked;
 pub mod payloads;
+pub mod replies;
 pub mod scheduled;
 pub mod settlements;
 pub mod stored_messages;

@@ -10,7 +10,7 @@ use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::inbound::{Inbound, InboundMessage};
 use recado_domain::kick::{SendKick, TurnKick};
-use recado_domain::message::Message;
+use recado_domain::message::{Message, Usage};
 use recado_domain::millis::{instant, shift};
 use recado_domain::provider::Traits;
 use recado_embedded::{Clock, Embedded};
@@ -188,18 +188,28 @@ fn content(payload: &Value, text: String) -> Content {
     serde_json::from_value(payload["content"].clone()).unwrap_or(Content::Text { text })
 }
 
-/// No case here thinks.
-#[derive(Debug)]
-pub(crate) struct NoModel;
+/// Says always the same, or refuses to think.
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    pub(crate) says: Mutex<Option<String>>,
+}
 
-impl Llm for NoModel {
-    async fn complete(&self, _: &LlmRequest) -> Result<LlmReply, LlmError> {
-        Err(LlmError::Refused("no case asks the model".to_owned()))
+impl Llm for Model {
+    async fn complete(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
+        let text = self.says.lock().unwrap().clone();
+        Ok(LlmReply {
+            text: text.ok_or_else(|| LlmError::Refused("no case asks the model".to_owned()))?,
+            usage: Usage {
+                output_tokens: 7,
+                ..Usage::default()
+            },
+            model: request.model.clone(),
+        })
     }
 }
 
 pub(crate) struct Stage {
-    pub(crate) world: Parts<Embedded, Embedded, Provider, NoModel, Time>,
+    pub(crate) world: Parts<Embedded, Embedded, Provider, Model, Time>,
     pub(crate) scene: Scene,
     events: AtomicU64,
 }
@@ -228,7 +238,7 @@ impl Stage {
             queues: store.clone(),
             store,
             providers,
-            llm: NoModel,
+            llm: Model::default(),
             ambient: time,
             settings: Settings::default(),
         };
@@ -339,8 +349,15 @@ impl Stage {
         assert_eq!(self.receive(&job, 1).await, Verdict::Done);
     }
 
-    /// The contact's turn, and what was committed in it.
+    /// The contact's turn, and the last that was committed in it.
     pub(crate) async fn turn(&self, scene: &Scene) -> Message {
+        let conversation = self.turns(scene).await;
+        let open = self.world.store.open(&conversation).await.unwrap();
+        open.into_iter().next_back().unwrap()
+    }
+
+    /// One kick of the contact's turn.
+    pub(crate) async fn turns(&self, scene: &Scene) -> ConversationId {
         let latest = self.world.store.latest(&scene.thread()).await.unwrap();
         let conversation = latest.unwrap();
         let kick = TurnKick {
@@ -352,8 +369,7 @@ impl Stage {
         };
         let body = serde_json::to_string(&kick).unwrap();
         assert_eq!(reply::reply(&self.world, &body, 1).await, Verdict::Done);
-        let open = self.world.store.open(&conversation.id).await.unwrap();
-        open.into_iter().next_back().unwrap()
+        conversation.id
     }
 
     /// A message arrives, and is processed.

@@ -1,0 +1,111 @@
+//! Committing a reply of the agent, which may take several messages.
+
+use super::given::{assert_untouched, begun, open_ordinals, updated};
+use crate::builders::Scene;
+use futures::future::join_all;
+use recado_domain::content::Content;
+use recado_domain::conversation::Conversation;
+use recado_domain::ids::Ordinal;
+use recado_domain::message::Message;
+use recado_domain::outbox::Part;
+use recado_pipeline::ports::{Store, Written};
+
+/// A reply in so many parts that say `text`, numbered in `conversation`.
+fn parts(scene: &Scene, conversation: &mut Conversation, of: u32, text: &str) -> Vec<Message> {
+    let first = scene.reply(conversation);
+    let part = |number: u32| {
+        let mut part = first.clone();
+        if number > 1 {
+            part.ordinal = conversation.append(first.stored_at);
+        }
+        part.content = Content::text(text);
+        if let Some(out) = &mut part.out {
+            out.part = Some(Part { number, of });
+        }
+        part
+    };
+    (1..=of).map(part).collect()
+}
+
+pub async fn a_reply_is_committed_with_its_conversation_and_is_open<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let reply = [scene.reply(&mut conversation)];
+    assert_eq!(
+        store.commit_reply(&conversation, &reply).await.unwrap(),
+        Written::Yes
+    );
+    assert_eq!(
+        store.conversation(&conversation.id).await.unwrap(),
+        Some(conversation.clone())
+    );
+    assert_eq!(
+        store.message(&reply[0].id()).await.unwrap().as_ref(),
+        Some(&reply[0])
+    );
+    assert_eq!(store.open(&conversation.id).await.unwrap(), reply);
+}
+
+pub async fn ten_parts_of_the_longest_text_are_committed_at_once_and_are_open_in_order<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    // Three bytes each: as long as 4,096 UTF-16 code units get.
+    let parts = parts(&scene, &mut conversation, 10, &"好".repeat(4096));
+    assert_eq!(
+        store.commit_reply(&conversation, &parts).await.unwrap(),
+        Written::Yes
+    );
+    assert_eq!(
+        store.conversation(&conversation.id).await.unwrap(),
+        Some(conversation.clone())
+    );
+    assert_eq!(store.open(&conversation.id).await.unwrap(), parts);
+    let (_, history) = store.with_history(&conversation.id, 10).await.unwrap().unwrap();
+    assert_eq!(history, parts);
+}
+
+pub async fn a_reply_to_a_conversation_changed_meanwhile_is_a_conflict_and_no_part_is_written<S: Store>(
+    store: &S,
+) {
+    let scene = Scene::new();
+    let mut stored = begun(store, &scene).await;
+    let mut stale = stored.clone();
+    stored.take_over();
+    updated(store, &mut stored).await;
+    let parts = parts(&scene, &mut stale, 3, "oi");
+    assert_eq!(
+        store.commit_reply(&stale, &parts).await.unwrap(),
+        Written::Conflict
+    );
+    for part in &parts {
+        assert_untouched(store, &stored, part.ordinal).await;
+    }
+}
+
+pub async fn of_ten_replies_at_once_one_is_committed_with_all_its_parts<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let conversation = begun(store, &scene).await;
+    let drafts: Vec<_> = (1..=10)
+        .map(|of| {
+            let mut conversation = conversation.clone();
+            let parts = parts(&scene, &mut conversation, of, &format!("de {of}"));
+            (conversation, parts)
+        })
+        .collect();
+    let found = join_all(drafts.iter().map(|(c, parts)| store.commit_reply(c, parts))).await;
+    let won: Vec<usize> = (0..10)
+        .filter(|index| *found[*index].as_ref().unwrap() == Written::Yes)
+        .collect();
+    assert_eq!(won.len(), 1);
+    let (_, parts) = &drafts[won[0]];
+    assert_eq!(&store.open(&conversation.id).await.unwrap(), parts);
+    let last = parts.last().map_or(Ordinal(0), |part| part.ordinal);
+    let all = store
+        .message(&conversation.id.message(last.next()))
+        .await
+        .unwrap();
+    assert_eq!(
+        (all, open_ordinals(store, &conversation).await.len()),
+        (None, parts.len())
+    );
+}

@@ -1,0 +1,260 @@
+//! Replies that are longer than one message may be.
+
+use crate::world::{Stage, TEXT_MAX};
+use recado_domain::content::Content;
+use recado_domain::conversation::Mode;
+use recado_domain::event::Provider;
+use recado_domain::ids::ConversationId;
+use recado_domain::message::Message;
+use recado_domain::outbox::Part;
+use recado_domain::rate::Rate;
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::{Conversations, OutboxStore, SendOutcome};
+use recado_pipeline::{Verdict, operate};
+use recado_testkit::builders::{Scene, correlation};
+
+/// A paragraph that shares a message with no other.
+fn paragraph(number: usize) -> String {
+    format!("{number} {}", "é".repeat(TEXT_MAX / 2))
+}
+
+fn paragraphs(count: usize) -> Vec<String> {
+    (1..=count).map(paragraph).collect()
+}
+
+/// A contact wrote, and the model said this.
+async fn answered_with(scene: Scene, text: &str) -> (Stage, ConversationId) {
+    let stage = Stage::set(scene).await;
+    *stage.world.llm.says.lock().unwrap() = Some(text.to_owned());
+    stage.message(&stage.scene, "W1", "conte tudo", false).await;
+    let conversation = stage.turns(&stage.scene).await;
+    (stage, conversation)
+}
+
+async fn in_parts(count: usize) -> (Stage, ConversationId) {
+    answered_with(Scene::new(), &paragraphs(count).join("\n\n")).await
+}
+
+async fn open(stage: &Stage, conversation: &ConversationId) -> Vec<Message> {
+    stage.world.store.open(conversation).await.unwrap()
+}
+
+async fn states(stage: &Stage, parts: &[Message]) -> Vec<&'static str> {
+    let mut states = Vec::new();
+    for part in parts {
+        let stored = stage.world.store.message(&part.id()).await.unwrap().unwrap();
+        states.push(stored.out.unwrap().state.as_str());
+    }
+    states
+}
+
+fn texts(contents: impl IntoIterator<Item = Content>) -> Vec<String> {
+    contents.into_iter().map(|content| content.as_text()).collect()
+}
+
+fn next(stage: &Stage, outcomes: impl IntoIterator<Item = SendOutcome>) {
+    stage.world.providers.outcomes.lock().unwrap().extend(outcomes);
+}
+
+fn accepted() -> SendOutcome {
+    SendOutcome::Accepted {
+        provider_message_id: Some("FIRST".to_owned()),
+        simulated: false,
+    }
+}
+
+fn comes_back() -> SendOutcome {
+    SendOutcome::Retryable {
+        why: "500".to_owned(),
+        after: None,
+    }
+}
+
+async fn set_mode(stage: &Stage, conversation: &ConversationId, mode: Mode) {
+    operate::set_mode(&stage.world, conversation, mode, &correlation())
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn it_leaves_in_parts_and_in_order() {
+    let (stage, conversation) = in_parts(3).await;
+    let parts = open(&stage, &conversation).await;
+    assert_eq!(
+        texts(parts.iter().map(|part| part.content.clone())),
+        paragraphs(3)
+    );
+    stage.send(&conversation).await;
+    assert_eq!(texts(stage.world.providers.contents()), paragraphs(3));
+    assert_eq!(states(&stage, &parts).await, ["sent"; 3]);
+}
+
+#[tokio::test]
+async fn its_parts_say_which_they_are_cover_the_same_and_were_paid_for_once() {
+    let (stage, conversation) = in_parts(3).await;
+    let parts = open(&stage, &conversation).await;
+    let known = stage
+        .world
+        .store
+        .conversation(&conversation)
+        .await
+        .unwrap()
+        .unwrap();
+    for (number, part) in (1..).zip(&parts) {
+        let out = part.out.as_ref().unwrap();
+        assert_eq!(out.part, Some(Part { number, of: 3 }));
+        assert_eq!((out.covers, out.epoch), (known.turn_upto, known.epoch));
+        assert_eq!(part.usage.is_some(), number == 1);
+        assert!(part.model.is_some());
+    }
+    assert!(!known.owes());
+    assert_eq!(known.last, parts[2].ordinal);
+}
+
+#[tokio::test]
+async fn a_reply_that_fits_is_one_message_and_no_part() {
+    let text = "é".repeat(TEXT_MAX);
+    let (stage, conversation) = answered_with(Scene::new(), &text).await;
+    let [only] = &open(&stage, &conversation).await[..] else {
+        panic!("one message holds it");
+    };
+    assert_eq!(only.content, Content::text(text));
+    assert_eq!(only.out.as_ref().unwrap().part, None);
+}
+
+#[tokio::test]
+async fn it_is_measured_as_it_is_sent() {
+    let markdown = "**a** ".repeat(TEXT_MAX / 5);
+    assert!(markdown.trim().len() > TEXT_MAX);
+    let (stage, conversation) = answered_with(Scene::new(), &markdown).await;
+    let [only] = &open(&stage, &conversation).await[..] else {
+        panic!("one message holds it");
+    };
+    assert_eq!(only.content.as_text(), "*a* ".repeat(TEXT_MAX / 5).trim());
+}
+
+#[tokio::test]
+async fn after_ten_messages_the_rest_is_left_out_and_the_last_says_so() {
+    let (stage, conversation) = in_parts(12).await;
+    let parts = open(&stage, &conversation).await;
+    assert_eq!(
+        texts(parts.iter().map(|part| part.content.clone())),
+        paragraphs(10)
+    );
+    let said = |part: &Message| part.out.as_ref().unwrap().history[0].why.clone();
+    assert!(parts[..9].iter().all(|part| said(part).is_none()));
+    assert!(said(&parts[9]).unwrap().contains("left out"));
+}
+
+#[tokio::test]
+async fn the_same_timer_again_changes_nothing() {
+    let (stage, conversation) = in_parts(3).await;
+    let before = open(&stage, &conversation).await;
+    stage.turns(&stage.scene).await;
+    assert_eq!(open(&stage, &conversation).await, before);
+}
+
+#[tokio::test]
+async fn what_is_behind_a_part_that_must_wait_waits_too() {
+    let unknown = SendOutcome::Unknown {
+        why: "reset".to_owned(),
+        timed_out: false,
+    };
+    for outcome in [comes_back(), unknown] {
+        let (stage, conversation) = in_parts(3).await;
+        next(&stage, [accepted(), outcome]);
+        assert!(matches!(
+            stage.kick(&conversation).await,
+            Verdict::ComeBack { .. }
+        ));
+        assert_eq!(texts(stage.world.providers.contents()), paragraphs(2));
+        stage.send(&conversation).await;
+        let sent = texts(stage.world.providers.contents());
+        assert_eq!(sent, [paragraph(1), paragraph(2), paragraph(2), paragraph(3)]);
+    }
+}
+
+#[tokio::test]
+async fn a_takeover_stops_the_parts_that_have_not_left_and_what_was_begun_counts_as_answered() {
+    let (stage, conversation) = in_parts(3).await;
+    let parts = open(&stage, &conversation).await;
+    next(&stage, [accepted(), comes_back()]);
+    assert!(matches!(
+        stage.kick(&conversation).await,
+        Verdict::ComeBack { .. }
+    ));
+    set_mode(&stage, &conversation, Mode::Manual).await;
+    stage.send(&conversation).await;
+    assert_eq!(states(&stage, &parts).await, ["sent", "cancelled", "cancelled"]);
+    set_mode(&stage, &conversation, Mode::Ai).await;
+    let known = stage
+        .world
+        .store
+        .conversation(&conversation)
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(
+        !known.owes(),
+        "the contact has half of it, and is not told it twice"
+    );
+}
+
+#[tokio::test]
+async fn given_back_before_any_part_left_the_answer_is_owed_again_and_none_of_them_leaves() {
+    let (stage, conversation) = in_parts(3).await;
+    let parts = open(&stage, &conversation).await;
+    set_mode(&stage, &conversation, Mode::Manual).await;
+    set_mode(&stage, &conversation, Mode::Ai).await;
+    stage.send(&conversation).await;
+    assert_eq!(states(&stage, &parts).await, ["cancelled"; 3]);
+    assert!(stage.world.providers.contents().is_empty());
+    let known = stage
+        .world
+        .store
+        .conversation(&conversation)
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(known.owes());
+    stage.turns(&stage.scene).await;
+    stage.send(&conversation).await;
+    assert_eq!(texts(stage.world.providers.contents()), paragraphs(3));
+}
+
+#[tokio::test]
+async fn a_part_that_is_dead_is_redriven_alone() {
+    let (stage, conversation) = in_parts(3).await;
+    let parts = open(&stage, &conversation).await;
+    let refused = SendOutcome::Permanent {
+        reason: Reason::WhatsappPermanentError,
+        why: "no".to_owned(),
+    };
+    next(&stage, [accepted(), refused]);
+    stage.send(&conversation).await;
+    assert_eq!(states(&stage, &parts).await, ["sent", "dead", "sent"]);
+    operate::dead_letters::redrive(&stage.world, parts[1].id().as_str())
+        .await
+        .unwrap();
+    stage.send(&conversation).await;
+    assert_eq!(states(&stage, &parts).await, ["sent"; 3]);
+    let sent = texts(stage.world.providers.contents());
+    assert_eq!(sent, [1, 2, 3, 2].map(paragraph));
+}
+
+#[tokio::test]
+async fn on_meta_every_part_takes_its_place_in_the_contacts_rate() {
+    let mut scene = Scene::on(Provider::Meta);
+    let rate = Rate::META_PAIR;
+    scene.bound.instance.pair_rate = Some(Rate { burst: 1, ..rate });
+    let (stage, conversation) = answered_with(scene, &paragraphs(3).join("\n\n")).await;
+    let places: Vec<_> = open(&stage, &conversation)
+        .await
+        .into_iter()
+        .map(|part| part.out.unwrap().not_before)
+        .collect();
+    assert!(places[0].is_none() && places[1].is_some() && places[1] < places[2]);
+    stage.send(&conversation).await;
+    assert_eq!(texts(stage.world.providers.contents()), paragraphs(3));
+    assert!(open(&stage, &conversation).await.is_empty());
+}
