@@ -6,6 +6,7 @@
 //! committed, and what was committed before can no longer be claimed.
 
 mod contact;
+mod reengaged;
 mod turn;
 
 use crate::config::Bound;
@@ -15,6 +16,7 @@ use crate::millis::{self, shift};
 use crate::rate::Rate;
 use crate::turn::TurnNote;
 use jiff::Timestamp;
+pub use reengaged::{Reengaged, Reengagement};
 use serde::{Deserialize, Serialize};
 pub use turn::{ConversationError, Draft, Lease, TurnAttempts, TurnStep};
 
@@ -105,6 +107,9 @@ pub struct Conversation {
     /// Since when the contact wants no marketing messages.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub marketing_stopped_at: Option<Timestamp>,
+    /// When the instance's re-engagement template went to the contact last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reengaged: Option<Reengaged>,
     /// Grows at every write: the condition of the next.
     pub rev: u64,
 }
@@ -157,6 +162,7 @@ impl Conversation {
             idle_nudges: 0,
             pair_arrival: None,
             marketing_stopped_at: None,
+            reengaged: None,
             rev: 0,
         }
     }

@@ -154,6 +154,7 @@ struct State {
     next: u64,
     model_key_is_good: bool,
     model_fails: f64,
+    model_goes_on: f64,
 }
 
 /// See the module. Clones are the same world.
@@ -214,6 +215,11 @@ impl Outside {
         let mut state = self.state();
         state.model_key_is_good = key_is_good;
         state.model_fails = fails;
+    }
+
+    /// Sets how often the model says more than one message holds.
+    pub fn let_model_go_on(&self, chance: f64) {
+        self.state().model_goes_on = chance;
     }
 
     /// From now on nothing fails.

@@ -228,7 +228,14 @@ fn a_hung_provider_and_a_flood_move_others_reply_time_by_less_than_a_tenth() {
 /// Ten contacts of a number of Meta's, whose clock is `clock_ms` ahead, write in one minute; `queue` stands still until
 /// `end_ms` from the end of the first one's day.
 fn a_day_late(queue: QueueName, end_ms: i64, clock_ms: i64, with_template: bool) -> Small {
-    let mut line = bound(0, 0, Provider::named("meta"), None);
+    let stage = late(queue, end_ms, clock_ms, with_template, 0.0);
+    assert_eq!(replies(&stage).len(), 10, "{queue:?} {end_ms} {clock_ms}");
+    stage
+}
+
+/// The same, with a model that says more than one message holds in so many cases of one.
+fn late(queue: QueueName, end_ms: i64, clock_ms: i64, with_template: bool, goes_on: f64) -> Small {
+    let mut line = bound(0, 0, Provider::Meta, None);
     line.instance.reengagement_template = with_template.then(template);
     let until_ms = WINDOW_MS + end_ms;
     let faults = Faults {
@@ -245,6 +252,7 @@ fn a_day_late(queue: QueueName, end_ms: i64, clock_ms: i64, with_template: bool)
     // Else it asks all day for what the queue holds.
     stage.reconciles = false;
     let stage = Arc::new(stage);
+    stage.outside.let_model_go_on(goes_on);
     let instance = stage.bounds[0].instance.clone();
     stage.outside.line(&instance.id, |line| line.clock_ms = clock_ms);
     for contact in 0..10 {
@@ -266,7 +274,6 @@ fn a_day_late(queue: QueueName, end_ms: i64, clock_ms: i64, with_template: bool)
     let told = format!("{queue:?} {end_ms} {clock_ms}");
     assert!(outcome.violations.is_empty(), "{told}: {:?}", outcome.violations);
     assert!(stage.outside.refused().is_empty(), "{told}");
-    assert_eq!(replies(&stage).len(), 10, "{told}");
     stage
 }
 
@@ -380,4 +387,22 @@ fn what_nobody_fetches_stays_unanswered_and_what_a_reconnection_missed_is_fetche
         assert!(broken.is_empty(), "{broken:#?}");
         assert_eq!(replies(&stage).len(), if reconnects { 3 } else { 0 });
     }
+}
+
+#[test]
+fn of_all_that_waits_for_a_contact_one_message_becomes_the_template() {
+    let stage = late(QueueName::Outbound, 120_000, 0, true, 1.0);
+    let waiting = replies(&stage).len();
+    // "certo" is no long reply.
+    assert!(waiting > 20, "{waiting}");
+    assert_eq!(ways(&stage), (0, 10, waiting - 10));
+}
+
+#[test]
+fn a_reply_in_parts_that_is_in_time_leaves_whole() {
+    let in_time = -MARGIN_MS - 120_000;
+    let stage = late(QueueName::Outbound, in_time, 0, true, 1.0);
+    let waiting = replies(&stage).len();
+    assert!(waiting > 20, "{waiting}");
+    assert_eq!(ways(&stage), (waiting, 0, 0));
 }

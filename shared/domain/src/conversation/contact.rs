@@ -37,10 +37,12 @@ impl Conversation {
         self.address.clone_from(address);
     }
 
-    /// Carries over what is the contact's, whatever conversation it is: the contact's rate, the window, the opt-out.
+    /// Carries over what is the contact's, whatever conversation it is: the contact's rate, the window with the template
+    /// that went out after it, the opt-out.
     pub fn follow(&mut self, resolved: &Self) {
         self.pair_arrival = resolved.pair_arrival;
         self.last_inbound_at = resolved.last_inbound_at;
         self.marketing_stopped_at = resolved.marketing_stopped_at;
+        self.reengaged.clone_from(&resolved.reengaged);
     }
 }

@@ -2,6 +2,7 @@ use super::*;
 use crate::content::{Content, SystemNote};
 use crate::ids::ThreadId;
 use crate::millis::instant;
+use crate::window::WINDOW_MS;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -220,4 +221,53 @@ fn the_next_conversation_keeps_what_is_the_contacts() {
         (Some(instant(9)), Some(instant(10)))
     );
     assert_eq!(next.last_inbound, Ordinal(0));
+}
+
+#[test]
+fn one_template_goes_to_a_contact_in_a_day_unless_it_writes_in_between() {
+    let mut c = conversation();
+    let message = |ordinal| c.id.message(Ordinal(ordinal));
+    let (first, second) = (message(1), message(2));
+    let (heard, sent) = (Some(instant(0)), instant(2 * WINDOW_MS));
+    assert_eq!(c.reengage(&first, heard, sent), Reengagement::Noted);
+    // A retry of the same message is no second one.
+    assert_eq!(c.reengage(&first, heard, shift(sent, 1)), Reengagement::Ours);
+    assert_eq!(
+        c.reengage(&second, heard, shift(sent, 1)),
+        Reengagement::Another(first.clone())
+    );
+    let mut wrote = c.clone();
+    let later = shift(sent, WINDOW_MS - 1);
+    assert_eq!(
+        wrote.reengage(&second, Some(shift(sent, 5)), later),
+        Reengagement::Noted
+    );
+    assert_eq!(
+        c.reengage(&second, heard, later),
+        Reengagement::Another(first.clone())
+    );
+    assert_eq!(
+        c.reengage(&second, heard, shift(sent, WINDOW_MS)),
+        Reengagement::Noted
+    );
+    assert!(matches!(
+        c.reengage(&first, heard, shift(sent, WINDOW_MS)),
+        Reengagement::Another(_)
+    ));
+    c.reengage_instead(&first, shift(sent, WINDOW_MS));
+    assert_eq!(
+        c.reengage(&first, heard, shift(sent, WINDOW_MS)),
+        Reengagement::Ours
+    );
+}
+
+#[test]
+fn the_next_conversation_knows_of_the_template() {
+    let mut first = conversation();
+    let id = first.id.message(Ordinal(1));
+    first.reengage(&id, None, instant(9));
+    let mut next = conversation();
+    next.follow(&first);
+    assert_eq!(next.reengaged, first.reengaged);
+    assert!(next.reengaged.is_some());
 }

@@ -4,12 +4,14 @@
 use super::{Context, LOST, Step, cancel};
 use crate::World;
 use crate::dead::give_up_message;
-use crate::ports::{Ambient, Conversations, PortResult};
+use crate::ports::{Ambient, Conversations, PortResult, Written};
 use crate::world::traits;
+use jiff::Timestamp;
 use recado_domain::content::Content;
-use recado_domain::conversation::{Conversation, Mode};
+use recado_domain::conversation::{Conversation, Mode, Reengagement};
+use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
-use recado_domain::outbox::Author;
+use recado_domain::outbox::{Author, OutboxState};
 use recado_domain::reason::Reason;
 use recado_domain::window::{is_open, needs_none};
 
@@ -19,6 +21,8 @@ pub(super) const TEMPLATE_INSTEAD: &str =
 
 const CLOSED: &str =
     "24 hours have passed since the contact wrote, and the instance has no re-engagement template";
+
+const ALREADY: &str = "24 hours have passed since the contact wrote, and the instance's re-engagement template went out for another message";
 
 const NEVER_WROTE: &str = "the contact has never written: only a template may be the first message";
 
@@ -44,40 +48,81 @@ pub(super) async fn look<W: World>(
     if is_open(heard_at, world.ambient().now()) {
         return Ok(Ok(None));
     }
-    match &instance.reengagement_template {
-        Some(template) if heard_at.is_some() => Ok(Ok(Some(Content::Template(template.clone())))),
-        _ => {
-            let why = if heard_at.is_some() { CLOSED } else { NEVER_WROTE };
-            give_up(world, message, latest, why).await.map(Err)
-        }
+    if is_stopped(world, message, latest.as_ref()).await? {
+        // As its claim would have.
+        return cancel::cancel(world, message.clone()).await.map(Err);
     }
+    let (Some(latest), Some(_)) = (latest, heard_at) else {
+        return give_up(world, message, NEVER_WROTE).await.map(Err);
+    };
+    let Some(template) = &instance.reengagement_template else {
+        return give_up(world, message, CLOSED).await.map(Err);
+    };
+    Ok(match note(world, message, latest, heard_at).await? {
+        Noted::Ours => Ok(Some(Content::Template(template.clone()))),
+        Noted::Another => Err(give_up(world, message, ALREADY).await?),
+        Noted::Lost => Err(LOST),
+    })
 }
 
-/// Gives the message up, or cancels it if its conversation is no longer the agent's, as its claim would have.
-async fn give_up<W: World>(
+/// Whose place the template takes.
+enum Noted {
+    Ours,
+    Another,
+    Lost,
+}
+
+/// Notes, before the claim, that the template goes out in this message's place: what else waits for the contact finds that,
+/// and this message finds it again after a crash or a failed attempt.
+async fn note<W: World>(
     world: &W,
     message: &Message,
-    latest: Option<Conversation>,
-    why: &str,
-) -> PortResult<Step> {
-    if is_stopped(world, message, latest).await? {
-        return cancel::cancel(world, message.clone()).await;
+    mut latest: Conversation,
+    heard_at: Option<Timestamp>,
+) -> PortResult<Noted> {
+    let (id, now) = (message.id(), world.ambient().now());
+    match latest.reengage(&id, heard_at, now) {
+        Reengagement::Ours => return Ok(Noted::Ours),
+        Reengagement::Another(other) if may_have_left(world, &other).await? => return Ok(Noted::Another),
+        Reengagement::Another(_) => latest.reengage_instead(&id, now),
+        Reengagement::Noted => {}
     }
+    latest.rev += 1;
+    Ok(match world.store().update(&latest).await? {
+        Written::Yes => Noted::Ours,
+        Written::Conflict => Noted::Lost,
+    })
+}
+
+/// Whether the message left, or may have, or still may: not if it was cancelled or given up before.
+async fn may_have_left<W: World>(world: &W, id: &MessageId) -> PortResult<bool> {
+    let out = world.store().message(id).await?.and_then(|message| message.out);
+    Ok(out.is_none_or(|out| {
+        let ended = matches!(
+            out.state,
+            OutboxState::Cancelled { .. } | OutboxState::Dead { .. }
+        );
+        out.maybe_sent || !ended
+    }))
+}
+
+async fn give_up<W: World>(world: &W, message: &Message, why: &str) -> PortResult<Step> {
     let reason = Reason::WindowClosed;
     let buried = give_up_message(world, message.clone(), reason, Some(why.to_owned())).await?;
     Ok(if buried { Step::Next } else { LOST })
 }
 
+/// Whether its conversation is no longer the agent's, whose message it is.
 async fn is_stopped<W: World>(
     world: &W,
     message: &Message,
-    latest: Option<Conversation>,
+    latest: Option<&Conversation>,
 ) -> PortResult<bool> {
     let Some(out) = message.out.as_ref().filter(|out| out.author == Author::Ai) else {
         return Ok(false);
     };
     let own = match latest.filter(|latest| latest.id == message.conversation) {
-        Some(own) => Some(own),
+        Some(own) => Some(own.clone()),
         None => world.store().conversation(&message.conversation).await?,
     };
     Ok(own.is_some_and(|own| own.mode != Mode::Ai || own.epoch != out.epoch))

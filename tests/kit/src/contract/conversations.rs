@@ -157,6 +157,8 @@ pub async fn every_field_of_a_conversation_comes_back<S: Store>(store: &S) {
     conversation.pair_arrival = Some(at(8));
     conversation.heard(at(9));
     conversation.marketing_stopped_at = Some(at(10));
+    let by = conversation.id.message(Ordinal(1));
+    conversation.reengage_instead(&by, at(11));
     conversation.human = Ordinal(1);
     updated(store, &mut conversation).await;
     assert_eq!(

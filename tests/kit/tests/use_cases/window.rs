@@ -11,8 +11,8 @@ use recado_domain::options::SendOptions;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_pipeline::deliver::{self, Send};
-use recado_pipeline::operate;
-use recado_pipeline::ports::{Conversations, DeadLetters};
+use recado_pipeline::ports::{Conversations, DeadLetters, OutboxStore, SendOutcome};
+use recado_pipeline::{Verdict, operate};
 use recado_testkit::builders::{Scene, correlation};
 
 const DAY: i64 = 86_400;
@@ -213,4 +213,122 @@ async fn a_redrive_is_judged_again() {
         .unwrap();
     stage.send(&reply.conversation).await;
     assert_eq!(stage.world.providers.contents(), [reply.content]);
+}
+
+/// Three replies of the agent wait for one contact.
+async fn waiting(stage: &Stage, contact: &Scene) -> Vec<Message> {
+    *stage.world.llm.says.lock().unwrap() = Some("Sim.".to_owned());
+    for id in ["W1", "W2", "W3"] {
+        stage.message(contact, id, "oi", false).await;
+        stage.turns(contact).await;
+    }
+    let latest = stage
+        .world
+        .store
+        .latest(&contact.thread())
+        .await
+        .unwrap()
+        .unwrap();
+    stage.world.store.open(&latest.id).await.unwrap()
+}
+
+#[tokio::test]
+async fn of_several_that_wait_one_becomes_the_template_and_the_others_say_so() {
+    let stage = on_meta(Some(template())).await;
+    let waiting = waiting(&stage, &stage.scene).await;
+    assert_eq!(waiting.len(), 3);
+    stage.pass(DAY);
+    stage.send(&waiting[0].conversation).await;
+    assert_eq!(stage.world.providers.contents(), [Content::Template(template())]);
+    assert!(matches!(
+        state(&stage, &waiting[0].id()).await,
+        OutboxState::Sent { .. }
+    ));
+    for other in &waiting[1..] {
+        assert!(is_dead(&state(&stage, &other.id()).await));
+        let why = why_dead(&stage, &other.id()).await;
+        assert!(why.contains("went out for another message"), "{why}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_client_sends_meanwhile_is_no_second_template_until_a_day_is_over() {
+    let stage = on_meta(Some(template())).await;
+    let contact = stage.scene.clone();
+    let reply = stage.replied_to(&contact).await;
+    stage.pass(DAY);
+    stage.send(&reply.conversation).await;
+    operate::resolve(&stage.world, &reply.conversation, None)
+        .await
+        .unwrap();
+    // In a new conversation of the same contact.
+    let sent = api_send(&stage, &contact).await;
+    assert!(is_dead(&state(&stage, &sent).await));
+    stage.pass(DAY);
+    let sent = api_send(&stage, &contact).await;
+    assert!(matches!(state(&stage, &sent).await, OutboxState::Sent { .. }));
+    assert_eq!(stage.world.providers.sent(), 2);
+}
+
+#[tokio::test]
+async fn a_template_that_failed_for_a_while_is_tried_again_for_the_same_message() {
+    let stage = on_meta(Some(template())).await;
+    let waiting = waiting(&stage, &stage.scene).await;
+    stage.pass(DAY);
+    stage.answers(SendOutcome::Retryable {
+        why: "500".to_owned(),
+        after: None,
+    });
+    stage.send(&waiting[0].conversation).await;
+    assert_eq!(stage.world.providers.sent(), 2);
+    assert!(matches!(
+        state(&stage, &waiting[0].id()).await,
+        OutboxState::Sent { .. }
+    ));
+    assert!(is_dead(&state(&stage, &waiting[1].id()).await));
+}
+
+#[tokio::test]
+async fn a_template_that_was_stopped_before_it_left_makes_room_for_the_next() {
+    let stage = on_meta(Some(template())).await;
+    let contact = stage.scene.clone();
+    let reply = stage.replied_to(&contact).await;
+    stage.pass(DAY);
+    stage.answers(SendOutcome::Retryable {
+        why: "500".to_owned(),
+        after: None,
+    });
+    assert!(matches!(
+        stage.kick(&reply.conversation).await,
+        Verdict::ComeBack { .. }
+    ));
+    operate::set_mode(&stage.world, &reply.conversation, Mode::Manual, &correlation())
+        .await
+        .unwrap();
+    stage.pass(3_600);
+    let sent = api_send(&stage, &contact).await;
+    assert!(matches!(
+        state(&stage, &reply.id()).await,
+        OutboxState::Cancelled { .. }
+    ));
+    assert!(matches!(state(&stage, &sent).await, OutboxState::Sent { .. }));
+    assert_eq!(
+        stage.world.providers.contents(),
+        vec![Content::Template(template()); 2]
+    );
+}
+
+#[tokio::test]
+async fn what_was_given_up_for_the_template_leaves_as_it_is_once_the_contact_wrote() {
+    let stage = on_meta(Some(template())).await;
+    let waiting = waiting(&stage, &stage.scene).await;
+    stage.pass(DAY);
+    stage.send(&waiting[0].conversation).await;
+    stage.message(&stage.scene, "W4", "oi de novo", false).await;
+    operate::dead_letters::redrive(&stage.world, waiting[1].id().as_str())
+        .await
+        .unwrap();
+    stage.send(&waiting[0].conversation).await;
+    let contents = stage.world.providers.contents();
+    assert_eq!(contents, [Content::Template(template()), Content::text("Sim.")]);
 }

@@ -257,12 +257,16 @@ impl Stage {
         self.world.ambient.pass(seconds * 1000);
     }
 
+    /// What the next send comes to.
+    pub(crate) fn answers(&self, outcome: SendOutcome) {
+        self.world.providers.outcomes.lock().unwrap().push_back(outcome);
+    }
+
     pub(crate) fn times_out(&self) {
-        let outcome = SendOutcome::Unknown {
+        self.answers(SendOutcome::Unknown {
             why: "time-out".to_owned(),
             timed_out: true,
-        };
-        self.world.providers.outcomes.lock().unwrap().push_back(outcome);
+        });
     }
 
     /// A conversation of a new contact with a queued reply of the agent.

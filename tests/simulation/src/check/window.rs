@@ -1,15 +1,17 @@
-//! Meta refuses nothing because a contact's 24 hours are over, and nothing is given up for that while they are not.
+//! Meta refuses nothing because a contact's 24 hours are over, nothing is given up for that while they are
+//! not, and nobody is asked back twice.
 
 use super::Told;
+use crate::outside::Arrived;
 use crate::queue::WorkQueues;
 use crate::stage::Stage;
 use recado_domain::Timestamp;
-use recado_domain::ids::ThreadId;
+use recado_domain::ids::{MessageId, ThreadId};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::shift;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
-use recado_domain::window::{is_open, is_opened_by};
+use recado_domain::window::{WINDOW_MS, is_open, is_opened_by};
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 
@@ -27,6 +29,7 @@ where
             .common
             .broken(format!("{id} was refused: the contact's window was over"));
     }
+    once_a_day(stage, told);
     for message in told.iter().flat_map(|(_, messages)| messages) {
         if let Some(at) = given_up(message)
             && known_open(told, message.conversation.thread(), at)
@@ -34,6 +37,40 @@ where
             stage
                 .common
                 .broken(format!("{} was given up inside the window", message.id()));
+        }
+    }
+}
+
+/// How much closer two templates to one contact may come than a day: the first may have gone out long after that was
+/// decided.
+const DELAYED_MS: i64 = 3_600_000;
+
+/// A contact is asked back once a day, however many messages wait for it.
+fn once_a_day<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let left = |id: &MessageId| {
+        let mut all = told.iter().flat_map(|(_, messages)| messages);
+        all.find(|message| message.id() == *id)
+            .and_then(|message| message.out.as_ref())
+            .is_some_and(|out| matches!(out.state, OutboxState::Sent { .. }))
+    };
+    for arrived in stage.outside.phones().values() {
+        let templates = arrived
+            .iter()
+            .filter(|one| one.text.starts_with("[template") && left(&one.message));
+        let mut before: Option<&Arrived> = None;
+        for one in templates {
+            if before.is_some_and(|before| {
+                before.message != one.message && one.at_ms - before.at_ms < WINDOW_MS - DELAYED_MS
+            }) {
+                stage
+                    .common
+                    .broken(format!("{} asks the contact back again", one.message));
+            }
+            before = Some(one);
         }
     }
 }

@@ -28,9 +28,9 @@ impl Llm for Model {
             .sleep(simulation.pick(&[300, 1_000, 3_000, 8_000, 30_000]))
             .await;
         self.hand.step("model").await;
-        let (key_is_good, fails) = {
+        let (key_is_good, fails, goes_on) = {
             let state = self.outside.state();
-            (state.model_key_is_good, state.model_fails)
+            (state.model_key_is_good, state.model_fails, state.model_goes_on)
         };
         if !key_is_good {
             return Err(LlmError::Credentials("401".to_owned()));
@@ -45,7 +45,7 @@ impl Llm for Model {
             .unwrap_or_default();
         let text = if simulation.chance(0.1) {
             "certo".to_owned()
-        } else if simulation.chance(0.1) {
+        } else if simulation.chance(goes_on) {
             at_length(&asked, simulation.pick(&[1, 2, 4, 12]))
         } else {
             format!("re {asked}")

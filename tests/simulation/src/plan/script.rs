@@ -54,6 +54,9 @@ where
     if stage.simulation().chance(0.1) {
         model_fails(stage);
     }
+    stage
+        .outside
+        .let_model_go_on(stage.simulation().pick(&[0.0, 0.1, 0.5]));
     if plan.style == Style::Machine && stage.aids.recover.is_some() {
         power_cuts(stage);
     }
