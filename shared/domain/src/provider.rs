@@ -3,6 +3,7 @@
 //! Providers are named, not listed: who there is, the edge says (`recado-whatsapp`), and adding one changes nothing here.
 
 use crate::ids::IdError;
+use crate::outgoing::TEXT_MAX;
 use crate::rate::Rate;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -109,6 +110,8 @@ pub struct Traits {
     pub linked: bool,
     /// Whether it can be asked for messages of which no webhook came.
     pub remembers: bool,
+    /// The longest text that one message holds, in UTF-16 code units.
+    pub text_max: usize,
     /// How fast an instance sends that has no rate of its own; the installation's setting, if none.
     pub rate: Option<Rate>,
     /// How fast one writes to one contact, if that is limited.
@@ -123,6 +126,7 @@ impl Traits {
         echoes_our_id: false,
         linked: true,
         remembers: false,
+        text_max: TEXT_MAX,
         rate: None,
         pair_rate: None,
     };
@@ -134,6 +138,7 @@ impl Traits {
         echoes_our_id: true,
         linked: false,
         remembers: false,
+        text_max: TEXT_MAX,
         rate: Some(Rate::META),
         pair_rate: Some(Rate::META_PAIR),
     };

@@ -75,10 +75,6 @@ impl Providers for NotCalled {
         recado_whatsapp::refuses(provider, content)
     }
 
-    fn text_max(&self, provider: Provider) -> usize {
-        recado_whatsapp::text_max(provider)
-    }
-
     async fn send(&self, _: &Bound, _: &OutgoingMessage) -> SendOutcome {
         unreachable!("the HTTP surface sends nothing")
     }

@@ -49,9 +49,13 @@ impl Module {
         match self {
             Self::Evolution => Traits {
                 remembers: true,
+                text_max: evolution::TEXT_MAX,
                 ..Traits::LINKED
             },
-            Self::Meta | Self::Dialog360 | Self::AwsSocial => Traits::CLOUD,
+            Self::Meta | Self::Dialog360 | Self::AwsSocial => Traits {
+                text_max: meta::TEXT_MAX,
+                ..Traits::CLOUD
+            },
         }
     }
 

@@ -39,7 +39,7 @@ pub use interpret::interpret;
 pub use providers::WhatsApp;
 pub use recado_domain::event::Provider;
 pub use simulation::{SimulatedMessage, SimulatedOutbox};
-pub use support::{refuses, text_max};
+pub use support::refuses;
 
 use aws_social::Topics;
 use catalogue::Module;

@@ -1,7 +1,7 @@
 use crate::catalogue::{self, Module, credential};
 use crate::config::{ProviderConfig, Simulation};
 use crate::simulation::{SimulatedMessage, SimulatedOutbox};
-use crate::support::{refuses, text_max};
+use crate::support::refuses;
 use crate::{aws_social, dialog360, evolution, interpret, meta};
 use jiff::Timestamp;
 use recado_domain::config::{Bound, ConfigError, Instance};
@@ -229,10 +229,6 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
 
     fn refuses(&self, provider: Provider, content: &Content) -> Option<&'static str> {
         refuses(provider, content)
-    }
-
-    fn text_max(&self, provider: Provider) -> usize {
-        text_max(provider)
     }
 
     async fn send(&self, bound: &Bound, message: &OutgoingMessage) -> SendOutcome {

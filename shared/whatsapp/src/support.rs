@@ -28,14 +28,6 @@ pub(crate) fn support(provider: Provider, kind: OutgoingKind) -> Support {
     }
 }
 
-/// The longest text that one message of `provider` holds, in UTF-16 code units.
-pub fn text_max(provider: Provider) -> usize {
-    match provider {
-        Provider::Evolution => evolution::TEXT_MAX,
-        Provider::Meta | Provider::Dialog360 | Provider::AwsSocial => meta::TEXT_MAX,
-    }
-}
-
 /// Why `provider` can never send this, in words for who asks; `None` if it can, as it is or as something else.
 pub fn refuses(provider: Provider, content: &Content) -> Option<&'static str> {
     let Some(kind) = content.outgoing_kind() else {

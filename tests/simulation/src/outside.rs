@@ -25,13 +25,17 @@ pub const CLOUD: Provider = Provider::named("meta");
 
 /// What the rules ask of a provider here.
 pub fn traits(provider: Provider) -> Traits {
-    if provider == CLOUD {
+    let of_family = if provider == CLOUD {
         Traits::CLOUD
     } else {
         Traits {
             remembers: true,
             ..Traits::LINKED
         }
+    };
+    Traits {
+        text_max: provider::TEXT_MAX,
+        ..of_family
     }
 }
 

@@ -235,7 +235,7 @@ fn a_day_late(queue: QueueName, end_ms: i64, clock_ms: i64, with_template: bool)
 
 /// The same, with a model that says more than one message holds in so many cases of one.
 fn late(queue: QueueName, end_ms: i64, clock_ms: i64, with_template: bool, goes_on: f64) -> Small {
-    let mut line = bound(0, 0, Provider::Meta, None);
+    let mut line = bound(0, 0, Provider::named("meta"), None);
     line.instance.reengagement_template = with_template.then(template);
     let until_ms = WINDOW_MS + end_ms;
     let faults = Faults {

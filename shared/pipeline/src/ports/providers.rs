@@ -113,9 +113,6 @@ pub trait Providers: Send + Sync {
     /// Why this provider can never send this, in words for who asks; `None` if it can, be it as something else.
     fn refuses(&self, provider: Provider, content: &Content) -> Option<&'static str>;
 
-    /// The longest text that one message of this provider holds, in UTF-16 code units.
-    fn text_max(&self, provider: Provider) -> usize;
-
     /// Sends, in at most the provider's time-out.
     fn send(&self, bound: &Bound, message: &OutgoingMessage) -> impl Future<Output = SendOutcome> + Send;
 

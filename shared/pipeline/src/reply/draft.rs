@@ -3,8 +3,8 @@
 use super::transcript::transcript;
 use crate::World;
 use crate::connection::model_needs_credentials;
-use crate::ports::{Ambient, Llm, LlmError, LlmRequest, PortResult, Providers};
-use crate::world::pair_rate;
+use crate::ports::{Ambient, Llm, LlmError, LlmRequest, PortResult};
+use crate::world::{pair_rate, traits};
 use recado_domain::config::Bound;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Draft};
@@ -38,7 +38,7 @@ pub(super) struct Answered {
 impl Answered {
     /// These words, in as many messages as they take.
     fn words<W: World>(world: &W, bound: &Bound, text: &str) -> Self {
-        let max = world.providers().text_max(bound.instance.provider);
+        let max = traits(world, bound).text_max;
         Self {
             said: split(text, max, PARTS_MAX),
             model: None,

@@ -16,7 +16,7 @@ const WRITTEN: &str = "5531980000001";
 const KNOWN: &str = "553180000001";
 
 async fn on_meta() -> (Stage, Scene) {
-    let mut scene = Scene::on(Provider::Meta);
+    let mut scene = Scene::on(Provider::named("meta"));
     scene.address = ContactAddress::parse(KNOWN).unwrap();
     (Stage::set(scene.clone()).await, scene)
 }

@@ -98,7 +98,10 @@ impl Provider {
 
 impl Providers for Provider {
     fn traits(&self, provider: recado_domain::provider::Provider) -> Traits {
-        recado_whatsapp::traits(provider).unwrap_or(Traits::LINKED)
+        Traits {
+            text_max: TEXT_MAX,
+            ..recado_whatsapp::traits(provider).unwrap_or(Traits::LINKED)
+        }
     }
 
     fn adopt(&self, instance: Instance) -> Result<Instance, ConfigError> {
@@ -144,10 +147,6 @@ impl Providers for Provider {
 
     fn refuses(&self, _: recado_domain::event::Provider, _: &Content) -> Option<&'static str> {
         None
-    }
-
-    fn text_max(&self, _: recado_domain::event::Provider) -> usize {
-        TEXT_MAX
     }
 
     async fn send(&self, _: &Bound, message: &OutgoingMessage) -> SendOutcome {

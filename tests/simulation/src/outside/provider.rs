@@ -215,10 +215,6 @@ impl Providers for Edge {
         None
     }
 
-    fn text_max(&self, _: Provider) -> usize {
-        TEXT_MAX
-    }
-
     async fn send(&self, bound: &Bound, message: &OutgoingMessage) -> SendOutcome {
         let simulation = &self.hand.common.simulation;
         self.hand.frozen.store(i64::MIN, Ordering::Relaxed);
