@@ -3,7 +3,7 @@
 use crate::environment::Environment;
 use anyhow::{Context, Result, anyhow};
 use recado_domain::config::CredentialRef;
-use recado_domain::event::Provider;
+use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_http::Keys;
 use recado_pipeline::ports::{PortError, PortResult, Secrets};

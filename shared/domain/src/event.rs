@@ -6,7 +6,7 @@
 use crate::contact::one_spelling;
 use crate::ids::{CorrelationId, EventId, ExternalId, Ordinal, hash_of};
 use crate::millis;
-pub use crate::provider::Provider;
+use crate::provider::Provider;
 use crate::reason::Reason;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! What a provider tells of the account that numbers belong to: templates, quality, limits, restrictions.
 
-use crate::event::Provider;
 use crate::ids::hash_of;
 use crate::millis;
+use crate::provider::Provider;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -283,7 +283,10 @@ impl Outbox {
         // Given up with an attempt whose outcome is not known: a redrive repeats it, and must say so.
         self.maybe_sent |= matches!(self.state, OutboxState::Unknown { .. });
         let why = why.map_or_else(|| reason.to_string(), |why| format!("{reason}: {why}"));
-        self.become_(OutboxState::Dead { at: now, reason }, now, Some(why));
+        // Clocks differ, and a later death is known by its time.
+        let before = self.history.last().map(|step| shift(step.at, 1));
+        let at = before.map_or(now, |before| now.max(before));
+        self.become_(OutboxState::Dead { at, reason }, at, Some(why));
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Secrets: never shown by `Debug`, compared in constant time, and the webhook secrets derived from one master.
 
-use crate::event::Provider;
 use crate::ids::ExternalId;
+use crate::provider::Provider;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! The keys that open the HTTP surface.
 
-use recado_domain::event::Provider;
+use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::PortError;
 use recado_whatsapp::webhook::WebhookKeys;

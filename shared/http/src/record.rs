@@ -8,7 +8,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use futures::StreamExt;
 use recado_domain::Timestamp;
-use recado_domain::event::Provider;
+use recado_domain::provider::Provider;
 use recado_pipeline::ports::Ambient;
 use recado_whatsapp::webhook::provider_of;
 use std::sync::{Arc, Mutex, PoisonError};

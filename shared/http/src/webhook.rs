@@ -14,9 +14,9 @@ use axum::http::{HeaderMap, HeaderValue, Method as HttpMethod, StatusCode, Uri, 
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use axum::{Extension, Json, Router};
-use recado_domain::event::Provider;
 use recado_domain::ids::CorrelationId;
 use recado_domain::inbound::WebhookItem;
+use recado_domain::provider::Provider;
 use recado_pipeline::World;
 use recado_pipeline::ingest::ingest;
 use recado_pipeline::ports::Ambient;

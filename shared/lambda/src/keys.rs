@@ -4,7 +4,7 @@ use crate::compose::ComposeError;
 use futures::future::{try_join, try_join_all};
 use recado_aws::{AwsSecrets, SystemAmbient};
 use recado_domain::config::CredentialRef;
-use recado_domain::event::Provider;
+use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_http::{Keys, WebhookLimits};
 use recado_pipeline::ports::{PortError, Secrets};

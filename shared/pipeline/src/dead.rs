@@ -9,6 +9,7 @@ use recado_domain::event::InboundJob;
 use recado_domain::ids::{InstanceId, MessageId, hash_of};
 use recado_domain::instance::InFlight;
 use recado_domain::message::Message;
+use recado_domain::millis::shift;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 
@@ -21,7 +22,9 @@ pub(crate) async fn give_up_event<W: World>(
     attempts: u32,
     last_error: Option<String>,
 ) -> PortResult<()> {
-    let now = world.ambient().now();
+    // Clocks differ, and a later death is known by its time.
+    let redriven = job.redrive.map(|died| shift(died, 1));
+    let now = redriven.into_iter().fold(world.ambient().now(), Ord::max);
     world
         .store()
         .settle_event(&job.event, Some(reason), now, now)

@@ -6,9 +6,10 @@
 
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
-use recado_domain::event::{InboundJob, Payload, Provider, group_of};
+use recado_domain::event::{InboundJob, Payload, group_of};
 use recado_domain::ids::CorrelationId;
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
+use recado_domain::provider::Provider;
 use recado_whatsapp::{interpret, split};
 use serde_json::{Value, json};
 use std::hint::black_box;

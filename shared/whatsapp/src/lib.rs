@@ -37,7 +37,7 @@ pub use catalogue::{ALL, adopt, credential, traits};
 pub use config::{ProviderConfig, Simulation};
 pub use interpret::interpret;
 pub use providers::WhatsApp;
-pub use recado_domain::event::Provider;
+pub use recado_domain::provider::Provider;
 pub use simulation::{SimulatedMessage, SimulatedOutbox};
 pub use support::refuses;
 

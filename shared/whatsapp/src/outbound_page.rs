@@ -2,8 +2,8 @@
 //! else; with `UPDATE_DOCS=1` in the environment it writes the page.
 
 use crate::support::{Support, support};
-use recado_domain::event::Provider;
 use recado_domain::outgoing::OutgoingKind;
+use recado_domain::provider::Provider;
 use std::fmt::Write;
 use std::path::Path;
 

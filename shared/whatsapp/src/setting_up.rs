@@ -29,7 +29,7 @@ use crate::config::ProviderConfig;
 use crate::{aws_social, dialog360, evolution, meta};
 use jiff::Timestamp;
 use recado_domain::config::Instance;
-use recado_domain::event::Provider;
+use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use reqwest::Client;
 use serde_json::Value;

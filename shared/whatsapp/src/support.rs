@@ -4,8 +4,8 @@
 use crate::catalogue::Module;
 use crate::{evolution, meta};
 use recado_domain::content::Content;
-use recado_domain::event::Provider;
 use recado_domain::outgoing::OutgoingKind;
+use recado_domain::provider::Provider;
 
 /// What a provider makes of a kind of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

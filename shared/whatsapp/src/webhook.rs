@@ -20,8 +20,8 @@ use crate::ParseError;
 use crate::catalogue::Module;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
-use recado_domain::event::Provider;
 use recado_domain::inbound::WebhookItem;
+use recado_domain::provider::Provider;
 use reqwest::header::HeaderMap;
 use std::fmt;
 

@@ -4,9 +4,10 @@
 
 use jiff::Timestamp;
 use proptest::prelude::*;
-use recado_domain::event::{EventKind, InboundJob, Payload, Provider};
+use recado_domain::event::{EventKind, InboundJob, Payload};
 use recado_domain::ids::{CorrelationId, EventId, ExternalId};
 use recado_domain::inbound::WebhookItem;
+use recado_domain::provider::Provider;
 use recado_whatsapp::{ParseError, dialog360, evolution, interpret, split};
 use serde_json::{Value, json};
 

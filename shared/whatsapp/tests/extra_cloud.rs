@@ -5,9 +5,10 @@
 
 use jiff::Timestamp;
 use recado_domain::content::Content;
-use recado_domain::event::{EventKind, InboundJob, Payload, Provider};
+use recado_domain::event::{EventKind, InboundJob, Payload};
 use recado_domain::ids::{CorrelationId, ExternalId};
 use recado_domain::inbound::{Inbound, WebhookEvent, WebhookItem};
+use recado_domain::provider::Provider;
 use recado_whatsapp::aws_social::{self, Topics};
 use recado_whatsapp::{ParseError, dialog360, interpret};
 use serde_json::Value;

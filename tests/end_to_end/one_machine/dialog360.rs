@@ -2,7 +2,7 @@
 
 use crate::commands::{findings, grade, run};
 use crate::machine::{D360_KEY, MASTER, Machine, PATIENCE, PHONE_NUMBER_ID, eventually, seconds};
-use recado_domain::event::Provider;
+use recado_domain::provider::Provider;
 use recado_testkit::servers::Dialog360Error;
 use recado_testkit::webhooks::{derived_secret, meta_status, meta_text};
 use reqwest::{RequestBuilder, StatusCode};

@@ -1,6 +1,6 @@
 //! A running `recado` with stand-ins around it.
 
-use recado_domain::event::Provider;
+use recado_domain::provider::Provider;
 use recado_testkit::servers::{Behaviour, Delivered, StandIns};
 use recado_testkit::webhooks::{derived_secret, evolution_text};
 use reqwest::{Client, Method, Response, StatusCode};

@@ -7,7 +7,8 @@
 use libfuzzer_sys::fuzz_target;
 use peak_alloc::PeakAlloc;
 use recado_domain::contact::ContactAddress;
-use recado_domain::event::{InboundJob, Payload, Provider, group_of};
+use recado_domain::event::{InboundJob, Payload, group_of};
+use recado_domain::provider::Provider;
 use recado_domain::ids::CorrelationId;
 use recado_domain::inbound::{Inbound, WebhookEvent, WebhookItem};
 use recado_domain::millis;

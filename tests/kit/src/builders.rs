@@ -7,7 +7,7 @@ use recado_domain::content::Content;
 use recado_domain::context::Context;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
-use recado_domain::event::{EventKind, InboundJob, Payload, Provider, event_id, group_of};
+use recado_domain::event::{EventKind, InboundJob, Payload, event_id, group_of};
 use recado_domain::ids::{
     AgentId, ConversationId, CorrelationId, ExternalId, InstanceId, Nonce, Ordinal, TenantId, ThreadId,
 };
@@ -15,6 +15,7 @@ use recado_domain::instance::{Connection, InFlight, Sighting};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::{instant, shift};
 use recado_domain::outbox::{Author, Outbox, OutboxState, text_hash};
+use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use serde_json::json;
 

@@ -6,8 +6,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use recado_domain::Timestamp;
-use recado_domain::event::Provider;
 use recado_domain::ids::ExternalId;
+use recado_domain::provider::Provider;
 use recado_domain::secret::{Secret, hmac_sha256, webhook_secret};
 use serde_json::{Value, json};
 

@@ -5,11 +5,11 @@
 use futures::executor::block_on;
 use recado_domain::config::Bound;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::event::Provider;
 use recado_domain::inbound::WebhookItem;
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
 use recado_domain::outbox::OutboxState;
+use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_domain::reason::Reason;
 use recado_domain::window::{MARGIN_MS, WINDOW_MS};

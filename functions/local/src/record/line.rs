@@ -1,6 +1,6 @@
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
-use recado_domain::event::Provider;
+use recado_domain::provider::Provider;
 use recado_whatsapp::setting_up::recognised;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -34,7 +34,9 @@ fn of(died: Timestamp) -> Expression {
 impl<A: Ambient> DeadLetters for DynamoStore<A> {
     async fn put_dead_letter(&self, letter: &DeadLetter) -> PortResult<()> {
         const WHAT: &str = "keeping a dead letter";
-        let _kept = self.table.put(WHAT, record(WHAT, letter)?, None).await?;
+        let newest = Expression::new("attribute_not_exists(#pk) OR #at <= :died")
+            .number(":died", letter.at.as_millisecond());
+        let _refused = self.table.put(WHAT, record(WHAT, letter)?, Some(newest)).await?;
         Ok(())
     }
 

@@ -31,13 +31,13 @@ use recado_domain::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::dead_letter::Deletion;
 use recado_domain::delivery::DeliveryKey;
-use recado_domain::event::Provider;
 use recado_domain::ids::{
     ConversationId, CorrelationId, EventId, ExternalId, IdempotencyKey, InstanceId, Ordinal, ThreadId,
     hash_of,
 };
 use recado_domain::instance::InFlight;
 use recado_domain::notice::Notice;
+use recado_domain::provider::Provider;
 use recado_domain::scheduled::ScheduledId;
 
 /// A record's place.

@@ -6,8 +6,8 @@ use super::expression::Expression;
 use super::item::{self, number};
 use super::keys::{self, Key};
 use jiff::Timestamp;
-use recado_domain::event::Provider;
 use recado_domain::notice::Notice;
+use recado_domain::provider::Provider;
 use recado_pipeline::ports::{Ambient, Notices, PortError, PortResult};
 
 impl<A: Ambient> Notices for DynamoStore<A> {

@@ -1,7 +1,7 @@
 use crate::fault::Fault;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::event::Provider;
 use recado_domain::ids::{ConversationId, ExternalId, TenantId};
+use recado_domain::provider::Provider;
 use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
 

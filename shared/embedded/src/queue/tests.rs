@@ -2,12 +2,13 @@ use super::*;
 use crate::{Clock, Embedded};
 use futures::executor::block_on;
 use futures::{FutureExt, poll};
-use recado_domain::event::{EventKind, InboundJob, Payload, Provider, event_id};
+use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
 use recado_domain::ids::{
     ConversationId, CorrelationId, ExternalId, InstanceId, Ordinal, TenantId, ThreadId,
 };
 use recado_domain::kick::{SendKick, TurnKick};
 use recado_domain::millis::instant;
+use recado_domain::provider::Provider;
 use recado_pipeline::ports::{Enqueue, Queues};
 use serde_json::json;
 use std::sync::Arc;

@@ -9,8 +9,9 @@ use recado_pipeline::ports::{DeadLetterFilter, DeadLetters, Page, PageRequest, P
 use rusqlite::{Connection, params};
 
 fn put(connection: &Connection, letter: &DeadLetter) -> Result<(), Fault> {
-    let sql = "INSERT OR REPLACE INTO dead_letters (id, queue, reason, instance, at, body)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let sql = "INSERT INTO dead_letters (id, queue, reason, instance, at, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+        ON CONFLICT (id) DO UPDATE SET queue = excluded.queue, reason = excluded.reason, instance = excluded.instance,
+        at = excluded.at, body = excluded.body WHERE excluded.at >= at";
     let instance = letter.instance.as_ref().map(InstanceId::as_str);
     let (queue, reason, at) = (
         letter.queue.as_str(),

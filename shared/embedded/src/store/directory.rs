@@ -2,8 +2,8 @@ use crate::Embedded;
 use crate::fault::Fault;
 use crate::record::{all, decode, encode, execute};
 use recado_domain::config::{Bound, Document, Instance};
-use recado_domain::event::Provider;
 use recado_domain::ids::{ExternalId, InstanceId};
+use recado_domain::provider::Provider;
 use recado_pipeline::ports::{Directory, PortResult};
 use rusqlite::{Connection, OptionalExtension, Params, params};
 

@@ -2,8 +2,8 @@ use crate::Embedded;
 use crate::fault::Fault;
 use crate::record::{all, encode, execute, limit};
 use jiff::Timestamp;
-use recado_domain::event::Provider;
 use recado_domain::notice::{NOTICES_MAX, Notice};
+use recado_domain::provider::Provider;
 use recado_pipeline::ports::{Notices, PortResult};
 use rusqlite::{Connection, params};
 

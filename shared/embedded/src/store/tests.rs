@@ -9,7 +9,7 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Mode};
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
-use recado_domain::event::{EventKind, InboundJob, Payload, Provider, StoredAs, event_id};
+use recado_domain::event::{EventKind, InboundJob, Payload, StoredAs, event_id};
 use recado_domain::ids::{
     ConversationId, CorrelationId, ExternalId, IdempotencyKey, InstanceId, Nonce, Ordinal, ThreadId,
 };
@@ -17,6 +17,7 @@ use recado_domain::instance::{Connection, InFlight, PATIENCE_MS, Parked, Sightin
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::instant;
 use recado_domain::outbox::{Author, Outbox};
+use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{

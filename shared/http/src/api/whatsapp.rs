@@ -11,9 +11,9 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use recado_domain::Timestamp;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::event::Provider;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::Connection;
+use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_pipeline::World;
 use recado_pipeline::health::{

@@ -2,7 +2,7 @@
 
 use super::{Site, TOKEN, document, secret_at, secret_of};
 use axum::http::StatusCode;
-use recado_domain::event::Provider;
+use recado_domain::provider::Provider;
 use serde_json::{Value, json};
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use super::{Answered, Site, secret_at, signature};
 use axum::http::StatusCode;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use recado_domain::event::Provider;
+use recado_domain::provider::Provider;
 use recado_domain::secret::hmac_sha256;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use super::{Site, ask_of, secret_of};
 use crate::{ReceivedWebhook, recorded};
 use axum::http::StatusCode;
-use recado_domain::event::Provider;
+use recado_domain::provider::Provider;
 use recado_embedded::SystemAmbient;
 use serde_json::json;
 use std::sync::{Arc, Mutex};

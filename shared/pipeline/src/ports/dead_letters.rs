@@ -36,7 +36,8 @@ impl DeadLetterFilter {
 
 /// What was given up for good.
 pub trait DeadLetters: Send + Sync {
-    /// Keeps a dead letter. One of the same id is replaced.
+    /// Keeps a dead letter. One of the same id is replaced, unless it is of a later death: who stalled long ago may only now
+    /// come to make the letter of a death that was redriven, and followed by another.
     fn put_dead_letter(&self, letter: &DeadLetter) -> impl Future<Output = PortResult<()>> + Send;
 
     /// One dead letter.

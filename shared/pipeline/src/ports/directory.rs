@@ -1,7 +1,7 @@
 use super::PortResult;
 use recado_domain::config::{Bound, Document};
-use recado_domain::event::Provider;
 use recado_domain::ids::{ExternalId, InstanceId};
+use recado_domain::provider::Provider;
 use std::future::Future;
 
 /// What is configured.

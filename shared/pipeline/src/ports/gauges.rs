@@ -1,9 +1,10 @@
 use super::PortResult;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::event::{EventRecord, Provider};
+use recado_domain::event::EventRecord;
 use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::message::Message;
+use recado_domain::provider::Provider;
 use std::future::Future;
 
 /// How full a queue is. On AWS as SQS estimates it.

@@ -1,7 +1,7 @@
 use super::PortResult;
 use jiff::Timestamp;
-use recado_domain::event::Provider;
 use recado_domain::notice::Notice;
+use recado_domain::provider::Provider;
 use std::future::Future;
 
 /// What providers told of accounts.

@@ -3,7 +3,7 @@
 use crate::webhook::{Door, KeyNeeds, Method, Refusal, Request, Taken, WebhookKeys, WebhookSetup};
 use jiff::Timestamp;
 use recado_domain::config::Instance;
-use recado_domain::event::Provider;
+use recado_domain::provider::Provider;
 
 /// A door that is not there.
 #[derive(Debug, Clone, Copy)]

@@ -6,8 +6,8 @@ use crate::webhook::{
 };
 use jiff::Timestamp;
 use recado_domain::config::Instance;
-use recado_domain::event::Provider;
 use recado_domain::ids::ExternalId;
+use recado_domain::provider::Provider;
 use std::collections::BTreeSet;
 
 const PATH: &str = "/webhooks/360dialog";

@@ -12,7 +12,7 @@ use crate::webhook::{
 };
 use jiff::Timestamp;
 use recado_domain::config::Instance;
-use recado_domain::event::Provider;
+use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 
 const PATHS: [&str; 2] = ["/webhooks/evolution", "/api/webhook/evolution"];

@@ -14,9 +14,10 @@ mod tests;
 use crate::ParseError;
 use crate::json::{label, list, object_of, scalar, text};
 use jiff::Timestamp;
-use recado_domain::event::{EventKind, InboundJob, Provider};
+use recado_domain::event::{EventKind, InboundJob};
 use recado_domain::ids::{EventId, ExternalId};
 use recado_domain::inbound::{Inbound, WebhookItem};
+use recado_domain::provider::Provider;
 use serde_json::Value;
 use std::collections::HashSet;
 

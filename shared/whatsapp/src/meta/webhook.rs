@@ -4,7 +4,7 @@ use super::{handshake, split, verify};
 use crate::webhook::{Door, KeyNeeds, Method, NamedKey, Refusal, Request, Taken, WebhookKeys, WebhookSetup};
 use jiff::Timestamp;
 use recado_domain::config::Instance;
-use recado_domain::event::Provider;
+use recado_domain::provider::Provider;
 
 const PATHS: [&str; 2] = ["/webhooks/meta", "/webhooks/whatsapp"];
 

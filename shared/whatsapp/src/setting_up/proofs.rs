@@ -1,7 +1,7 @@
 //! Playing the provider: recordings hold no proofs, so they are made anew.
 
 use recado_domain::config::Instance;
-use recado_domain::event::Provider;
+use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, RequestBuilder};

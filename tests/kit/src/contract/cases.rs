@@ -191,6 +191,7 @@ macro_rules! store_contract {
             dead_letters {
                 a_dead_letter_is_kept_as_it_is,
                 one_of_the_same_id_is_replaced,
+                one_of_an_earlier_death_replaces_none,
                 a_removed_one_is_gone,
                 one_of_another_death_is_not_removed,
                 a_deleted_one_is_gone_and_who_did_it_is_kept,

@@ -130,6 +130,27 @@ pub async fn one_of_the_same_id_is_replaced<S: Store>(store: &S) {
     count(store, &scene, 1).await;
 }
 
+pub async fn one_of_an_earlier_death_replaces_none<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let later = DeadLetter {
+        at: at(60_000),
+        ..scene.dead_letter()
+    };
+    store.put_dead_letter(&later).await.unwrap();
+    for died in [0, 59_999] {
+        let earlier = DeadLetter {
+            at: at(died),
+            attempts: 9,
+            ..later.clone()
+        };
+        store.put_dead_letter(&earlier).await.unwrap();
+        assert_eq!(store.dead_letter(&later.id).await.unwrap(), Some(later.clone()));
+        assert!(!store.remove_dead_letter(&later.id, earlier.at).await.unwrap());
+    }
+    settled(store, &of_instance(&scene), 10, std::slice::from_ref(&later)).await;
+    count(store, &scene, 1).await;
+}
+
 pub async fn a_removed_one_is_gone<S: Store>(store: &S) {
     let scene = Scene::new();
     let letter = scene.dead_letter();

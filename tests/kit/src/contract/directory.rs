@@ -3,8 +3,8 @@
 use super::patience::{CONFIGURATION, eventually};
 use crate::builders::{Scene, fresh};
 use recado_domain::config::{Bound, CredentialRef, Document};
-use recado_domain::event::Provider;
 use recado_domain::ids::ExternalId;
+use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::Store;
 use serde_json::json;

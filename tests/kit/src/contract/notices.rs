@@ -2,8 +2,8 @@
 
 use crate::builders::{at, far_ahead, fresh, long_ago};
 use futures::future::join_all;
-use recado_domain::event::Provider;
 use recado_domain::notice::{NOTICES_MAX, Notice, NoticeKind, Told};
+use recado_domain::provider::Provider;
 use recado_pipeline::ports::Store;
 use serde_json::json;
 

@@ -4,7 +4,7 @@ use crate::books::Asked;
 use crate::chance::Dice;
 use crate::webhooks::{derived_secret, evolution_text};
 use recado_domain::Timestamp;
-use recado_domain::event::Provider;
+use recado_domain::provider::Provider;
 use reqwest::Client;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};

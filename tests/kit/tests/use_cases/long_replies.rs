@@ -3,10 +3,10 @@
 use crate::world::{Stage, TEXT_MAX};
 use recado_domain::content::Content;
 use recado_domain::conversation::Mode;
-use recado_domain::event::Provider;
 use recado_domain::ids::ConversationId;
 use recado_domain::message::Message;
 use recado_domain::outbox::Part;
+use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{Conversations, OutboxStore, SendOutcome};

@@ -14,11 +14,12 @@ mod world;
 
 use recado_domain::content::Content;
 use recado_domain::conversation::Mode;
-use recado_domain::event::{EventKind, Provider};
+use recado_domain::event::EventKind;
 use recado_domain::instance::{Connection, InstanceState};
 use recado_domain::message::MessageStatus;
 use recado_domain::millis::shift;
 use recado_domain::options::SendOptions;
+use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{ConnectionAnswer, Conversations, Instances, OutboxStore, Overdue, OverdueWork};
 use recado_pipeline::reconcile::reconcile;

@@ -3,10 +3,10 @@
 use crate::world::Stage;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::event::Provider;
 use recado_domain::message::Message;
 use recado_domain::options::SendOptions;
 use recado_domain::outbox::OutboxState;
+use recado_domain::provider::Provider;
 use recado_pipeline::deliver::{self, Send};
 use recado_pipeline::ports::Conversations;
 use recado_testkit::builders::{Scene, correlation};

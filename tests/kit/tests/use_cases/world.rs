@@ -145,7 +145,7 @@ impl Providers for Provider {
         }))
     }
 
-    fn refuses(&self, _: recado_domain::event::Provider, _: &Content) -> Option<&'static str> {
+    fn refuses(&self, _: recado_domain::provider::Provider, _: &Content) -> Option<&'static str> {
         None
     }
 

@@ -10,10 +10,10 @@ use recado_domain::config::{Bound, Document};
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, Deletion};
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
-use recado_domain::event::Provider;
 use recado_domain::ids::{CorrelationId, ExternalId, InstanceId};
 use recado_domain::message::Message;
 use recado_domain::notice::Notice;
+use recado_domain::provider::Provider;
 use recado_domain::scheduled::{Scheduled, ScheduledId};
 use recado_pipeline::ports::{
     Committed, DeadLetterFilter, DeadLetters, Deliveries, Directory, Gauges, KeyClaim, Notices, OpenWork,

@@ -4,7 +4,7 @@ use crate::account::{clients, emulator};
 use crate::contact::Contact;
 use crate::hours;
 use recado_aws::Clients;
-use recado_domain::event::Provider;
+use recado_domain::provider::Provider;
 use recado_testkit::servers::{StandIn, StandIns};
 use recado_testkit::webhooks::derived_secret;
 use reqwest::StatusCode;

@@ -2,13 +2,14 @@ use super::*;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::context::Context;
-use recado_domain::event::{EventKind, EventState, InboundJob, Provider, event_id};
+use recado_domain::event::{EventKind, EventState, InboundJob, event_id};
 use recado_domain::ids::{
     ConversationId, CorrelationId, ExternalId, InstanceId, Nonce, Ordinal, TenantId, ThreadId,
 };
 use recado_domain::message::Role;
 use recado_domain::millis::instant;
 use recado_domain::outbox::{Author, Outbox};
+use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use serde_json::json;
 

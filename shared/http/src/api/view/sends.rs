@@ -1,12 +1,13 @@
 //! Shapes of what clients send, and of traces.
 
 use recado_domain::Timestamp;
-use recado_domain::event::{Enqueued, EventKind, EventRecord, EventState, Provider};
+use recado_domain::event::{Enqueued, EventKind, EventRecord, EventState};
 use recado_domain::ids::{
     ConversationId, CorrelationId, EventId, ExternalId, InstanceId, MessageId, Ordinal,
 };
 use recado_domain::message::MessageStatus;
 use recado_domain::metadata::Metadata;
+use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::Scheduled;
 use recado_pipeline::deliver::{self, Accepted};

@@ -12,9 +12,10 @@ use crate::json::{instant, scalar, text};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::context::Context;
-use recado_domain::event::{EventKind, Provider, event_id};
+use recado_domain::event::{EventKind, event_id};
 use recado_domain::ids::EventId;
 use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent, WebhookItem};
+use recado_domain::provider::Provider;
 use serde_json::{Value, json};
 
 const PROVIDER: Provider = crate::evolution::NAME;

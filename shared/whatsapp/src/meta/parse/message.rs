@@ -3,9 +3,10 @@
 use super::{content, context, ignored, preference};
 use crate::json::{instant, list, text};
 use recado_domain::contact::ContactAddress;
-use recado_domain::event::{EventKind, Provider, event_id, event_id_of_body};
+use recado_domain::event::{EventKind, event_id, event_id_of_body};
 use recado_domain::ids::{EventId, ExternalId};
 use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent, WebhookItem};
+use recado_domain::provider::Provider;
 use serde_json::{Value, json};
 
 /// One message as an item. The payload is `{message, contact, metadata, echo}`.

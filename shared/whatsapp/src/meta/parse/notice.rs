@@ -5,9 +5,9 @@ mod summary;
 use super::ignored;
 use crate::json::{instant, label, scalar, text};
 use jiff::Timestamp;
-use recado_domain::event::Provider;
 use recado_domain::inbound::WebhookItem;
 use recado_domain::notice::{Notice, NoticeKind, Told};
+use recado_domain::provider::Provider;
 use serde_json::{Map, Value, json};
 
 /// A change as a notice, if its field is one of those.

@@ -6,9 +6,10 @@ use crate::json::{instant, label, list, text};
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
-use recado_domain::event::{EventKind, InboundJob, Provider, event_id};
+use recado_domain::event::{EventKind, InboundJob, event_id};
 use recado_domain::ids::{ExternalId, MessageId};
 use recado_domain::inbound::{FailedDelivery, Inbound, WebhookEvent, WebhookItem};
+use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use serde_json::{Value, json};
 
