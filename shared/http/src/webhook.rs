@@ -14,6 +14,7 @@ use axum::http::{HeaderMap, HeaderValue, Method as HttpMethod, StatusCode, Uri, 
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use axum::{Extension, Json, Router};
+use futures::future::{Either, select};
 use recado_domain::ids::CorrelationId;
 use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
@@ -22,6 +23,7 @@ use recado_pipeline::ingest::ingest;
 use recado_pipeline::ports::Ambient;
 use recado_whatsapp::webhook::{Brings, Method, Refusal, Route, Taken};
 use serde_json::json;
+use std::pin::pin;
 use std::sync::Arc;
 use tracing::Span;
 
@@ -71,7 +73,7 @@ pub(crate) fn routes<W: World + 'static, K: Keys>(
         .with_state(Webhook { world, keys, limits })
 }
 
-/// Route, then size, then proof, then what the body says.
+/// Finds the route, and answers before its provider hangs up.
 async fn receive<W: World, K: Keys>(
     State(webhook): State<Webhook<W, K>>,
     Extension(correlation): Extension<CorrelationId>,
@@ -81,8 +83,29 @@ async fn receive<W: World, K: Keys>(
     body: Body,
 ) -> Result<Response, Problem> {
     let route = Route::find(known(&method), uri.path()).map_err(|refusal| refused(refusal, None))?;
+    Span::current().record("provider", route.provider().as_str());
+    let Some(patience) = route.patience() else {
+        return taken(&webhook, &route, &correlation, (uri, headers, body)).await;
+    };
+    let work = pin!(taken(&webhook, &route, &correlation, (uri, headers, body)));
+    match select(work, pin!(webhook.world.ambient().sleep(patience))).await {
+        Either::Left((answer, _)) => answer,
+        // What was begun is as after a crash: what is recorded stays, and the repetition finds it.
+        Either::Right(_) => {
+            tracing::warn!("a webhook was not taken within its provider's patience");
+            Err(Problem::unavailable("it took too long: post it again"))
+        }
+    }
+}
+
+/// Size, then proof, then what the body says.
+async fn taken<W: World, K: Keys>(
+    webhook: &Webhook<W, K>,
+    route: &Route,
+    correlation: &CorrelationId,
+    (uri, headers, body): (Uri, HeaderMap, Body),
+) -> Result<Response, Problem> {
     let provider = route.provider();
-    Span::current().record("provider", provider.as_str());
     let body = match route.method() {
         Method::Get => Bytes::new(),
         Method::Post => read(&headers, body, webhook.limits.bytes_max).await?,
@@ -96,7 +119,7 @@ async fn receive<W: World, K: Keys>(
     };
     let taken = route.receive(brings, &keys, webhook.world.ambient().now());
     match taken.map_err(|refusal| refused(refusal, Some(provider)))? {
-        Taken::Items(items) => webhook.take(items, &correlation).await,
+        Taken::Items(items) => webhook.take(items, correlation).await,
         Taken::Answer(text) => Ok(plain(text)),
     }
 }

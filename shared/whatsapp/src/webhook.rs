@@ -24,6 +24,7 @@ use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
 use reqwest::header::HeaderMap;
 use std::fmt;
+use std::time::Duration;
 
 /// What a provider has for its webhooks.
 pub(crate) trait Door: Sync {
@@ -38,6 +39,12 @@ pub(crate) trait Door: Sync {
 
     /// What proves its webhooks.
     fn keys(&self) -> KeyNeeds;
+
+    /// How long it waits for an answer, if less than most do; a webhook that is not taken by then is refused, so that it
+    /// learns that it must repeat it.
+    fn patience(&self) -> Option<Duration> {
+        None
+    }
 
     /// Proves a request of one of its routes and reads it.
     fn receive(&self, request: &Request<'_>, keys: &WebhookKeys, now: Timestamp) -> Result<Taken, Refusal>;
@@ -172,6 +179,11 @@ impl Route {
     /// Whose route it is.
     pub fn provider(&self) -> Provider {
         self.door.provider()
+    }
+
+    /// How long an answer may take, if that is limited.
+    pub fn patience(&self) -> Option<Duration> {
+        self.door.patience()
     }
 
     /// How the request came.

@@ -2,12 +2,16 @@
 
 use super::webhooks::meta_body;
 use super::{Answered, Site, secret_at, signature};
-use axum::http::StatusCode;
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use recado_domain::provider::Provider;
 use recado_domain::secret::hmac_sha256;
 use serde_json::{Value, json};
+use std::convert::Infallible;
+use std::time::{Duration, Instant};
+use tower::ServiceExt;
 
 const NUMBER: &str = "100000000000001";
 const OTHER: &str = "100000000000002";
@@ -52,6 +56,18 @@ async fn a_cloud_number_is_proven_by_header_or_basic_on_either_route() {
             taken(&post(path, &[proof], &meta_body(&value())).await);
         }
     }
+}
+
+#[tokio::test]
+async fn it_is_answered_before_it_hangs_up_also_when_that_is_a_refusal() {
+    let never = Body::from_stream(futures::stream::pending::<Result<Vec<u8>, Infallible>>());
+    let request = Request::post(PLAIN).body(never).unwrap();
+    let begun = Instant::now();
+    let answer = Site::in_memory().sides().0.oneshot(request).await.unwrap();
+    assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert!(answer.headers().contains_key("retry-after"));
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(5), "{took:?}");
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use recado_domain::config::Instance;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 const PATH: &str = "/webhooks/360dialog";
 
@@ -43,6 +44,11 @@ impl Door for Webhook {
             masters: true,
             named: &[PARTNER_SECRET],
         }
+    }
+
+    /// It hangs up after 5 s, and some of those are its request's way.
+    fn patience(&self) -> Option<Duration> {
+        Some(Duration::from_secs(4))
     }
 
     /// The numbers that it is about (the secret is derived from them), then the proof, then the rest of the body.
