@@ -284,8 +284,8 @@ impl Outbox {
         self.maybe_sent |= matches!(self.state, OutboxState::Unknown { .. });
         let why = why.map_or_else(|| reason.to_string(), |why| format!("{reason}: {why}"));
         // Clocks differ, and a later death is known by its time.
-        let before = self.history.last().map(|step| shift(step.at, 1));
-        let at = before.map_or(now, |before| now.max(before));
+        let deaths = self.history.iter().filter(|step| step.what == "dead");
+        let at = deaths.map(|step| shift(step.at, 1)).fold(now, Ord::max);
         self.become_(OutboxState::Dead { at, reason }, at, Some(why));
         Ok(())
     }

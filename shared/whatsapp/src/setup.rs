@@ -83,7 +83,11 @@ pub(crate) async fn ask(request: RequestBuilder) -> Result<Said, SetupError> {
         .map(|date| date.timestamp());
     let bytes = answer.bytes().await.map_err(|error| failure(&error))?;
     let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-    let said = || shown(&body);
+    let said = || match body {
+        // A page is for browsers, a line may be for us.
+        Value::Null => said_plainly(&bytes).unwrap_or_else(|| "no JSON".to_owned()),
+        _ => shown(&body),
+    };
     match status {
         200..=299 => Ok(Said { body, date }),
         401 | 403 => Err(SetupError::Refused { status, said: said() }),
@@ -101,12 +105,17 @@ pub(crate) async fn ask(request: RequestBuilder) -> Result<Said, SetupError> {
 fn shown(body: &Value) -> String {
     let message = text(&body["error"], "message").map(str::to_owned);
     let message = message.unwrap_or_else(|| match &body["response"]["message"] {
-        Value::Null if body.is_null() => "no JSON".to_owned(),
         Value::Null => body.to_string(),
         Value::String(said) => said.clone(),
         said => said.to_string(),
     });
     message.chars().take(SAID_MAX).collect()
+}
+
+/// A text that is no page, as far as it is shown.
+fn said_plainly(bytes: &[u8]) -> Option<String> {
+    let said = std::str::from_utf8(bytes).ok()?.trim();
+    (!said.is_empty() && !said.starts_with('<')).then(|| said.chars().take(SAID_MAX).collect())
 }
 
 #[cfg(test)]
@@ -136,6 +145,10 @@ mod tests {
                 "the key or token was refused (HTTP 400): Invalid OAuth access token",
             ),
             (Does::Answers(502, "<html>"), "HTTP 502: no JSON"),
+            (
+                Does::Answers(400, "Your API has been disabled"),
+                "HTTP 400: Your API has been disabled",
+            ),
         ];
         let http = recado_ai::http_client().unwrap();
         for (does, expected) in told {

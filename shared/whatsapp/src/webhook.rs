@@ -2,7 +2,7 @@
 //! provider is told where to post. No I/O: whoever serves HTTP finds the [`Route`], reads the body, fetches the
 //! [`WebhookKeys`] that [`keys_of`] names and hands all of it to [`Route::receive`].
 //!
-//! Each provider's part is its `webhook` room: a `Door`, listed in `DOORS`.
+//! Each provider's part is its `webhook` room: a `Door`.
 
 mod keys;
 mod path;

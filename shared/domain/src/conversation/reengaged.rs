@@ -7,6 +7,9 @@ use crate::window::WINDOW_MS;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+/// A note that is older is made anew by the message that it is for, in milliseconds: what counts is when the template leaves.
+const RENEWED_MS: i64 = 3_600_000;
+
 /// The instance's template went to the contact, or is about to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reengaged {
@@ -33,7 +36,14 @@ impl Conversation {
     /// unless it wrote in between.
     pub fn reengage(&mut self, by: &MessageId, heard_at: Option<Timestamp>, now: Timestamp) -> Reengagement {
         match &self.reengaged {
-            Some(last) if last.by == *by => Reengagement::Ours,
+            Some(last) if last.by == *by && Some(last.at) > heard_at && now < shift(last.at, RENEWED_MS) => {
+                Reengagement::Ours
+            }
+            // It waited long before it left, or was redriven: the day counts from now.
+            Some(last) if last.by == *by => {
+                self.reengage_instead(by, now);
+                Reengagement::Noted
+            }
             Some(last) if Some(last.at) > heard_at && now < shift(last.at, WINDOW_MS) => {
                 Reengagement::Another(last.by.clone())
             }

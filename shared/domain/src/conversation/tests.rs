@@ -236,6 +236,14 @@ fn one_template_goes_to_a_contact_in_a_day_unless_it_writes_in_between() {
         c.reengage(&second, heard, shift(sent, 1)),
         Reengagement::Another(first.clone())
     );
+    // It waited for long, and leaves only now: its day begins now.
+    let mut waited = c.clone();
+    let left = shift(sent, WINDOW_MS + 6);
+    assert_eq!(waited.reengage(&first, heard, left), Reengagement::Noted);
+    assert_eq!(
+        waited.reengage(&second, heard, shift(left, 1)),
+        Reengagement::Another(first.clone())
+    );
     let mut wrote = c.clone();
     let later = shift(sent, WINDOW_MS - 1);
     assert_eq!(

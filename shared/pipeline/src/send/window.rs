@@ -5,6 +5,7 @@ use super::{Context, LOST, Step, cancel};
 use crate::World;
 use crate::dead::give_up_message;
 use crate::ports::{Ambient, Conversations, PortResult, Written};
+use crate::verdict::Verdict;
 use crate::world::traits;
 use jiff::Timestamp;
 use recado_domain::content::Content;
@@ -14,6 +15,7 @@ use recado_domain::message::Message;
 use recado_domain::outbox::{Author, OutboxState};
 use recado_domain::reason::Reason;
 use recado_domain::window::{is_open, needs_none};
+use std::time::Duration;
 
 /// What the history says of an attempt in which the instance's template went out.
 pub(super) const TEMPLATE_INSTEAD: &str =
@@ -23,6 +25,9 @@ const CLOSED: &str =
     "24 hours have passed since the contact wrote, and the instance has no re-engagement template";
 
 const ALREADY: &str = "24 hours have passed since the contact wrote, and the instance's re-engagement template went out for another message";
+
+/// How soon a message comes back that waits for what becomes of another of the same contact.
+const UNTIL_DECIDED: Duration = Duration::from_secs(60);
 
 const NEVER_WROTE: &str = "the contact has never written: only a template may be the first message";
 
@@ -61,6 +66,7 @@ pub(super) async fn look<W: World>(
     Ok(match note(world, message, latest, heard_at).await? {
         Noted::Ours => Ok(Some(Content::Template(template.clone()))),
         Noted::Another => Err(give_up(world, message, ALREADY).await?),
+        Noted::Waits => Err(Step::Stop(Verdict::ComeBack { after: UNTIL_DECIDED })),
         Noted::Lost => Err(LOST),
     })
 }
@@ -69,6 +75,8 @@ pub(super) async fn look<W: World>(
 enum Noted {
     Ours,
     Another,
+    /// That of a message which has not left and may yet be cancelled.
+    Waits,
     Lost,
 }
 
@@ -83,8 +91,11 @@ async fn note<W: World>(
     let (id, now) = (message.id(), world.ambient().now());
     match latest.reengage(&id, heard_at, now) {
         Reengagement::Ours => return Ok(Noted::Ours),
-        Reengagement::Another(other) if may_have_left(world, &other).await? => return Ok(Noted::Another),
-        Reengagement::Another(_) => latest.reengage_instead(&id, now),
+        Reengagement::Another(other) => match fate(world, &other).await? {
+            Fate::MayHaveLeft => return Ok(Noted::Another),
+            Fate::Waits => return Ok(Noted::Waits),
+            Fate::NeverLeft => latest.reengage_instead(&id, now),
+        },
         Reengagement::Noted => {}
     }
     latest.rev += 1;
@@ -94,16 +105,23 @@ async fn note<W: World>(
     })
 }
 
-/// Whether the message left, or may have, or still may: not if it was cancelled or given up before.
-async fn may_have_left<W: World>(world: &W, id: &MessageId) -> PortResult<bool> {
-    let out = world.store().message(id).await?.and_then(|message| message.out);
-    Ok(out.is_none_or(|out| {
-        let ended = matches!(
-            out.state,
-            OutboxState::Cancelled { .. } | OutboxState::Dead { .. }
-        );
-        out.maybe_sent || !ended
-    }))
+/// What became of a message for which the template was noted.
+enum Fate {
+    MayHaveLeft,
+    Waits,
+    NeverLeft,
+}
+
+async fn fate<W: World>(world: &W, id: &MessageId) -> PortResult<Fate> {
+    let Some(out) = world.store().message(id).await?.and_then(|message| message.out) else {
+        return Ok(Fate::MayHaveLeft);
+    };
+    Ok(match out.state {
+        _ if out.maybe_sent => Fate::MayHaveLeft,
+        OutboxState::Cancelled { .. } | OutboxState::Dead { .. } => Fate::NeverLeft,
+        OutboxState::Queued => Fate::Waits,
+        _ => Fate::MayHaveLeft,
+    })
 }
 
 async fn give_up<W: World>(world: &W, message: &Message, why: &str) -> PortResult<Step> {

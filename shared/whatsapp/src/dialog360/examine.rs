@@ -22,8 +22,10 @@ pub(crate) async fn examine(subject: &Subject<'_>, webhook: Option<&Webhook>, ke
     let expected = webhook.map(|webhook| webhook.url.as_str());
     let set = match said.body["url"].as_str() {
         Some(url) if Some(url) == expected => Finding::good(name, "webhook", "goes to the installation"),
+        None | Some("") => {
+            Finding::broken(name, "webhook", "is not set").mend(format!("recado connect {name}"))
+        }
         Some(_) => Finding::broken(name, "webhook", "goes elsewhere").mend(format!("recado connect {name}")),
-        None => Finding::broken(name, "webhook", "is not set").mend(format!("recado connect {name}")),
     };
     vec![
         Finding::good(name, "credential", "360dialog takes the key"),
@@ -39,6 +41,13 @@ fn refused(name: &str, error: &SetupError) -> Finding {
             "make a key for this number in 360dialog's hub, and set D360_API_KEY",
         ),
         SetupError::NotFound { .. } => ("webhook", "no webhook was ever set: run recado connect"),
+        // A bill that was not paid, a number that was switched off.
+        SetupError::Failed {
+            status: 400..=499, ..
+        } => (
+            "provider",
+            "360dialog's hub says what is to be done for this number",
+        ),
         SetupError::NotUrl | SetupError::Unreachable { .. } | SetupError::Failed { .. } => (
             "provider",
             "is D360_BASE_URL right, and may this machine reach it?",

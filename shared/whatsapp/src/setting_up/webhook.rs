@@ -1,8 +1,9 @@
 use recado_domain::secret::Secret;
 use serde::{Deserialize, Deserializer};
+use std::fmt;
 
 /// How a provider is to be set up for an instance, as the installation says.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Clone, Deserialize)]
 pub struct Webhook {
     /// The instance's id.
     pub id: String,
@@ -19,6 +20,16 @@ pub struct Webhook {
     pub proof_set: bool,
     /// Whether it has what a handshake is answered with, where there is one.
     pub verify_token_set: Option<bool>,
+}
+
+impl fmt::Debug for Webhook {
+    /// Without the secret that the URL may hold.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Webhook")
+            .field("id", &self.id)
+            .field("url", &self.shown())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Webhook {

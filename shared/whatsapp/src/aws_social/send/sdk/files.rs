@@ -64,6 +64,10 @@ pub(super) async fn uploaded(
             Some(id) => Ok(with_media_id(message, file.media, &id)),
             None => Err(retryable("an upload's answer without an id")),
         },
-        Err(error) => Err(nothing_left(failure(&error, message.attempt))),
+        // May this role not read the object, or not make the call, then this file cannot go; other messages may.
+        Err(error) => Err(match nothing_left(failure(&error, message.attempt)) {
+            SendOutcome::Credentials { why } => retryable(&why),
+            outcome => outcome,
+        }),
     }
 }
