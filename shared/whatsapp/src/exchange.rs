@@ -1,6 +1,7 @@
 //! One request to a provider and what came of it.
 
 use crate::class::Class;
+use crate::json::parsed;
 use recado_pipeline::ports::SendOutcome;
 use reqwest::header::RETRY_AFTER;
 use reqwest::{RequestBuilder, Url};
@@ -107,7 +108,7 @@ fn body_of(bytes: &[u8]) -> Value {
         return Value::Null;
     }
     let text = || String::from_utf8_lossy(&bytes[..bytes.len().min(PLAIN_BYTES_MAX)]).into_owned();
-    serde_json::from_slice(bytes).unwrap_or_else(|_| Value::String(text()))
+    parsed(bytes).unwrap_or_else(|_| Value::String(text()))
 }
 
 /// The error itself is not kept: it holds the URL, and Evolution's contains the instance.
@@ -137,6 +138,7 @@ mod tests {
     fn what_is_no_json_is_kept_as_text_and_not_at_any_length() {
         assert_eq!(body_of(b""), Value::Null);
         assert_eq!(body_of(br#"{"a":1}"#)["a"], 1);
+        assert_eq!(body_of(br#"{"said":"\ud83d","id":"A"}"#)["id"], "A");
         assert_eq!(
             body_of(b"rate limit \xff"),
             Value::String("rate limit \u{fffd}".to_owned())

@@ -1,6 +1,8 @@
 //! Reading JSON whose types cannot be relied on: numbers that come as strings, lists that come as one object, 64-bit
 //! numbers that come as `{low, high}`.
 
+mod surrogate;
+
 use crate::ParseError;
 use jiff::Timestamp;
 use recado_domain::millis;
@@ -14,13 +16,22 @@ const MILLISECONDS_MAX: i64 = 32_503_680_000_000;
 
 /// Reads a body that must be a JSON object.
 pub(crate) fn object_of(body: &[u8]) -> Result<Map<String, Value>, ParseError> {
-    match serde_json::from_slice(body) {
+    match parsed(body) {
         Ok(Value::Object(fields)) => Ok(fields),
         Ok(_) => Err(ParseError::NotEnvelope {
             what: "not an object",
         }),
         Err(_) => Err(ParseError::NotJson),
     }
+}
+
+/// Reads any JSON. Half of a surrogate pair, which a text cut in the middle of an emoji ends with, is read as `U+FFFD`:
+/// JSON allows it, Rust's strings do not, and the rest of the body counts all the same.
+pub(crate) fn parsed(body: &[u8]) -> serde_json::Result<Value> {
+    serde_json::from_slice(body).or_else(|error| match surrogate::mended(body) {
+        Some(mended) => serde_json::from_slice(&mended),
+        None => Err(error),
+    })
 }
 
 /// The text at `key`, trimmed; `None` if it is empty, missing or not a text.

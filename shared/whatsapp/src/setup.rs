@@ -82,7 +82,7 @@ pub(crate) async fn ask(request: RequestBuilder) -> Result<Said, SetupError> {
         .and_then(|date| rfc2822::parse(date).ok())
         .map(|date| date.timestamp());
     let bytes = answer.bytes().await.map_err(|error| failure(&error))?;
-    let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+    let body: Value = crate::json::parsed(&bytes).unwrap_or(Value::Null);
     let said = || match body {
         // A page is for browsers, a line may be for us.
         Value::Null => said_plainly(&bytes).unwrap_or_else(|| "no JSON".to_owned()),

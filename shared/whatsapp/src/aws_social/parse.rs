@@ -3,7 +3,7 @@
 
 use super::verify::Topics;
 use crate::ParseError;
-use crate::json::{list, object_of, scalar, text};
+use crate::json::{list, object_of, parsed, scalar, text};
 use crate::meta::parse::{Speaker, split_root};
 use jiff::Timestamp;
 use recado_domain::inbound::WebhookItem;
@@ -67,7 +67,7 @@ fn ignored(what: &str) -> Vec<WebhookItem> {
 
 fn entry(event: &Value) -> Result<Value, ParseError> {
     let read = match event.get("whatsAppWebhookEntry") {
-        Some(Value::String(text)) => serde_json::from_str(text).map_err(|_| ParseError::NotJson)?,
+        Some(Value::String(text)) => parsed(text.as_bytes()).map_err(|_| ParseError::NotJson)?,
         Some(written_out) => written_out.clone(),
         None => return Err(not("no whatsAppWebhookEntry")),
     };

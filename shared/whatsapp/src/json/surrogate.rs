@@ -1,0 +1,77 @@
+//! Halves of surrogate pairs in escaped JSON.
+
+/// The bytes of an escape: `\\uXXXX`.
+const ESCAPE: usize = 6;
+
+/// `json` with every escape of a lone half of a surrogate pair replaced by that of `U+FFFD`, which is as long; `None` if
+/// there is none.
+pub(super) fn mended(json: &[u8]) -> Option<Vec<u8>> {
+    let mut mended: Option<Vec<u8>> = None;
+    let mut at = 0;
+    while at < json.len() {
+        if json[at] != b'\\' {
+            at += 1;
+            continue;
+        }
+        at += match unit(json, at) {
+            Some(0xd800..=0xdbff) if matches!(unit(json, at + ESCAPE), Some(0xdc00..=0xdfff)) => 2 * ESCAPE,
+            Some(0xd800..=0xdfff) => {
+                let copy = mended.get_or_insert_with(|| json.to_vec());
+                copy[at..at + ESCAPE].copy_from_slice(br"\ufffd");
+                ESCAPE
+            }
+            Some(_) => ESCAPE,
+            // Another escape, of two bytes: the second may be a backslash, which begins nothing.
+            None => 2,
+        };
+    }
+    mended
+}
+
+/// The UTF-16 unit that is escaped at `at`.
+fn unit(json: &[u8], at: usize) -> Option<u32> {
+    let digits = json.get(at..at + ESCAPE)?.strip_prefix(br"\u")?;
+    digits.iter().try_fold(0, |unit, digit| {
+        let digit = char::from(*digit).to_digit(16)?;
+        Some(unit * 16 + digit)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mended;
+    use crate::json::parsed;
+    use serde_json::json;
+
+    #[test]
+    fn half_a_pair_is_read_as_a_replacement_and_the_rest_as_it_is() {
+        for (written, read) in [
+            (r#"{"a":"oi \ud83d","b":1}"#, json!({"a": "oi \u{fffd}", "b": 1})),
+            (r#"["\uDE00 x"]"#, json!(["\u{fffd} x"])),
+            (r#"["\ud83d\ud83d\ude00"]"#, json!(["\u{fffd}\u{1f600}"])),
+            (r#"["\ud83d\n"]"#, json!(["\u{fffd}\n"])),
+            (r#"["\ud83d\u0041"]"#, json!(["\u{fffd}A"])),
+            (r#"["\\ud83d \\\ud83d"]"#, json!(["\\ud83d \\\u{fffd}"])),
+        ] {
+            assert_eq!(parsed(written.as_bytes()).unwrap(), read, "{written}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_half_pair_is_not_copied_and_what_is_no_json_stays_so() {
+        for whole in [
+            r#"["\ud83d\ude00"]"#,
+            r#"["\\ud83d"]"#,
+            "",
+            "\\",
+            r"\u",
+            r"\ud83",
+            "{",
+        ] {
+            assert_eq!(mended(whole.as_bytes()), None, "{whole}");
+        }
+        for broken in [r#"{"a":"\ud83d""#, r#"["\ud83"]"#, r"\ud83d", r#"["\ud83d\x"]"#] {
+            assert!(parsed(broken.as_bytes()).is_err(), "{broken}");
+        }
+    }
+}
