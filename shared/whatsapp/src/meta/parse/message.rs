@@ -75,16 +75,39 @@ fn sender_of<'a>(value: &'a Value, message: &Value, echo: bool) -> Option<&'a Va
     found.filter(|contact| !echo || is_named(contact, message, sender_keys(echo)))
 }
 
-/// The entry of `contacts[]` whom `about` names in one of `keys`; the only one, if it names nobody else.
+/// The entry of `contacts[]` whom `about` names in one of `keys`; the only one, if nothing says that it is somebody else.
 pub(super) fn contact_of<'a>(value: &'a Value, about: &Value, keys: [&str; 2]) -> Option<&'a Value> {
     let contacts = list(value.get("contacts"));
-    // Brazilian and Mexican numbers may be written in another way as `wa_id`: a single contact is the sender's all the
-    // same.
     let named = contacts.iter().find(|contact| is_named(contact, about, keys));
     named.or(match contacts {
-        [only] => Some(only),
+        [only] => Some(only).filter(|contact| !is_another(contact, about, keys)),
         _ => None,
     })
+}
+
+/// Whether a contact is certainly not the one that `about` names in one of `keys`: both have a user id, or both a phone,
+/// and they differ. A phone's last eight digits are compared: Brazilian and Mexican numbers may be written in another way
+/// as `wa_id`.
+fn is_another(contact: &Value, about: &Value, keys: [&str; 2]) -> bool {
+    const SUBSCRIBER: usize = 8;
+    let (told, known) = (
+        keys.map(|key| text(about, key)),
+        [text(contact, "wa_id"), text(contact, "user_id")],
+    );
+    let user = |names: [Option<&str>; 2]| {
+        names
+            .into_iter()
+            .flatten()
+            .find(|name| is_user_id(name))
+            .map(str::to_owned)
+    };
+    let end = |names: [Option<&str>; 2]| {
+        let phone = names.into_iter().flatten().find_map(digits)?;
+        Some(phone[phone.len().saturating_sub(SUBSCRIBER)..].to_owned())
+    };
+    let differ =
+        |one: Option<String>, other: Option<String>| one.is_some() && other.is_some() && one != other;
+    differ(user(told), user(known)) || differ(end(told), end(known))
 }
 
 /// Whether a contact is the one that `about` names in one of `keys`.

@@ -95,6 +95,42 @@ fn one_person_is_one_address_however_the_number_is_given() {
 }
 
 #[test]
+fn a_message_is_never_filed_under_a_contact_that_is_somebody_else() {
+    let one = json!([{"wa_id": "5511900000001", "user_id": "BR.1", "profile": {"name": "Ana"}}]);
+    for (message, address) in [
+        (json!({"id": "a", "from_user_id": "BR.2"}), "BR.2"),
+        (json!({"id": "a", "from": "BR.2"}), "BR.2"),
+        (
+            json!({"id": "a", "from": "5511900000002", "from_user_id": "BR.2"}),
+            "5511900000002",
+        ),
+        // The same phone, written without Brazil's ninth digit.
+        (json!({"id": "a", "from": "551100000001"}), "551100000001"),
+    ] {
+        assert_eq!(address_of(&message, &one).as_deref(), Some(address), "{message}");
+    }
+    let named = |message: Value| {
+        let body = body(&json!({"messages": [message], "contacts": one}));
+        !event(items(&body).remove(0)).payload["contact"].is_null()
+    };
+    assert!(!named(json!({"id": "a", "from": "5511900000002"})));
+    assert!(!named(json!({"id": "a", "from_user_id": "BR.2"})));
+    assert!(named(json!({"id": "a", "from": "551100000001"})));
+    assert!(named(json!({"id": "a", "from_user_id": "BR.1"})));
+}
+
+#[test]
+fn half_an_emoji_loses_no_message() {
+    let body = body(
+        &json!({"messages": [{"id": "a", "from": "5511900000001", "type": "text", "text": {"body": "oi CUT"}}]}),
+    );
+    let cut = body.to_string().replace("CUT", r"\ud83d");
+    let items = split(cut.as_bytes(), instant(0)).unwrap();
+    let payload = event(items.into_iter().next().unwrap()).payload;
+    assert_eq!(payload["message"]["text"]["body"], "oi \u{fffd}");
+}
+
+#[test]
 fn user_ids_are_told_from_numbers_and_names() {
     for yes in ["US.13491208655302741918", "BR.a1", "US.ENT.1181"] {
         assert!(is_user_id(yes), "{yes}");
