@@ -166,7 +166,8 @@ impl Found {
         if !self.enabled {
             wrong.push("it is switched off".to_owned());
         }
-        if self.url.trim_end_matches('/') != wanted.url {
+        // A slash at the end counts: that is another route, which does not exist.
+        if self.url != wanted.url {
             // The URL may hold a secret: only its beginning is told.
             let plain = self.url.split("/k/").next().unwrap_or_default();
             wrong.push(format!("it goes to {plain}"));

@@ -113,6 +113,22 @@ async fn what_is_set_is_compared_with_what_is_wanted() {
     assert_eq!(case.at(&server, 2).find_webhook().await.unwrap(), None);
 }
 
+#[test]
+fn a_slash_too_many_is_another_url_and_no_list_of_events_is_all_of_them() {
+    let case = case();
+    let set = |url: &str, events: Value| {
+        let row = json!({"url": url, "enabled": true, "headers": {"apikey": "the-secret"}, "events": events});
+        found(&row).unwrap().differs(&case.wanted(ProvenBy::Header))
+    };
+    assert_eq!(set(URL, json!([])), [""; 0]);
+    assert_eq!(set(URL, json!(null)), [""; 0]);
+    assert_eq!(
+        set(URL, json!(["MESSAGES_UPSERT"])),
+        ["events are missing: MESSAGES_UPDATE, CONNECTION_UPDATE"]
+    );
+    assert_eq!(set(&format!("{URL}/"), json!([])), [format!("it goes to {URL}/")]);
+}
+
 #[tokio::test]
 async fn a_failure_that_says_200_is_one() {
     let said = r#"{"error": true, "message": "no session"}"#;
