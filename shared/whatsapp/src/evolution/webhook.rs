@@ -132,7 +132,7 @@ impl Door for Webhook {
 
 /// Whether `segment` is an event as `byEvents` writes it at the end of the URL: its name in kebab case.
 fn is_event(segment: &str) -> bool {
-    const EVENTS: [&str; 32] = [
+    const EVENTS: [&str; 35] = [
         "application-startup",
         "call",
         "chats-delete",
@@ -143,6 +143,7 @@ fn is_event(segment: &str) -> bool {
         "contacts-set",
         "contacts-update",
         "contacts-upsert",
+        "creds-update",
         "group-participants-update",
         "group-update",
         "groups-update",
@@ -154,6 +155,7 @@ fn is_event(segment: &str) -> bool {
         "logout-instance",
         "messages-delete",
         "messages-edited",
+        "messaging-history-set",
         "messages-set",
         "messages-update",
         "messages-upsert",
@@ -163,6 +165,7 @@ fn is_event(segment: &str) -> bool {
         "remove-instance",
         "send-message",
         "send-message-update",
+        "status-instance",
         "typebot-change-status",
         "typebot-start",
     ];

@@ -161,6 +161,29 @@ fn what_an_instance_is_told_to_post_to_and_to_show_is_what_opens() {
 }
 
 #[test]
+fn an_event_at_the_end_of_evolutions_url_is_a_route_of_its_own_and_anything_else_another_instance() {
+    let secret = derived(crate::evolution::NAME, "loja-1");
+    let at = |path: &str| post(path, &[("apikey", &secret)], &ping());
+    for event in [
+        "messages-upsert",
+        "status-instance",
+        "messaging-history-set",
+        "creds-update",
+    ] {
+        assert_eq!(items(at(&format!("/webhooks/evolution/{event}"))), 1, "{event}");
+        assert_eq!(
+            items(at(&format!("/webhooks/evolution/loja-1/{event}"))),
+            1,
+            "{event}"
+        );
+    }
+    for other in ["loja-2", "messages-unheard-of"] {
+        let refused = at(&format!("/webhooks/evolution/{other}"));
+        assert!(matches!(refused, Err(Refusal::BadRequest(_))), "{other}");
+    }
+}
+
+#[test]
 fn no_secret_is_told_to_who_may_not_have_it() {
     for provider in crate::ALL {
         let mut instance = instance(provider, "100000000000001");
