@@ -16,13 +16,17 @@ const MILLISECONDS_MAX: i64 = 32_503_680_000_000;
 
 /// Reads a body that must be a JSON object.
 pub(crate) fn object_of(body: &[u8]) -> Result<Map<String, Value>, ParseError> {
-    match parsed(body) {
-        Ok(Value::Object(fields)) => Ok(fields),
-        Ok(_) => Err(ParseError::NotEnvelope {
+    match value_of(body)? {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(ParseError::NotEnvelope {
             what: "not an object",
         }),
-        Err(_) => Err(ParseError::NotJson),
     }
+}
+
+/// Reads a body that must be JSON.
+pub(crate) fn value_of(body: &[u8]) -> Result<Value, ParseError> {
+    parsed(body).map_err(|_| ParseError::NotJson)
 }
 
 /// Reads any JSON. Half of a surrogate pair, which a text cut in the middle of an emoji ends with, is read as `U+FFFD`:

@@ -3,7 +3,7 @@
 //! first.
 
 use crate::ParseError;
-use crate::json::{integer, list, object_of, scalar};
+use crate::json::{integer, list, scalar, value_of};
 use crate::meta::parse::{Speaker, split_root};
 use jiff::Timestamp;
 use recado_domain::ids::ExternalId;
@@ -46,7 +46,7 @@ pub enum Addressed {
 
 /// Reads which numbers a body is about: the `phone_number_id` of each change.
 pub fn addressed(body: &[u8]) -> Result<Addressed, ParseError> {
-    let root = Value::Object(object_of(body)?);
+    let root = value_of(body)?;
     let changes = list(root.get("entry"))
         .iter()
         .flat_map(|entry| list(entry.get("changes")));
@@ -68,18 +68,19 @@ pub fn split(
     instance: Option<&ExternalId>,
     received_at: Timestamp,
 ) -> Result<Vec<WebhookItem>, ParseError> {
-    let root = object_of(body)?;
-    let on_premise = !root.contains_key("entry") && LISTS.iter().any(|name| root.contains_key(*name));
-    let root = if on_premise {
-        as_meta(root)
-    } else {
-        Value::Object(root)
+    let root = match value_of(body)? {
+        Value::Object(root) if is_on_premise(&root) => as_meta(root),
+        root => root,
     };
     let speaker = Speaker {
         provider: crate::dialog360::NAME,
         external: instance.cloned(),
     };
     Ok(split_root(&speaker, &root, received_at))
+}
+
+fn is_on_premise(root: &Map<String, Value>) -> bool {
+    !root.contains_key("entry") && LISTS.iter().any(|name| root.contains_key(*name))
 }
 
 /// An on-premise body as Meta would write it.

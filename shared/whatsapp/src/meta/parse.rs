@@ -12,7 +12,7 @@ mod status;
 mod tests;
 
 use crate::ParseError;
-use crate::json::{label, list, object_of, scalar, text};
+use crate::json::{label, list, scalar, text, value_of};
 use jiff::Timestamp;
 use recado_domain::event::{EventKind, InboundJob};
 use recado_domain::ids::{EventId, ExternalId};
@@ -44,15 +44,14 @@ impl Speaker {
 
 /// Splits a body of Meta's.
 pub(crate) fn split(body: &[u8], received_at: Timestamp) -> Result<Vec<WebhookItem>, ParseError> {
-    let root = Value::Object(object_of(body)?);
-    Ok(split_root(&Speaker::meta(), &root, received_at))
+    Ok(split_root(&Speaker::meta(), &value_of(body)?, received_at))
 }
 
 /// Splits a body into items: up to 1,000 messages and statuses in any number of entries and changes, with different
 /// fields side by side.
 ///
-/// Meta repeats a body that it got a 4xx for during seven days, so an authentic body that is not understood is an item to
-/// ignore, not an error.
+/// Meta repeats a body that it got a 4xx for during seven days, so an authentic body that is not understood (also one that
+/// is no object) is an item to ignore, not an error.
 pub(crate) fn split_root(speaker: &Speaker, root: &Value, received_at: Timestamp) -> Vec<WebhookItem> {
     let entries = list(root.get("entry")).iter();
     let mut items: Vec<WebhookItem> = entries

@@ -84,12 +84,26 @@ fn a_cloud_body_says_which_numbers_it_is_about() {
         cloud(&[Some("1"), None]),
         cloud(&[]),
         json!({}),
+        json!([]),
+        json!("x"),
         json!({"messages": [{"from": "5511900000001"}]}),
         json!({"entry": [{"changes": [{"field": "account_update", "value": {}}]}]}),
     ] {
         assert_eq!(said(&unnamed), Addressed::Unnamed, "{unnamed}");
     }
     assert_eq!(addressed(b"private").unwrap_err(), ParseError::NotJson);
+}
+
+#[test]
+fn json_that_is_no_object_is_left_alone_and_no_error() {
+    for body in ["[]", r#""x""#, "1"] {
+        let items = split(body.as_bytes(), Some(&number()), instant(0)).unwrap();
+        assert!(
+            matches!(&items[..], [WebhookItem::Ignored { what }] if what == "body without changes"),
+            "{body}"
+        );
+    }
+    assert_eq!(split(b"x", None, instant(0)).unwrap_err(), ParseError::NotJson);
 }
 
 #[test]
