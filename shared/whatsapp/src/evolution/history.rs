@@ -202,6 +202,28 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_was_deleted_for_everyone_is_a_deletion_and_what_was_edited_a_message() {
+        let body = r#"{"messages": {"total": 3, "pages": 1, "currentPage": 1, "records": [
+            {"id": "row3", "key": {"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": "C", "deleted": true},
+             "message": {"conversation": "Oi"}, "messageTimestamp": 1760000300},
+            {"id": "row2", "key": {"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": "B"},
+             "message": {"conversation": "Oi"}, "messageTimestamp": 1760000200, "status": "DELETED"},
+            {"id": "row1", "key": {"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": "A"},
+             "message": {"conversation": "Oi"}, "messageTimestamp": 1760000100, "status": "READ",
+             "MessageUpdate": [{"status": "DELETED"}]}]}}"#;
+        let page = ask(Does::Answers(200, body), 2).await.0.unwrap();
+        let deletion = |id: &str| {
+            let body = json!({"event": "messages.delete", "instance": "suporte-01",
+                "data": {"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": id}});
+            match &split(crate::evolution::NAME, body.to_string().as_bytes(), at(0)).unwrap()[..] {
+                [WebhookItem::Event(event)] => event.id.to_string(),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(event_ids(&page), [webhook_id("A"), deletion("B"), deletion("C")]);
+    }
+
+    #[tokio::test]
     async fn no_answer_that_makes_sense_is_no_history() {
         let reasons = [
             (Does::Answers(401, "{}"), HistoryError::Credentials),

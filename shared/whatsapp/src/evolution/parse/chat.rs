@@ -28,7 +28,9 @@ pub(super) enum Chat {
 /// `own` is the instance's own JID: on what the business typed itself, the fields about the sender name the business.
 pub(super) fn chat_of(key: &Value, own: Option<&str>) -> Chat {
     let from_me = key.get("fromMe").and_then(Value::as_bool).unwrap_or(false);
-    let own = own.and_then(address);
+    // Where the envelope does not say, the sender's phone does.
+    let sender = || text(key, "senderPn").filter(|_| from_me);
+    let own = own.or_else(sender).and_then(address);
     let remote = text(key, "remoteJid").and_then(address);
     if text(key, "remoteJid").is_some_and(|jid| jid.ends_with("@bot")) {
         return Chat::Many("chat with a bot");
@@ -122,6 +124,7 @@ mod tests {
         let key = json!({"remoteJid": LID, "fromMe": true, "senderPn": "5511900000099@s.whatsapp.net",
             "remoteJidAlt": "5511900000099@s.whatsapp.net"});
         assert_eq!(chat_of(&key, own), person(LID));
+        assert_eq!(chat_of(&key, None), person(LID));
         let key = json!({"remoteJid": LID, "fromMe": true, "remoteJidAlt": PHONE});
         assert_eq!(chat_of(&key, own), person(PHONE));
     }

@@ -1,6 +1,6 @@
 //! A message as `chat/findMessages` gives it: one of `messages.upsert` with the rows of its updates.
 
-use super::{Envelope, message, status};
+use super::{Envelope, change, message, status};
 use crate::json::{instant, list, text};
 use jiff::Timestamp;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus};
@@ -11,28 +11,49 @@ use serde_json::{Value, json};
 
 /// Reads a record. `now` is the time of its status, which carries none.
 pub(crate) fn remembered(instance: &ExternalId, record: &Value, now: Timestamp) -> HistoryRecord {
-    let envelope = Envelope {
-        event: "messages.upsert".to_owned(),
-        instance: instance.clone(),
-        data: Value::Null,
-        date_time: None,
-        own: None,
-    };
+    let envelope = envelope(instance, "messages.upsert");
     let key = record.get("key").unwrap_or(&Value::Null);
     let from_me = key.get("fromMe").and_then(Value::as_bool) == Some(true);
     let id = text(key, "id").filter(|_| from_me);
-    let mut part = record.clone();
-    if let Value::Object(fields) = &mut part {
-        // Rows of its database, which say nothing more.
-        fields.retain(|name, _| !matches!(name.as_str(), "MessageUpdate" | "_id" | "id"));
-    }
-    let mut items = vec![message::item(&envelope, &part)];
+    let mut items = vec![said(&envelope, record, key)];
     items.extend(id.and_then(|id| best(&envelope, id, record, now)));
     HistoryRecord {
         items,
         at: instant(record.get("messageTimestamp")),
         own: id.map(|id| DeliveryKey::provider(instance, id)),
     }
+}
+
+/// The envelope of the webhook that would have brought it.
+fn envelope(instance: &ExternalId, event: &str) -> Envelope {
+    Envelope {
+        event: event.to_owned(),
+        instance: instance.clone(),
+        data: Value::Null,
+        date_time: None,
+        own: None,
+    }
+}
+
+/// The message itself, or that it was deleted.
+fn said(envelope: &Envelope, record: &Value, key: &Value) -> WebhookItem {
+    if taken_back(record) {
+        let envelope = self::envelope(&envelope.instance, "messages.delete");
+        return change::deleted(&envelope, &json!({ "key": key }));
+    }
+    let mut part = record.clone();
+    if let Value::Object(fields) = &mut part {
+        // Rows of its database, which say nothing more.
+        fields.retain(|name, _| !matches!(name.as_str(), "MessageUpdate" | "_id" | "id"));
+    }
+    message::item(envelope, &part)
+}
+
+/// Whether the message was deleted for everyone. Only the record's own status tells: in the rows of its updates versions
+/// 2.3.0 to 2.3.4 write `DELETED` for edits and votes.
+fn taken_back(record: &Value) -> bool {
+    let marked = record.get("key").and_then(|key| key.get("deleted"));
+    text(record, "status") == Some("DELETED") || marked.and_then(Value::as_bool) == Some(true)
 }
 
 /// The best of a message's statuses; a failure is the best where it reached nobody.
