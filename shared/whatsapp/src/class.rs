@@ -18,11 +18,13 @@ pub(crate) enum Class {
     Throttled,
     /// May pass for this contact, after 4 to the power of the attempt in seconds, at least 6.
     Pair,
+    /// May pass; if the second attempt ends so as well, it will not.
+    Once,
     /// Never.
     Permanent,
     /// Not until the contact writes again.
     Window,
-    /// Not until somebody renews or widens the key or token.
+    /// Not until somebody renews or widens the key or token, or mends the account.
     Credentials,
     /// Not until the instance is connected again; nothing left.
     Disconnected,
@@ -50,7 +52,8 @@ impl Class {
             Self::Retry | Self::RetryAfter(_) | Self::Throttled | Self::Pair => {
                 SendOutcome::Retryable { why, after }
             }
-            Self::Permanent => SendOutcome::Permanent {
+            Self::Once if attempt <= 1 => SendOutcome::Retryable { why, after },
+            Self::Once | Self::Permanent => SendOutcome::Permanent {
                 reason: Reason::WhatsappPermanentError,
                 why,
             },

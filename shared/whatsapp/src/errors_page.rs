@@ -23,7 +23,7 @@ Written by the tests of `shared/whatsapp` from the tables that classify; to chan
 | retryable | the next attempt after the outbound backoff, or after what is asked for if that is longer; when the attempts are used up, a dead letter, `max_retries_exceeded` |
 | permanent | a dead letter at once, `whatsapp_permanent_error` |
 | window | a dead letter at once, `window_closed`: until the contact writes again nothing but a template is taken |
-| credentials | not an attempt; the instance is marked `needs_credentials` and its messages wait |
+| credentials | not an attempt; the instance is marked `needs_credentials` and its messages wait until the key or the account is mended ([runbook](../runbooks/needs-credentials.md)) |
 | disconnected | not an attempt; the instance is closed, its messages wait and it is probed |
 | unknown | the message may have left: evidence is looked for before a repeat; two time-outs in a row close the instance |
 ";
@@ -46,6 +46,7 @@ fn words(class: Class) -> String {
             });
             format!("retryable after {} s", waits.collect::<Vec<_>>().join(", "))
         }
+        Class::Once => "retryable once, then permanent".to_owned(),
         Class::Permanent => "permanent".to_owned(),
         Class::Window => "window".to_owned(),
         Class::Credentials => "credentials".to_owned(),
@@ -160,6 +161,13 @@ fn page() -> String {
     for (first, last, class, title) in &meta::TABLE {
         writeln!(page, "| {} | {} | {title} |", span(*first, *last), words(*class)).unwrap();
     }
+    let (code, subcode, class, title) = meta::OBJECT;
+    writeln!(
+        page,
+        "\nCode {code} with the subcode {subcode} ({title}): {}.",
+        words(class)
+    )
+    .unwrap();
     page.push_str("\nAny other code: retryable if Meta says `is_transient`, else by its HTTP status.\n");
     by_status(&mut page, &meta::UNKNOWN_CODE);
     page.push_str("\nAn answer without a code comes from something in between.\n");

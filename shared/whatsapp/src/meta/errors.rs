@@ -4,7 +4,7 @@
 //! meanings are from Meta's error reference; classes and waits are ours.
 
 use crate::class::Class::{
-    self, Credentials, Pair, Permanent, Retry, RetryAfter, Throttled, Unknown, Window,
+    self, Credentials, Once, Pair, Permanent, Retry, RetryAfter, Throttled, Unknown, Window,
 };
 use crate::error_title::error_title;
 use crate::exchange::Answer;
@@ -18,7 +18,7 @@ pub(crate) type Row = (i64, i64, Class, &'static str);
 /// How long the limits of a whole app or account last.
 const ACCOUNT: Class = RetryAfter(300);
 
-pub(crate) const TABLE: [Row; 62] = [
+pub(crate) const TABLE: [Row; 63] = [
     (0, 0, Credentials, "authentication failed"),
     (1, 1, Retry, "unknown error"),
     (2, 2, Retry, "service down"),
@@ -29,7 +29,8 @@ pub(crate) const TABLE: [Row; 62] = [
     (100, 100, Permanent, "bad parameter"),
     (190, 190, Credentials, "token expired or revoked"),
     (200, 299, Credentials, "permission missing"),
-    (368, 368, Permanent, "blocked for a policy violation"),
+    // This and other refusals of a whole account or number: its owner can mend them, and its messages wait for that.
+    (368, 368, Credentials, "blocked for a policy violation"),
     (400, 400, Permanent, "media not downloaded"),
     (613, 613, ACCOUNT, "call limit"),
     (80_007, 80_007, ACCOUNT, "account rate limit"),
@@ -46,10 +47,10 @@ pub(crate) const TABLE: [Row; 62] = [
     (131_021, 131_021, Permanent, "recipient is the sender"),
     (131_026, 131_026, Permanent, "undeliverable"),
     (131_030, 131_030, Permanent, "recipient not in the test list"),
-    (131_031, 131_031, Permanent, "account locked"),
-    (131_037, 131_037, Permanent, "display name not approved"),
-    (131_042, 131_042, Permanent, "payment problem"),
-    (131_045, 131_045, Permanent, "number not registered"),
+    (131_031, 131_031, Credentials, "account locked"),
+    (131_037, 131_037, Credentials, "display name not approved"),
+    (131_042, 131_042, Credentials, "payment problem"),
+    (131_045, 131_045, Credentials, "number not registered"),
     (
         131_047,
         131_047,
@@ -65,7 +66,9 @@ pub(crate) const TABLE: [Row; 62] = [
     ),
     (131_050, 131_050, Permanent, "recipient stopped marketing"),
     (131_051, 131_051, Permanent, "unsupported message type"),
-    (131_052, 131_053, Permanent, "media failed"),
+    (131_052, 131_052, Permanent, "media failed"),
+    // Mostly a link that Meta could not fetch.
+    (131_053, 131_053, Once, "media failed"),
     (131_055, 131_055, Permanent, "marketing templates only"),
     // Meta asks for 4^n seconds; one message in 6 seconds is what it allows.
     (131_056, 131_056, Pair, "pair rate limit"),
@@ -79,7 +82,7 @@ pub(crate) const TABLE: [Row; 62] = [
     (132_068, 132_069, Permanent, "flow blocked or throttled"),
     (133_000, 133_000, Permanent, "deregistration incomplete"),
     (133_004, 133_004, Retry, "server unavailable"),
-    (133_005, 133_010, Permanent, "number not verified or registered"),
+    (133_005, 133_010, Credentials, "number not verified or registered"),
     (133_015, 133_015, RetryAfter(300), "number just deleted"),
     (133_016, 133_016, Permanent, "too many registrations"),
     (134_011, 134_011, Permanent, "payment terms not accepted"),
@@ -93,6 +96,10 @@ pub(crate) const TABLE: [Row; 62] = [
     (139_102, 139_102, Retry, "block list: changed meanwhile"),
     (2_593_109, 2_593_109, Permanent, "history not shared"),
 ];
+
+/// Code, subcode, class and title of what Meta says of a number that does not exist, or that the token has no right to:
+/// all that is sent for it is refused so.
+pub(crate) const OBJECT: Row = (100, 33, Credentials, "number unknown, or no right to it");
 
 /// What an answer without a code, which comes from something in between, means by its status: the first row that fits
 /// counts.
@@ -118,6 +125,11 @@ pub(crate) const UNKNOWN_CODE: [(u16, u16, Class); 4] = [
     (0, 999, Permanent),
 ];
 
+fn is_object(error: &Value) -> bool {
+    let number = |key| error.get(key).and_then(crate::json::integer);
+    (number("code"), number("error_subcode")) == (Some(OBJECT.0), Some(OBJECT.1))
+}
+
 fn by_status(status: u16, rows: &[(u16, u16, Class)]) -> Class {
     rows.iter()
         .find(|(first, last, _)| (*first..=*last).contains(&status))
@@ -140,6 +152,9 @@ pub(crate) fn describe(error: &Value) -> String {
 
 /// The title alone.
 pub(super) fn title(error: &Value) -> String {
+    if is_object(error) {
+        return OBJECT.3.to_owned();
+    }
     let code = error.get("code").and_then(crate::json::integer);
     if let Some((.., title)) = code.and_then(known) {
         return (*title).to_owned();
@@ -180,6 +195,7 @@ pub(crate) fn classify(answer: &Answer, attempt: u32) -> SendOutcome {
 
 fn class_of(code: i64, error: &Value, status: u16) -> Class {
     match known(code) {
+        Some(_) if is_object(error) => OBJECT.2,
         Some((_, _, class, _)) => *class,
         None if error.get("is_transient").and_then(Value::as_bool) == Some(true) => Retry,
         None => by_status(status, &UNKNOWN_CODE),
@@ -187,192 +203,4 @@ fn class_of(code: i64, error: &Value, status: u16) -> Class {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-    use std::time::Duration;
-
-    fn outcome(status: u16, code: i64) -> SendOutcome {
-        let body =
-            json!({"error": {"message": format!("(#{code}) Title"), "code": code, "type": "OAuthException"}});
-        classify(
-            &Answer {
-                status,
-                body,
-                retry_after: None,
-            },
-            1,
-        )
-    }
-
-    #[test]
-    fn every_row_is_reached_by_its_code_whatever_the_http_status() {
-        for (first, last, class, title) in &TABLE {
-            for code in [*first, *last] {
-                for status in [400, 403, 429, 500] {
-                    let outcome = outcome(status, code);
-                    let why = format!("{code} {title}");
-                    let expected = class.outcome(why, None, 1);
-                    assert_eq!(outcome, expected);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn the_codes_that_decide_most_are_classed_as_meta_documents_them() {
-        let retry = |code, seconds: Option<u64>| {
-            let after = seconds.map(Duration::from_secs);
-            assert!(
-                matches!(outcome(400, code), SendOutcome::Retryable { after: wait, .. } if wait == after),
-                "{code}"
-            );
-        };
-        for code in [1, 2, 131_000, 131_016, 133_004] {
-            retry(code, None);
-        }
-        for (code, seconds) in [(130_429, 1), (131_057, 60), (4, 300), (613, 300), (80_007, 300)] {
-            retry(code, Some(seconds));
-        }
-        for code in [0, 3, 10, 190, 200, 250, 299, 131_005] {
-            assert!(
-                matches!(outcome(400, code), SendOutcome::Credentials { .. }),
-                "{code}"
-            );
-        }
-        for code in [100, 131_008, 131_009, 131_026, 131_030, 131_050, 132_001, 135_000] {
-            assert!(matches!(
-                outcome(500, code),
-                SendOutcome::Permanent {
-                    reason: Reason::WhatsappPermanentError,
-                    ..
-                }
-            ));
-        }
-        assert!(matches!(
-            outcome(400, 131_047),
-            SendOutcome::Permanent {
-                reason: Reason::WindowClosed,
-                ..
-            }
-        ));
-    }
-
-    #[test]
-    fn a_message_refused_late_for_the_window_says_so() {
-        assert_eq!(late_reason(&json!({"code": 131_047})), Reason::WindowClosed);
-        for other in [json!({"code": 131_026}), json!({"code": 1}), json!({})] {
-            assert_eq!(late_reason(&other), Reason::WhatsappPermanentError);
-        }
-    }
-
-    #[test]
-    fn the_limit_per_contact_asks_for_longer_after_each_attempt() {
-        let body = json!({"error": {"code": 131_056}});
-        let waits = (1..=5).map(|attempt| {
-            let answer = Answer {
-                status: 400,
-                body: body.clone(),
-                retry_after: None,
-            };
-            match classify(&answer, attempt) {
-                SendOutcome::Retryable { after, .. } => after.unwrap().as_secs(),
-                other => panic!("{other:?}"),
-            }
-        });
-        assert_eq!(waits.collect::<Vec<_>>(), [6, 16, 64, 256, 1024]);
-    }
-
-    #[test]
-    fn an_unknown_code_is_judged_by_status_and_by_what_meta_says_of_it() {
-        assert!(matches!(outcome(400, 999_999), SendOutcome::Permanent { .. }));
-        assert!(matches!(
-            outcome(500, 999_999),
-            SendOutcome::Retryable { after: None, .. }
-        ));
-        assert!(matches!(
-            outcome(429, 999_999),
-            SendOutcome::Retryable { after: Some(_), .. }
-        ));
-        let body = json!({"error": {"code": 999_999, "is_transient": true}});
-        assert!(matches!(
-            classify(
-                &Answer {
-                    status: 400,
-                    body,
-                    retry_after: None
-                },
-                1
-            ),
-            SendOutcome::Retryable { .. }
-        ));
-    }
-
-    #[test]
-    fn an_answer_without_a_code_is_judged_by_its_status() {
-        let plain = |status| {
-            classify(
-                &Answer {
-                    status,
-                    body: Value::Null,
-                    retry_after: None,
-                },
-                1,
-            )
-        };
-        assert!(matches!(plain(401), SendOutcome::Credentials { .. }));
-        assert!(matches!(plain(404), SendOutcome::Retryable { .. }));
-        assert!(matches!(plain(400), SendOutcome::Permanent { .. }));
-        assert!(matches!(plain(503), SendOutcome::Retryable { .. }));
-        assert!(matches!(plain(504), SendOutcome::Unknown { timed_out: true, .. }));
-        assert!(matches!(
-            plain(500),
-            SendOutcome::Unknown { timed_out: false, .. }
-        ));
-    }
-
-    /// The codes of the objects in `errors` or `error`, at whatever depth.
-    fn codes(value: &Value, found: &mut Vec<i64>) {
-        match value {
-            Value::Object(fields) => {
-                for (name, value) in fields {
-                    if ["error", "errors"].contains(&name.as_str()) {
-                        let errors = crate::json::list(Some(value)).iter();
-                        found.extend(errors.filter_map(|error| crate::json::integer(error.get("code")?)));
-                    }
-                    codes(value, found);
-                }
-            }
-            Value::Array(members) => members.iter().for_each(|member| codes(member, found)),
-            _ => {}
-        }
-    }
-
-    #[test]
-    fn every_code_of_a_folder_named_in_the_environment_is_in_the_table() {
-        let Some(folder) = std::env::var_os("RECADO_EXTRA_FIXTURES").map(std::path::PathBuf::from) else {
-            return;
-        };
-        let mut found = Vec::new();
-        for part in ["meta", "meta/responses"] {
-            for file in std::fs::read_dir(folder.join(part)).into_iter().flatten() {
-                let text = std::fs::read_to_string(file.unwrap().path()).unwrap_or_default();
-                codes(&serde_json::from_str(&text).unwrap_or_default(), &mut found);
-            }
-        }
-        found.retain(|code| known(*code).is_none());
-        assert_eq!(found, [0; 0]);
-    }
-
-    #[test]
-    fn titles_of_unknown_codes_are_masked_and_details_left_out() {
-        let error = json!({"code": 424_242, "message": "(#424242) No 5511900000001 at https://x.example/y",
-            "error_data": {"details": "Maria"}});
-        assert_eq!(describe(&error), "424242 No *** at ***");
-        assert_eq!(describe(&json!({})), "no code");
-        assert_eq!(
-            describe(&json!({"code": 131_026, "title": "Maria"})),
-            "131026 undeliverable"
-        );
-    }
-}
+mod tests;

@@ -56,6 +56,23 @@ async fn an_answer_that_is_no_json_is_no_proof_of_anything() {
 }
 
 #[tokio::test]
+async fn meta_may_know_a_number_by_another_one_and_the_message_is_out_all_the_same() {
+    for contacts in [
+        r#"[{"input":"+5511900000001","wa_id":"551100000001"}]"#,
+        r#"[{"input":"+5511900000001","user_id":"BR.1"}]"#,
+        "[]",
+        "null",
+    ] {
+        let answer = format!(
+            r#"{{"messaging_product":"whatsapp","contacts":{contacts},"messages":[{{"id":"wamid.A"}}]}}"#
+        );
+        let does = Does::Answers(200, answer.leak());
+        let (outcome, _) = sent_to(&meta_number(), &message(PHONE), does).await;
+        assert_eq!(outcome, accepted("wamid.A"), "{contacts}");
+    }
+}
+
+#[tokio::test]
 async fn a_refused_credential_is_forgotten() {
     let cases = [
         (

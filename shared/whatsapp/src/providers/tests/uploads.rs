@@ -59,7 +59,9 @@ async fn nothing_has_left_when_an_upload_fails() {
         assert_eq!(stand_in.requests().len(), 1, "{does:?}");
     }
     let refused = r#"{"error":{"code":131053,"message":"Media upload error"}}"#;
-    let (outcome, _) = sent_to(&meta_number(), &picture(), Does::Answers(400, refused)).await;
+    let mut again = picture();
+    again.attempt = 2;
+    let (outcome, _) = sent_to(&meta_number(), &again, Does::Answers(400, refused)).await;
     assert!(matches!(outcome, SendOutcome::Permanent { .. }), "{outcome:?}");
 }
 

@@ -1,0 +1,241 @@
+use super::*;
+use serde_json::json;
+use std::time::Duration;
+
+fn outcome(status: u16, code: i64) -> SendOutcome {
+    let body =
+        json!({"error": {"message": format!("(#{code}) Title"), "code": code, "type": "OAuthException"}});
+    classify(
+        &Answer {
+            status,
+            body,
+            retry_after: None,
+        },
+        1,
+    )
+}
+
+#[test]
+fn every_row_is_reached_by_its_code_whatever_the_http_status() {
+    for (first, last, class, title) in &TABLE {
+        for code in [*first, *last] {
+            for status in [400, 403, 429, 500] {
+                let outcome = outcome(status, code);
+                let why = format!("{code} {title}");
+                let expected = class.outcome(why, None, 1);
+                assert_eq!(outcome, expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_codes_that_decide_most_are_classed_as_meta_documents_them() {
+    let retry = |code, seconds: Option<u64>| {
+        let after = seconds.map(Duration::from_secs);
+        assert!(
+            matches!(outcome(400, code), SendOutcome::Retryable { after: wait, .. } if wait == after),
+            "{code}"
+        );
+    };
+    for code in [1, 2, 131_000, 131_016, 133_004] {
+        retry(code, None);
+    }
+    for (code, seconds) in [(130_429, 1), (131_057, 60), (4, 300), (613, 300), (80_007, 300)] {
+        retry(code, Some(seconds));
+    }
+    for code in [0, 3, 10, 190, 200, 250, 299, 131_005] {
+        assert!(
+            matches!(outcome(400, code), SendOutcome::Credentials { .. }),
+            "{code}"
+        );
+    }
+    for code in [100, 131_008, 131_009, 131_026, 131_030, 131_050, 132_001, 135_000] {
+        assert!(matches!(
+            outcome(500, code),
+            SendOutcome::Permanent {
+                reason: Reason::WhatsappPermanentError,
+                ..
+            }
+        ));
+    }
+    assert!(matches!(
+        outcome(400, 131_047),
+        SendOutcome::Permanent {
+            reason: Reason::WindowClosed,
+            ..
+        }
+    ));
+}
+
+#[test]
+fn what_the_owner_of_an_account_can_mend_keeps_its_messages_waiting() {
+    for code in [
+        368, 131_031, 131_037, 131_042, 131_045, 133_005, 133_006, 133_008, 133_009, 133_010,
+    ] {
+        let found = outcome(400, code);
+        assert!(
+            matches!(found, SendOutcome::Credentials { .. }),
+            "{code}: {found:?}"
+        );
+    }
+    // These are about one message, or one recipient.
+    for code in [131_021, 131_030, 131_049, 130_472] {
+        let found = outcome(400, code);
+        assert!(
+            matches!(found, SendOutcome::Permanent { .. }),
+            "{code}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn a_number_that_the_token_has_no_right_to_is_no_bad_parameter() {
+    let classed = |subcode: Value| {
+        let body =
+            json!({"error": {"code": 100, "error_subcode": subcode, "message": "Unsupported post request."}});
+        let answer = Answer {
+            status: 400,
+            body,
+            retry_after: None,
+        };
+        classify(&answer, 1)
+    };
+    let why = "100 number unknown, or no right to it".to_owned();
+    assert_eq!(classed(json!(33)), SendOutcome::Credentials { why });
+    for other in [json!(2_494_010), json!(null)] {
+        assert!(matches!(classed(other), SendOutcome::Permanent { why, .. } if why == "100 bad parameter"));
+    }
+}
+
+#[test]
+fn a_file_that_could_not_be_fetched_is_tried_once_more() {
+    let attempt = |attempt| {
+        let answer = Answer {
+            status: 400,
+            body: json!({"error": {"code": 131_053}}),
+            retry_after: None,
+        };
+        classify(&answer, attempt)
+    };
+    assert!(matches!(attempt(1), SendOutcome::Retryable { after: None, .. }));
+    assert!(matches!(attempt(2), SendOutcome::Permanent { .. }));
+}
+
+#[test]
+fn a_message_refused_late_for_the_window_says_so() {
+    assert_eq!(late_reason(&json!({"code": 131_047})), Reason::WindowClosed);
+    for other in [json!({"code": 131_026}), json!({"code": 1}), json!({})] {
+        assert_eq!(late_reason(&other), Reason::WhatsappPermanentError);
+    }
+}
+
+#[test]
+fn the_limit_per_contact_asks_for_longer_after_each_attempt() {
+    let body = json!({"error": {"code": 131_056}});
+    let waits = (1..=5).map(|attempt| {
+        let answer = Answer {
+            status: 400,
+            body: body.clone(),
+            retry_after: None,
+        };
+        match classify(&answer, attempt) {
+            SendOutcome::Retryable { after, .. } => after.unwrap().as_secs(),
+            other => panic!("{other:?}"),
+        }
+    });
+    assert_eq!(waits.collect::<Vec<_>>(), [6, 16, 64, 256, 1024]);
+}
+
+#[test]
+fn an_unknown_code_is_judged_by_status_and_by_what_meta_says_of_it() {
+    assert!(matches!(outcome(400, 999_999), SendOutcome::Permanent { .. }));
+    assert!(matches!(
+        outcome(500, 999_999),
+        SendOutcome::Retryable { after: None, .. }
+    ));
+    assert!(matches!(
+        outcome(429, 999_999),
+        SendOutcome::Retryable { after: Some(_), .. }
+    ));
+    let body = json!({"error": {"code": 999_999, "is_transient": true}});
+    assert!(matches!(
+        classify(
+            &Answer {
+                status: 400,
+                body,
+                retry_after: None
+            },
+            1
+        ),
+        SendOutcome::Retryable { .. }
+    ));
+}
+
+#[test]
+fn an_answer_without_a_code_is_judged_by_its_status() {
+    let plain = |status| {
+        classify(
+            &Answer {
+                status,
+                body: Value::Null,
+                retry_after: None,
+            },
+            1,
+        )
+    };
+    assert!(matches!(plain(401), SendOutcome::Credentials { .. }));
+    assert!(matches!(plain(404), SendOutcome::Retryable { .. }));
+    assert!(matches!(plain(400), SendOutcome::Permanent { .. }));
+    assert!(matches!(plain(503), SendOutcome::Retryable { .. }));
+    assert!(matches!(plain(504), SendOutcome::Unknown { timed_out: true, .. }));
+    assert!(matches!(
+        plain(500),
+        SendOutcome::Unknown { timed_out: false, .. }
+    ));
+}
+
+/// The codes of the objects in `errors` or `error`, at whatever depth.
+fn codes(value: &Value, found: &mut Vec<i64>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if ["error", "errors"].contains(&name.as_str()) {
+                    let errors = crate::json::list(Some(value)).iter();
+                    found.extend(errors.filter_map(|error| crate::json::integer(error.get("code")?)));
+                }
+                codes(value, found);
+            }
+        }
+        Value::Array(members) => members.iter().for_each(|member| codes(member, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_code_of_a_folder_named_in_the_environment_is_in_the_table() {
+    let Some(folder) = std::env::var_os("RECADO_EXTRA_FIXTURES").map(std::path::PathBuf::from) else {
+        return;
+    };
+    let mut found = Vec::new();
+    for part in ["meta", "meta/responses"] {
+        for file in std::fs::read_dir(folder.join(part)).into_iter().flatten() {
+            let text = std::fs::read_to_string(file.unwrap().path()).unwrap_or_default();
+            codes(&serde_json::from_str(&text).unwrap_or_default(), &mut found);
+        }
+    }
+    found.retain(|code| known(*code).is_none());
+    assert_eq!(found, [0; 0]);
+}
+
+#[test]
+fn titles_of_unknown_codes_are_masked_and_details_left_out() {
+    let error = json!({"code": 424_242, "message": "(#424242) No 5511900000001 at https://x.example/y",
+        "error_data": {"details": "Maria"}});
+    assert_eq!(describe(&error), "424242 No *** at ***");
+    assert_eq!(describe(&json!({})), "no code");
+    assert_eq!(
+        describe(&json!({"code": 131_026, "title": "Maria"})),
+        "131026 undeliverable"
+    );
+}
