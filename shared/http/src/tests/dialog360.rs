@@ -159,18 +159,21 @@ async fn what_is_no_webhook_is_400_and_what_is_of_no_use_is_acknowledged() {
     let header = secret(NUMBER);
     let proof = [("x-recado-webhook-secret", header.as_str())];
     for path in [PLAIN, NAMED] {
-        for rubbish in ["", "[]", "hello", "{\"messages\":"] {
+        for rubbish in ["", "hello", "{\"messages\":"] {
             let answered = Site::in_memory()
                 .ask("POST", path, &proof, rubbish.to_owned())
                 .await;
             assert_eq!(answered.status, StatusCode::BAD_REQUEST, "{path} {rubbish}");
         }
     }
-    let answered = post(NAMED, &proof, &json!({"event": "channel_created"})).await;
-    assert_eq!(
-        (answered.status, &answered.body["ignored"]),
-        (StatusCode::OK, &json!(1))
-    );
+    for useless in [json!({"event": "channel_created"}), json!([]), json!("x")] {
+        let answered = post(NAMED, &proof, &useless).await;
+        let found = (answered.status, &answered.body["ignored"]);
+        assert_eq!(found, (StatusCode::OK, &json!(1)), "{useless}");
+        // No number is named, neither there nor here.
+        let nowhere = post(PLAIN, &proof, &useless).await;
+        assert_eq!(nowhere.status, StatusCode::BAD_REQUEST, "{useless}");
+    }
     let bad = Site::in_memory()
         .ask("POST", "/webhooks/360dialog/a%00b", &proof, value().to_string())
         .await;
