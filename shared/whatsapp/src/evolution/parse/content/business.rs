@@ -1,7 +1,7 @@
 //! What businesses send: templates, buttons, lists. Another business may write to this one, and what the instance's own
 //! owner sends through other programs comes here, too.
 
-use crate::json::{list, prose, scalar, text};
+use crate::json::{list, parsed, prose, scalar, text};
 use recado_domain::content::{Button, ButtonKind, Buttons, Content, ListMenu, Row, Section};
 use serde_json::Value;
 
@@ -182,7 +182,7 @@ fn interactive(body: &Value) -> Option<Content> {
 
 fn parameters(button: &Value) -> Option<(&str, Value)> {
     let given = text(button, "buttonParamsJson").unwrap_or("{}");
-    Some((text(button, "name")?, serde_json::from_str(given).ok()?))
+    Some((text(button, "name")?, parsed(given.as_bytes()).ok()?))
 }
 
 fn flow_button(name: &str, given: &Value) -> Option<Button> {

@@ -1,7 +1,7 @@
 //! Answers to buttons, lists, forms and polls, and polls themselves.
 
 use super::{count, target};
-use crate::json::{list, prose, scalar, text};
+use crate::json::{list, parsed, prose, scalar, text};
 use recado_domain::content::Content;
 use serde_json::Value;
 
@@ -72,7 +72,7 @@ fn interactive(body: &Value) -> Option<Content> {
     };
     let name = text(flow, "name");
     let written = text(flow, "paramsJson");
-    let parameters = written.and_then(|json| serde_json::from_str::<Value>(json).ok());
+    let parameters = written.and_then(|json| parsed(json.as_bytes()).ok());
     let id = parameters
         .as_ref()
         .and_then(|parameters| scalar(parameters, "id"));

@@ -1,6 +1,6 @@
 //! `interactive`: what a person chose or filled in, and what the business asked with.
 
-use crate::json::{label, list, prose, scalar, text};
+use crate::json::{label, list, parsed, prose, scalar, text};
 use recado_domain::content::{Button, ButtonKind, Buttons, Content, ListMenu, Row, Section, SystemNote};
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ fn choice(reply: &Value) -> Option<Content> {
 fn form(reply: &Value) -> Option<Content> {
     let written = reply.get("response_json")?;
     let mut answers = match written {
-        Value::String(json) => serde_json::from_str(json).unwrap_or_else(|_| written.clone()),
+        Value::String(json) => parsed(json.as_bytes()).unwrap_or_else(|_| written.clone()),
         other => other.clone(),
     };
     if let Value::Object(fields) = &mut answers {

@@ -35,6 +35,10 @@ fn a_forms_answers_are_what_its_string_holds_without_the_token() {
             json!(r#"{"flow_token":"t","nome":"Maria","n":32}"#),
             json!({"nome": "Maria", "n": 32}),
         ),
+        (
+            json!(r#"{"flow_token":"t","nome":"Ana \ud83d"}"#),
+            json!({"nome": "Ana \u{fffd}"}),
+        ),
         (json!(r#"["a"]"#), json!(["a"])),
         (json!("[1"), json!("[1")),
         (json!({"flow_token": "t", "a": 1}), json!({"a": 1})),
