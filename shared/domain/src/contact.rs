@@ -74,6 +74,17 @@ impl ContactAddress {
         let fine = (6..=17).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
         fine.then(|| format!("+{digits}"))
     }
+
+    /// Whether there is no phone number in it: a linked identity, a business-scoped user id. Its person may be known by a
+    /// number, too.
+    pub fn is_numberless(&self) -> bool {
+        self.phone().is_none()
+    }
+
+    /// Whether both are one number, in whichever of its spellings (Brazil's ninth digit).
+    pub fn is_same_number(&self, other: &Self) -> bool {
+        !self.is_numberless() && one_spelling(&self.0) == one_spelling(&other.0)
+    }
 }
 
 impl fmt::Debug for ContactAddress {
@@ -111,6 +122,16 @@ mod tests {
         assert_eq!(address("16505551234").phone().as_deref(), Some("+16505551234"));
         assert_eq!(address("123456789012345@lid").phone(), None);
         assert_eq!(address("US.13491208655302741918").phone(), None);
+    }
+
+    #[test]
+    fn what_has_no_phone_is_numberless_and_one_number_has_two_spellings() {
+        assert!(address("123456789012345@lid").is_numberless());
+        assert!(address("US.13491208655302741918").is_numberless());
+        assert!(!address("5531980000001").is_numberless());
+        assert!(address("5531980000001").is_same_number(&address("553180000001")));
+        assert!(!address("5531980000001").is_same_number(&address("5531980000002")));
+        assert!(!address("1@lid").is_same_number(&address("1@lid")));
     }
 
     #[test]

@@ -51,6 +51,9 @@ pub struct Conversation {
     pub instance: InstanceId,
     /// With whom.
     pub address: ContactAddress,
+    /// The contact's identity without a number that was learnt to belong to `address` (so it need not be learnt again).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_as: Option<ContactAddress>,
     /// The contact's phone number, where one is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phone: Option<String>,
@@ -137,6 +140,7 @@ impl Conversation {
             tenant: bound.tenant.id.clone(),
             instance: bound.instance.id.clone(),
             address,
+            known_as: None,
             phone,
             name: None,
             mode: if bound.instance.starts_with_ai {

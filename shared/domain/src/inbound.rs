@@ -69,6 +69,9 @@ pub enum Inbound {
 pub struct InboundMessage {
     /// With whom the conversation is.
     pub address: ContactAddress,
+    /// The same person's identity without a number (linked identity, business-scoped user id), where the message shows it
+    /// beside `address`, which then has the number.
+    pub also: Option<ContactAddress>,
     /// The phone number behind the address, where one is known.
     pub phone: Option<String>,
     /// The contact's name for itself.

@@ -85,6 +85,9 @@ fn said(message: &InboundMessage) -> Value {
         "content": message.content,
         "as_text": message.content.as_text(),
     });
+    if let Some(also) = &message.also {
+        said["also"] = json!(also);
+    }
     if !message.context.is_empty() {
         said["context"] = json!(message.context);
     }

@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | event | `E#{event}` | `E` |
 //! | conversation | `C#{thread}` | `{number}#Z` |
+//! | whose number a person without one has | `N#{hash of instance and identity}` | `N` |
 //! | message | `C#{thread}` | `{number}#M#{ordinal}` |
 //! | open message | `O#{conversation}` | `{ordinal}` |
 //! | client's key | `K#{scope}` | `{key}` |
@@ -29,6 +30,7 @@
 use super::item::{Item, number, text};
 use recado_domain::Timestamp;
 use recado_domain::config::Instance;
+use recado_domain::contact::ContactAddress;
 use recado_domain::dead_letter::Deletion;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{
@@ -71,6 +73,12 @@ impl Key {
     /// A conversation's record.
     pub(crate) fn conversation(id: &ConversationId) -> Self {
         Self::new(thread(id.thread()), format!("{}Z", within(id)))
+    }
+
+    /// Which number a person has who is known as `other`, too. Hashed, as in a thread: the identity is the person's.
+    pub(crate) fn alias(instance: &InstanceId, other: &ContactAddress) -> Self {
+        let hash = ThreadId::of(instance, other.as_str());
+        Self::new(format!("N#{}", hash.as_str()), "N")
     }
 
     /// A message's record.
@@ -314,6 +322,9 @@ mod tests {
         let key = Key::message(&conversation(u32::MAX), Ordinal(999_999_999_999));
         assert!(!key.pk.contains("5511"));
         assert_eq!(key.sk, "4294967295#M#999999999999");
+        let instance = InstanceId::parse("front-desk").unwrap();
+        let identity = ContactAddress::parse("100000000000001@lid").unwrap();
+        assert!(!Key::alias(&instance, &identity).pk.contains("100000000000001"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Records on `DynamoDB`: one table, three indexes. [`keys`] says where what lies.
 
+mod aliases;
 mod configured;
 mod conversations;
 mod dead_letters;

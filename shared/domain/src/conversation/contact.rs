@@ -37,9 +37,15 @@ impl Conversation {
         self.address.clone_from(address);
     }
 
+    /// The identity that `other` adds to what is known of the contact, if it does.
+    pub fn unknown_as<'a>(&self, other: Option<&'a ContactAddress>) -> Option<&'a ContactAddress> {
+        other.filter(|other| self.known_as.as_ref() != Some(other))
+    }
+
     /// Carries over what is the contact's, whatever conversation it is: the contact's rate, the window with the template
-    /// that went out after it, the opt-out.
+    /// that went out after it, the opt-out, its other name.
     pub fn follow(&mut self, resolved: &Self) {
+        self.known_as.clone_from(&resolved.known_as);
         self.pair_arrival = resolved.pair_arrival;
         self.last_inbound_at = resolved.last_inbound_at;
         self.marketing_stopped_at = resolved.marketing_stopped_at;

@@ -1,5 +1,6 @@
 //! The store's ports, a file each: plain functions over a connection, and the port as a thin front of them.
 
+mod aliases;
 mod conversations;
 mod dead_letters;
 mod deliveries;

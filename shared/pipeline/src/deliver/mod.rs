@@ -8,7 +8,7 @@ mod now;
 
 use crate::World;
 use crate::kick;
-use crate::ports::{Ambient, Conversations, Directory, KeyClaim, KeyRecord, PortError, PortResult};
+use crate::ports::{Aliases, Ambient, Conversations, Directory, KeyClaim, KeyRecord, PortError, PortResult};
 use crate::wish::{NotSendable, Ready, WishError, fingerprint, needs_look_ups, ready};
 use crate::world::traits;
 use jiff::Timestamp;
@@ -241,6 +241,13 @@ async fn conversation<W: World>(
     bound: &Bound,
     to: &ContactAddress,
 ) -> PortResult<recado_domain::conversation::Conversation> {
+    // A client may name a person by the identity without a number whose conversation is filed under the number.
+    let alias = if to.is_numberless() {
+        world.store().alias(&bound.instance.id, to).await?
+    } else {
+        None
+    };
+    let to = alias.as_ref().unwrap_or(to);
     let thread = ThreadId::of(&bound.instance.id, to.as_str());
     let latest = world.store().latest(&thread).await?;
     let now = world.ambient().now();

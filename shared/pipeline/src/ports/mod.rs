@@ -6,6 +6,7 @@
 //! takes only if the stored `rev` is still the one before. [`Written::Conflict`] means: somebody else was faster, read
 //! again or come back.
 
+mod aliases;
 mod ambient;
 mod conversations;
 mod dead_letters;
@@ -26,6 +27,7 @@ mod secrets;
 mod trace;
 mod work;
 
+pub use aliases::Aliases;
 pub use ambient::Ambient;
 pub use conversations::{
     Committed, ConversationFilter, Conversations, KeyClaim, KeyRecord, Page, PageRequest,
@@ -115,6 +117,7 @@ pub enum Written {
 pub trait Store:
     Inbox
     + Conversations
+    + Aliases
     + OutboxStore
     + Scheduling
     + Deliveries
@@ -131,6 +134,7 @@ pub trait Store:
 impl<T> Store for T where
     T: Inbox
         + Conversations
+        + Aliases
         + OutboxStore
         + Scheduling
         + Deliveries

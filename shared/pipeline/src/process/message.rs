@@ -1,3 +1,4 @@
+use super::identity;
 use crate::World;
 use crate::ports::{
     Ambient, Conversations, InboundStored, InboundWrite, Inbox, PortError, PortResult, Queues,
@@ -62,6 +63,7 @@ async fn store<W: World>(
         conversation.wrote_from(&inbound.address);
         conversation.regard(&inbound.content, written_at(job, inbound));
         conversation.learn(inbound.name.as_deref(), inbound.phone.as_deref());
+        identity::learn(world, job, &mut conversation, inbound).await?;
         conversation.rev += 1;
         let mut message = record(world, job, &conversation, inbound, Role::User, ordinal);
         message.unanswered = stale.then_some(Reason::Stale);

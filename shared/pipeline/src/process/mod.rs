@@ -2,6 +2,7 @@
 
 mod change;
 mod failed;
+mod identity;
 mod message;
 mod phone;
 
@@ -78,6 +79,7 @@ async fn apply<W: World>(world: &W, job: &InboundJob, receives: u32) -> PortResu
         read => read?,
     };
     let inbound = world.providers().interpret(job, &payload);
+    let inbound = identity::numbered(world, &bound.instance.id, inbound).await?;
     let inbound = match change::resolve(world, job, inbound).await? {
         Resolved::As(inbound) => inbound,
         Resolved::Later(verdict) => return Ok(verdict),

@@ -1,6 +1,7 @@
 //! Messages with `fromMe`: an echo of what we sent, or words that somebody of the business typed on the phone. Only the
 //! latter is a person's answer.
 
+use super::identity;
 use super::message::{TRIES, current, is_stale, record};
 use crate::World;
 use crate::ports::{
@@ -88,6 +89,7 @@ pub(super) async fn typed<W: World>(
             conversation.answer(seen, bound.instance.phone_takes_over, job.received_at)
         };
         conversation.learn(None, inbound.phone.as_deref());
+        identity::learn(world, job, &mut conversation, inbound).await?;
         conversation.rev += 1;
         let message = record(world, job, &conversation, inbound, Role::Operator, ordinal);
         let write = InboundWrite {

@@ -145,6 +145,13 @@ macro_rules! store_contract {
                 a_status_that_is_no_news_changes_nothing_of_what_was_said,
                 what_an_expired_record_said_is_gone_with_it,
             }
+            aliases {
+                an_identity_of_which_nothing_was_learnt_is_nobodys,
+                what_was_learnt_of_an_identity_comes_back_as_it_was,
+                learning_it_again_changes_nothing_and_another_number_takes_its_place,
+                instances_learn_for_themselves,
+                twenty_who_learn_at_once_all_succeed,
+            }
             notices {
                 an_account_of_which_nothing_was_told_has_none,
                 a_notice_comes_back_as_it_was_put,
@@ -332,6 +339,7 @@ mod tests {
             ("claims", include_str!("claims.rs")),
             ("settlements", include_str!("settlements.rs")),
             ("deliveries", include_str!("deliveries.rs")),
+            ("aliases", include_str!("aliases.rs")),
             ("notices", include_str!("notices.rs")),
             ("instances", include_str!("instances.rs")),
             ("parked", include_str!("parked.rs")),

@@ -5,6 +5,7 @@
 //! fixed; where a store looks at its own clock (expiry), the times are decades away from it. Lists and indexes may be
 //! some seconds old, so they are asked again until they are as they should be, for a while.
 
+pub mod aliases;
 pub mod catching_up;
 pub mod claims;
 pub mod commits;

@@ -4,6 +4,7 @@
 
 mod catching_up;
 mod changes;
+mod identities;
 mod long_replies;
 mod memory;
 mod spellings;

@@ -124,6 +124,7 @@ impl Providers for Provider {
             };
             return Inbound::Change(Box::new(InboundMessage {
                 address: ContactAddress::parse(&text("address")).unwrap(),
+                also: None,
                 phone: None,
                 name: None,
                 provider_message_id: None,
@@ -135,6 +136,7 @@ impl Providers for Provider {
         }
         Inbound::Message(Box::new(InboundMessage {
             address: ContactAddress::parse(&text("address")).unwrap(),
+            also: payload["also"].as_str().and_then(ContactAddress::parse),
             phone: None,
             name: None,
             provider_message_id: Some(text("id")),

@@ -378,6 +378,7 @@ fn message_of(payload: &Value) -> Inbound {
         None => Content::text(text),
     };
     Inbound::Message(Box::new(InboundMessage {
+        also: None,
         phone: address.phone(),
         address,
         name: None,

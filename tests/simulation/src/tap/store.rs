@@ -7,6 +7,7 @@ use super::Tap;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::config::{Bound, Document};
+use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, Deletion};
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
@@ -16,8 +17,9 @@ use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
 use recado_domain::scheduled::{Scheduled, ScheduledId};
 use recado_pipeline::ports::{
-    Committed, DeadLetterFilter, DeadLetters, Deliveries, Directory, Gauges, KeyClaim, Notices, OpenWork,
-    Overdue, OverdueWork, Page, PageRequest, PortResult, Scheduling, Store, Traced, Traces, Written,
+    Aliases, Committed, DeadLetterFilter, DeadLetters, Deliveries, Directory, Gauges, KeyClaim, Notices,
+    OpenWork, Overdue, OverdueWork, Page, PageRequest, PortResult, Scheduling, Store, Traced, Traces,
+    Written,
 };
 
 impl<S: Store> Tap<S> {
@@ -47,6 +49,26 @@ impl<S: Store> Deliveries for Tap<S> {
 
     async fn deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
         self.hand.call("deliveries", self.inner.deliveries(keys)).await
+    }
+}
+
+impl<S: Store> Aliases for Tap<S> {
+    async fn alias(
+        &self,
+        instance: &InstanceId,
+        other: &ContactAddress,
+    ) -> PortResult<Option<ContactAddress>> {
+        self.hand.call("alias", self.inner.alias(instance, other)).await
+    }
+
+    async fn learn_alias(
+        &self,
+        instance: &InstanceId,
+        other: &ContactAddress,
+        address: &ContactAddress,
+    ) -> PortResult<()> {
+        let effect = self.inner.learn_alias(instance, other, address);
+        self.hand.call("learn_alias", effect).await
     }
 }
 

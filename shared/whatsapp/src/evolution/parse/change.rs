@@ -172,6 +172,8 @@ pub(super) fn interpret(payload: &Value) -> Inbound {
     let message = Box::new(InboundMessage {
         phone: address.phone(),
         address,
+        // Whose sides these are is not certain here.
+        also: None,
         name: None,
         // The notice has an id of its own, which Evolution leaves out.
         provider_message_id: None,

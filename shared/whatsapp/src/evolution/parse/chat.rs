@@ -6,6 +6,8 @@ use serde_json::Value;
 
 /// The server of phone JIDs.
 const PHONES: &str = "s.whatsapp.net";
+/// What linked identities end with.
+const LIDS: &str = "@lid";
 
 /// With whom a chat is.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,10 +29,6 @@ pub(super) enum Chat {
 ///
 /// `own` is the instance's own JID: on what the business typed itself, the fields about the sender name the business.
 pub(super) fn chat_of(key: &Value, own: Option<&str>) -> Chat {
-    let from_me = key.get("fromMe").and_then(Value::as_bool).unwrap_or(false);
-    // Where the envelope does not say, the sender's phone does.
-    let sender = || text(key, "senderPn").filter(|_| from_me);
-    let own = own.or_else(sender).and_then(address);
     let remote = text(key, "remoteJid").and_then(address);
     if text(key, "remoteJid").is_some_and(|jid| jid.ends_with("@bot")) {
         return Chat::Many("chat with a bot");
@@ -41,6 +39,42 @@ pub(super) fn chat_of(key: &Value, own: Option<&str>) -> Chat {
         Some(ChatKind::Newsletter) => return Chat::Many("newsletter"),
         Some(ChatKind::Direct) | None => {}
     }
+    let known = named(key, own);
+    match known
+        .iter()
+        .find(|known| !known.is_numberless())
+        .or(known.first())
+    {
+        Some(best) => Chat::Person(best.clone()),
+        None => Chat::Nobody,
+    }
+}
+
+/// The linked identity of the person whose number [`chat_of`] chooses, where the `key` shows both.
+pub(super) fn also_of(key: &Value, own: Option<&str>) -> Option<ContactAddress> {
+    // Without the own number, what stands beside a chat that the business wrote in may be the business.
+    if is_from_me(key) && own.is_none() {
+        return None;
+    }
+    let (lids, numbers): (Vec<_>, Vec<_>) = named(key, own)
+        .into_iter()
+        .partition(ContactAddress::is_numberless);
+    lids.into_iter()
+        .find(|other| other.as_str().ends_with(LIDS))
+        .filter(|_| !numbers.is_empty())
+}
+
+fn is_from_me(key: &Value) -> bool {
+    key.get("fromMe").and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// All that a `key` calls the person whose chat it is in.
+fn named(key: &Value, own: Option<&str>) -> Vec<ContactAddress> {
+    let from_me = is_from_me(key);
+    // Where the envelope does not say, the sender's phone does.
+    let sender = || text(key, "senderPn").filter(|_| from_me);
+    let own = own.or_else(sender).and_then(address);
+    let remote = text(key, "remoteJid").and_then(address);
     let besides: &[&str] = if from_me {
         &["remoteJidAlt"]
     } else {
@@ -51,19 +85,11 @@ pub(super) fn chat_of(key: &Value, own: Option<&str>) -> Chat {
         .filter_map(|field| text(key, field).and_then(address));
     // A chat with oneself is one: so only what stands beside `remoteJid` is compared with the own number.
     let others = others.filter(|other| !from_me || own.as_ref() != Some(other));
-    let known: Vec<ContactAddress> = remote
+    remote
         .into_iter()
         .chain(others)
         .filter(|known| known.chat() == ChatKind::Direct)
-        .collect();
-    match known
-        .iter()
-        .find(|known| known.phone().is_some())
-        .or(known.first())
-    {
-        Some(best) => Chat::Person(best.clone()),
-        None => Chat::Nobody,
-    }
+        .collect()
 }
 
 /// A JID; bare digits are a phone's.
@@ -124,9 +150,39 @@ mod tests {
         let key = json!({"remoteJid": LID, "fromMe": true, "senderPn": "5511900000099@s.whatsapp.net",
             "remoteJidAlt": "5511900000099@s.whatsapp.net"});
         assert_eq!(chat_of(&key, own), person(LID));
-        assert_eq!(chat_of(&key, None), person(LID));
         let key = json!({"remoteJid": LID, "fromMe": true, "remoteJidAlt": PHONE});
         assert_eq!(chat_of(&key, own), person(PHONE));
+    }
+
+    #[test]
+    fn a_key_that_shows_both_names_of_a_person_tells_the_lid_beside_the_number() {
+        let lid = ContactAddress::parse(LID);
+        for key in [
+            json!({"remoteJid": LID, "remoteJidAlt": PHONE}),
+            json!({"remoteJid": PHONE, "remoteJidAlt": LID}),
+            json!({"remoteJid": LID, "senderPn": PHONE}),
+            json!({"remoteJid": PHONE, "senderLid": LID}),
+        ] {
+            assert_eq!(also_of(&key, None), lid, "{key}");
+        }
+        for key in [
+            json!({"remoteJid": LID}),
+            json!({"remoteJid": PHONE}),
+            json!({"remoteJid": PHONE, "remoteJidAlt": PHONE}),
+            json!({"remoteJid": LID, "remoteJidAlt": LID}),
+        ] {
+            assert_eq!(also_of(&key, None), None, "{key}");
+        }
+    }
+
+    #[test]
+    fn the_lid_of_a_contact_is_never_taken_for_the_business() {
+        let own = "5511900000099:3@s.whatsapp.net";
+        let both = json!({"remoteJid": LID, "fromMe": true, "remoteJidAlt": PHONE});
+        assert_eq!(also_of(&both, Some(own)), ContactAddress::parse(LID));
+        assert_eq!(also_of(&both, None), None);
+        let us = json!({"remoteJid": LID, "fromMe": true, "remoteJidAlt": "5511900000099@s.whatsapp.net"});
+        assert_eq!(also_of(&us, Some(own)), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `messages.upsert`, `send.message` and `messages.set`.
 
 use super::Envelope;
-use super::chat::{Chat, chat_of};
+use super::chat::{Chat, also_of, chat_of};
 use super::content;
 use super::context;
 use super::noise::drop_noise;
@@ -80,6 +80,7 @@ pub(super) fn interpret(payload: &Value) -> Inbound {
     Inbound::Message(Box::new(InboundMessage {
         phone: address.phone(),
         address,
+        also: also_of(key, text(payload, "sender")),
         name: if from_me { None } else { name(data) },
         from_me,
         sent_at: instant(data.get("messageTimestamp")),

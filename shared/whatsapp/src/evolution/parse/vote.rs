@@ -88,6 +88,7 @@ pub(super) fn interpret(payload: &Value) -> Inbound {
     Inbound::Message(Box::new(InboundMessage {
         phone: address.phone(),
         address,
+        also: None,
         name: None,
         provider_message_id: None,
         from_me: own.is_some() && voters(data).any(|voter| own.as_ref() == Some(&voter)),

@@ -140,6 +140,31 @@ pub(super) fn address_of(
     ContactAddress::parse(&number.or_else(id)?)
 }
 
+/// The user id of the person whose number `address` is, where the message shows both. What is learnt here lasts, and a
+/// contact that the message does not name may be somebody else: so the contact's id counts only beside this very number,
+/// and its number only beside the message's own id.
+fn also(
+    message: &Value,
+    contact: Option<&Value>,
+    address: &ContactAddress,
+    echo: bool,
+) -> Option<ContactAddress> {
+    let [phone, user] = sender_keys(echo).map(|key| text(message, key));
+    let own = [user, phone].into_iter().flatten().find(|id| is_user_id(id));
+    let contacts = || {
+        let contact = contact?;
+        let number = ContactAddress::parse(&digits(text(contact, "wa_id")?)?)?;
+        let id = text(contact, "user_id").filter(|id| is_user_id(id))?;
+        number.is_same_number(address).then_some(id)
+    };
+    let id = if phone.and_then(digits).is_some() {
+        own.or_else(contacts)
+    } else {
+        contacts().filter(|id| own == Some(*id))
+    };
+    ContactAddress::parse(id?)
+}
+
 /// The digits of a phone number, which may have a `+`, spaces and dashes.
 pub(super) fn digits(raw: &str) -> Option<String> {
     let digits: String = raw.chars().filter(char::is_ascii_digit).collect();
@@ -186,6 +211,7 @@ pub(super) fn interpret(payload: &Value) -> Inbound {
     };
     Inbound::Message(Box::new(InboundMessage {
         phone: address.phone(),
+        also: also(message, contact, &address, from_me),
         address,
         name: contact.filter(|_| !from_me).and_then(name_of),
         provider_message_id: own_id(message).map(str::to_owned),

@@ -76,6 +76,7 @@ pub(super) fn interpret(payload: &Value) -> Option<Inbound> {
     Some(Inbound::Message(Box::new(InboundMessage {
         phone: address.phone(),
         address,
+        also: None,
         name: contact.and_then(message::name_of),
         provider_message_id: None,
         from_me: false,

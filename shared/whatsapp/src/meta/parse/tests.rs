@@ -94,6 +94,42 @@ fn one_person_is_one_address_however_the_number_is_given() {
     assert_eq!(address_of(&json!({"id": "a"}), &two), None);
 }
 
+/// What a message tells of its author beside the number.
+fn also_of(message: &Value, contacts: &Value) -> Option<String> {
+    let event = event(items(&body(&json!({"messages": [message], "contacts": contacts}))).remove(0));
+    let said = fields::said(&event);
+    assert!(said.also.is_none() || !said.address.is_numberless());
+    said.also.map(|also| also.as_str().to_owned())
+}
+
+#[test]
+fn a_message_that_shows_number_and_user_id_tells_both() {
+    let user = Some("BR.100000001".to_owned());
+    let pair = json!([{"wa_id": "5531980000001", "user_id": "BR.100000001"}]);
+    for message in [
+        json!({"id": "a", "from": "5531980000001"}),
+        json!({"id": "a", "from": "553180000001"}),
+        json!({"id": "a", "from_user_id": "BR.100000001"}),
+        json!({"id": "a", "from": "BR.100000001"}),
+    ] {
+        assert_eq!(also_of(&message, &pair), user, "{message}");
+    }
+    let both = json!({"id": "a", "from": "5531980000001", "from_user_id": "BR.100000001"});
+    assert_eq!(also_of(&both, &json!(null)), user);
+}
+
+#[test]
+fn what_may_be_two_persons_is_not_told_as_one() {
+    let pair = json!([{"wa_id": "5511900000002", "user_id": "BR.100000002"}]);
+    let number = json!({"id": "a", "from": "5511900000001"});
+    assert_eq!(also_of(&number, &pair), None, "the contact has another number");
+    let nameless = json!([{"wa_id": "5511900000002"}]);
+    let user = json!({"id": "a", "from_user_id": "BR.100000001"});
+    assert_eq!(also_of(&user, &nameless), None, "the contact has no user id");
+    assert_eq!(also_of(&user, &json!([{"user_id": "BR.100000001"}])), None);
+    assert_eq!(also_of(&number, &json!([{"wa_id": "5511900000001"}])), None);
+}
+
 #[test]
 fn a_message_is_never_filed_under_a_contact_that_is_somebody_else() {
     let one = json!([{"wa_id": "5511900000001", "user_id": "BR.1", "profile": {"name": "Ana"}}]);

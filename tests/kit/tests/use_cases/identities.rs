@@ -1,0 +1,188 @@
+//! One person under two names: with a number, and under an identity that shows none.
+
+use crate::world::Stage;
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::conversation::{Conversation, Mode};
+use recado_domain::event::{EventKind, InboundJob};
+use recado_domain::ids::ThreadId;
+use recado_domain::message::Role;
+use recado_domain::millis::shift;
+use recado_domain::options::SendOptions;
+use recado_domain::provider::Provider;
+use recado_pipeline::deliver::{self, Send};
+use recado_pipeline::ports::{Aliases, Conversations};
+use recado_pipeline::{Verdict, operate};
+use recado_testkit::builders::{Scene, correlation};
+use serde_json::{Value, json};
+
+const NUMBER: &str = "5511900000001@s.whatsapp.net";
+const NEW_NUMBER: &str = "5511900000002@s.whatsapp.net";
+const LID: &str = "100000000000001@lid";
+
+fn known(address: &str) -> ContactAddress {
+    ContactAddress::parse(address).unwrap()
+}
+
+async fn on(provider: &'static str) -> Stage {
+    Stage::set(Scene::on(Provider::named(provider))).await
+}
+
+/// A message arrives and is processed.
+async fn receive(stage: &Stage, payload: Value) -> InboundJob {
+    let job = stage.event(EventKind::Message, payload).await;
+    assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
+    job
+}
+
+/// What a message says that was written under `address`, and that its author is `also` known as.
+fn words(id: &str, address: &str, also: Option<&str>, from_me: bool) -> Value {
+    json!({"id": id, "address": address, "also": also, "from_me": from_me, "text": id})
+}
+
+async fn thread(stage: &Stage, address: &str) -> Option<Conversation> {
+    let thread = ThreadId::of(stage.scene.instance(), address);
+    stage.world.store.latest(&thread).await.unwrap()
+}
+
+async fn said(stage: &Stage, conversation: &Conversation) -> Vec<(Role, String)> {
+    let (_, mut history) = stage
+        .world
+        .store
+        .with_history(&conversation.id, 50)
+        .await
+        .unwrap()
+        .unwrap();
+    history.sort_by_key(|message| message.ordinal);
+    history
+        .into_iter()
+        .map(|message| (message.role, message.content.as_text()))
+        .collect()
+}
+
+fn line(role: Role, text: &str) -> (Role, String) {
+    (role, text.to_owned())
+}
+
+#[tokio::test]
+async fn what_staff_type_in_a_chat_that_shows_no_number_takes_over_the_conversation_under_the_number() {
+    let stage = on("evolution").await;
+    receive(&stage, words("oi", NUMBER, Some(LID), false)).await;
+    assert_eq!(thread(&stage, NUMBER).await.unwrap().mode, Mode::Ai);
+    receive(&stage, words("bom dia", LID, None, true)).await;
+    let conversation = thread(&stage, NUMBER).await.unwrap();
+    assert_eq!(conversation.mode, Mode::Manual);
+    assert!(!conversation.owes(), "the agent answers over nobody");
+    assert_eq!(
+        said(&stage, &conversation).await,
+        [line(Role::User, "oi"), line(Role::Operator, "bom dia")]
+    );
+    assert_eq!(thread(&stage, LID).await, None);
+}
+
+#[tokio::test]
+async fn a_user_id_without_a_number_continues_the_thread_and_is_answered_at_the_number() {
+    let stage = on("meta").await;
+    receive(&stage, words("oi", "5511900000001", Some("BR.100000001"), false)).await;
+    receive(&stage, words("alguém?", "BR.100000001", None, false)).await;
+    let conversation = thread(&stage, "5511900000001").await.unwrap();
+    assert_eq!(
+        said(&stage, &conversation).await,
+        [line(Role::User, "oi"), line(Role::User, "alguém?")]
+    );
+    assert_eq!(conversation.address, known("5511900000001"));
+    assert_eq!(conversation.phone.as_deref(), Some("+5511900000001"));
+    assert_eq!(thread(&stage, "BR.100000001").await, None);
+}
+
+#[tokio::test]
+async fn an_identity_whose_number_nobody_showed_is_a_contact_of_its_own() {
+    let stage = on("evolution").await;
+    receive(&stage, words("oi", LID, None, false)).await;
+    let alone = thread(&stage, LID).await.unwrap();
+    assert_eq!((&alone.address, &alone.known_as), (&known(LID), &None));
+    // From the first message that shows both, they are one.
+    receive(&stage, words("sou eu", NUMBER, Some(LID), false)).await;
+    receive(&stage, words("de novo", LID, None, false)).await;
+    assert_eq!(said(&stage, &alone).await.len(), 1);
+    let one = thread(&stage, NUMBER).await.unwrap();
+    assert_eq!(said(&stage, &one).await.len(), 2);
+}
+
+#[tokio::test]
+async fn it_is_learnt_once_for_a_contact_also_when_a_new_conversation_begins() {
+    let stage = on("evolution").await;
+    let (store, instance) = (&stage.world.store, stage.scene.instance());
+    receive(&stage, words("oi", NUMBER, Some(LID), false)).await;
+    let first = thread(&stage, NUMBER).await.unwrap();
+    assert_eq!(first.known_as, Some(known(LID)));
+    // What stands there now would give way if it were learnt again.
+    store
+        .learn_alias(instance, &known(LID), &known(NEW_NUMBER))
+        .await
+        .unwrap();
+    receive(&stage, words("e aí", NUMBER, Some(LID), false)).await;
+    operate::resolve(&stage.world, &first.id, None).await.unwrap();
+    receive(&stage, words("voltei", NUMBER, Some(LID), false)).await;
+    assert_ne!(thread(&stage, NUMBER).await.unwrap().id, first.id);
+    let learnt = store.alias(instance, &known(LID)).await.unwrap();
+    assert_eq!(learnt, Some(known(NEW_NUMBER)));
+}
+
+#[tokio::test]
+async fn a_new_number_takes_the_place_of_the_old_one_and_words_of_long_ago_teach_nothing() {
+    let stage = on("evolution").await;
+    receive(&stage, words("oi", NEW_NUMBER, Some(LID), false)).await;
+    let mut old = words("antigo", NUMBER, Some(LID), false);
+    old["sent_at"] = json!(shift(stage.now(), -2 * 3_600_000).as_millisecond());
+    receive(&stage, old).await;
+    let learnt = || async {
+        let (store, instance) = (&stage.world.store, stage.scene.instance());
+        store.alias(instance, &known(LID)).await.unwrap()
+    };
+    assert_eq!(learnt().await, Some(known(NEW_NUMBER)));
+    assert_eq!(thread(&stage, NUMBER).await.unwrap().known_as, None);
+    receive(&stage, words("número antigo", NUMBER, Some(LID), false)).await;
+    assert_eq!(learnt().await, Some(known(NUMBER)));
+}
+
+#[tokio::test]
+async fn what_was_learnt_but_not_noted_is_learnt_with_the_next_message() {
+    let stage = on("evolution").await;
+    receive(&stage, words("oi", NUMBER, None, false)).await;
+    // A worker wrote the one and died before the other.
+    let (store, instance) = (&stage.world.store, stage.scene.instance());
+    store
+        .learn_alias(instance, &known(LID), &known(NUMBER))
+        .await
+        .unwrap();
+    receive(&stage, words("sem número", LID, None, false)).await;
+    let unnoted = thread(&stage, NUMBER).await.unwrap();
+    assert_eq!(unnoted.known_as, None);
+    assert_eq!(said(&stage, &unnoted).await.len(), 2);
+    receive(&stage, words("com número", NUMBER, Some(LID), false)).await;
+    assert_eq!(thread(&stage, NUMBER).await.unwrap().known_as, Some(known(LID)));
+}
+
+#[tokio::test]
+async fn what_a_client_sends_to_the_identity_stands_in_the_conversation_under_the_number() {
+    let stage = on("evolution").await;
+    receive(&stage, words("oi", NUMBER, Some(LID), false)).await;
+    let send = Send {
+        to: LID.to_owned(),
+        content: Content::text("Olá"),
+        options: SendOptions::default(),
+        key: None,
+        metadata: None,
+        send_at: None,
+        correlation: correlation(),
+    };
+    let accepted = deliver::send(&stage.world, stage.scene.instance(), send)
+        .await
+        .unwrap();
+    let conversation = thread(&stage, NUMBER).await.unwrap();
+    assert_eq!(accepted.conversation, Some(conversation.id.clone()));
+    // It goes where the client said.
+    stage.send(&conversation.id).await;
+    assert_eq!(stage.world.providers.recipients(), [known(LID)]);
+}
