@@ -150,6 +150,7 @@ mod tests {
         let key = json!({"remoteJid": LID, "fromMe": true, "senderPn": "5511900000099@s.whatsapp.net",
             "remoteJidAlt": "5511900000099@s.whatsapp.net"});
         assert_eq!(chat_of(&key, own), person(LID));
+        assert_eq!(chat_of(&key, None), person(LID));
         let key = json!({"remoteJid": LID, "fromMe": true, "remoteJidAlt": PHONE});
         assert_eq!(chat_of(&key, own), person(PHONE));
     }
