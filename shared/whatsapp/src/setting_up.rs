@@ -26,6 +26,7 @@ pub(crate) use standing::{Demands, Handshake};
 
 use crate::catalogue::Module;
 use crate::config::ProviderConfig;
+use crate::webhook::keys_of;
 use crate::{aws_social, dialog360, evolution, meta};
 use jiff::Timestamp;
 use recado_domain::config::Instance;
@@ -98,7 +99,7 @@ pub(crate) fn demands(provider: Provider) -> Option<Demands> {
 
 /// Whether a provider's webhooks are proven with a secret of their instance, which the installation has to tell.
 pub fn by_instance(provider: Provider) -> bool {
-    matches!(Module::of(provider), Some(Module::Evolution | Module::Dialog360))
+    keys_of(provider).masters
 }
 
 /// Makes the request that a provider would post `body` by: the opposite of verifying it.

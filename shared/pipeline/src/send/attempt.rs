@@ -50,10 +50,7 @@ pub(super) async fn attempt<W: World>(
     let file = file::read(world, &message).await?;
     let now = world.ambient().now();
     let need = i64::try_from(world.settings().provider_timeout.as_millis()).unwrap_or(i64::MAX);
-    if context
-        .deadline
-        .is_some_and(|deadline| shift(now, need.saturating_add(5_000)) > deadline)
-    {
+    if is_too_late(context, now, need) {
         return Ok(LOST);
     }
     let unclaimed = message.clone();
@@ -86,6 +83,13 @@ pub(super) async fn attempt<W: World>(
     };
     let outcome = world.providers().send(context.bound, &outgoing).await;
     settle::outcome(world, context, message, &flight, outcome).await
+}
+
+/// Whether the function would end before a send that may take `need` milliseconds is settled.
+fn is_too_late(context: Context<'_>, now: Timestamp, need: i64) -> bool {
+    context
+        .deadline
+        .is_some_and(|deadline| shift(now, need.saturating_add(5_000)) > deadline)
 }
 
 /// What the provider is given; `None` for a message that does not go out.

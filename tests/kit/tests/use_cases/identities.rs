@@ -2,18 +2,15 @@
 
 use crate::world::Stage;
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Mode};
 use recado_domain::event::{EventKind, InboundJob};
 use recado_domain::ids::ThreadId;
 use recado_domain::message::Role;
 use recado_domain::millis::shift;
-use recado_domain::options::SendOptions;
 use recado_domain::provider::Provider;
-use recado_pipeline::deliver::{self, Send};
 use recado_pipeline::ports::{Aliases, Conversations};
 use recado_pipeline::{Verdict, operate};
-use recado_testkit::builders::{Scene, correlation};
+use recado_testkit::builders::Scene;
 use serde_json::{Value, json};
 
 const NUMBER: &str = "5511900000001@s.whatsapp.net";
@@ -168,18 +165,7 @@ async fn what_was_learnt_but_not_noted_is_learnt_with_the_next_message() {
 async fn what_a_client_sends_to_the_identity_stands_in_the_conversation_under_the_number() {
     let stage = on("evolution").await;
     receive(&stage, words("oi", NUMBER, Some(LID), false)).await;
-    let send = Send {
-        to: LID.to_owned(),
-        content: Content::text("Olá"),
-        options: SendOptions::default(),
-        key: None,
-        metadata: None,
-        send_at: None,
-        correlation: correlation(),
-    };
-    let accepted = deliver::send(&stage.world, stage.scene.instance(), send)
-        .await
-        .unwrap();
+    let accepted = stage.client_writes(LID).await;
     let conversation = thread(&stage, NUMBER).await.unwrap();
     assert_eq!(accepted.conversation, Some(conversation.id.clone()));
     // It goes where the client said.

@@ -2,14 +2,11 @@
 
 use crate::world::Stage;
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::Content;
 use recado_domain::message::Message;
-use recado_domain::options::SendOptions;
 use recado_domain::outbox::OutboxState;
 use recado_domain::provider::Provider;
-use recado_pipeline::deliver::{self, Send};
 use recado_pipeline::ports::Conversations;
-use recado_testkit::builders::{Scene, correlation};
+use recado_testkit::builders::Scene;
 
 /// A mobile as people write it today, and as WhatsApp knows it.
 const WRITTEN: &str = "5531980000001";
@@ -23,18 +20,7 @@ async fn on_meta() -> (Stage, Scene) {
 
 /// Sent to the number as people write it.
 async fn api_send(stage: &Stage) -> Message {
-    let send = Send {
-        to: WRITTEN.to_owned(),
-        content: Content::text("Olá"),
-        options: SendOptions::default(),
-        key: None,
-        metadata: None,
-        send_at: None,
-        correlation: correlation(),
-    };
-    let accepted = deliver::send(&stage.world, stage.scene.instance(), send)
-        .await
-        .unwrap();
+    let accepted = stage.client_writes(WRITTEN).await;
     stage.send(&accepted.conversation.unwrap()).await;
     stage.world.store.message(&accepted.id).await.unwrap().unwrap()
 }

@@ -6,11 +6,9 @@ use recado_domain::content::{Content, Template};
 use recado_domain::conversation::Mode;
 use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
-use recado_domain::options::SendOptions;
 use recado_domain::outbox::OutboxState;
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
-use recado_pipeline::deliver::{self, Send};
 use recado_pipeline::ports::{Conversations, DeadLetters, OutboxStore, SendOutcome};
 use recado_pipeline::{Verdict, operate};
 use recado_testkit::builders::{Scene, correlation};
@@ -53,18 +51,7 @@ fn is_dead(state: &OutboxState) -> bool {
 }
 
 async fn api_send(stage: &Stage, scene: &Scene) -> MessageId {
-    let send = Send {
-        to: scene.address.as_str().to_owned(),
-        content: Content::text("Olá"),
-        options: SendOptions::default(),
-        key: None,
-        metadata: None,
-        send_at: None,
-        correlation: correlation(),
-    };
-    let accepted = deliver::send(&stage.world, stage.scene.instance(), send)
-        .await
-        .unwrap();
+    let accepted = stage.client_writes(scene.address.as_str()).await;
     stage.send(&accepted.conversation.unwrap()).await;
     accepted.id
 }

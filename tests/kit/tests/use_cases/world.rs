@@ -12,8 +12,10 @@ use recado_domain::inbound::{Inbound, InboundMessage};
 use recado_domain::kick::{SendKick, TurnKick};
 use recado_domain::message::{Message, Usage};
 use recado_domain::millis::{instant, shift};
+use recado_domain::options::SendOptions;
 use recado_domain::provider::Traits;
 use recado_embedded::{Clock, Embedded};
+use recado_pipeline::deliver::{self, Accepted, Send};
 use recado_pipeline::ports::{
     Ambient, Committed, ConnectionAnswer, Conversations, Directory, Evidence, HistoryError, HistoryPage,
     InboundStored, InboundWrite, Inbox, Llm, LlmError, LlmReply, LlmRequest, OutboxStore, OutgoingMessage,
@@ -216,6 +218,21 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
+    /// A client sends "Olá" by the API; it is accepted, and has not left.
+    pub(crate) async fn client_writes(&self, to: &str) -> Accepted {
+        let send = Send {
+            to: to.to_owned(),
+            content: Content::text("Olá"),
+            options: SendOptions::default(),
+            key: None,
+            metadata: None,
+            send_at: None,
+            correlation: correlation(),
+        };
+        let accepted = deliver::send(&self.world, self.scene.instance(), send).await;
+        accepted.unwrap()
+    }
+
     pub(crate) async fn set(scene: Scene) -> Self {
         let time = Time {
             now: Arc::new(AtomicI64::new(BASE.as_millisecond())),
