@@ -66,6 +66,10 @@ pub enum Mutation {
     AcknowledgeBeforeEnqueue,
     /// The sender does not look whether the contact's 24 hours at Meta are over.
     WindowNotJudged,
+    /// Attempts of unknown outcome do not count.
+    UnknownIsNotCounted,
+    /// A gateway's error is taken for a refusal.
+    GatewayErrorIsNotSent,
 }
 
 impl Mutation {
@@ -102,6 +106,8 @@ impl Mutation {
         Self::DisconnectionCounts,
         Self::AcknowledgeBeforeEnqueue,
         Self::WindowNotJudged,
+        Self::UnknownIsNotCounted,
+        Self::GatewayErrorIsNotSent,
     ];
 
     /// Whether it leaves `other` out.

@@ -59,6 +59,12 @@ pub struct Fates {
     pub refused: u32,
     /// Accepted, and reported as failed later.
     pub failed_later: u32,
+    /// It is not accepted, and the answer does not say so.
+    pub unexplained: u32,
+    /// It is accepted, and a gateway answers 502.
+    pub accepted_then_failed: u32,
+    /// Of 100 sends, so many end as all later attempts at the same message will.
+    pub steady: u32,
 }
 
 impl Fates {
@@ -90,6 +96,10 @@ pub enum Fate {
     Refused,
     /// See [`Fates::failed_later`].
     FailedLater,
+    /// See [`Fates::unexplained`].
+    Unexplained,
+    /// See [`Fates::accepted_then_failed`].
+    AcceptedThenFailed,
     /// It says after eight seconds that WhatsApp is gone, and nothing left.
     Closed,
     /// It answers, after sixty seconds; nobody waits for it.
@@ -138,6 +148,12 @@ pub struct Line {
     pub fates: Fates,
     /// How the next sends end, before chance decides.
     pub script: VecDeque<Fate>,
+    /// Whether what the script says of a message holds for all its attempts.
+    pub script_is_steady: bool,
+    /// Whether it keeps the messages that it took, and can be asked for them.
+    pub remembers: bool,
+    /// How every further attempt at a message ends.
+    steady: BTreeMap<MessageId, Fate>,
     /// When requests left for it, in milliseconds since the start.
     pub requests: Vec<i64>,
     /// What a stale connection event said last, for a mutation.
@@ -194,6 +210,9 @@ impl Outside {
             key_is_good: true,
             fates,
             script: VecDeque::new(),
+            script_is_steady: false,
+            remembers: true,
+            steady: BTreeMap::new(),
             requests: Vec::new(),
             last_event_says_open: true,
             clock_ms: 0,

@@ -227,6 +227,9 @@ fn fates(simulation: &Simulation, provider: Provider) -> Fates {
         failed: some(10),
         refused: some(2),
         failed_later: some(2),
+        unexplained: some(3),
+        accepted_then_failed: some(3),
+        steady: some(30),
     }
 }
 

@@ -101,6 +101,7 @@ impl Telling {
         ));
         let (store, queues, aids) = make(&simulation);
         let mut stage = stage(&common, store, queues, self.story.bounds());
+        stage.settings.unknown_wait = self.story.unknown_wait().unwrap_or(stage.settings.unknown_wait);
         stage.style = self.style;
         stage.aids = aids.into();
         stage.reconciles = self.reconciles;

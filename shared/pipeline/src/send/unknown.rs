@@ -23,7 +23,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(30);
 pub(super) async fn reconcile<W: World>(
     world: &W,
     context: Context<'_>,
-    mut message: Message,
+    message: Message,
 ) -> PortResult<Step> {
     let now = world.ambient().now();
     let Some(OutboxState::Unknown { nonce, claimed_at }) = message.out.as_ref().map(|out| out.state.clone())
@@ -67,10 +67,21 @@ pub(super) async fn reconcile<W: World>(
             after: left.min(BETWEEN_LOOKS),
         }));
     }
+    repeat(world, message).await
+}
+
+/// Nothing tells that it was sent: it is queued again, and marked, or given up when its attempts are used up.
+async fn repeat<W: World>(world: &W, mut message: Message) -> PortResult<Step> {
+    let limit = world.settings().attempts.outbound;
+    if message.out.as_ref().is_some_and(|out| out.attempts >= limit) {
+        let why = Some("no evidence that the last attempt was sent".to_owned());
+        let buried = give_up_message(world, message, Reason::UnknownOutcome, why).await?;
+        return Ok(if buried { Step::Next } else { LOST });
+    }
     let Some(out) = message.out.as_mut() else {
         return Ok(Step::Next);
     };
-    if out.repeat(now).is_ok() {
+    if out.repeat(world.ambient().now()).is_ok() {
         // Won or lost, the kick comes back and looks at what is stored. The note of the attempt stays: a hung request
         // may go out late, and its echo must not count as typed on the phone.
         let _ = world.store().save_open(&message, None).await?;

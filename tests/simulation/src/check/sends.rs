@@ -93,6 +93,7 @@ where
         broken("arrived all the same".to_owned());
     }
     let sends = stage.outside.sends().get(&id).copied().unwrap_or_default();
+    attempts(stage, out, sends, &broken);
     // A function that died, or stalled, or was not told that its claim had taken effect, may not have got to the request.
     let Counters {
         crashes,
@@ -103,6 +104,20 @@ where
     let excused = u32::try_from(crashes + stalls + unavailable).unwrap_or(u32::MAX);
     if out.attempts > sends.max(1) + excused {
         broken(format!("counts {} attempts, {sends} requests left", out.attempts));
+    }
+}
+
+/// No message is tried more often than the limit, counted anew after each redrive.
+fn attempts<S, Q>(stage: &Stage<S, Q>, out: &Outbox, sends: u32, broken: &impl Fn(String)) {
+    let limit = stage.settings.attempts.outbound;
+    let lives = u32::try_from(redrives(out)).unwrap_or(u32::MAX).saturating_add(1);
+    if out.attempts > limit {
+        broken(format!("counts {} attempts of at most {limit}", out.attempts));
+    }
+    if sends > limit.saturating_mul(lives) {
+        broken(format!(
+            "was requested {sends} times in {lives} lives of {limit} attempts"
+        ));
     }
 }
 

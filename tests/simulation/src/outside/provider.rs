@@ -9,7 +9,7 @@ use recado_domain::content::Content;
 use recado_domain::context::Context;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::{EventKind, InboundJob};
-use recado_domain::ids::ExternalId;
+use recado_domain::ids::{ExternalId, MessageId};
 use recado_domain::inbound::{FailedDelivery, Inbound, InboundMessage, WebhookItem};
 use recado_domain::millis::{instant, shift};
 use recado_domain::provider::{Provider, Traits};
@@ -34,8 +34,8 @@ pub struct Edge {
     hand: Hand,
 }
 
-fn fate(fates: &Fates, mut at: u32) -> Fate {
-    let weights = [
+fn weights(fates: &Fates) -> [(u32, Fate); 10] {
+    [
         (fates.accepted, Fate::Accepted),
         (fates.accepted_unheard, Fate::AcceptedUnheard),
         (fates.lost_unheard, Fate::LostUnheard),
@@ -44,8 +44,13 @@ fn fate(fates: &Fates, mut at: u32) -> Fate {
         (fates.failed, Fate::Failed),
         (fates.refused, Fate::Refused),
         (fates.failed_later, Fate::FailedLater),
-    ];
-    for (weight, fate) in weights {
+        (fates.unexplained, Fate::Unexplained),
+        (fates.accepted_then_failed, Fate::AcceptedThenFailed),
+    ]
+}
+
+fn fate(fates: &Fates, mut at: u32) -> Fate {
+    for (weight, fate) in weights(fates) {
         if at < weight {
             return fate;
         }
@@ -55,14 +60,7 @@ fn fate(fates: &Fates, mut at: u32) -> Fate {
 }
 
 fn total(fates: &Fates) -> u32 {
-    fates.accepted
-        + fates.accepted_unheard
-        + fates.lost_unheard
-        + fates.late
-        + fates.throttled
-        + fates.failed
-        + fates.refused
-        + fates.failed_later
+    weights(fates).iter().map(|(weight, _)| weight).sum()
 }
 
 impl Edge {
@@ -71,16 +69,28 @@ impl Edge {
         Self { outside, hand }
     }
 
-    fn draw(&self, bound: &Bound) -> Option<Fate> {
+    fn draw(&self, bound: &Bound, message: &MessageId) -> Option<Fate> {
         let simulation = &self.hand.common.simulation;
-        let told = |line: &mut super::Line| (line.script.pop_front(), line.fates.clone());
-        let (scripted, fates) = self.outside.line(&bound.instance.id, told)?;
-        if scripted.is_some() {
-            return scripted;
+        let (steady, scripted, fates) = self.outside.line(&bound.instance.id, |line| {
+            let steady = line.steady.get(message).copied();
+            let scripted = steady.is_none().then(|| line.script.pop_front()).flatten();
+            (steady, scripted, line.fates.clone())
+        })?;
+        if steady.is_some() {
+            return steady;
         }
-        let total = total(&fates);
-        let at = simulation.below(u64::from(total.max(1)));
-        Some(fate(&fates, u32::try_from(at).unwrap_or(0)))
+        let drawn = scripted.unwrap_or_else(|| {
+            let at = simulation.below(u64::from(total(&fates).max(1)));
+            fate(&fates, u32::try_from(at).unwrap_or(0))
+        });
+        let by_chance =
+            scripted.is_none() && fates.steady > 0 && simulation.below(100) < u64::from(fates.steady);
+        self.outside.line(&bound.instance.id, |line| {
+            if by_chance || (scripted.is_some() && line.script_is_steady) {
+                line.steady.insert(message.clone(), drawn);
+            }
+        });
+        Some(drawn)
     }
 
     async fn accepted(&self, bound: &Bound, message: &OutgoingMessage, fate: Fate) -> SendOutcome {
@@ -146,6 +156,25 @@ impl Edge {
             item: WebhookItem::Event(event),
             after_ms,
         });
+    }
+
+    fn refusal(&self, fate: Fate) -> SendOutcome {
+        let retryable = |why: &str, after| SendOutcome::Retryable {
+            why: why.to_owned(),
+            after,
+        };
+        match fate {
+            Fate::Throttled => retryable("429", Some(Duration::from_secs(30))),
+            Fate::Refused => SendOutcome::Permanent {
+                reason: Reason::WhatsappPermanentError,
+                why: "not on WhatsApp".to_owned(),
+            },
+            Fate::Unexplained => unknown("500", false),
+            Fate::AcceptedThenFailed if !self.hand.lacks(Mutation::GatewayErrorIsNotSent) => {
+                unknown("502", true)
+            }
+            _ => retryable("nothing was sent", None),
+        }
     }
 
     /// The request hangs at the provider and goes out when nobody waits for it any more.
@@ -228,7 +257,7 @@ impl Providers for Edge {
         let state = self
             .outside
             .line(&bound.instance.id, |line| (line.connected, line.key_is_good));
-        let fate = self.draw(bound);
+        let fate = self.draw(bound, &message.id);
         let gone = |connected: bool| !connected && bound.instance.provider == Provider::named("evolution");
         let reaches = state.is_some_and(|(connected, key_is_good)| key_is_good && !gone(connected));
         if reaches && fate != Some(Fate::Closed) {
@@ -274,9 +303,14 @@ impl Providers for Edge {
                 unknown("no answer in time", true)
             }
             (Some(_), Some(fate)) => {
+                if fate == Fate::AcceptedThenFailed
+                    && let Some(external) = bound.instance.external()
+                {
+                    self.take(bound, &external, message);
+                }
                 simulation.sleep(simulation.pick(&[10, 200, 3_000])).await;
                 self.hand.step("refused").await;
-                refusal(fate)
+                self.refusal(fate)
             }
             _ => unknown("no such line", false),
         }
@@ -311,6 +345,9 @@ impl Providers for Edge {
         let since = shift(claimed_at, -5_000);
         let text = message.content.as_text();
         let newest = self.outside.line(&bound.instance.id, |line| {
+            if !line.remembers {
+                return None;
+            }
             let fits = |kept: &&super::Kept| kept.to == message.to && kept.text == text && kept.at >= since;
             line.kept
                 .iter()
@@ -343,23 +380,6 @@ impl Providers for Edge {
         }
         let found = self.outside.recall(bound, span, page);
         found.ok_or(HistoryError::NotOffered)
-    }
-}
-
-fn refusal(fate: Fate) -> SendOutcome {
-    match fate {
-        Fate::Throttled => SendOutcome::Retryable {
-            why: "429".to_owned(),
-            after: Some(Duration::from_secs(30)),
-        },
-        Fate::Refused => SendOutcome::Permanent {
-            reason: Reason::WhatsappPermanentError,
-            why: "not on WhatsApp".to_owned(),
-        },
-        _ => SendOutcome::Retryable {
-            why: "500".to_owned(),
-            after: None,
-        },
     }
 }
 

@@ -155,6 +155,16 @@ pub const SAFEGUARDS: &[Safeguard] = &[
     ),
     promise(Mutation::AcknowledgeBeforeEnqueue, Story::Burst, Troubles::Crash).alone(),
     promise(Mutation::WindowNotJudged, Story::DayLate, Troubles::None),
+    promise(
+        Mutation::UnknownIsNotCounted,
+        Story::NeverExplained,
+        Troubles::None,
+    ),
+    promise(
+        Mutation::GatewayErrorIsNotSent,
+        Story::AcceptedThenFailed,
+        Troubles::None,
+    ),
 ];
 
 /// Safeguards that no story misses while the others are there, and what is there in their place: whoever loses a parked

@@ -1,5 +1,5 @@
 use crate::executor::Life;
-use crate::outside::{Fate, Fates, Said, connection_event};
+use crate::outside::{Fate, Fates, Line, Said, connection_event};
 use crate::plan::{address, bound};
 use crate::queue::WorkQueues;
 use crate::stage::{Stage, Wish};
@@ -14,6 +14,7 @@ use recado_domain::window::WINDOW_MS;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The stories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +63,10 @@ pub enum Story {
     Crowd,
     /// At Meta, a person answers a contact that wrote a day ago.
     DayLate,
+    /// Every attempt at a message ends in an error that says nothing, and nothing is sent.
+    NeverExplained,
+    /// An accepted send is answered with a gateway's error, at a provider that remembers nothing.
+    AcceptedThenFailed,
 }
 
 impl Story {
@@ -89,15 +94,22 @@ impl Story {
         Self::FailedLater,
         Self::Crowd,
         Self::DayLate,
+        Self::NeverExplained,
+        Self::AcceptedThenFailed,
     ];
 
     /// When all has happened that happens by itself, in milliseconds since the start.
     pub fn calm_ms(self) -> i64 {
         match self {
             Self::Refused | Self::FailedLater => 1_250_000,
-            Self::Disconnections => 600_000,
+            Self::Disconnections | Self::NeverExplained | Self::AcceptedThenFailed => 600_000,
             _ => 120_000,
         }
+    }
+
+    /// How long an outcome is waited for, where that is not the default: stories of many attempts are long.
+    pub fn unknown_wait(self) -> Option<Duration> {
+        matches!(self, Self::NeverExplained | Self::AcceptedThenFailed).then_some(Duration::from_secs(60))
     }
 
     /// Who is configured.
@@ -149,6 +161,14 @@ impl Story {
                 Fate::Failed,
             ]),
             Self::Unheard | Self::UnheardAtMeta => tell.sends(&[Fate::AcceptedUnheard]),
+            Self::NeverExplained => {
+                tell.on_line(|line| line.script_is_steady = true);
+                tell.sends(&[Fate::Unexplained]);
+            }
+            Self::AcceptedThenFailed => {
+                tell.on_line(|line| line.remembers = false);
+                tell.sends(&[Fate::AcceptedThenFailed]);
+            }
             Self::Lost => tell.sends(&[Fate::LostUnheard]),
             Self::RefusedOnce => tell.sends(&[Fate::Refused]),
             Self::Refused => {
@@ -233,11 +253,12 @@ where
         }
     }
 
+    fn on_line(&self, change: impl FnOnce(&mut Line)) {
+        self.stage.outside.line(&self.bound().instance.id, change);
+    }
+
     fn sends(&self, fates: &[Fate]) {
-        let instance = &self.bound().instance.id;
-        self.stage
-            .outside
-            .line(instance, |line| line.script.extend(fates));
+        self.on_line(|line| line.script.extend(fates));
         self.messages(&[0, 60_000]);
     }
 

@@ -23,6 +23,11 @@ impl<S: Store> OutboxStore for Tap<S> {
                 out.heard_at = Some(self.hand.now());
             }
         }
+        if self.hand.lacks(Mutation::UnknownIsNotCounted) {
+            for out in open.iter_mut().filter_map(|message| message.out.as_mut()) {
+                out.attempts = out.attempts.min(1);
+            }
+        }
         if self.hand.lacks(Mutation::NoFlush) && self.hand.function == "deferred-reply" {
             open.clear();
         }
