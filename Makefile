@@ -4,7 +4,6 @@ ARCHITECTURE ?= x86_64
 VENV := .tools/venv
 FUNCTIONS := webhook processor deferred-reply sender api reconcile
 EMULATOR := tests/emulator/emulator.py
-PORT ?= 4566
 # The machine's own Python, found before the path below puts the tools' one first.
 PYTHON := $(shell command -v python3)
 
@@ -14,11 +13,11 @@ export AWS_EC2_METADATA_DISABLED := true
 export SAM_CLI_TELEMETRY := 0
 export INSTA_UPDATE := no
 
-.PHONY: test tools lint policy lambdas suite simulation fuzz exhaustive dynamo deploy figures soak isolation clean
+.PHONY: test tools lint policy functions lambdas suite simulation extra dynamo fuzz exhaustive deploy figures soak isolation clean
 
-# Everything: lints, the template, unit, property and contract tests, fuzzing for some seconds, end to end on this machine
-# and on the emulator. The suite last: its summary is what one looks for.
-test: tools lint lambdas fuzz suite
+# Everything: lints, the template, unit, property and contract tests, the simulation, end to end on this machine and on the
+# emulator. The suite last: its summary is what one looks for.
+test: tools lint functions simulation dynamo extra suite
 
 # Pinned tools, into this folder's own .tools. (Without ensurepip, which Debian ships apart.)
 tools: $(VENV)/.installed
@@ -30,23 +29,38 @@ $(VENV)/.installed: tests/requirements.txt
 
 lint: tools
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --features recado-tests/emulator -- -D warnings
+	cargo clippy --workspace --all-targets $(SUITE) -- -D warnings
 	sam validate --lint
 	cfn-lint infra/*.yaml
 	tests/tidy.sh
 
+# What the emulator runs: the functions for this machine's processor, compiled with what the tests need anyway.
+SUITE := --features recado-tests/emulator
+functions: tools
+	cargo build --workspace --bins $(SUITE)
+	infra/place-functions.sh $(FUNCTIONS)
+
 # The functions as they are deployed, but with a profile that is quick to build and link.
 lambdas: tools
-	cargo lambda build --profile ci $(addprefix --package ,$(FUNCTIONS)) $(if $(filter arm64,$(ARCHITECTURE)),--arm64)
+	cargo lambda build --profile ci $(addprefix --package ,$(FUNCTIONS)) $(if $(filter arm64,$(ARCHITECTURE)),--arm64,--x86-64)
 	infra/check-architecture.sh $(ARCHITECTURE)
 
-suite: tools simulation
-	tests/emulator/run.sh $(PORT) cargo test --workspace --exclude recado-simulation --no-fail-fast --features recado-tests/emulator
+suite: functions
+	tests/emulator/run.sh cargo test --workspace --exclude recado-simulation --no-fail-fast $(SUITE)
 
-# The use cases on a virtual clock: 2,000 random histories, a crash and a power cut at every step of every story, each
-# safeguard taken out. RECADO_SEED=… plays one history again, RECADO_SEEDS=… that many.
+# The use cases on a virtual clock: 2,000 fixed random histories and some new ones, a crash and a power cut at every step of
+# every story, each safeguard taken out. RECADO_SEED=… plays one history again, RECADO_SEEDS=… that many.
 simulation:
-	cargo test --profile ci -p recado-simulation --no-fail-fast
+	cargo test -p recado-simulation --no-fail-fast
+
+# The cases that read a folder of further payloads, which RECADO_EXTRA_FIXTURES names; without one they are counted.
+EXTRA := cargo test --quiet --workspace --exclude recado-tests --exclude recado-simulation -- --ignored extra_folder
+extra:
+ifdef RECADO_EXTRA_FIXTURES
+	$(EXTRA)
+else
+	@echo "left out: $$($(EXTRA) --list 2>/dev/null | grep -c ': test$$') cases: RECADO_EXTRA_FIXTURES names no folder"
+endif
 
 # Coverage-guided fuzzing of each provider's parser, for so many seconds: FUZZ_SECONDS=600 for a night's.
 FUZZ_SECONDS ?= 10
@@ -64,7 +78,7 @@ dynamo:
 
 # Builds for AWS and deploys; notices binaries of another architecture before anything is uploaded.
 deploy: tools
-	cargo lambda build --release $(addprefix --package ,$(FUNCTIONS)) $(if $(filter arm64,$(ARCHITECTURE)),--arm64)
+	cargo lambda build --release $(addprefix --package ,$(FUNCTIONS)) $(if $(filter arm64,$(ARCHITECTURE)),--arm64,--x86-64)
 	infra/check-architecture.sh $(ARCHITECTURE)
 	sam deploy --parameter-overrides Architecture=$(ARCHITECTURE) $(PARAMETERS)
 

@@ -49,7 +49,7 @@ for function in $functions; do
     fi
 done
 if [ "$failed" -ne 0 ]; then
-    [ "$architecture" = arm64 ] && flag=" --arm64" || flag=""
-    echo "build them with: cargo lambda build --release$flag" >&2
+    [ "$architecture" = arm64 ] && flag=--arm64 || flag=--x86-64
+    echo "build them with: cargo lambda build --release $flag" >&2
 fi
 exit "$failed"

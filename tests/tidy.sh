@@ -5,20 +5,23 @@ cd "$(dirname "$0")/.."
 failed=0
 complain() { echo "tidy: $1" >&2; failed=1; }
 
+# Prints what a package (or `--workspace`) depends on, a name on each line; ends the script where cargo cannot tell.
+dependencies_of() {
+  cargo tree --quiet --offline "$@" --edges normal --prefix none || { echo "tidy: cargo tree $* failed" >&2; exit 1; }
+}
 # The dependency rule: the domain and the pipelines know neither AWS nor HTTP nor SQL, and one machine no AWS.
 for crate in recado-domain recado-pipeline recado; do
-  if cargo tree --quiet --offline --package "$crate" --edges normal --prefix none 2>/dev/null | grep -qE '^(aws-|lambda_)'; then
+  tree=$(dependencies_of --package "$crate")
+  if grep -qE '^(aws-|lambda_)' <<<"$tree"; then
     complain "$crate depends on an AWS crate"
   fi
-done
-for crate in recado-domain recado-pipeline; do
-  if cargo tree --quiet --offline --package "$crate" --edges normal --prefix none 2>/dev/null |
-    grep -qE '^(reqwest|axum|rusqlite|tokio) '; then
+  if [ "$crate" != recado ] && grep -qE '^(reqwest|axum|rusqlite|tokio) ' <<<"$tree"; then
     complain "$crate depends on an edge"
   fi
 done
 # One TLS library, one SQLite.
-if cargo tree --quiet --offline --workspace --edges normal --prefix none 2>/dev/null | grep -qE '^(aws-lc-rs|aws-lc-sys|openssl|openssl-sys|native-tls) '; then
+tree=$(dependencies_of --workspace)
+if grep -qE '^(aws-lc-rs|aws-lc-sys|openssl|openssl-sys|native-tls) ' <<<"$tree"; then
   complain "a second TLS library came in"
 fi
 # The use cases have no clock, no dice and no environment of their own.

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs a command with the emulator up and the stack deployed to it: run.sh PORT COMMAND …
+# Runs a command with the emulator up, on a free port (or on $PORT): run.sh COMMAND …
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-port=$1
-shift
+free_port='import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+port=${PORT:-$(python3 -c "$free_port")}
 emulator="tests/emulator/emulator.py"
 trap '"$emulator" stop --port "$port" || true' EXIT
 "$emulator" start --port "$port"

@@ -178,6 +178,14 @@ mod tests {
         }
     }
 
+    #[test]
+    fn jitter_shortens_and_lengthens_a_wait_alike() {
+        let wait = |random: u64| Backoff::default().wait(3, random).as_secs_f64();
+        assert!((wait(0) - 4.0).abs() < 1e-6, "{}", wait(0));
+        assert!((wait(u64::MAX / 2) - 8.0).abs() < 1e-6, "{}", wait(u64::MAX / 2));
+        assert!((wait(u64::MAX) - 12.0).abs() < 1e-6, "{}", wait(u64::MAX));
+    }
+
     proptest! {
         #[test]
         fn an_exponential_wait_stays_within_its_jitter_and_cap(attempt in 0u32..2000, random: u64) {

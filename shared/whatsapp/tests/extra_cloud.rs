@@ -143,8 +143,7 @@ fn of_aws(file: &[u8]) -> Vec<Result<Vec<WebhookItem>, ParseError>> {
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
+        .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
         .collect();
@@ -161,6 +160,7 @@ fn check(
     let mut met = BTreeSet::new();
     let files = files(&folder.join(provider.as_str()));
     println!("{provider}: {} payloads", files.len());
+    assert!(!files.is_empty(), "no payload of {provider}");
     for file in files {
         let name = file.file_stem().unwrap().to_string_lossy().into_owned();
         let body = fs::read(&file).unwrap();
@@ -176,11 +176,9 @@ fn check(
 }
 
 #[test]
-fn nothing_of_real_payloads_is_lost_but_what_is_listed_with_a_reason() {
-    let Some(folder) = std::env::var_os("RECADO_EXTRA_FIXTURES").map(PathBuf::from) else {
-        println!("RECADO_EXTRA_FIXTURES is not set: nothing to do");
-        return;
-    };
+#[ignore = "needs a folder of further payloads: make extra"]
+fn nothing_of_the_extra_folder_is_lost_but_what_is_listed_with_a_reason() {
+    let folder = PathBuf::from(std::env::var_os("RECADO_EXTRA_FIXTURES").unwrap());
     let mut met = check(&folder, recado_whatsapp::dialog360::NAME, of_360dialog);
     met.append(&mut check(&folder, recado_whatsapp::aws_social::NAME, of_aws));
     for (file, what, _) in LISTED {

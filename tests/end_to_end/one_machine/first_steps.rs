@@ -37,8 +37,13 @@ async fn the_printed_curl_line_works_as_pasted() {
     let mut machine = Machine::prepared(&[("RECADO_SIMULATED_LATENCY_MS", "0")]);
     machine.unset("EVOLUTION_API_KEY");
     machine.start("serve");
-    let output = machine.output();
-    let line = output.split("terminal:\n").nth(1).expect("a line to paste");
+    let output = eventually("a line to paste", || async {
+        let output = machine.output();
+        let line = output.split_once("terminal:\n").map(|(_, line)| line.to_owned());
+        line.filter(|line| line.ends_with('\n'))
+    })
+    .await;
+    let line = output.as_str();
     let pasted = std::process::Command::new("bash")
         .args(["-c", line])
         .stderr(Stdio::null())

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 fn payloads(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-        .into_iter()
-        .flatten()
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
         .collect();
@@ -83,11 +82,9 @@ async fn every_payload_of_the_repository_is_acknowledged() {
 }
 
 #[tokio::test]
-async fn every_payload_of_a_further_folder_is_acknowledged() {
-    let Some(folder) = std::env::var_os("RECADO_EXTRA_FIXTURES") else {
-        println!("RECADO_EXTRA_FIXTURES names no folder");
-        return;
-    };
+#[ignore = "needs a folder of further payloads: make extra"]
+async fn every_payload_of_the_extra_folder_is_acknowledged() {
+    let folder = std::env::var_os("RECADO_EXTRA_FIXTURES").unwrap();
     let machine = Machine::serving(&[]);
     assert!(post_all(&machine, Path::new(&folder)).await > 0);
     machine.quiet().await;

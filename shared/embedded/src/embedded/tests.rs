@@ -191,16 +191,19 @@ async fn nothing_is_acknowledged_before_the_commit_that_it_shares() {
     let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
     // The writer is kept busy until two more are waiting, which then share a commit.
     let (first_gate, second_gate) = (mpsc::channel::<()>(), mpsc::channel::<()>());
+    let (first_begun, second_begun) = (mpsc::channel::<()>(), mpsc::channel::<()>());
     let busy = tokio::spawn({
         let store = store.clone();
         async move {
             store
-                .write("busy", move |_| Ok(first_gate.1.recv().is_ok()))
+                .write("busy", move |_| {
+                    Ok(first_begun.0.send(()).is_ok() && first_gate.1.recv().is_ok())
+                })
                 .await
         }
     });
-    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    let (mut early, late) = (
+    tokio::task::block_in_place(|| first_begun.1.recv()).unwrap();
+    let (mut early, mut late) = (
         Box::pin({
             let store = store.clone();
             async move { store.put_dead_letter(&letter("early")).await }
@@ -209,17 +212,20 @@ async fn nothing_is_acknowledged_before_the_commit_that_it_shares() {
             let store = store.clone();
             async move {
                 store
-                    .write("late", move |_| Ok(second_gate.1.recv().is_ok()))
+                    .write("late", move |_| {
+                        Ok(second_begun.0.send(()).is_ok() && second_gate.1.recv().is_ok())
+                    })
                     .await
             }
         }),
     );
     assert!(futures::poll!(&mut early).is_pending());
+    assert!(futures::poll!(&mut late).is_pending());
     let late = tokio::spawn(late);
-    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     first_gate.0.send(()).unwrap();
     assert!(busy.await.unwrap().unwrap());
-    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    // The one before it in the same commit is done by now.
+    tokio::task::block_in_place(|| second_begun.1.recv()).unwrap();
     assert!(futures::poll!(&mut early).is_pending(), "done, but not committed");
     assert!(store.dead_letter("early").await.unwrap().is_none());
     second_gate.0.send(()).unwrap();
@@ -259,4 +265,22 @@ fn an_operation_whose_caller_went_away_is_finished() {
     block_on(store.close());
     let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
     assert!(block_on(store.dead_letter("a")).unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_commit_waits_for_the_disk() {
+    let scratch = Scratch::new();
+    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let pragma = |name: &'static str| {
+        store.write("pragma", move |connection| {
+            Ok(connection
+                .query_row(&format!("PRAGMA {name}"), [], |row| {
+                    row.get::<_, rusqlite::types::Value>(0)
+                })
+                .unwrap())
+        })
+    };
+    // 2 is FULL: with less, what was acknowledged may be gone after a power cut.
+    assert_eq!(pragma("synchronous").await.unwrap(), 2.into());
+    assert_eq!(pragma("journal_mode").await.unwrap(), "wal".to_owned().into());
 }

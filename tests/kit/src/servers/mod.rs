@@ -11,7 +11,6 @@
 mod anthropic;
 mod behaviour;
 mod call;
-mod control;
 mod cut;
 mod dialog360;
 mod evolution;
@@ -27,7 +26,6 @@ mod tests;
 
 pub use anthropic::anthropic_message;
 pub use behaviour::Behaviour;
-pub use control::Control;
 pub use dialog360::{Dialog360Error, Files};
 pub use fates::Fates;
 pub use journal::{ConnectionState, Delivered, Journal, Recorded, Violation};

@@ -11,7 +11,6 @@ use super::*;
 use reqwest::{Client, RequestBuilder, Response};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const SOON: Duration = Duration::from_secs(10);
@@ -123,64 +122,4 @@ async fn dropping_it_breaks_what_hangs_and_another_can_take_its_place() {
     let again = StandIn::with_journal(Kind::Evolution, port, journal).unwrap();
     assert_eq!(go(evolution_send(&again, "back")).await.0, 201);
     assert_eq!((again.requests().len(), texts(&again.phone())), (2, vec!["back"]));
-}
-
-#[tokio::test]
-async fn the_control_api_steers_and_shows_all_of_them() {
-    let stand_ins = Arc::new(StandIns::start());
-    let control = Control::start(0, stand_ins.clone()).unwrap();
-    let url = |path: &str| format!("{}{path}", control.url());
-    let post = |path: &str, body: Value| go(client().post(url(path)).json(&body));
-    let get = |path: &str| go(client().get(url(path)));
-    let next = json!([{"status": 400, "body": {"a": 1}}, "accept_then_drop", {"hang_ms": 1}, "normal"]);
-    assert_eq!(
-        post("/behaviour", json!({"server": "evolution", "next": next}))
-            .await
-            .0,
-        204
-    );
-    assert_eq!(
-        go(evolution_send(&stand_ins.evolution, "one")).await,
-        (400, json!({"a": 1}))
-    );
-    assert!(evolution_send(&stand_ins.evolution, "two").send().await.is_err());
-    for text in ["three", "four"] {
-        assert_eq!(go(evolution_send(&stand_ins.evolution, text)).await.0, 201);
-    }
-    let phone = get("/phone").await.1;
-    let said: Vec<&str> = phone
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|m| m["text"].as_str().unwrap())
-        .collect();
-    assert_eq!(said, ["two", "three", "four"]);
-    assert_eq!(
-        get("/requests?server=evolution")
-            .await
-            .1
-            .as_array()
-            .unwrap()
-            .len(),
-        4
-    );
-    assert_eq!(get("/requests?server=meta").await.1, json!([]));
-    assert_eq!(post("/connection", json!({"state": "close"})).await.0, 204);
-    assert_eq!(go(evolution_send(&stand_ins.evolution, "five")).await.0, 400);
-    go(client().post(format!("{}/v1/messages", stand_ins.anthropic.url()))).await;
-    assert_eq!(get("/violations").await.1[0]["what"], "no header x-api-key");
-    assert_eq!(stand_ins.violations().len(), 1);
-    assert_eq!(go(client().post(url("/reset"))).await.0, 204);
-    assert_eq!(
-        (get("/violations").await.1, get("/phone").await.1),
-        (json!([]), json!([]))
-    );
-    assert_eq!(go(evolution_send(&stand_ins.evolution, "six")).await.0, 201);
-    for wrong in [
-        json!({"server": "nobody"}),
-        json!({"server": "meta", "next": ["explode"]}),
-        json!({"next": []}),
-    ] {
-        assert_eq!(post("/behaviour", wrong).await.0, 422);
-    }
 }

@@ -196,6 +196,8 @@ fn run_deploy(stand_ins: &StandIns) -> Value {
         format!("MetaBaseUrl={}", stand_ins.meta.url()),
         format!("AnthropicBaseUrl={}", stand_ins.anthropic.url()),
         "AllowSimulation=false".to_owned(),
+        // A request that hung is repeated after this; the test of the books waits for some.
+        "UnknownWaitSeconds=30".to_owned(),
         "LogAwsRequests=true".to_owned(),
     ];
     let mut command = Command::new(script);

@@ -213,17 +213,18 @@ fn codes(value: &Value, found: &mut Vec<i64>) {
 }
 
 #[test]
-fn every_code_of_a_folder_named_in_the_environment_is_in_the_table() {
-    let Some(folder) = std::env::var_os("RECADO_EXTRA_FIXTURES").map(std::path::PathBuf::from) else {
-        return;
-    };
+#[ignore = "needs a folder of further payloads: make extra"]
+fn every_code_of_the_extra_folder_is_in_the_table() {
+    let folder = std::env::var_os("RECADO_EXTRA_FIXTURES").unwrap();
+    let folder = std::path::PathBuf::from(folder);
     let mut found = Vec::new();
     for part in ["meta", "meta/responses"] {
-        for file in std::fs::read_dir(folder.join(part)).into_iter().flatten() {
+        for file in std::fs::read_dir(folder.join(part)).unwrap() {
             let text = std::fs::read_to_string(file.unwrap().path()).unwrap_or_default();
             codes(&serde_json::from_str(&text).unwrap_or_default(), &mut found);
         }
     }
+    assert!(!found.is_empty());
     found.retain(|code| known(*code).is_none());
     assert_eq!(found, [0; 0]);
 }

@@ -281,21 +281,3 @@ async fn its_pages_are_no_json() {
         "You have exceeded the endpoint rate limit"
     );
 }
-
-#[tokio::test]
-async fn the_control_api_steers_it_and_plain_text_comes_as_told() {
-    let stand_ins = Arc::new(StandIns::start());
-    let control = Control::start(0, stand_ins.clone()).unwrap();
-    let next = json!([{"status": 400, "body": "exceeded", "headers": {"content-type": "text/plain"}}]);
-    let steered = client().post(format!("{}/behaviour", control.url()));
-    let steered = steered.json(&json!({"server": "dialog360", "next": next}));
-    assert_eq!(go(steered).await.0, 204);
-    let answer = text(&stand_ins.dialog360).send().await.unwrap();
-    assert_eq!(
-        (answer.status().as_u16(), answer.text().await.unwrap().as_str()),
-        (400, "exceeded")
-    );
-    assert_eq!(go(text(&stand_ins.dialog360)).await.0, 200);
-    let phone = client().get(format!("{}/phone?server=dialog360", control.url()));
-    assert_eq!(go(phone).await.1.as_array().unwrap().len(), 1);
-}
