@@ -1,6 +1,8 @@
 //! The promises, checked against what the phones got and what the records say.
 
 mod answers;
+mod events;
+mod people;
 mod sends;
 mod window;
 
@@ -8,7 +10,6 @@ use crate::queue::WorkQueues;
 use crate::stage::Stage;
 use futures::executor::block_on;
 use recado_domain::conversation::Conversation;
-use recado_domain::event::EventState;
 use recado_domain::message::Message;
 use recado_pipeline::ports::{ConversationFilter, PageRequest, Store};
 use std::fmt::Debug;
@@ -23,8 +24,9 @@ where
     Q: WorkQueues,
 {
     let told = told(stage);
-    events(stage, &told);
+    events::check(stage, &told);
     answers::check(stage, &told);
+    people::check(stage, &told);
     sends::check(stage, &told);
     nothing_open(stage);
 }
@@ -72,43 +74,6 @@ where
     }
     all.sort_by_key(|message| message.ordinal);
     all
-}
-
-/// What was acknowledged is applied, or dead with its letter; and stored once.
-fn events<S, Q>(stage: &Stage<S, Q>, told: &[Told])
-where
-    S: Store + Clone + Debug + 'static,
-    Q: WorkQueues,
-{
-    let ledger = stage.ledger();
-    for id in &ledger.acknowledged {
-        let record = block_on(stage.store.event(id)).expect("events are read");
-        match record.as_ref().map(|record| record.state) {
-            Some(EventState::Applied) => {}
-            Some(EventState::Dead) => {
-                let letter = block_on(stage.store.dead_letter(id.as_str())).expect("letters are read");
-                if letter.is_none() {
-                    stage
-                        .common
-                        .broken(format!("event {id} is dead without a letter"));
-                }
-            }
-            state => stage
-                .common
-                .broken(format!("event {id} was acknowledged and is {state:?}")),
-        }
-    }
-    let mut seen = std::collections::BTreeSet::new();
-    for message in told.iter().flat_map(|(_, messages)| messages) {
-        if let Some(event) = &message.event
-            && !seen.insert(event.clone())
-        {
-            stage.common.broken(format!(
-                "event {event} is stored twice, again as {}",
-                message.id()
-            ));
-        }
-    }
 }
 
 /// No record waits for anything, and no queue gave anything up by itself.

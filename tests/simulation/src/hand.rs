@@ -5,6 +5,7 @@ mod current;
 
 use crate::executor::{Life, Simulation};
 use crate::mutation::Mutation;
+use crate::witness::Witness;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::TenantId;
@@ -78,6 +79,7 @@ pub struct Common {
     trace: Option<Mutex<Vec<String>>>,
     running: Mutex<Vec<Life>>,
     counters: Mutex<Counters>,
+    witness: Mutex<Witness>,
     dirty: [AtomicBool; 3],
     ended: AtomicBool,
     /// The machine is to lose its power now.
@@ -117,6 +119,7 @@ impl Common {
             trace: traced.then(Mutex::default),
             running: Mutex::default(),
             counters: Mutex::default(),
+            witness: Mutex::default(),
             dirty: [true; 3].map(AtomicBool::new),
             ended: AtomicBool::new(false),
             cut: AtomicBool::new(false),
@@ -187,6 +190,11 @@ impl Common {
     /// What happened so far, in numbers.
     pub fn counters(&self) -> Counters {
         *locked(&self.counters)
+    }
+
+    /// What passed by, for the checks.
+    pub fn witness(&self) -> MutexGuard<'_, Witness> {
+        locked(&self.witness)
     }
 
     /// Whether things may go wrong now.

@@ -21,6 +21,7 @@ pub mod queue;
 pub mod scenario;
 pub mod stage;
 mod tap;
+pub mod witness;
 
 #[cfg(feature = "embedded")]
 pub mod embedded;

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::{EventKind, event_id};
-use recado_domain::ids::{ExternalId, InstanceId, MessageId};
+use recado_domain::ids::{EventId, ExternalId, InstanceId, MessageId};
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
 use recado_domain::provider::Provider;
 use recado_domain::provider::Traits;
@@ -171,6 +171,7 @@ struct State {
     lines: BTreeMap<InstanceId, Line>,
     phones: BTreeMap<(InstanceId, ContactAddress), Vec<Arrived>>,
     sends: BTreeMap<MessageId, u32>,
+    failures: Vec<(EventId, MessageId)>,
     owed: Vec<Owed>,
     next: u64,
     model_key_is_good: bool,
@@ -272,6 +273,13 @@ impl Outside {
     /// How many requests to send each message reached WhatsApp.
     pub fn sends(&self) -> BTreeMap<MessageId, u32> {
         self.state().sends.clone()
+    }
+
+    /// The events that tell that a message failed after it was accepted.
+    pub fn failures(&self, message: &MessageId) -> Vec<EventId> {
+        let state = self.state();
+        let of_it = state.failures.iter().filter(|(_, failed)| failed == message);
+        of_it.map(|(event, _)| event.clone()).collect()
     }
 
     /// Webhooks that the provider owes since this was asked last.

@@ -3,11 +3,13 @@
 
 mod aids;
 mod catch_up;
+mod ledger;
 mod people;
 mod post;
 mod work;
 
 pub use aids::{Aids, Due, Recover};
+pub use ledger::{Act, Kind, LINGERS_MS, Ledger, Spoken};
 pub use people::Wish;
 
 use crate::executor::{Progress, Simulation, Tasks};
@@ -19,10 +21,8 @@ use crate::tap::Tap;
 use futures::executor::block_on;
 use recado_domain::config::{Bound, Document};
 use recado_domain::dead_letter::QueueName;
-use recado_domain::ids::EventId;
 use recado_pipeline::ports::Store;
 use recado_pipeline::{Parts, Settings, reconcile};
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -70,19 +70,11 @@ pub struct Stage<S, Q> {
     ledger: Mutex<Ledger>,
 }
 
-/// What happened outside, for the checks.
-#[derive(Debug, Default)]
-pub struct Ledger {
-    /// Events whose webhook was answered 200.
-    pub acknowledged: BTreeSet<EventId>,
-    /// Every event posted, acknowledged or not.
-    pub posted: BTreeSet<EventId>,
-    /// Texts of people, by client key or words on the phone, and whether their request was answered.
-    pub people: BTreeMap<String, bool>,
-    /// Words typed on the phone.
-    pub typed: BTreeSet<String>,
-    /// Posts and requests that have begun and not ended.
-    pub pending: usize,
+impl<S, Q> Stage<S, Q> {
+    /// What happened outside.
+    pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl<S, Q> Stage<S, Q>
@@ -128,11 +120,6 @@ where
     /// Clock and dice.
     pub fn simulation(&self) -> &Simulation {
         &self.common.simulation
-    }
-
-    /// What happened outside.
-    pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The world of the function under `hand`.

@@ -1,9 +1,9 @@
 //! Every message that wants an answer has exactly one, or a reason.
 
 use super::Told;
+use crate::executor::START_MS;
 use crate::queue::WorkQueues;
-use crate::stage::Stage;
-use recado_domain::conversation::{Mode, Status};
+use crate::stage::{Kind, Stage};
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::{Author, Outbox, OutboxState};
@@ -16,20 +16,21 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    for (conversation, messages) in told {
+    for conversation in told {
+        let messages = &conversation.1;
         let replies: Vec<&Message> = messages.iter().filter(|message| by_ai(message)).collect();
-        for message in messages.iter().filter(|message| wants_answer(message)) {
+        for message in messages.iter().filter(|message| message.role == Role::User) {
             let covered = replies
                 .iter()
                 .any(|reply| counts(reply) && covers(reply) >= message.ordinal);
-            let people = conversation.human >= message.ordinal || conversation.mode == Mode::Manual;
-            let over = conversation.status == Status::Resolved;
-            if !covered && !people && !over {
+            let wants = wants(stage, message) == Wants::Yes;
+            if wants && !covered && !super::people::see_to(stage, conversation, message) {
                 stage
                     .common
                     .broken(format!("{} was never answered", message.id()));
             }
         }
+        needed(stage, messages, &replies);
         twice(stage, &replies);
         whole(stage, &replies);
         for message in messages
@@ -45,15 +46,67 @@ where
         }
     }
     named_twice(stage, told);
-    people(stage, told);
 }
 
 fn by_ai(message: &Message) -> bool {
     message.out.as_ref().is_some_and(|out| out.author == Author::Ai)
 }
 
-fn wants_answer(message: &Message) -> bool {
-    message.role == Role::User && message.content.wants_answer() && message.unanswered.is_none()
+/// Whether an answer is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wants {
+    /// It is.
+    Yes,
+    /// It is not: it was old when it came, or is of a kind that asks for nothing.
+    No,
+    /// It came just about when it became old.
+    Either,
+}
+
+/// What is older than this on arrival is not answered.
+const OLD_MS: i64 = 3_600_000;
+
+/// How far the clocks of those who ask how old it is may be off.
+const CLOCKS_MS: i64 = 2_500;
+
+/// Whether an answer to `message` is due, by who wrote it and when.
+pub(super) fn wants<S, Q>(stage: &Stage<S, Q>, message: &Message) -> Wants {
+    let spoken = message.event.as_ref().and_then(|event| {
+        let spoken = stage.ledger().said.get(event).cloned()?;
+        Some((spoken, stage.common.witness().received.get(event).copied()))
+    });
+    let Some((spoken, received)) = spoken else {
+        stage
+            .common
+            .broken(format!("{} was written by nobody", message.id()));
+        return Wants::No;
+    };
+    let age = |at_ms: i64| spoken.sent_at.map_or(0, |sent_at| START_MS + at_ms - sent_at);
+    match (spoken.kind, received) {
+        (Kind::Words, Some((_, last))) if age(last) < OLD_MS - CLOCKS_MS => Wants::Yes,
+        (Kind::Words, Some((first, _))) if age(first) <= OLD_MS + CLOCKS_MS => Wants::Either,
+        _ => Wants::No,
+    }
+}
+
+/// Every reply that was sent covers something that an answer to was due.
+fn needed<S, Q>(stage: &Stage<S, Q>, messages: &[Message], replies: &[&Message]) {
+    let mut before = Ordinal(0);
+    for reply in replies {
+        let covered = |message: &&Message| message.ordinal > before && message.ordinal <= covers(reply);
+        let of_contact = messages.iter().filter(|message| message.role == Role::User);
+        let mut due = of_contact
+            .filter(covered)
+            .filter(|message| wants(stage, message) != Wants::No);
+        if was_sent(reply) && begins(reply) == reply.ordinal && due.next().is_none() {
+            stage
+                .common
+                .broken(format!("{} answers what asked for nothing", reply.id()));
+        }
+        if was_sent(reply) {
+            before = before.max(covers(reply));
+        }
+    }
 }
 
 fn covers(reply: &Message) -> Ordinal {
@@ -65,6 +118,11 @@ fn counts(reply: &Message) -> bool {
     reply.out.as_ref().is_some_and(|out| {
         matches!(out.state, OutboxState::Sent { .. } | OutboxState::Dead { .. }) || out.maybe_sent
     })
+}
+
+fn was_sent(reply: &Message) -> bool {
+    let state = reply.out.as_ref().map(|out| &out.state);
+    matches!(state, Some(OutboxState::Sent { .. }))
 }
 
 /// Where the reply begins that this is, or is a part of.
@@ -110,10 +168,7 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let sent = replies.iter().filter(|reply| {
-        let state = reply.out.as_ref().map(|out| &out.state);
-        matches!(state, Some(OutboxState::Sent { .. }))
-    });
+    let sent = replies.iter().filter(|reply| was_sent(reply));
     let (mut highest, mut before) = (Ordinal(0), Ordinal(0));
     for reply in sent {
         let goes_on = begins(reply) == before;
@@ -158,29 +213,6 @@ where
                         .broken(format!("{name} was answered twice, again by {}", one.message));
                 }
             }
-        }
-    }
-}
-
-/// A person's answer whose request was answered is one message.
-fn people<S, Q>(stage: &Stage<S, Q>, told: &[Told])
-where
-    S: Store + Clone + Debug + 'static,
-    Q: WorkQueues,
-{
-    let answers = stage.ledger().people.clone();
-    for (text, granted) in answers {
-        let all = told.iter().flat_map(|(_, messages)| messages);
-        let count = all
-            .filter(|message| message.role == Role::Operator && message.content.as_text() == text)
-            .count();
-        let resolved = told
-            .iter()
-            .any(|(conversation, _)| conversation.status == Status::Resolved);
-        if count > 1 || (granted && count == 0 && !resolved) {
-            stage
-                .common
-                .broken(format!("the answer {text:?} of a person is stored {count} times"));
         }
     }
 }

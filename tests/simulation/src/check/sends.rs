@@ -6,7 +6,7 @@ use crate::outside::traits;
 use crate::queue::WorkQueues;
 use crate::stage::Stage;
 use futures::executor::block_on;
-use recado_domain::event::{EventKind, EventState};
+use recado_domain::event::EventState;
 use recado_domain::ids::{ConversationId, MessageId, Ordinal};
 use recado_domain::message::Message;
 use recado_domain::outbox::{Outbox, OutboxState};
@@ -83,7 +83,7 @@ where
             if letter.is_some() { "a" } else { "no" }
         ));
     }
-    if matches!(state, OutboxState::Sent { .. }) && arrived == 0 && !a_failure_is_dead(stage) {
+    if matches!(state, OutboxState::Sent { .. }) && arrived == 0 && !its_failure_is_dead(stage, &id) {
         broken("never arrived".to_owned());
     }
     if matches!(state, OutboxState::Cancelled { .. } | OutboxState::Dead { .. })
@@ -121,18 +121,17 @@ fn attempts<S, Q>(stage: &Stage<S, Q>, out: &Outbox, sends: u32, broken: &impl F
     }
 }
 
-/// Whether the event that would tell of a failed delivery was itself given up, and waits for a person.
-fn a_failure_is_dead<S, Q>(stage: &Stage<S, Q>) -> bool
+/// Whether an event that tells that this message failed was itself given up, and waits for a person.
+fn its_failure_is_dead<S, Q>(stage: &Stage<S, Q>, message: &MessageId) -> bool
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let posted = stage.ledger().posted.clone();
-    let records = posted
+    let told = stage.outside.failures(message);
+    let mut records = told
         .iter()
         .filter_map(|id| block_on(stage.store.event(id)).expect("events are read"));
-    let mut failures = records.filter(|record| record.job.kind == EventKind::Failed);
-    failures.any(|record| record.state == EventState::Dead)
+    records.any(|record| record.state == EventState::Dead)
 }
 
 /// By first arrival, a conversation's messages came in the order of their ordinals (a redriven one counts by its own time).

@@ -144,6 +144,7 @@ impl Edge {
         let event = failed_event(provider, external, &update, &message.to);
         let after_ms = simulation.between(0, 30_000);
         let mut state = self.outside.state();
+        state.failures.push((event.id.clone(), message.id.clone()));
         // What failed neither arrives nor is read, and is told once.
         state.owed.retain(|owed| !matches!(&owed.item, WebhookItem::Status(status) if status.key == update.key && status.status > DeliveryStatus::Sent));
         if let Some(phone) = state

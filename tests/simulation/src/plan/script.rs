@@ -107,10 +107,11 @@ fn conversation<S, Q>(
             1 => "poison".to_owned(),
             _ => format!("m{name}"),
         };
-        let written = if simulation.chance(0.03) {
-            at - 7_200_000
-        } else {
-            at
+        // Some are two hours old: too old to be answered; some fifty minutes.
+        let written = match simulation.below(100) {
+            0..=2 => at - 7_200_000,
+            3..=4 => at - 3_000_000,
+            _ => at,
         };
         let said = Said {
             id: &format!("in-{name}"),

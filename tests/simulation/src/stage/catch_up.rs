@@ -10,7 +10,7 @@ use recado_pipeline::catch_up::{CatchUpError, catch_up};
 use recado_pipeline::chance;
 use recado_pipeline::ports::{HistoryError, Store};
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// How a catch-up ended, for who asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,9 @@ where
         self.outside.by_the_providers_clock(event, 0);
         self.outside.remember(event);
         self.common.note(|| format!("no webhook comes of {}", event.id));
-        self.ledger().posted.insert(event.id.clone());
+        let mut ledger = self.ledger();
+        ledger.posted.insert(event.id.clone());
+        ledger.note_said(event);
     }
 
     /// An operator has fetched what was missed since `since`, asking until all was read. What the provider remembered
@@ -65,24 +67,18 @@ where
     async fn fetch_once(self: &Arc<Self>, instance: &InstanceId, since: Option<Timestamp>) -> Option<Answer> {
         let hand = Hand::over(&self.common, "api");
         let (world, caller) = (self.world(&hand), hand.clone());
-        let (instance, answer) = (instance.clone(), Arc::new(Mutex::new(None)));
-        let into = Arc::clone(&answer);
+        let instance = instance.clone();
         let request = async move {
             let done = catch_up(&world, &instance, since, &chance::correlation(&caller)).await;
-            let told = match done {
+            match done {
                 Ok(done) if done.more => Some(Answer::More(done.next)),
                 Ok(_) => Some(Answer::Done),
                 Err(CatchUpError::Port(_) | CatchUpError::Provider(HistoryError::Unavailable { .. })) => None,
                 Err(_) => Some(Answer::No),
-            };
-            let heard = told.is_some();
-            if let Ok(mut into) = into.lock() {
-                *into = told;
             }
-            heard
         };
-        let heard = self.answered_in(hand, REQUEST_PATIENCE_MS, request).await;
-        let told = answer.lock().ok().and_then(|answer| *answer);
-        told.filter(|_| heard)
+        self.answered_in(hand, REQUEST_PATIENCE_MS, request)
+            .await
+            .flatten()
     }
 }

@@ -1,4 +1,4 @@
-use super::Stage;
+use super::{Act, LINGERS_MS, Stage};
 use crate::executor::Life;
 use crate::hand::Hand;
 use crate::queue::WorkQueues;
@@ -15,9 +15,12 @@ use std::sync::Arc;
 /// How long a client waits for an answer, in milliseconds.
 pub(super) const REQUEST_PATIENCE_MS: i64 = 30_000;
 
-/// Whether a person is told by it how their request ended.
-fn tells<T>(done: &Result<T, OperateError>) -> bool {
-    !matches!(done, Err(OperateError::Port(_) | OperateError::Busy))
+/// What a person is told of how their request ended: whether it was done.
+fn told<T>(done: &Result<T, OperateError>) -> Option<bool> {
+    match done {
+        Err(OperateError::Port(_) | OperateError::Busy) => None,
+        done => Some(done.is_ok()),
+    }
 }
 
 /// What a person wants.
@@ -41,25 +44,43 @@ where
     /// A person's request, repeated until it is answered.
     pub fn wish(self: &Arc<Self>, conversation: &ConversationId, wish: Wish) {
         self.ledger().pending += 1;
-        if let Wish::Answer(text, _) = &wish {
-            self.ledger().people.insert(text.clone(), false);
-        }
+        let act = self.begin(conversation, &wish);
         let (stage, conversation) = (Arc::clone(self), conversation.clone());
         self.simulation().spawn(Life::default(), async move {
-            for _ in 0..20 {
-                if stage.ask_once(&conversation, &wish).await {
-                    if let Wish::Answer(text, _) = &wish {
-                        stage.ledger().people.insert(text.clone(), true);
-                    }
-                    break;
-                }
-                if !stage.clients_repeat {
+            for asked in 0..20 {
+                let told = stage.ask_once(&conversation, &wish).await;
+                if told.is_some() || !stage.clients_repeat {
+                    stage.end(act, told, asked == 0);
                     break;
                 }
                 stage.simulation().sleep(8_000).await;
             }
             stage.ledger().pending -= 1;
         });
+    }
+
+    /// Notes what a person asks for.
+    fn begin(&self, conversation: &ConversationId, wish: &Wish) -> usize {
+        let act = Act {
+            conversation: conversation.clone(),
+            wish: wish.clone(),
+            begun_ms: self.simulation().elapsed_ms(),
+            over_ms: i64::MAX,
+            told: None,
+        };
+        let mut ledger = self.ledger();
+        ledger.acts.push(act);
+        ledger.acts.len() - 1
+    }
+
+    /// Notes what the person was told; `at_once`: of the first request, so that none lingers.
+    fn end(&self, act: usize, told: Option<bool>, at_once: bool) {
+        let now = self.simulation().elapsed_ms();
+        if let Some(act) = self.ledger().acts.get_mut(act) {
+            act.told = told;
+            let heard_at_once = at_once && told.is_some();
+            act.over_ms = now + if heard_at_once { 0 } else { LINGERS_MS };
+        }
     }
 
     /// An operator redrives a dead letter by the API, again until that is answered.
@@ -81,17 +102,20 @@ where
     async fn redrive_once(self: &Arc<Self>, letter: String) -> bool {
         let hand = Hand::over(&self.common, "api");
         let world = self.world(&hand);
-        let request = async move { tells(&operate::dead_letters::redrive(&world, &letter).await) };
-        self.answered_in(hand, REQUEST_PATIENCE_MS, request).await
+        let request = async move { told(&operate::dead_letters::redrive(&world, &letter).await) };
+        let told = self.answered_in(hand, REQUEST_PATIENCE_MS, request).await;
+        told.flatten().is_some()
     }
 
-    /// Whether it was answered, with yes or with no.
-    async fn ask_once(self: &Arc<Self>, conversation: &ConversationId, wish: &Wish) -> bool {
+    /// What was answered: whether it was done.
+    async fn ask_once(self: &Arc<Self>, conversation: &ConversationId, wish: &Wish) -> Option<bool> {
         let hand = Hand::over(&self.common, "api");
         let (stage, caller) = (Arc::clone(self), hand.clone());
         let (conversation, wish) = (conversation.clone(), wish.clone());
-        let request = async move { tells(&stage.grant(&caller, &conversation, wish).await) };
-        self.answered_in(hand, REQUEST_PATIENCE_MS, request).await
+        let request = async move { told(&stage.grant(&caller, &conversation, wish).await) };
+        self.answered_in(hand, REQUEST_PATIENCE_MS, request)
+            .await
+            .flatten()
     }
 
     async fn grant(&self, hand: &Hand, id: &ConversationId, wish: Wish) -> Result<(), OperateError> {

@@ -34,7 +34,9 @@ where
         if let WebhookItem::Event(event) = &mut item {
             self.outside.by_the_providers_clock(event, after_ms);
             self.outside.remember(event);
-            self.ledger().posted.insert(event.id.clone());
+            let mut ledger = self.ledger();
+            ledger.posted.insert(event.id.clone());
+            ledger.note_said(event);
         }
         self.ledger().pending += 1;
         let stage = Arc::clone(self);
@@ -50,9 +52,7 @@ where
         for attempt in 0..TRIES {
             let believed = self.common.mutation == Some(Mutation::AcknowledgeBeforeEnqueue);
             if self.post_once(item).await || believed {
-                if let WebhookItem::Event(event) = item {
-                    self.ledger().acknowledged.insert(event.id.clone());
-                }
+                self.acknowledged(item);
                 if !again {
                     return;
                 }
@@ -67,6 +67,24 @@ where
         }
     }
 
+    /// It was answered 200.
+    fn acknowledged(&self, item: &WebhookItem) {
+        match item {
+            WebhookItem::Event(event) => {
+                let known = self.common.witness().enqueued.contains_key(&event.id);
+                if !known {
+                    self.common.broken(format!(
+                        "event {} was acknowledged before it was enqueued",
+                        event.id
+                    ));
+                }
+                self.ledger().acknowledged.insert(event.id.clone());
+            }
+            WebhookItem::Status(update) => self.ledger().statuses.push(update.clone()),
+            _ => {}
+        }
+    }
+
     /// Whether it was answered 200 in time.
     async fn post_once(self: &Arc<Self>, item: &WebhookItem) -> bool {
         let hand = Hand::over(&self.common, "webhook");
@@ -75,16 +93,16 @@ where
             let correlation = chance::correlation(&caller);
             ingest::ingest(&world, items, &correlation).await.is_ok()
         };
-        self.answered_in(hand, PATIENCE_MS, request).await
+        self.answered_in(hand, PATIENCE_MS, request).await == Some(true)
     }
 
-    /// Runs `request` as the function under `hand`; whether it was answered within `patience_ms`, and with yes.
-    pub(super) async fn answered_in(
+    /// Runs `request` as the function under `hand`; its answer, if one came within `patience_ms`.
+    pub(super) async fn answered_in<T: Send + 'static>(
         &self,
         hand: Hand,
         patience_ms: i64,
-        request: impl Future<Output = bool> + Send + 'static,
-    ) -> bool {
+        request: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
         let (answer, answered) = oneshot::channel();
         self.simulation().spawn(hand.life.clone(), async move {
             let done = request.await;
@@ -94,8 +112,8 @@ where
         });
         let patience = std::pin::pin!(self.simulation().sleep(patience_ms));
         match select(answered, patience).await {
-            Either::Left((answer, _)) => answer.unwrap_or(false),
-            Either::Right(_) => false,
+            Either::Left((answer, _)) => answer.ok(),
+            Either::Right(_) => None,
         }
     }
 }

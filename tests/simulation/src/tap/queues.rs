@@ -26,12 +26,15 @@ impl<Q: Queues> Tap<Q> {
 
 impl<Q: Queues> Queues for Tap<Q> {
     async fn send_inbound(&self, events: &[Enqueue]) -> PortResult<()> {
-        self.sends(
-            QueueName::Inbound,
-            "send_inbound",
-            self.inner.send_inbound(events),
-        )
-        .await
+        let effect = async {
+            self.inner.send_inbound(events).await?;
+            let at = self.hand.common.simulation.elapsed_ms();
+            for event in events {
+                self.hand.common.witness().enqueue(&event.job.event, at);
+            }
+            Ok(())
+        };
+        self.sends(QueueName::Inbound, "send_inbound", effect).await
     }
 
     async fn send_turn(&self, kick: &TurnKick, delay: Duration) -> PortResult<()> {

@@ -8,6 +8,8 @@ use recado_pipeline::ports::{InboundStored, InboundWrite, Inbox, PortResult, Rec
 
 impl<S: Store> Inbox for Tap<S> {
     async fn record_event(&self, job: &InboundJob) -> PortResult<Recorded> {
+        let at = self.hand.common.simulation.elapsed_ms();
+        self.hand.common.witness().receive(&job.event, at);
         let recorded = self
             .hand
             .call("record_event", self.inner.record_event(job))
@@ -38,10 +40,15 @@ impl<S: Store> Inbox for Tap<S> {
             conversation: &conversation,
             ..write
         };
-        let stored = self
-            .hand
-            .call("store_inbound", self.inner.store_inbound(changed))
-            .await?;
+        let effect = async {
+            let stored = self.inner.store_inbound(changed).await?;
+            if matches!(stored, InboundStored::Yes) {
+                let at = self.hand.common.simulation.elapsed_ms();
+                self.hand.common.witness().store(write.event, at);
+            }
+            Ok(stored)
+        };
+        let stored = self.hand.call("store_inbound", effect).await?;
         if matches!(stored, InboundStored::Already(_)) && self.hand.lacks(Mutation::StoreTwice) {
             let _ = self.inner.commit(write.conversation, write.message, None).await?;
             return Ok(InboundStored::Yes);

@@ -1,0 +1,73 @@
+//! What was acknowledged is stored once, or dead with its letter.
+
+use super::Told;
+use crate::queue::WorkQueues;
+use crate::stage::Stage;
+use futures::executor::block_on;
+use recado_domain::event::EventState;
+use recado_domain::ids::EventId;
+use recado_pipeline::ports::Store;
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+
+pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let mut stored = BTreeSet::new();
+    for message in told.iter().flat_map(|(_, messages)| messages) {
+        if let Some(event) = &message.event
+            && !stored.insert(event.clone())
+        {
+            stage.common.broken(format!(
+                "event {event} is stored twice, again as {}",
+                message.id()
+            ));
+        }
+    }
+    let acknowledged = stage.ledger().acknowledged.clone();
+    for id in &acknowledged {
+        came_to_its_end(stage, id);
+        if is_a_message(stage, id) && !stored.contains(id) && !has_letter(stage, id) {
+            stage
+                .common
+                .broken(format!("event {id} was acknowledged, and no message has it"));
+        }
+    }
+}
+
+/// Its record says that it is applied, or dead with its letter.
+fn came_to_its_end<S, Q>(stage: &Stage<S, Q>, id: &EventId)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let record = block_on(stage.store.event(id)).expect("events are read");
+    match record.map(|record| record.state) {
+        Some(EventState::Applied) => {}
+        Some(EventState::Dead) if has_letter(stage, id) => {}
+        Some(EventState::Dead) => stage
+            .common
+            .broken(format!("event {id} is dead without a letter")),
+        state => stage
+            .common
+            .broken(format!("event {id} was acknowledged and is {state:?}")),
+    }
+}
+
+/// Whether somebody wrote it: the contact, or a person on the phone. An echo of what was sent is no message.
+fn is_a_message<S, Q>(stage: &Stage<S, Q>, id: &EventId) -> bool {
+    let ledger = stage.ledger();
+    let spoken = ledger.said.get(id);
+    spoken.is_some_and(|spoken| !spoken.from_me || ledger.typed.contains(&spoken.text))
+}
+
+fn has_letter<S, Q>(stage: &Stage<S, Q>, id: &EventId) -> bool
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let letter = block_on(stage.store.dead_letter(id.as_str())).expect("letters are read");
+    letter.is_some()
+}

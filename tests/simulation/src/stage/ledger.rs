@@ -1,0 +1,134 @@
+//! What happened outside: what was written, what people did, and what they were told. The checks ask this, not the
+//! records.
+
+use recado_domain::delivery::StatusUpdate;
+use recado_domain::event::EventKind;
+use recado_domain::ids::{ConversationId, EventId, Ordinal};
+use recado_domain::inbound::WebhookEvent;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Wish;
+
+/// How long a request that nobody waits for any more may still take effect, in milliseconds: its function may stall.
+pub const LINGERS_MS: i64 = 600_000;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    /// Events whose webhook was answered 200.
+    pub acknowledged: BTreeSet<EventId>,
+    /// Every event posted, acknowledged or not.
+    pub posted: BTreeSet<EventId>,
+    /// Every message that was written, by the contact or on the business's phone, with what it is.
+    pub said: BTreeMap<EventId, Spoken>,
+    /// Statuses whose webhook was answered 200.
+    pub statuses: Vec<StatusUpdate>,
+    /// What people asked for, in the order in which they began.
+    pub acts: Vec<Act>,
+    /// Words typed on the phone.
+    pub typed: BTreeSet<String>,
+    /// Posts and requests that have begun and not ended.
+    pub pending: usize,
+}
+
+/// What a message is, by who wrote it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Words.
+    Words,
+    /// A reaction to something.
+    Reaction,
+}
+
+/// A message as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spoken {
+    /// On which line.
+    pub line: String,
+    /// In whose chat.
+    pub address: String,
+    /// What it says.
+    pub text: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Whether the business wrote it.
+    pub from_me: bool,
+    /// When, by the provider's clock, in milliseconds since the Unix epoch.
+    pub sent_at: Option<i64>,
+}
+
+impl Spoken {
+    /// What `event` says, if it is a message.
+    pub fn of(event: &WebhookEvent) -> Option<Self> {
+        if event.kind != EventKind::Message {
+            return None;
+        }
+        let text = event.payload["text"].as_str().unwrap_or_default();
+        let kind = if text.starts_with("reaction ") {
+            Kind::Reaction
+        } else {
+            Kind::Words
+        };
+        Some(Self {
+            line: event.external.to_string(),
+            address: event.payload["address"].as_str().unwrap_or_default().to_owned(),
+            text: text.to_owned(),
+            kind,
+            from_me: event.payload["from_me"] == Value::Bool(true),
+            sent_at: event.payload["sent_at"].as_i64(),
+        })
+    }
+}
+
+/// A person's request about a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Act {
+    /// About which conversation.
+    pub conversation: ConversationId,
+    /// What for.
+    pub wish: Wish,
+    /// When it was asked for first, in milliseconds since the start.
+    pub begun_ms: i64,
+    /// From when on it changes nothing any more, in milliseconds since the start.
+    pub over_ms: i64,
+    /// What the person was told, if anything: whether it was done.
+    pub told: Option<bool>,
+}
+
+impl Act {
+    /// Whether it gives the conversation to people.
+    pub fn takes_over(&self) -> bool {
+        matches!(self.wish, Wish::TakeOver | Wish::Answer(..))
+    }
+
+    /// Whether it may have been done.
+    pub fn may_be_done(&self) -> bool {
+        self.told != Some(false)
+    }
+}
+
+impl Ledger {
+    /// Notes what an event says.
+    pub fn note_said(&mut self, event: &WebhookEvent) {
+        if let Some(spoken) = Spoken::of(event) {
+            self.said.insert(event.id.clone(), spoken);
+        }
+    }
+
+    /// The acts about one conversation.
+    pub fn acts_on<'a>(&'a self, conversation: &'a ConversationId) -> impl Iterator<Item = &'a Act> {
+        self.acts
+            .iter()
+            .filter(move |act| act.conversation == *conversation)
+    }
+
+    /// Up to which ordinal the author of a wish to end the conversation had read it, if one may have been granted.
+    pub fn resolved_upto(&self, conversation: &ConversationId) -> Option<Ordinal> {
+        let seen = |act: &Act| match act.wish {
+            Wish::Resolve(seen) if act.may_be_done() => Some(seen),
+            _ => None,
+        };
+        self.acts_on(conversation).filter_map(seen).max()
+    }
+}
