@@ -4,6 +4,7 @@ use crate::SimulationError;
 use crate::database::{Answer, Database};
 use crate::hooks::{Fault, Hooks};
 use crate::operation::{Operation, Record, Verb};
+use crate::readers::Readers;
 use crate::replica::Replica;
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
@@ -30,8 +31,15 @@ struct Inner {
 struct State {
     database: Database,
     replica: Replica,
-    /// When the first open record falls due, unless something was written since somebody looked.
-    first_due: Option<Option<i64>>,
+    readers: Readers,
+    /// When the first open record falls due, if somebody looked since something was written.
+    first_due: FirstDue,
+}
+
+#[derive(Clone, Copy)]
+enum FirstDue {
+    Unknown,
+    Known(Option<i64>),
 }
 
 impl Connector {
@@ -39,7 +47,8 @@ impl Connector {
         let state = State {
             database: Database::new()?,
             replica: Replica::default(),
-            first_due: None,
+            readers: Readers::default(),
+            first_due: FirstDue::Unknown,
         };
         Ok(Self(Arc::new(Inner {
             hooks,
@@ -65,7 +74,8 @@ impl Connector {
         self.state(|state| {
             let count = state.database.expire(now)?;
             state.replica.expired(now);
-            state.first_due = None;
+            state.readers.expired(now)?;
+            state.first_due = FirstDue::Unknown;
             Ok(count)
         })
     }
@@ -76,11 +86,11 @@ impl Connector {
 
     pub(crate) fn first_due(&self) -> Result<Option<i64>, SimulationError> {
         self.state(|state| {
-            if let Some(known) = state.first_due {
+            if let FirstDue::Known(known) = state.first_due {
                 return Ok(known);
             }
             let first = state.database.first_due()?;
-            state.first_due = Some(first);
+            state.first_due = FirstDue::Known(first);
             Ok(first)
         })
     }
@@ -96,19 +106,58 @@ impl Connector {
             Err(error) => return response(Answer::refusal("SerializationException", &error.to_string())),
         };
         (self.0.hooks.before)(&operation).await;
-        let answer = self.perform(&operation, body);
+        let fault = (self.0.hooks.fault)(&operation);
+        let answer = match fault {
+            Fault::Torn(order) if verb == Verb::Transact => self.perform_torn(&operation, body, order).await,
+            fault => self.perform(&operation, body, fault),
+        };
         (self.0.hooks.after)(&operation).await;
         response(answer?)
     }
 
+    /// A transaction, done item by item as plain reads see it.
+    async fn perform_torn(
+        &self,
+        operation: &Operation,
+        body: &[u8],
+        order: u64,
+    ) -> Result<Answer, ConnectorError> {
+        let number = operation.number;
+        let (answer, records) = self.state(|state| {
+            if state.readers.holds(&operation.keys) {
+                return Ok((collision(operation), 0));
+            }
+            let answer = state.database.serve(operation.verb, body);
+            if !answer.succeeded() {
+                return Ok((answer, 0));
+            }
+            let now = self.0.hooks.now();
+            state.replica.written(now, operation.verb, body);
+            state.first_due = FirstDue::Unknown;
+            let begun = state.readers.begin(number, body, &operation.keys, order);
+            begun.map(|records| (answer, records)).map_err(broken)
+        })?;
+        // A caller that dies in one of the pauses does not stop what has begun.
+        let running = Running(self, number);
+        for _ in 0..records {
+            (self.0.hooks.between)(operation).await;
+            self.state(|state| state.readers.reveal(number));
+        }
+        drop(running);
+        Ok(answer)
+    }
+
     /// What happens between the pauses, at once.
-    fn perform(&self, operation: &Operation, body: &[u8]) -> Result<Answer, ConnectorError> {
-        let fault = (self.0.hooks.fault)(operation);
+    fn perform(&self, operation: &Operation, body: &[u8], fault: Fault) -> Result<Answer, ConnectorError> {
         let now = self.0.hooks.now();
         if let Some(refusal) = refusal(fault, operation) {
             return Ok(refusal);
         }
         self.state(|state| {
+            let collides = operation.verb.writes() || operation.verb == Verb::TransactGet;
+            if collides && state.readers.holds(&operation.keys) {
+                return Ok(collision(operation));
+            }
             if let Fault::StaleIndex(age) = fault
                 && operation.may_be_stale()
             {
@@ -116,18 +165,52 @@ impl Connector {
                 return state
                     .replica
                     .serve_as_of(time, operation.verb, body)
-                    .map_err(|error| ConnectorError::other(error.into(), None));
+                    .map_err(broken);
             }
-            let answer = state.database.serve(operation.verb, body);
+            let torn = if operation.verb.reads_plainly() {
+                state.readers.serve(operation.verb, body)
+            } else {
+                None
+            };
+            let answer = torn.unwrap_or_else(|| state.database.serve(operation.verb, body));
             if operation.verb.writes() && answer.succeeded() {
                 state.replica.written(now, operation.verb, body);
-                state.first_due = None;
+                state.readers.written(operation.verb, body).map_err(broken)?;
+                state.first_due = FirstDue::Unknown;
             }
             match fault {
                 Fault::FailAfter => Err(ConnectorError::io("the answer was lost".into())),
+                Fault::StillInProgress if operation.verb == Verb::Transact => Ok(Answer::refusal(
+                    "TransactionInProgressException",
+                    "The transaction with the given request token is already in progress",
+                )),
                 _ => Ok(answer),
             }
         })
+    }
+}
+
+/// What is left of a transaction appears when its caller is gone.
+struct Running<'a>(&'a Connector, u64);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.state(|state| state.readers.finish(self.1));
+    }
+}
+
+fn broken(error: SimulationError) -> ConnectorError {
+    ConnectorError::other(error.into(), None)
+}
+
+/// The refusal of what another transaction holds.
+fn collision(operation: &Operation) -> Answer {
+    let why = "Transaction is ongoing for the item";
+    match operation.verb {
+        Verb::Transact | Verb::TransactGet => {
+            Answer::cancellation(operation.keys.len(), "TransactionConflict", why)
+        }
+        _ => Answer::refusal("TransactionConflictException", why),
     }
 }
 
@@ -135,7 +218,7 @@ impl Connector {
 fn refusal(fault: Fault, operation: &Operation) -> Option<Answer> {
     let actions = operation.keys.len();
     match (fault, operation.verb) {
-        (Fault::ThrottleBefore, Verb::Transact) => Some(Answer::cancellation(
+        (Fault::ThrottleBefore, Verb::Transact | Verb::TransactGet) => Some(Answer::cancellation(
             actions,
             "ThrottlingError",
             "Throughput exceeds the current capacity for one or more global secondary indexes",
@@ -144,15 +227,9 @@ fn refusal(fault: Fault, operation: &Operation) -> Option<Answer> {
             "ProvisionedThroughputExceededException",
             "The level of configured provisioned throughput for the table was exceeded",
         )),
-        (Fault::TransactionConflict, Verb::Transact) => Some(Answer::cancellation(
-            actions,
-            "TransactionConflict",
-            "Transaction is ongoing for the item",
-        )),
-        (Fault::TransactionConflict, verb) if verb.writes() => Some(Answer::refusal(
-            "TransactionConflictException",
-            "Transaction is ongoing for the item",
-        )),
+        (Fault::TransactionConflict, verb) if verb.writes() || verb == Verb::TransactGet => {
+            Some(collision(operation))
+        }
         _ => None,
     }
 }

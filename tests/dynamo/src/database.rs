@@ -80,6 +80,7 @@ impl Database {
         Answer::of(match verb {
             Verb::Get => call(body, |request| database.get_item(request)),
             Verb::BatchGet => call(body, |request| database.batch_get_item(request)),
+            Verb::TransactGet => call(body, |request| database.transact_get_items(request)),
             Verb::Query => call(body, |request| database.query(request)),
             Verb::Put => call(body, |request| database.put_item(request)),
             Verb::Update => call(body, |request| database.update_item(request)),

@@ -48,11 +48,18 @@ fn way_there(operation: &Operation) -> Pause {
     }
 }
 
+/// How long a record of a transaction that is done item by item may stay behind the others, in milliseconds.
+const TORN_MS: i64 = 60;
+
 /// The database of a history. What the checks read belongs to no function: there nothing fails and nothing waits.
 fn database(simulation: &Simulation, troubles: Troubles) -> Result<Dynamo, SimulationError> {
-    let clock = simulation.clone();
+    let (clock, waits) = (simulation.clone(), simulation.clone());
     let hooks = Hooks::new(move || clock.now())
         .before(way_there)
+        .between(move |_| {
+            let waits = waits.clone();
+            Box::pin(async move { waits.sleep(waits.between(0, TORN_MS)).await })
+        })
         .fault(move |operation| {
             Hand::of_this_call().map_or(Fault::None, |hand| troubles.decide(operation, &hand))
         });

@@ -22,6 +22,13 @@ pub enum Fault {
     /// Another transaction holds a record: nothing is done. Only writes are refused for it; to a read it is
     /// [`Fault::None`].
     TransactionConflict,
+    /// A transaction is done item by item, in an order that the number chooses (0: its own), with the pause
+    /// [`Hooks::between`] before each: meanwhile a plain read sees some of its records as they became and others as they
+    /// were, and whoever writes one of them, or reads it in a transaction, collides. The answer comes when all is done. To
+    /// everything else it is [`Fault::None`].
+    Torn(u64),
+    /// A transaction is done, and the answer says that it is still in progress. To everything else it is [`Fault::None`].
+    StillInProgress,
     /// An index (or a read that did not ask for a strong one) answers as it was this long ago; one that has answered
     /// from later does not go back. To everything else it is [`Fault::None`].
     StaleIndex(Duration),
@@ -41,6 +48,7 @@ pub struct Hooks {
     pub(crate) fault: Arc<Faults>,
     pub(crate) before: Arc<Pauses>,
     pub(crate) after: Arc<Pauses>,
+    pub(crate) between: Arc<Pauses>,
 }
 
 impl Hooks {
@@ -51,6 +59,7 @@ impl Hooks {
             fault: Arc::new(|_| Fault::None),
             before: Arc::new(|_| Box::pin(ready(()))),
             after: Arc::new(|_| Box::pin(ready(()))),
+            between: Arc::new(|_| Box::pin(ready(()))),
         }
     }
 
@@ -72,6 +81,14 @@ impl Hooks {
     #[must_use]
     pub fn after(mut self, pause: impl Fn(&Operation) -> Pause + Send + Sync + 'static) -> Self {
         self.after = Arc::new(pause);
+        self
+    }
+
+    /// The time before each record of a transaction that is done item by item. A caller that is dropped here does not stop
+    /// it: what has begun is done at once.
+    #[must_use]
+    pub fn between(mut self, pause: impl Fn(&Operation) -> Pause + Send + Sync + 'static) -> Self {
+        self.between = Arc::new(pause);
         self
     }
 

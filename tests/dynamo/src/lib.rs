@@ -30,6 +30,7 @@ mod error;
 pub mod histories;
 mod hooks;
 mod operation;
+mod readers;
 mod replica;
 mod simulated;
 mod template;

@@ -12,6 +12,8 @@ pub enum Verb {
     Get,
     /// `BatchGetItem`.
     BatchGet,
+    /// `TransactGetItems`.
+    TransactGet,
     /// `Query`.
     Query,
     /// `PutItem`.
@@ -30,6 +32,7 @@ impl Verb {
         Some(match target.strip_prefix("DynamoDB_20120810.")? {
             "GetItem" => Self::Get,
             "BatchGetItem" => Self::BatchGet,
+            "TransactGetItems" => Self::TransactGet,
             "Query" => Self::Query,
             "PutItem" => Self::Put,
             "UpdateItem" => Self::Update,
@@ -37,6 +40,11 @@ impl Verb {
             "TransactWriteItems" => Self::Transact,
             _ => return None,
         })
+    }
+
+    /// Whether it reads without waiting for transactions.
+    pub fn reads_plainly(self) -> bool {
+        matches!(self, Self::Get | Self::BatchGet | Self::Query)
     }
 
     /// Whether it changes records.
@@ -126,7 +134,7 @@ impl Operation {
     /// Reads what a request asks.
     pub(crate) fn read(number: u64, verb: Verb, body: &[u8]) -> Result<Self, serde_json::Error> {
         let body: Body = serde_json::from_slice(body)?;
-        let mut strong = body.consistent_read;
+        let mut strong = body.consistent_read || verb == Verb::TransactGet;
         let single = body.key.into_iter().chain(body.item);
         let actions = body
             .transact_items

@@ -4,7 +4,7 @@ use super::item::{self, Item, number, text};
 use super::keys::{self, Key};
 use super::records;
 use super::scheduled::free;
-use super::table::Query;
+use super::table::{Query, ROUNDS};
 use super::transaction::{Action, Refusals};
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
@@ -75,6 +75,14 @@ fn commits(what: &'static str, conversation: &Conversation, messages: &[Message]
     Ok(actions)
 }
 
+/// Whether `messages` are the newest by the conversation's own count, without a gap. A query may see some of a
+/// transaction's records and not yet the others.
+fn belong_together(conversation: &Conversation, messages: &[Message], limit: usize) -> bool {
+    let last = conversation.last.0;
+    let newest = messages.iter().rev().map(|message| message.ordinal.0);
+    newest.eq((1..=last).rev().take(messages.len())) && messages.is_empty() == (last == 0 || limit == 0)
+}
+
 /// A conversation's record and messages, in whatever order they were read; messages by ordinal.
 fn assemble(what: &'static str, items: &[Item]) -> PortResult<Option<(Conversation, Vec<Message>)>> {
     let is_record = |item: &&Item| item::string(item, "sk").is_some_and(|sk| sk.ends_with("#Z"));
@@ -87,6 +95,24 @@ fn assemble(what: &'static str, items: &[Item]) -> PortResult<Option<(Conversati
         .collect::<PortResult<_>>()?;
     messages.sort_by_key(|message| message.ordinal);
     Ok(Some((item::read(what, record)?, messages)))
+}
+
+impl<A: Ambient> DynamoStore<A> {
+    /// A message as it is now: its open copy while it is open, else its record.
+    async fn current(
+        &self,
+        what: &'static str,
+        conversation: &ConversationId,
+        ordinal: Ordinal,
+    ) -> PortResult<Option<Message>> {
+        let keys = vec![
+            Key::open(conversation, ordinal),
+            Key::message(conversation, ordinal),
+        ];
+        let found = self.table.get_settled(what, keys).await?;
+        let found = found.into_iter().flatten().next();
+        found.map(|item| item::read(what, &item)).transpose()
+    }
 }
 
 impl<A: Ambient> Conversations for DynamoStore<A> {
@@ -125,7 +151,20 @@ impl<A: Ambient> Conversations for DynamoStore<A> {
             reverse: true,
             limit: Some(limit.saturating_add(1)),
         };
-        assemble(WHAT, &self.table.query(WHAT, &query).await?)
+        for round in 0..=ROUNDS {
+            let Some((conversation, messages)) = assemble(WHAT, &self.table.query(WHAT, &query).await?)?
+            else {
+                return Ok(None);
+            };
+            if belong_together(&conversation, &messages, limit) {
+                return Ok(Some((conversation, messages)));
+            }
+            self.table.pause(round).await;
+        }
+        Err(PortError::unavailable(
+            WHAT,
+            "a transaction is in the middle of it",
+        ))
     }
 
     async fn update(&self, conversation: &Conversation) -> PortResult<Written> {
@@ -205,15 +244,17 @@ impl<A: Ambient> Conversations for DynamoStore<A> {
         };
         let found = self.table.query(WHAT, &query).await?;
         let more = found.len() > limit;
-        let mut items: Vec<Message> = found
-            .iter()
-            .take(limit)
-            .map(|item| item::read(WHAT, item))
-            .collect::<PortResult<_>>()?;
-        for message in &mut items {
-            if let Some(current) = open.remove(&message.ordinal) {
-                *message = current;
-            }
+        let mut items: Vec<Message> = Vec::with_capacity(found.len().min(limit));
+        for item in found.iter().take(limit) {
+            let stored: Message = item::read(WHAT, item)?;
+            items.push(match open.remove(&stored.ordinal) {
+                Some(current) => current,
+                // It was settled, or became open, between the two reads.
+                None if records::was_open(item, &stored) => {
+                    self.current(WHAT, id, stored.ordinal).await?.unwrap_or(stored)
+                }
+                None => stored,
+            });
         }
         let next_cursor = items
             .last()
@@ -227,12 +268,7 @@ impl<A: Ambient> Conversations for DynamoStore<A> {
         let Ok((conversation, ordinal)) = id.parts() else {
             return Ok(None);
         };
-        // The open copy first: a message that is settled in between is then found in its record, as it became.
-        let found = match self.table.get(WHAT, Key::open(&conversation, ordinal)).await? {
-            Some(open) => Some(open),
-            None => self.table.get(WHAT, Key::message(&conversation, ordinal)).await?,
-        };
-        found.map(|item| item::read(WHAT, &item)).transpose()
+        self.current(WHAT, &conversation, ordinal).await
     }
 }
 

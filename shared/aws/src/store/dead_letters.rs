@@ -49,9 +49,9 @@ impl<A: Ambient> DeadLetters for DynamoStore<A> {
     async fn remove_dead_letter(&self, id: &str, died: Timestamp) -> PortResult<bool> {
         let removed = self
             .table
-            .delete("removing a dead letter", Key::dead_letter(id), Some(of(died)))
+            .delete("removing a dead letter", Key::dead_letter(id), of(died))
             .await?;
-        Ok(removed.is_ok_and(|found| found.is_some()))
+        Ok(removed.is_ok())
     }
 
     async fn delete_dead_letter(&self, deletion: &Deletion) -> PortResult<bool> {

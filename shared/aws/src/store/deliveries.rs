@@ -107,9 +107,11 @@ impl<A: Ambient> Deliveries for DynamoStore<A> {
         Ok(())
     }
 
+    /// Who found an attempt's note gone must find its link here, so no transaction may be in the middle of it.
     async fn delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
         const WHAT: &str = "reading a delivery";
-        let found = self.table.get(WHAT, Key::delivery(key)).await?;
+        let found = self.table.get_settled(WHAT, vec![Key::delivery(key)]).await?;
+        let found = found.into_iter().next().flatten();
         let found = found.and_then(|item| item::unexpired(item, self.table.ambient.now()));
         found.map(|item| read(WHAT, &item)).transpose()
     }

@@ -5,6 +5,9 @@ use super::item::{number, text};
 use aws_sdk_dynamodb::types::AttributeValue;
 use std::collections::HashMap;
 
+/// The attribute that holds the nonce of the request that counted last.
+pub(crate) const COUNTED_BY: &str = "counted_by";
+
 /// An expression and its values.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Expression {
@@ -55,6 +58,21 @@ impl Expression {
         }
     }
 
+    /// Whoever counted last in this record is not `nonce`.
+    pub(crate) fn not_counted_by(nonce: &str) -> Self {
+        Self::new(format!(
+            "(attribute_not_exists(#{COUNTED_BY}) OR #{COUNTED_BY} <> :{COUNTED_BY})"
+        ))
+        .text(&format!(":{COUNTED_BY}"), nonce)
+    }
+
+    /// Both hold.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.text = format!("{} AND {}", self.text, other.text);
+        self.values.extend(other.values);
+        self
+    }
+
     /// The names that `texts` use.
     pub(crate) fn names(texts: &[&str]) -> HashMap<String, String> {
         let mut names = HashMap::new();
@@ -76,7 +94,6 @@ impl Expression {
 pub(crate) struct Change {
     set: Vec<String>,
     remove: Vec<String>,
-    add: Vec<String>,
     values: HashMap<String, AttributeValue>,
 }
 
@@ -108,10 +125,13 @@ impl Change {
         self
     }
 
-    /// Adds 1 to an attribute.
-    pub(crate) fn count(mut self, attribute: &str) -> Self {
-        self.add.push(format!("#{attribute} :one"));
-        self.with(":one", number(1))
+    /// Adds 1 to an attribute, and notes by whom: on condition of [`Expression::not_counted_by`], a request that is
+    /// repeated counts once.
+    pub(crate) fn count(self, attribute: &str, nonce: &str) -> Self {
+        self.set_to(attribute, &format!("if_not_exists(#{attribute}, :zero) + :one"))
+            .with(":zero", number(0))
+            .with(":one", number(1))
+            .set(COUNTED_BY, text(nonce))
     }
 
     /// With the value of a placeholder.
@@ -129,12 +149,7 @@ impl Change {
                 format!("{word} {} ", terms.join(", "))
             }
         };
-        let text = [
-            clause("SET", &self.set),
-            clause("REMOVE", &self.remove),
-            clause("ADD", &self.add),
-        ]
-        .concat();
+        let text = [clause("SET", &self.set), clause("REMOVE", &self.remove)].concat();
         Expression {
             text: text.trim_end().to_owned(),
             values: self.values.clone(),
@@ -167,10 +182,11 @@ mod tests {
     fn a_change_names_what_it_sets_removes_and_counts() {
         let change = Change::default()
             .set("a", number(1))
-            .count("n")
+            .count("n", "x")
             .set_or_remove("b", None);
         let expression = change.expression();
-        assert_eq!(expression.text, "SET #a = :a REMOVE #b ADD #n :one");
-        assert_eq!(expression.values.len(), 2);
+        let text = "SET #a = :a, #n = if_not_exists(#n, :zero) + :one, #counted_by = :counted_by REMOVE #b";
+        assert_eq!(expression.text, text);
+        assert_eq!(expression.values.len(), 4);
     }
 }

@@ -1,6 +1,6 @@
 use super::DynamoStore;
 use super::conversations::follows;
-use super::expression::{Change, Expression};
+use super::expression::{COUNTED_BY, Change, Expression};
 use super::item::{self, Item, number, text};
 use super::keys::Key;
 use super::records;
@@ -76,11 +76,12 @@ impl<A: Ambient> DynamoStore<A> {
                     .set("open_due", number(due.as_millisecond())),
                 None => change.remove(&["open_shard", "open_due"]),
             };
-            match self
+            let is_this = |found: &Item| records::read_event(what, found).is_ok_and(|found| found == record);
+            let key = Key::event(id);
+            let changed = self
                 .table
-                .update(what, Key::event(id), &change, Some(seen), ReturnValue::None)
-                .await?
-            {
+                .update_known(what, key, &change, Some(seen), ReturnValue::None, is_this);
+            match changed.await? {
                 Ok(_) => return Ok(Some(record)),
                 Err(_) => self.table.pause(round).await,
             }
@@ -109,13 +110,15 @@ impl<A: Ambient> DynamoStore<A> {
         id: &EventId,
         died: Timestamp,
         change: &Change,
+        is_this: impl Fn(&Item) -> bool + Send,
     ) -> PortResult<bool> {
         let dead = Expression::new("#state = :is AND #settled_at = :died")
             .with(":is", item::part(what, &EventState::Dead)?)
             .number(":died", died.as_millisecond());
+        let key = Key::event(id);
         let changed = self
             .table
-            .update(what, Key::event(id), change, Some(dead), ReturnValue::None);
+            .update_known(what, key, change, Some(dead), ReturnValue::None, is_this);
         Ok(changed.await?.is_ok())
     }
 }
@@ -208,14 +211,14 @@ impl<A: Ambient> Inbox for DynamoStore<A> {
 
     async fn count_attempt(&self, id: &EventId) -> PortResult<u32> {
         const WHAT: &str = "counting an attempt";
-        let change = Change::default().count("attempts");
-        let counted = self.table.update(
-            WHAT,
-            Key::event(id),
-            &change,
-            Some(is(PENDING)),
-            ReturnValue::UpdatedNew,
-        );
+        let nonce = self.nonce();
+        let change = Change::default().count("attempts", &nonce);
+        let owed = is(PENDING).and(Expression::not_counted_by(&nonce));
+        let is_this = |found: &Item| item::string(found, COUNTED_BY) == Some(nonce.as_str());
+        let key = Key::event(id);
+        let counted =
+            self.table
+                .update_known(WHAT, key, &change, Some(owed), ReturnValue::UpdatedNew, is_this);
         let attempts = counted
             .await?
             .ok()
@@ -244,7 +247,9 @@ impl<A: Ambient> Inbox for DynamoStore<A> {
                 .set("open_due", number(due.as_millisecond())),
             None => change,
         };
-        self.change_death(WHAT, id, died, &change).await
+        // Nobody else makes a dead event pending but who undoes this death.
+        let is_this = |found: &Item| item::string(found, "state") == Some(PENDING);
+        self.change_death(WHAT, id, died, &change, is_this).await
     }
 
     async fn purge_event(
@@ -261,7 +266,9 @@ impl<A: Ambient> Inbox for DynamoStore<A> {
             .set("settled_at", number(at.as_millisecond()))
             .set("ttl", number(expires.as_second()))
             .remove(&["payload", "open_shard", "open_due"]);
-        self.change_death(WHAT, id, died, &change).await
+        let settled_at = at.as_millisecond();
+        let is_this = |found: &Item| item::whole(found, "settled_at") == Some(settled_at);
+        self.change_death(WHAT, id, died, &change, is_this).await
     }
 
     async fn note_again(&self, id: &EventId, at: Timestamp) -> PortResult<u32> {

@@ -1,5 +1,5 @@
 use super::DynamoStore;
-use super::expression::{Change, Expression};
+use super::expression::{COUNTED_BY, Change, Expression};
 use super::item::{self, Item, number, text};
 use super::keys::Key;
 use super::table::ROUNDS;
@@ -68,8 +68,13 @@ fn changed(id: &InstanceId, sighting: &Sighting) -> Change {
 }
 
 /// The same connection found again.
-fn probed(id: &InstanceId, sighting: &Sighting) -> Change {
-    seen(id, sighting, "#since").count("probes")
+fn probed(id: &InstanceId, sighting: &Sighting, nonce: &str) -> Change {
+    seen(id, sighting, "#since").count("probes", nonce)
+}
+
+/// Whether a time of the record is `at`.
+fn is_at(found: &Item, name: &str, at: Timestamp) -> bool {
+    item::whole(found, name) == Some(at.as_millisecond())
 }
 
 fn milliseconds(at: Timestamp) -> AttributeValue {
@@ -153,22 +158,28 @@ impl<A: Ambient> Instances for DynamoStore<A> {
 
     async fn set_connection(&self, id: &InstanceId, seen: &Sighting) -> PortResult<bool> {
         const WHAT: &str = "setting an instance's connection";
+        let nonce = self.nonce();
+        let is_this_change = |found: &Item| {
+            item::string(found, "connection") == Some(seen.connection.as_str())
+                && is_at(found, "since", seen.at)
+        };
+        let is_this_probe = |found: &Item| item::string(found, COUNTED_BY) == Some(nonce.as_str());
         for _ in 0..ROUNDS {
-            for other in [true, false] {
-                let change = if other {
-                    changed(id, seen)
-                } else {
-                    probed(id, seen)
-                };
-                let condition = Some(connected(seen.connection, !other));
-                if self
-                    .table
-                    .update(WHAT, Key::state(id), &change, condition, ReturnValue::None)
-                    .await?
-                    .is_ok()
-                {
-                    return Ok(other);
-                }
+            let (key, other) = (Key::state(id), connected(seen.connection, false));
+            let change = changed(id, seen);
+            let first =
+                self.table
+                    .update_known(WHAT, key, &change, Some(other), ReturnValue::None, is_this_change);
+            if first.await?.is_ok() {
+                return Ok(true);
+            }
+            let same = connected(seen.connection, true).and(Expression::not_counted_by(&nonce));
+            let (key, change) = (Key::state(id), probed(id, seen, &nonce));
+            let second =
+                self.table
+                    .update_known(WHAT, key, &change, Some(same), ReturnValue::None, is_this_probe);
+            if second.await?.is_ok() {
+                return Ok(false);
             }
         }
         Err(PortError::unavailable(
@@ -187,11 +198,12 @@ impl<A: Ambient> Instances for DynamoStore<A> {
         let unasked = unasked
             .text(":open", Connection::Open.as_str())
             .number(":before", before.as_millisecond());
-        Ok(self
+        let is_this = |found: &Item| is_at(found, "asked_at", now);
+        let key = Key::state(id);
+        let claimed = self
             .table
-            .update(WHAT, Key::state(id), &change, Some(unasked), ReturnValue::None)
-            .await?
-            .is_ok())
+            .update_known(WHAT, key, &change, Some(unasked), ReturnValue::None, is_this);
+        Ok(claimed.await?.is_ok())
     }
 
     async fn confirm(&self, id: &InstanceId, at: Timestamp) -> PortResult<()> {
@@ -210,11 +222,12 @@ impl<A: Ambient> Instances for DynamoStore<A> {
         let change = Change::default().set("caught_up_at", milliseconds(now));
         let free = Expression::new("attribute_not_exists(#caught_up_at) OR #caught_up_at <= :before")
             .number(":before", before.as_millisecond());
-        Ok(self
+        let is_this = |found: &Item| is_at(found, "caught_up_at", now);
+        let key = Key::state(id);
+        let claimed = self
             .table
-            .update(WHAT, Key::state(id), &change, Some(free), ReturnValue::None)
-            .await?
-            .is_ok())
+            .update_known(WHAT, key, &change, Some(free), ReturnValue::None, is_this);
+        Ok(claimed.await?.is_ok())
     }
 
     async fn caught_up(
@@ -257,17 +270,22 @@ impl<A: Ambient> Instances for DynamoStore<A> {
 
     async fn note_timeout(&self, id: &InstanceId, timed_out: bool) -> PortResult<u32> {
         const WHAT: &str = "noting a time-out";
-        let change = Change::default();
-        let change = if timed_out {
-            change.count("timeouts")
+        let nonce = self.nonce();
+        let (change, condition) = if timed_out {
+            let first = Expression::not_counted_by(&nonce);
+            (Change::default().count("timeouts", &nonce), Some(first))
         } else {
-            change.set("timeouts", number(0))
+            (Change::default().set("timeouts", number(0)), None)
         };
+        let is_this = |found: &Item| item::string(found, COUNTED_BY) == Some(nonce.as_str());
+        let key = Key::state(id);
         let noted = self
             .table
-            .update(WHAT, Key::state(id), &change, None, ReturnValue::UpdatedNew)
-            .await?;
-        Ok(noted.map(|item| small(&item, "timeouts")).unwrap_or_default())
+            .update_known(WHAT, key, &change, condition, ReturnValue::UpdatedNew, is_this);
+        Ok(noted
+            .await?
+            .map(|item| small(&item, "timeouts"))
+            .unwrap_or_default())
     }
 
     async fn set_llm_needs_credentials(&self, id: &InstanceId, missing: bool) -> PortResult<bool> {
@@ -280,11 +298,12 @@ impl<A: Ambient> Instances for DynamoStore<A> {
         };
         let other = other.with(":other", AttributeValue::Bool(!missing));
         let what = "noting the state of the model's credentials";
-        Ok(self
+        let is_this = |found: &Item| found.get(NAME) == Some(&AttributeValue::Bool(missing));
+        let key = Key::state(id);
+        let noted = self
             .table
-            .update(what, Key::state(id), &change, Some(other), ReturnValue::None)
-            .await?
-            .is_ok())
+            .update_known(what, key, &change, Some(other), ReturnValue::None, is_this);
+        Ok(noted.await?.is_ok())
     }
 
     async fn park(&self, parked: &Parked) -> PortResult<()> {
@@ -299,7 +318,7 @@ impl<A: Ambient> Instances for DynamoStore<A> {
         const WHAT: &str = "unparking a conversation";
         let seen = Expression::new("#version = :seen").text(":seen", parked.version.as_str());
         let key = Key::parked(&parked.instance, &parked.conversation);
-        Ok(self.table.delete(WHAT, key, Some(seen)).await?.is_ok())
+        Ok(self.table.delete(WHAT, key, seen).await?.is_ok())
     }
 }
 
@@ -348,7 +367,7 @@ mod tests {
     fn a_lost_connection_without_a_probe_time_is_due_since_it_was_lost() {
         let first = changed(&id(), &sighting(Connection::Closed, None)).expression();
         assert!(first.text.contains("#open_due = :since"), "{}", first.text);
-        let again = probed(&id(), &sighting(Connection::Closed, None)).expression();
+        let again = probed(&id(), &sighting(Connection::Closed, None), "n").expression();
         assert!(again.text.contains("#open_due = #since"), "{}", again.text);
     }
 

@@ -18,7 +18,7 @@ pub(crate) type Item = HashMap<String, AttributeValue>;
 const OPAQUE: [&str; 5] = ["payload", "raw", "answers", "components", "details"];
 
 /// Attributes that stand beside a record's own: keys, indexes, expiry, and what conditions need at the top level.
-const BESIDE: [&str; 12] = [
+const BESIDE: [&str; 13] = [
     "pk",
     "sk",
     "ttl",
@@ -31,6 +31,7 @@ const BESIDE: [&str; 12] = [
     "out_nonce",
     "rank",
     "trace",
+    "counted_by",
 ];
 
 /// A string attribute.

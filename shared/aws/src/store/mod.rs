@@ -44,6 +44,12 @@ pub struct DynamoStore<A = SystemAmbient> {
 }
 
 impl<A: Ambient> DynamoStore<A> {
+    /// A random text by which a request knows its own effect.
+    fn nonce(&self) -> String {
+        let ambient = &self.table.ambient;
+        format!("{:016x}{:016x}", ambient.random(), ambient.random())
+    }
+
     /// The store on the table `name`. Configuration may be `config_ttl` old (zero: it is read every time); a delivery
     /// record of which no status ever came is kept for `delivery_ttl`.
     pub fn new(

@@ -8,7 +8,7 @@ use super::table::Refused;
 use super::transaction::{Action, Refusals, Transacted};
 use aws_sdk_dynamodb::types::ReturnValue;
 use recado_domain::conversation::{Conversation, Mode};
-use recado_domain::ids::{ConversationId, InstanceId};
+use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
 use recado_domain::instance::InFlight;
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
@@ -16,6 +16,7 @@ use recado_domain::outbox::{Outbox, OutboxState};
 use recado_pipeline::ports::{
     Ambient, Claimed, DeliveryLink, Guard, OutboxStore, PortError, PortResult, Written,
 };
+use std::collections::BTreeSet;
 
 fn out<'a>(what: &'static str, message: &'a Message) -> PortResult<&'a Outbox> {
     message
@@ -70,6 +71,26 @@ fn guarded(what: &'static str, guard: &Guard) -> PortResult<Expression> {
         .number(":epoch", guard.epoch))
 }
 
+/// The parts of replies that are not in `open`, before others that are and were never tried. They have left, or the
+/// query saw their transaction half done.
+fn earlier_parts(open: &[Message]) -> BTreeSet<Ordinal> {
+    let untried = |message: &&Message| {
+        let out = message.out.as_ref();
+        out.is_some_and(|out| out.state == OutboxState::Queued && out.attempts == 0)
+    };
+    let before = |message: &Message| {
+        let part = message.out.as_ref().and_then(|out| out.part);
+        let number = part.map_or(1, |part| u64::from(part.number));
+        let first = message.ordinal.0.saturating_sub(number.saturating_sub(1));
+        (first..message.ordinal.0).map(Ordinal)
+    };
+    let mut earlier: BTreeSet<Ordinal> = open.iter().filter(untried).flat_map(before).collect();
+    for message in open {
+        earlier.remove(&message.ordinal);
+    }
+    earlier
+}
+
 impl<A: Ambient> DynamoStore<A> {
     /// The delivery's record learns which message it is; a status that came first stays.
     fn linked(&self, message: &Message, link: &DeliveryLink) -> Action {
@@ -89,7 +110,28 @@ impl<A: Ambient> OutboxStore for DynamoStore<A> {
     async fn open(&self, conversation: &ConversationId) -> PortResult<Vec<Message>> {
         const WHAT: &str = "reading open messages";
         let found = self.table.partition(WHAT, keys::open(conversation), None).await?;
-        found.iter().map(|item| item::read(WHAT, item)).collect()
+        let mut open: Vec<Message> = found
+            .iter()
+            .map(|item| item::read(WHAT, item))
+            .collect::<PortResult<_>>()?;
+        let earlier = earlier_parts(&open);
+        if earlier.is_empty() {
+            return Ok(open);
+        }
+        let keys = earlier
+            .into_iter()
+            .map(|ordinal| Key::open(conversation, ordinal));
+        for item in self
+            .table
+            .get_settled(WHAT, keys.collect())
+            .await?
+            .iter()
+            .flatten()
+        {
+            open.push(item::read(WHAT, item)?);
+        }
+        open.sort_by_key(|message| message.ordinal);
+        Ok(open)
     }
 
     async fn save_open(&self, message: &Message, landed: Option<&InFlight>) -> PortResult<Written> {
@@ -191,11 +233,16 @@ impl<A: Ambient> OutboxStore for DynamoStore<A> {
 
     async fn hear(&self, instance: &InstanceId, flight: &InFlight, echo: &str) -> PortResult<bool> {
         let change = Change::default().set("echo", text(echo));
-        let first = Expression::new("attribute_exists(#pk) AND attribute_not_exists(#echo)");
+        // Noted before under the same id: by an earlier try of this request, or by a worker that came before.
+        let first = "attribute_exists(#pk) AND (attribute_not_exists(#echo) OR #echo = :echo)";
         let key = Key::flight(instance, flight);
-        let heard = self
-            .table
-            .update("noting an echo", key, &change, Some(first), ReturnValue::None);
+        let heard = self.table.update(
+            "noting an echo",
+            key,
+            &change,
+            Some(Expression::new(first)),
+            ReturnValue::None,
+        );
         Ok(heard.await?.is_ok())
     }
 }

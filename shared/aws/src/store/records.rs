@@ -73,6 +73,11 @@ pub(super) fn message(what: &'static str, message: &Message) -> PortResult<Item>
     Ok(Key::message(&message.conversation, message.ordinal).into_item(item))
 }
 
+/// Whether a message's record is from a time when its copy on the open list was the one that counts.
+pub(super) fn was_open(item: &Item, message: &Message) -> bool {
+    message.out.is_some() && !item.contains_key("out_rev")
+}
+
 /// A message's copy on the open list.
 pub(super) fn open(what: &'static str, message: &Message) -> PortResult<Item> {
     let key = Key::open(&message.conversation, message.ordinal);

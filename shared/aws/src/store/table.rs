@@ -157,6 +157,21 @@ impl<A: Ambient> Table<A> {
         condition: Option<Expression>,
         returned: ReturnValue,
     ) -> PortResult<Conditional<Item>> {
+        self.update_known(what, key, change, condition, returned, |_| false)
+            .await
+    }
+
+    /// As [`Self::update`]. A refusal after the SDK sent the request more than once, of a record that `ours` knows as the
+    /// effect of this very update, is our own earlier try: it took effect, and the record as found is returned.
+    pub(crate) async fn update_known(
+        &self,
+        what: &'static str,
+        key: Key,
+        change: &Change,
+        condition: Option<Expression>,
+        returned: ReturnValue,
+        ours: impl Fn(&Item) -> bool + Send,
+    ) -> PortResult<Conditional<Item>> {
         let update = change.expression();
         let condition = condition.unwrap_or_default();
         let names = Expression::names(&[&update.text, &condition.text]);
@@ -173,45 +188,52 @@ impl<A: Ambient> Table<A> {
             .set_expression_attribute_values(filled(values))
             .return_values(returned)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        match self.undisturbed(|| request.clone().send()).await {
+        let tries = Tries::default();
+        let sent = self.undisturbed(|| request.clone().customize().interceptor(tries.clone()).send());
+        match sent.await {
             Ok(output) => Ok(Ok(output.attributes.unwrap_or_default())),
             Err(SdkError::ServiceError(service)) if service.err().is_conditional_check_failed_exception() => {
-                Ok(Err(match service.into_err() {
-                    UpdateItemError::ConditionalCheckFailedException(failed) => Refused(failed.item),
-                    _ => Refused::default(),
-                }))
+                let found = match service.into_err() {
+                    UpdateItemError::ConditionalCheckFailedException(failed) => failed.item,
+                    _ => None,
+                };
+                Ok(match found {
+                    Some(found) if tries.repeated() && ours(&found) => Ok(found),
+                    found => Err(Refused(found)),
+                })
             }
             Err(error) => Err(port_error(what, &error)),
         }
     }
 
-    /// Removes a record; the record as it was, if there was one.
+    /// Removes the record that `condition` holds for. A refusal that finds no record, after the SDK sent the request more
+    /// than once, is our own earlier try.
     pub(crate) async fn delete(
         &self,
         what: &'static str,
         key: Key,
-        condition: Option<Expression>,
-    ) -> PortResult<Conditional<Option<Item>>> {
-        let mut request = self
+        condition: Expression,
+    ) -> PortResult<Conditional<()>> {
+        let request = self
             .client
             .delete_item()
             .table_name(&self.name)
-            .set_key(Some(key.item()));
-        if let Some(condition) = condition {
-            request = request
-                .set_expression_attribute_names(Some(Expression::names(&[&condition.text])))
-                .set_expression_attribute_values(filled(condition.values))
-                .condition_expression(condition.text)
-                .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        }
-        let request = request.return_values(ReturnValue::AllOld);
-        match self.undisturbed(|| request.clone().send()).await {
-            Ok(output) => Ok(Ok(output.attributes)),
+            .set_key(Some(key.item()))
+            .set_expression_attribute_names(Some(Expression::names(&[&condition.text])))
+            .set_expression_attribute_values(filled(condition.values))
+            .condition_expression(condition.text)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let tries = Tries::default();
+        let sent = self.undisturbed(|| request.clone().customize().interceptor(tries.clone()).send());
+        match sent.await {
+            Ok(_) => Ok(Ok(())),
             Err(SdkError::ServiceError(service)) if service.err().is_conditional_check_failed_exception() => {
-                Ok(Err(match service.into_err() {
-                    DeleteItemError::ConditionalCheckFailedException(failed) => Refused(failed.item),
-                    _ => Refused::default(),
-                }))
+                let found = match service.into_err() {
+                    DeleteItemError::ConditionalCheckFailedException(failed) => failed.item,
+                    _ => None,
+                };
+                let ours = tries.repeated() && found.is_none();
+                Ok(if ours { Ok(()) } else { Err(Refused(found)) })
             }
             Err(error) => Err(port_error(what, &error)),
         }

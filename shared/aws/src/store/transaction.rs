@@ -6,10 +6,11 @@ use super::keys::Key;
 use super::table::{ROUNDS, Refused, Table, filled};
 use crate::error::{AwsError, code, port_error, unbuilt};
 use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::transact_get_items::TransactGetItemsError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    CancellationReason, ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem,
-    Update,
+    CancellationReason, ConditionCheck, Delete, Get, Put, ReturnValuesOnConditionCheckFailure,
+    TransactGetItem, TransactWriteItem, Update,
 };
 use recado_pipeline::ports::{Ambient, PortError, PortResult};
 
@@ -161,14 +162,19 @@ fn declared(condition: Option<Expression>) -> Declared {
 }
 
 impl<A: Ambient> Table<A> {
-    /// Does all of `actions` or none. (The SDK gives each transaction a token: one that it repeats within ten minutes
-    /// takes effect once and succeeds again.)
+    /// Does all of `actions` or none. All tries have one token: a try that took effect without our learning it makes the
+    /// next one, within ten minutes, succeed without another effect.
     pub(crate) async fn transact(&self, what: &'static str, actions: Vec<Action>) -> PortResult<Transacted> {
         let items: Vec<TransactWriteItem> = actions
             .into_iter()
             .map(|action| action.write(what, &self.name))
             .collect::<PortResult<_>>()?;
-        let request = self.client.transact_write_items().set_transact_items(Some(items));
+        let token = format!("{:016x}{:016x}", self.ambient.random(), self.ambient.random());
+        let request = self
+            .client
+            .transact_write_items()
+            .set_transact_items(Some(items))
+            .client_request_token(token);
         let mut round = 0;
         loop {
             let Err(error) = request.clone().send().await else {
@@ -206,6 +212,45 @@ impl<A: Ambient> Table<A> {
                     return Err(PortError::invalid(what, AwsError { code, message: None }));
                 }
             }
+        }
+    }
+}
+
+impl<A: Ambient> Table<A> {
+    /// Reads records as no running transaction holds them, in the order of `keys`: who has seen a part of what a
+    /// transaction did sees all of it here. It costs twice what [`Self::get_many`] does.
+    pub(crate) async fn get_settled(
+        &self,
+        what: &'static str,
+        keys: Vec<Key>,
+    ) -> PortResult<Vec<Option<Item>>> {
+        let get = |key: Key| {
+            let get = Get::builder().table_name(&self.name).set_key(Some(key.item()));
+            let get = get.build().map_err(|error| unbuilt(what, error))?;
+            Ok(TransactGetItem::builder().get(get).build())
+        };
+        let items: Vec<TransactGetItem> = keys.into_iter().map(get).collect::<PortResult<_>>()?;
+        let request = self.client.transact_get_items().set_transact_items(Some(items));
+        let mut round = 0;
+        loop {
+            let error = match request.clone().send().await {
+                Ok(output) => {
+                    let read = output.responses.unwrap_or_default().into_iter();
+                    return Ok(read.map(|response| response.item).collect());
+                }
+                Err(error) => error,
+            };
+            let again = match error.as_service_error() {
+                Some(TransactGetItemsError::TransactionCanceledException(why)) => {
+                    matches!(judge(why.cancellation_reasons()), Cancelled::Again(_))
+                }
+                _ => false,
+            };
+            if !again || round == ROUNDS {
+                return Err(port_error(what, &error));
+            }
+            self.pause(round).await;
+            round += 1;
         }
     }
 }

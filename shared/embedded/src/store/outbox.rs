@@ -48,7 +48,8 @@ impl Note {
 
     fn hear(&self, connection: &Connection, echo: &str) -> Result<bool, Fault> {
         let sql = "UPDATE in_flight SET body = json_set(body, '$.echo', ?4)
-            WHERE instance = ?1 AND message = ?2 AND nonce = ?3 AND json_extract(body, '$.echo') IS NULL";
+            WHERE instance = ?1 AND message = ?2 AND nonce = ?3
+                AND (json_extract(body, '$.echo') IS NULL OR json_extract(body, '$.echo') = ?4)";
         let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
         let heard = execute(
             connection,

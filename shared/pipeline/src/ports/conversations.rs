@@ -78,7 +78,8 @@ pub trait Conversations: Send + Sync {
         id: &ConversationId,
     ) -> impl Future<Output = PortResult<Option<Conversation>>> + Send;
 
-    /// The conversation and its newest `limit` messages, by ordinal, in one strong read.
+    /// The conversation and its newest `limit` messages, by ordinal, in one strong read, and as they were at one time: the
+    /// newest message is the conversation's `last`, and no ordinal is left out. Where that cannot be had, an error.
     fn with_history(
         &self,
         id: &ConversationId,

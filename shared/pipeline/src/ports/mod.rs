@@ -5,6 +5,10 @@
 //! reads it, applies a transition of the domain (which makes `rev` one more), and writes the result, which the store
 //! takes only if the stored `rev` is still the one before. [`Written::Conflict`] means: somebody else was faster, read
 //! again or come back.
+//!
+//! What an operation wrote whole is also read whole, within one read and from one read to the next: who has seen a part of
+//! it sees the rest. On DynamoDB that is no matter of course (a query may see some of a transaction's records before the
+//! others), so its store looks again where parts are missing.
 
 mod aliases;
 mod ambient;

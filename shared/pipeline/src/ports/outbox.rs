@@ -38,7 +38,8 @@ pub struct DeliveryLink {
 /// Messages on their way out. Open ones lie apart, so that one strong read finds all of a conversation's; `dead` counts
 /// as open until its dead letter exists.
 pub trait OutboxStore: Send + Sync {
-    /// A conversation's open messages, by ordinal, read strongly.
+    /// A conversation's open messages, by ordinal, read strongly: of a reply in parts no later part without an earlier one
+    /// that is open too.
     fn open(&self, conversation: &ConversationId) -> impl Future<Output = PortResult<Vec<Message>>> + Send;
 
     /// Writes an open message whose `out.rev` is one more than the stored one's; with `landed`, the in-flight note of
@@ -77,8 +78,8 @@ pub trait OutboxStore: Send + Sync {
     /// ever learning it, read strongly. A note is kept for [`InFlight::KEPT_MS`] at least, unless its attempt lands.
     fn in_flight(&self, instance: &InstanceId) -> impl Future<Output = PortResult<Vec<InFlight>>> + Send;
 
-    /// Notes the provider's id of the echo that is taken for this attempt's. `false`, and nothing is written, if the note
-    /// is gone or has an echo already.
+    /// Notes the provider's id of the echo that is taken for this attempt's; the same id again is no other echo. `false`,
+    /// and nothing is written, if the note is gone or has another echo already.
     fn hear(
         &self,
         instance: &InstanceId,

@@ -12,6 +12,10 @@ pub struct Troubles {
     pub lost: f64,
     /// How likely another transaction holds one of a write's records.
     pub conflict: f64,
+    /// How likely a transaction is seen half done for a while.
+    pub torn: f64,
+    /// How likely a transaction is done and said to be in progress.
+    pub in_progress: f64,
     /// How far indexes are behind at most, in milliseconds.
     pub behind_ms: i64,
     /// How often the SDK tries a request.
@@ -24,6 +28,8 @@ impl Default for Troubles {
             throttled: 0.0,
             lost: 0.0,
             conflict: 0.0,
+            torn: 0.0,
+            in_progress: 0.0,
             behind_ms: 0,
             attempts: 1,
         }
@@ -38,6 +44,8 @@ impl Troubles {
             throttled: simulation.pick(&chances),
             lost: simulation.pick(&chances),
             conflict: simulation.pick(&chances),
+            torn: simulation.pick(&[0.0, 0.05, 0.3]),
+            in_progress: simulation.pick(&chances),
             behind_ms: simulation.pick(&[0, 0, 500, 5_000]),
             attempts: simulation.pick(&[1, 3]),
         }
@@ -55,7 +63,7 @@ impl Troubles {
             Fault::None => common.note(|| format!("{} requests {operation}", hand.function)),
             fault => common.note(|| format!("{} requests {operation}: {fault:?}", hand.function)),
         }
-        if !matches!(fault, Fault::None | Fault::StaleIndex(_)) {
+        if !matches!(fault, Fault::None | Fault::StaleIndex(_) | Fault::Torn(_)) {
             common.count(|counters| counters.unavailable += 1);
         }
         fault
@@ -70,6 +78,12 @@ impl Troubles {
         }
         if operation.verb.writes() && simulation.chance(self.conflict) {
             return Fault::TransactionConflict;
+        }
+        if operation.verb == Verb::Transact && simulation.chance(self.in_progress) {
+            return Fault::StillInProgress;
+        }
+        if operation.verb == Verb::Transact && simulation.chance(self.torn) {
+            return Fault::Torn(simulation.random());
         }
         if self.behind_ms > 0 && operation.verb == Verb::Query && operation.index.is_some() {
             let behind = simulation.between(0, self.behind_ms);

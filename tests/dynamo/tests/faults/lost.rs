@@ -4,10 +4,17 @@ use crate::world::{World, unavailable};
 use futures::executor::block_on;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
+use recado_domain::instance::{Connection, InFlight};
 use recado_domain::message::Message;
+use recado_domain::millis::shift;
+use recado_domain::reason::Reason;
 use recado_dynamo_simulation::{Fault, Verb};
-use recado_pipeline::ports::{Conversations, InboundStored, InboundWrite, Inbox, Recorded};
-use recado_testkit::builders::Scene;
+use recado_pipeline::ports::{
+    Ambient, Committed, Conversations, DeadLetters, InboundStored, InboundWrite, Inbox, Instances,
+    OutboxStore, Recorded,
+};
+use recado_testkit::builders::{BASE, Scene, claimed, seen};
+use std::time::Duration;
 
 /// An event that is recorded, and what it brings.
 fn arrived(world: &World) -> (InboundJob, Conversation, Message) {
@@ -106,4 +113,133 @@ fn a_read_whose_answer_is_lost_is_unavailable() {
     assert_eq!(unavailable(block_on(world.store.event(&job.event))), "connection");
     world.recovers();
     assert!(block_on(world.store.event(&job.event)).unwrap().is_some());
+}
+
+/// A claimed reply and its note.
+fn sending(world: &World) -> (Scene, InFlight) {
+    let scene = Scene::new();
+    let mut conversation = scene.conversation(1);
+    let job = scene.job();
+    let _ = block_on(world.store.record_event(&job)).unwrap();
+    let message = scene.inbound(&mut conversation, &job);
+    let _ = stored(world, &job, &conversation, &message).unwrap();
+    let reply = scene.reply(&mut conversation);
+    let parts = std::slice::from_ref(&reply);
+    let _ = block_on(world.store.commit_reply(&conversation, parts)).unwrap();
+    let (sending, flight) = claimed(&reply);
+    let _ = block_on(world.store.claim(&sending, None, &flight)).unwrap();
+    (scene, flight)
+}
+
+#[test]
+fn an_echo_that_is_noted_again_after_a_lost_answer_is_the_one_that_was_noted() {
+    let world = World::with_attempts(3);
+    let (scene, flight) = sending(&world);
+    world.fails_times(1, Fault::FailAfter);
+    assert!(block_on(world.store.hear(scene.instance(), &flight, "A")).unwrap());
+    assert!(!block_on(world.store.hear(scene.instance(), &flight, "B")).unwrap());
+}
+
+#[test]
+fn a_count_that_is_repeated_after_a_lost_answer_counts_once() {
+    let world = World::with_attempts(3);
+    let (scene, job) = (Scene::new(), Scene::new().job());
+    let _ = block_on(world.store.record_event(&job)).unwrap();
+    for expected in 1..=3 {
+        world.fails_times(2, Fault::FailAfter);
+        assert_eq!(block_on(world.store.count_attempt(&job.event)).unwrap(), expected);
+        world.fails_times(2, Fault::FailAfter);
+        assert_eq!(
+            block_on(world.store.note_timeout(scene.instance(), true)).unwrap(),
+            expected
+        );
+        world.fails_times(2, Fault::FailAfter);
+        assert_eq!(
+            block_on(world.store.note_again(&job.event, world.time.now())).unwrap(),
+            expected
+        );
+        world.time.pass(Duration::from_secs(1));
+    }
+    let record = block_on(world.store.event(&job.event)).unwrap().unwrap();
+    assert_eq!((record.attempts, record.again), (3, 3));
+}
+
+#[test]
+fn a_change_of_connection_whose_answer_is_lost_is_a_change_and_a_probe_is_one_probe() {
+    let (world, scene) = (World::with_attempts(3), Scene::new());
+    let id = scene.instance();
+    for (at, changed) in [(1, true), (2, false), (3, false)] {
+        world.fails_times(2, Fault::FailAfter);
+        let closed = seen(Connection::Closed, shift(BASE, at), None);
+        assert_eq!(
+            block_on(world.store.set_connection(id, &closed)).unwrap(),
+            changed
+        );
+    }
+    assert_eq!(block_on(world.store.instance_state(id)).unwrap().probes, 2);
+}
+
+#[test]
+fn a_claim_whose_answer_is_lost_is_the_claimants() {
+    let (world, scene) = (World::with_attempts(3), Scene::new());
+    let (id, now) = (scene.instance(), world.time.now());
+    let before = shift(now, -60_000);
+    world.fails_times(1, Fault::FailAfter);
+    assert!(block_on(world.store.claim_question(id, now, before)).unwrap());
+    assert!(!block_on(world.store.claim_question(id, shift(now, 1), before)).unwrap());
+    world.fails_times(1, Fault::FailAfter);
+    assert!(block_on(world.store.claim_catch_up(id, now, before)).unwrap());
+    assert!(!block_on(world.store.claim_catch_up(id, shift(now, 1), before)).unwrap());
+    world.fails_times(1, Fault::FailAfter);
+    assert!(block_on(world.store.set_llm_needs_credentials(id, true)).unwrap());
+    assert!(!block_on(world.store.set_llm_needs_credentials(id, true)).unwrap());
+}
+
+#[test]
+fn a_removal_whose_answer_is_lost_has_removed_it() {
+    let (world, scene) = (World::with_attempts(3), Scene::new());
+    let letter = scene.dead_letter();
+    block_on(world.store.put_dead_letter(&letter)).unwrap();
+    world.fails_times(1, Fault::FailAfter);
+    assert!(block_on(world.store.remove_dead_letter(&letter.id, letter.at)).unwrap());
+    assert!(!block_on(world.store.remove_dead_letter(&letter.id, letter.at)).unwrap());
+}
+
+#[test]
+fn a_revival_and_a_purge_whose_answers_are_lost_have_been_done() {
+    let (world, job) = (World::with_attempts(3), Scene::new().job());
+    let (died, expires) = (world.time.now(), shift(BASE, 60_000));
+    let give_up = |at| {
+        block_on(
+            world
+                .store
+                .settle_event(&job.event, Some(Reason::Poison), at, expires),
+        )
+    };
+    let _ = block_on(world.store.record_event(&job)).unwrap();
+    give_up(died).unwrap();
+    world.fails_times(1, Fault::FailAfter);
+    assert!(block_on(world.store.revive_event(&job.event, died)).unwrap());
+    assert!(!block_on(world.store.revive_event(&job.event, died)).unwrap());
+    give_up(died).unwrap();
+    world.fails_times(1, Fault::FailAfter);
+    let purged = shift(died, 1_000);
+    assert!(block_on(world.store.purge_event(&job.event, died, purged, expires)).unwrap());
+    assert!(!block_on(world.store.purge_event(&job.event, died, purged, expires)).unwrap());
+}
+
+#[test]
+fn a_transaction_that_was_said_to_be_in_progress_and_was_done_takes_effect_once() {
+    for attempts in [1, 3] {
+        let world = World::with_attempts(attempts);
+        let (job, conversation, message) = arrived(&world);
+        let _ = stored(&world, &job, &conversation, &message).unwrap();
+        let scene = Scene::new();
+        let mut conversation = conversation;
+        let answer = scene.answer(&mut conversation);
+        world.fails_times(i64::from(attempts), Fault::StillInProgress);
+        // Without a client's key: only the transaction's own token tells its repetition.
+        let committed = block_on(world.store.commit(&conversation, &answer, None)).unwrap();
+        assert_eq!(committed, Committed::Yes);
+    }
 }

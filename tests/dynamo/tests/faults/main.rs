@@ -10,4 +10,5 @@ mod lost;
 mod processes;
 mod repeatable;
 mod throttled;
+mod torn;
 mod world;

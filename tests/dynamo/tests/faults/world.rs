@@ -7,8 +7,10 @@ use recado_dynamo_simulation::{Dynamo, Fault, Hooks, Operation, Options};
 use recado_pipeline::ports::{Ambient, PortError, PortResult};
 use recado_testkit::builders::BASE;
 use std::error::Error;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 /// Time and chance. A wait is over at once and has taken its time.
@@ -47,12 +49,15 @@ impl Ambient for Virtual {
     }
 }
 
-/// A database, a store on it, and the faults that it is told.
+/// A database, a store on it, and the faults that it is told. Clones are the same one.
+#[derive(Clone)]
 pub(crate) struct World {
     pub(crate) time: Virtual,
     pub(crate) dynamo: Dynamo,
     pub(crate) store: DynamoStore<Virtual>,
     faults: Arc<Faults>,
+    /// How many records of transactions that are done item by item may still appear.
+    appearing: Arc<AtomicI64>,
 }
 
 type Decide = Box<dyn Fn(&Operation) -> Fault + Send + Sync>;
@@ -73,11 +78,21 @@ impl World {
     pub(crate) fn with_attempts(attempts: u32) -> Self {
         let (time, faults) = (Virtual::default(), Arc::<Faults>::default());
         let (clock, told) = (time.clone(), Arc::clone(&faults));
-        let hooks = Hooks::new(move || clock.now()).fault(move |operation| {
-            told.trace.lock().unwrap().push(operation.to_string());
-            let decide = told.decide.lock().unwrap();
-            decide.as_ref().map_or(Fault::None, |decide| decide(operation))
-        });
+        let appearing = Arc::new(AtomicI64::new(i64::MAX));
+        let left = Arc::clone(&appearing);
+        let hooks = Hooks::new(move || clock.now())
+            .fault(move |operation| {
+                told.trace.lock().unwrap().push(operation.to_string());
+                let decide = told.decide.lock().unwrap();
+                decide.as_ref().map_or(Fault::None, |decide| decide(operation))
+            })
+            .between(move |_| {
+                let left = Arc::clone(&left);
+                Box::pin(poll_fn(move |_| match left.fetch_sub(1, Ordering::SeqCst) {
+                    1.. => Poll::Ready(()),
+                    _ => Poll::Pending,
+                }))
+            });
         let dynamo = Dynamo::new(hooks).unwrap();
         let options = Options {
             config_ttl: Duration::ZERO,
@@ -89,7 +104,13 @@ impl World {
             time,
             dynamo,
             faults,
+            appearing,
         }
+    }
+
+    /// From here on so many records of transactions that are done item by item appear, and no more.
+    pub(crate) fn appear(&self, records: i64) {
+        self.appearing.store(records, Ordering::SeqCst);
     }
 
     /// What goes wrong from here on.

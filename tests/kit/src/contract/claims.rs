@@ -270,6 +270,10 @@ pub async fn a_note_takes_one_echo<S: Store>(store: &S) {
         echo: Some(first.to_owned()),
         ..flight.clone()
     };
+    assert!(
+        store.hear(id, &flight, first).await.unwrap(),
+        "the same echo again is the one that was noted"
+    );
     assert_eq!(flights(store, &scene).await, [noted]);
     let sent = accepted(&sending);
     let settled = store.settle(&sent, Some(&flight), None, None).await.unwrap();

@@ -1,0 +1,268 @@
+//! Transactions that are done item by item, as plain reads see them: what is read in the middle of one is as it was before,
+//! as it became, or an error that passes, and never a bit of each.
+
+use crate::world::World;
+use futures::FutureExt;
+use futures::executor::block_on;
+use recado_domain::conversation::Conversation;
+use recado_domain::delivery::DeliveryKey;
+use recado_domain::ids::Ordinal;
+use recado_domain::instance::InFlight;
+use recado_domain::message::Message;
+use recado_domain::outbox::Part;
+use recado_dynamo_simulation::{Fault, Verb};
+use recado_pipeline::ports::{
+    Claimed, Conversations, Deliveries, DeliveryLink, InboundStored, InboundWrite, Inbox, OutboxStore,
+    PageRequest, PortResult, Written,
+};
+use recado_testkit::builders::{Scene, accepted, claimed, is, out};
+use std::fmt::Debug;
+use std::future::Future;
+
+/// Does `write`, whose transaction has so many records, in many orders on a new world each, and lets `look` look before
+/// each record appears, and when all have.
+fn in_the_middle<G, F: Future<Output = ()>>(
+    records: u32,
+    given: impl Fn(&World) -> G,
+    write: impl Fn(World, G) -> F,
+    mut look: impl FnMut(&World, &G),
+) where
+    G: Clone,
+{
+    for order in 0..u64::from((1..=records).product::<u32>()) {
+        for appeared in 0..=records {
+            let world = World::new();
+            let given = given(&world);
+            world.fails(move |operation| match operation.verb {
+                Verb::Transact => Fault::Torn(order),
+                _ => Fault::None,
+            });
+            world.appear(i64::from(appeared));
+            let mut writing = Box::pin(write(world.clone(), given.clone()));
+            let done = writing.as_mut().now_or_never().is_some();
+            assert_eq!(done, appeared == records, "the answer comes when all is done");
+            look(&world, &given);
+        }
+    }
+}
+
+/// What was read, unless it could not be read for now.
+fn for_now<T: Debug>(read: PortResult<T>) -> Option<T> {
+    match read {
+        Ok(read) => Some(read),
+        Err(error) => {
+            assert!(error.retryable(), "{error:?}");
+            None
+        }
+    }
+}
+
+/// A conversation with one message of the contact.
+fn begun(world: &World, scene: &Scene) -> Conversation {
+    let (mut conversation, job) = (scene.conversation(1), scene.job());
+    let _ = block_on(world.store.record_event(&job)).unwrap();
+    let message = scene.inbound(&mut conversation, &job);
+    let write = InboundWrite {
+        event: &job.event,
+        conversation: &conversation,
+        message: &message,
+    };
+    assert_eq!(
+        block_on(world.store.store_inbound(write)).unwrap(),
+        InboundStored::Yes
+    );
+    conversation
+}
+
+/// A conversation with a reply in so many parts, ready to be committed.
+fn reply_in_parts(scene: &Scene, conversation: &Conversation, of: u32) -> (Conversation, Vec<Message>) {
+    let mut after = conversation.clone();
+    let first = scene.reply(&mut after);
+    let mut parts = vec![first];
+    for _ in 1..of {
+        let mut part = parts[0].clone();
+        part.ordinal = after.append(after.last_message_at);
+        parts.push(part);
+    }
+    for (number, part) in (1..).zip(&mut parts) {
+        out(part).part = Some(Part { number, of });
+    }
+    (after, parts)
+}
+
+/// A claimed reply, its note, and what it becomes when it is accepted.
+#[derive(Clone)]
+struct Sending {
+    scene: Scene,
+    sent: Message,
+    flight: InFlight,
+    link: DeliveryLink,
+}
+
+fn sending(world: &World) -> Sending {
+    let scene = Scene::new();
+    let mut conversation = begun(world, &scene);
+    let reply = scene.reply(&mut conversation);
+    let committed = block_on(
+        world
+            .store
+            .commit_reply(&conversation, std::slice::from_ref(&reply)),
+    );
+    assert_eq!(committed.unwrap(), Written::Yes);
+    let (sending, flight) = claimed(&reply);
+    assert_eq!(
+        block_on(world.store.claim(&sending, None, &flight)).unwrap(),
+        Claimed::Yes
+    );
+    let sent = accepted(&sending);
+    let id = sent.provider_message_id.clone().unwrap();
+    let link = DeliveryLink {
+        key: DeliveryKey::provider(&scene.external(), &id),
+        provider_message_id: Some(id),
+    };
+    Sending {
+        scene,
+        sent,
+        flight,
+        link,
+    }
+}
+
+async fn settle(world: World, given: Sending) {
+    let Sending {
+        sent, flight, link, ..
+    } = &given;
+    let settled = world.store.settle(sent, Some(flight), Some(link), None).await;
+    assert_eq!(settled.unwrap(), Written::Yes);
+}
+
+#[test]
+fn a_conversation_is_read_with_the_messages_that_it_counts() {
+    let mut looks = [0, 0, 0];
+    in_the_middle(
+        3,
+        |world| {
+            let scene = Scene::new();
+            let conversation = begun(world, &scene);
+            let job = scene.job();
+            let _ = block_on(world.store.record_event(&job)).unwrap();
+            (scene, conversation, job)
+        },
+        |world, (scene, mut conversation, job)| async move {
+            let message = scene.inbound(&mut conversation, &job);
+            let write = InboundWrite {
+                event: &job.event,
+                conversation: &conversation,
+                message: &message,
+            };
+            assert_eq!(
+                world.store.store_inbound(write).await.unwrap(),
+                InboundStored::Yes
+            );
+        },
+        |world, (_, before, _)| match for_now(block_on(world.store.with_history(&before.id, 20))) {
+            None => looks[0] += 1,
+            Some(read) => {
+                let (conversation, messages) = read.unwrap();
+                let newest = messages.last().unwrap().ordinal;
+                assert_eq!(conversation.last, newest);
+                looks[usize::try_from(newest.0).unwrap()] += 1;
+            }
+        },
+    );
+    assert!(looks.iter().all(|looks| *looks > 0), "{looks:?}");
+}
+
+#[test]
+fn no_part_of_a_reply_is_open_without_those_before_it() {
+    let mut longest = 0;
+    in_the_middle(
+        5,
+        |world| {
+            let scene = Scene::new();
+            let conversation = begun(world, &scene);
+            (scene, conversation)
+        },
+        |world, (scene, before)| async move {
+            let (conversation, parts) = reply_in_parts(&scene, &before, 2);
+            let committed = world.store.commit_reply(&conversation, &parts).await;
+            assert_eq!(committed.unwrap(), Written::Yes);
+        },
+        |world, (_, before)| {
+            let Some(open) = for_now(block_on(world.store.open(&before.id))) else {
+                return;
+            };
+            let ordinals: Vec<Ordinal> = open.iter().map(|message| message.ordinal).collect();
+            assert!([Ordinal(2), Ordinal(3)].starts_with(&ordinals), "{ordinals:?}");
+            longest = longest.max(ordinals.len());
+        },
+    );
+    assert_eq!(longest, 2);
+}
+
+#[test]
+fn a_part_that_has_left_does_not_keep_the_next_one_from_the_list() {
+    let (world, scene) = (World::new(), Scene::new());
+    let before = begun(&world, &scene);
+    let (conversation, parts) = reply_in_parts(&scene, &before, 2);
+    let committed = block_on(world.store.commit_reply(&conversation, &parts));
+    assert_eq!(committed.unwrap(), Written::Yes);
+    let (sending, flight) = claimed(&parts[0]);
+    let _ = block_on(world.store.claim(&sending, None, &flight)).unwrap();
+    let settled = block_on(world.store.settle(&accepted(&sending), Some(&flight), None, None));
+    assert_eq!(settled.unwrap(), Written::Yes);
+    assert_eq!(block_on(world.store.open(&conversation.id)).unwrap(), parts[1..]);
+}
+
+#[test]
+fn an_attempt_whose_note_is_gone_is_known_by_its_link() {
+    let mut gone = [0, 0];
+    in_the_middle(4, sending, settle, |world, given| {
+        if !block_on(world.store.in_flight(given.scene.instance()))
+            .unwrap()
+            .is_empty()
+        {
+            return;
+        }
+        match for_now(block_on(world.store.delivery(&given.link.key))) {
+            None => gone[0] += 1,
+            Some(delivery) => {
+                gone[1] += 1;
+                assert_eq!(delivery.unwrap().message, Some(given.sent.id()));
+            }
+        }
+    });
+    assert!(gone.iter().all(|gone| *gone > 0), "{gone:?}");
+}
+
+#[test]
+fn a_message_that_has_left_the_open_list_is_told_as_it_became() {
+    let page = PageRequest {
+        limit: 10,
+        cursor: None,
+    };
+    in_the_middle(4, sending, settle, |world, given| {
+        let id = &given.sent.conversation;
+        let one = for_now(block_on(world.store.message(&given.sent.id())));
+        let listed = for_now(block_on(world.store.messages(id, &page)));
+        let listed = listed.map(|page| page.items.first().cloned());
+        for message in [one, listed].into_iter().flatten().flatten() {
+            assert!(is(&message, "sending") || message == given.sent, "{message:?}");
+        }
+    });
+}
+
+#[test]
+fn whoever_dies_in_the_middle_leaves_all_of_it_done() {
+    let world = World::new();
+    let given = sending(&world);
+    world.fails(|operation| match operation.verb {
+        Verb::Transact => Fault::Torn(0),
+        _ => Fault::None,
+    });
+    world.appear(1);
+    assert!(settle(world.clone(), given.clone()).now_or_never().is_none());
+    let found = block_on(world.store.message(&given.sent.id())).unwrap();
+    assert_eq!(found, Some(given.sent));
+    assert!(block_on(world.store.delivery(&given.link.key)).unwrap().is_some());
+}
