@@ -3,8 +3,9 @@
 
 mod detail;
 
-use crate::ids::ExternalId;
+use crate::ids::{ExternalId, MessageId, hash_of};
 use crate::millis;
+use crate::provider::Provider;
 pub use detail::{ChargedConversation, Pricing, StatusDetail, StatusError};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -55,24 +56,27 @@ impl DeliveryStatus {
     }
 }
 
-/// Under what a delivery is recorded: our own id where the provider echoes it, else the provider's message id.
-/// 32 hexadecimal digits of a hash (a `wamid` contains a phone number).
+/// Under what a delivery is recorded: our own id where the provider echoes it, else the provider's message id, in either
+/// case together with the provider and its name of the instance. A webhook names a delivery of the instance that it was
+/// proven for, and of no other. 32 hexadecimal digits of a hash (a `wamid` contains a phone number).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DeliveryKey(String);
 
 impl DeliveryKey {
-    /// The key of a message that we know by our own id.
-    pub fn own(message: &crate::ids::MessageId) -> Self {
-        Self(crate::ids::hash_of(&["delivery", "own", message.as_str()], 16))
+    /// The key of a message of `instance` that we know by our own id.
+    pub fn own(provider: Provider, instance: &ExternalId, message: &MessageId) -> Self {
+        Self::of("own", provider, instance, message.as_str())
     }
 
-    /// The key of a message that we know by the provider's id.
-    pub fn provider(instance: &ExternalId, provider_message_id: &str) -> Self {
-        Self(crate::ids::hash_of(
-            &["delivery", instance.as_str(), provider_message_id],
-            16,
-        ))
+    /// The key of a message of `instance` that we know by the provider's id.
+    pub fn provider(provider: Provider, instance: &ExternalId, provider_message_id: &str) -> Self {
+        Self::of("provider", provider, instance, provider_message_id)
+    }
+
+    fn of(whose: &str, provider: Provider, instance: &ExternalId, id: &str) -> Self {
+        let parts = ["delivery", whose, provider.as_str(), instance.as_str(), id];
+        Self(hash_of(&parts, 16))
     }
 
     /// The key as text.
@@ -167,7 +171,7 @@ pub struct Delivery {
     pub times: DeliveryTimes,
     /// Which of our messages it is, once the provider's answer was stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<crate::ids::MessageId>,
+    pub message: Option<MessageId>,
     /// The provider's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_message_id: Option<String>,

@@ -20,7 +20,13 @@ pub enum WebhookItem {
     /// Recorded by one conditional write, without a queue.
     Status(StatusUpdate),
     /// Of the account, not of a message: recorded by one conditional write, without a queue.
-    Notice(Notice),
+    Notice {
+        /// What is told.
+        notice: Notice,
+        /// The instance whose own secret proved it, which may speak of that instance's account only. `None`: the proof is
+        /// the provider's, for every account.
+        proven_by: Option<ExternalId>,
+    },
     /// Authentic, but not understood or of no use: counted, logged and acknowledged.
     Ignored {
         /// What it was, in a word or two (never with personal data).

@@ -8,6 +8,7 @@ mod contents;
 mod dead_letters;
 mod dialog360;
 mod dying;
+mod forged;
 mod given_up;
 mod health;
 mod notices;

@@ -1,14 +1,14 @@
 //! webhook: record what came, enqueue it, and only then say yes.
 //!
 //! One message costs one conditional write and one queue request, a delivery status or a notice one conditional write. Nothing else
-//! is called here: no provider, no model, no look-up of the instance.
+//! is called here: no provider, no model. The configuration is read only for a notice that an instance's own secret proved.
 
-use crate::ports::{Deliveries, Enqueue, Inbox, Notices, PortResult, Queues, Recorded};
+use crate::ports::{Deliveries, Directory, Enqueue, Inbox, Notices, PortResult, Queues, Recorded};
 use crate::{World, ports::Ambient};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::delivery::StatusUpdate;
 use recado_domain::event::{InboundJob, PAYLOAD_INLINE_BYTES_MAX, Payload, group_of};
-use recado_domain::ids::CorrelationId;
+use recado_domain::ids::{CorrelationId, ExternalId};
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
 use recado_domain::millis::shift;
 use recado_domain::notice::{NOTICE_KEPT_MS, Notice};
@@ -48,10 +48,7 @@ pub async fn ingest<W: World>(
             WebhookItem::Event(event) if !seen.insert(event.id.clone()) => done.duplicates += 1,
             WebhookItem::Event(event) => events.push(event),
             WebhookItem::Status(status) => statuses.push(status),
-            WebhookItem::Notice(notice) => {
-                tracing::info!(kind = notice.kind.as_str(), "the provider tells of an account");
-                notices.push(notice);
-            }
+            WebhookItem::Notice { notice, proven_by } => notices.push((notice, proven_by)),
             WebhookItem::Ignored { what } => {
                 tracing::info!(what, "webhook part acknowledged and left alone");
                 done.ignored += 1;
@@ -59,7 +56,10 @@ pub async fn ingest<W: World>(
         }
     }
     done.statuses = statuses.len();
+    let told = notices.len();
+    let notices = credible(world, notices).await?;
     done.notices = notices.len();
+    done.ignored += told - notices.len();
     record_statuses(world, statuses).await?;
     record_notices(world, notices).await?;
     let owed = record_events(world, events, correlation, &mut done).await?;
@@ -78,6 +78,30 @@ async fn record_statuses<W: World>(world: &W, statuses: Vec<StatusUpdate>) -> Po
         .buffer_unordered(WRITES_AT_ONCE)
         .try_collect()
         .await
+}
+
+/// The notices whose proof speaks for their account: the provider's own, and that of an instance of the account.
+async fn credible<W: World>(world: &W, told: Vec<(Notice, Option<ExternalId>)>) -> PortResult<Vec<Notice>> {
+    let mut credible = Vec::with_capacity(told.len());
+    for (notice, proven_by) in told {
+        let kind = notice.kind.as_str();
+        if let Some(external) = proven_by {
+            // Cached by the store; a webhook with a notice is rare.
+            let bound = world.store().bound(notice.provider, &external).await?;
+            let own = bound.and_then(|bound| bound.instance.account_id);
+            if own.as_ref() != Some(&notice.account) {
+                tracing::warn!(
+                    kind,
+                    instance = %external,
+                    "a notice of an account that is not its number's was dropped"
+                );
+                continue;
+            }
+        }
+        tracing::info!(kind, "the provider tells of an account");
+        credible.push(notice);
+    }
+    Ok(credible)
 }
 
 async fn record_notices<W: World>(world: &W, notices: Vec<Notice>) -> PortResult<()> {

@@ -162,7 +162,7 @@ async fn named<W: World>(
     }
     let own = match bound.instance.external() {
         Some(external) => {
-            let key = DeliveryKey::provider(&external, id);
+            let key = DeliveryKey::provider(bound.instance.provider, &external, id);
             let known = world.store().delivery(&key).await?;
             known.is_some_and(|delivery| delivery.message.is_some())
         }

@@ -162,7 +162,7 @@ fn not_understood(item: &WebhookItem) -> Option<String> {
     };
     match item {
         WebhookItem::Ignored { what } => Some(what.clone()),
-        WebhookItem::Status(_) | WebhookItem::Notice(_) => None,
+        WebhookItem::Status(_) | WebhookItem::Notice { .. } => None,
         WebhookItem::Event(event) => match read(event) {
             Inbound::Ignored { what } => Some(format!("event: {what}")),
             Inbound::Message(message) | Inbound::Change(message) => match &message.content {

@@ -53,7 +53,7 @@ fn item(item: &WebhookItem) -> Value {
     match item {
         WebhookItem::Ignored { what } => json!({ "ignored": what }),
         WebhookItem::Status(update) => json!({ "status": status(update) }),
-        WebhookItem::Notice(notice) => json!({ "notice": notice }),
+        WebhookItem::Notice { notice, .. } => json!({ "notice": notice }),
         WebhookItem::Event(event) => json!({
             "event": event.id.as_str()[..12],
             "external": event.external,

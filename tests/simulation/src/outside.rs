@@ -371,9 +371,9 @@ impl Outside {
             });
         }
         let key = if traits(provider).echoes_our_id {
-            DeliveryKey::own(message)
+            DeliveryKey::own(provider, external, message)
         } else {
-            DeliveryKey::provider(external, id)
+            DeliveryKey::provider(provider, external, id)
         };
         for status in [
             DeliveryStatus::Sent,

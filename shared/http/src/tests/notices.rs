@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use recado_domain::Timestamp;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::ExternalId;
+use recado_domain::provider::Provider;
 use recado_pipeline::ports::{Deliveries, Directory};
 use serde_json::{Value, json};
 
@@ -91,7 +92,8 @@ async fn a_price_is_kept_with_the_status_that_brought_it() {
     for body in [sent, read] {
         assert_eq!(meta(&site, &body).await.body["statuses"], json!(1));
     }
-    let key = DeliveryKey::provider(&ExternalId::parse("100000000000001").unwrap(), "wamid.PRECO");
+    let number = ExternalId::parse("100000000000001").unwrap();
+    let key = DeliveryKey::provider(Provider::named("meta"), &number, "wamid.PRECO");
     let known = site.store.delivery(&key).await.unwrap().unwrap();
     assert_eq!(known.at, Some(Timestamp::from_second(1_760_000_060).unwrap()));
     assert_eq!(known.detail.pricing.unwrap().category.as_deref(), Some("utility"));

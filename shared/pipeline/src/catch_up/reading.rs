@@ -105,6 +105,6 @@ fn news(record: HistoryRecord, known: &Delivery) -> Option<WebhookItem> {
     record.items.into_iter().find(|item| match item {
         WebhookItem::Status(update) => update.status.rank() > best,
         WebhookItem::Event(event) => event.kind == EventKind::Failed && DeliveryStatus::Failed.rank() > best,
-        WebhookItem::Notice(_) | WebhookItem::Ignored { .. } => false,
+        WebhookItem::Notice { .. } | WebhookItem::Ignored { .. } => false,
     })
 }

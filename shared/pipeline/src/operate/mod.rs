@@ -140,13 +140,12 @@ pub(crate) async fn joined<W: World>(
 fn delivery_key<W: World>(world: &W, bound: Option<&Bound>, message: &Message) -> Option<DeliveryKey> {
     message.out.as_ref()?;
     let bound = bound?;
+    let (provider, instance) = (bound.instance.provider, bound.instance.external()?);
     if traits(world, bound).echoes_our_id {
-        return Some(DeliveryKey::own(&message.id()));
+        return Some(DeliveryKey::own(provider, &instance, &message.id()));
     }
-    Some(DeliveryKey::provider(
-        &bound.instance.external()?,
-        message.provider_message_id.as_ref()?,
-    ))
+    let theirs = message.provider_message_id.as_ref()?;
+    Some(DeliveryKey::provider(provider, &instance, theirs))
 }
 
 /// Takes a conversation over (`manual`) or gives it back (`ai`): then what nobody answered is owed again.

@@ -4,6 +4,7 @@
 use crate::World;
 use crate::ports::{Ambient, Conversations, Deliveries, Inbox, PortResult};
 use crate::verdict::Verdict;
+use recado_domain::config::Bound;
 use recado_domain::content::Content;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::{EventKind, InboundJob, event_id};
@@ -27,7 +28,12 @@ pub(super) enum Resolved {
 }
 
 /// Puts a change where the message lies that it is about; lets everything else pass.
-pub(super) async fn resolve<W: World>(world: &W, job: &InboundJob, inbound: Inbound) -> PortResult<Resolved> {
+pub(super) async fn resolve<W: World>(
+    world: &W,
+    job: &InboundJob,
+    bound: &Bound,
+    inbound: Inbound,
+) -> PortResult<Resolved> {
     let Inbound::Change(mut change) = inbound else {
         return Ok(Resolved::As(inbound));
     };
@@ -41,6 +47,10 @@ pub(super) async fn resolve<W: World>(world: &W, job: &InboundJob, inbound: Inbo
     let Some(message) = world.store().message(&id).await? else {
         return Ok(Resolved::As(alone(change)));
     };
+    // The number may have been another instance's when the message was stored.
+    if message.instance != bound.instance.id {
+        return Ok(Resolved::As(alone(change)));
+    }
     let Some(conversation) = world.store().conversation(&message.conversation).await? else {
         return Ok(Resolved::As(alone(change)));
     };
@@ -67,7 +77,7 @@ async fn original<W: World>(
     if let Some(place) = came.and_then(|record| record.stored) {
         return Ok(Some(place.conversation.message(place.ordinal)));
     }
-    let sent = DeliveryKey::provider(&job.external, target);
+    let sent = DeliveryKey::provider(job.provider, &job.external, target);
     let sent = world.store().delivery(&sent).await?;
     Ok(sent.and_then(|delivery| delivery.message))
 }

@@ -2,13 +2,19 @@ use crate::World;
 use crate::dead::bury;
 use crate::ports::{Ambient, Conversations, Deliveries, OutboxStore, PortError, PortResult, Written};
 use recado_domain::delivery::{StatusUpdate, tells_of};
+use recado_domain::ids::InstanceId;
 use recado_domain::inbound::FailedDelivery;
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
 use recado_domain::outbox::OutboxState;
 
-/// An accepted message failed after all: `sent → dead` with the provider's reason, and a dead letter.
-pub(super) async fn failed<W: World>(world: &W, failed: &FailedDelivery) -> PortResult<()> {
+/// An accepted message failed after all: `sent → dead` with the provider's reason, and a dead letter. The event speaks
+/// for `instance` only.
+pub(super) async fn failed<W: World>(
+    world: &W,
+    instance: &InstanceId,
+    failed: &FailedDelivery,
+) -> PortResult<()> {
     let now = world.ambient().now();
     let ttl = i64::try_from(world.settings().delivery_ttl.as_millis()).unwrap_or(i64::MAX);
     world
@@ -26,6 +32,10 @@ pub(super) async fn failed<W: World>(world: &W, failed: &FailedDelivery) -> Port
     let Some(mut message) = world.store().message(&id).await? else {
         return Ok(());
     };
+    if message.instance != *instance {
+        tracing::warn!(message_id = %id, "a failure of another instance's message was dropped");
+        return Ok(());
+    }
     if is_of_an_earlier_attempt(&message, &failed.update, known_as) {
         tracing::info!(message_id = %id, "an attempt failed that was repeated since");
         return Ok(());

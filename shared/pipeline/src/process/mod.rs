@@ -80,7 +80,7 @@ async fn apply<W: World>(world: &W, job: &InboundJob, receives: u32) -> PortResu
     };
     let inbound = world.providers().interpret(job, &payload);
     let inbound = identity::numbered(world, &bound.instance.id, inbound).await?;
-    let inbound = match change::resolve(world, job, inbound).await? {
+    let inbound = match change::resolve(world, job, &bound, inbound).await? {
         Resolved::As(inbound) => inbound,
         Resolved::Later(verdict) => return Ok(verdict),
     };
@@ -105,7 +105,7 @@ async fn follow<W: World>(
     match inbound {
         Inbound::Message(inbound) if inbound.from_me => phone::typed(world, job, bound, &inbound).await?,
         Inbound::Message(inbound) => return message::received(world, job, bound, &inbound).await,
-        Inbound::Failed(failed) => failed::failed(world, &failed).await?,
+        Inbound::Failed(failed) => failed::failed(world, &bound.instance.id, &failed).await?,
         Inbound::ConnectionChanged => connection::event(world, bound, job.received_at).await?,
         // It was made a message, or ignored, before.
         Inbound::Change(_) => tracing::warn!("a change without its message"),

@@ -128,7 +128,7 @@ pub(super) async fn is_known<W: World>(
     };
     let known = world
         .store()
-        .delivery(&DeliveryKey::provider(&job.external, id))
+        .delivery(&DeliveryKey::provider(job.provider, &job.external, id))
         .await?;
     Ok(known.is_some_and(|delivery| delivery.message.is_some()))
 }

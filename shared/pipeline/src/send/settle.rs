@@ -67,10 +67,11 @@ pub(super) fn link<W: World>(
     message: &Message,
     provider_message_id: Option<&String>,
 ) -> Option<DeliveryLink> {
+    let (provider, instance) = (bound.instance.provider, bound.instance.external()?);
     let key = if traits(world, bound).echoes_our_id {
-        DeliveryKey::own(&message.id())
+        DeliveryKey::own(provider, &instance, &message.id())
     } else {
-        DeliveryKey::provider(&bound.instance.external()?, provider_message_id?)
+        DeliveryKey::provider(provider, &instance, provider_message_id?)
     };
     Some(DeliveryLink {
         key,

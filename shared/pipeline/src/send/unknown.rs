@@ -8,7 +8,8 @@ use crate::World;
 use crate::dead::give_up_message;
 use crate::ports::{Ambient, Deliveries, Evidence, Instances, OutboxStore, PortResult, Providers, Written};
 use crate::verdict::Verdict;
-use recado_domain::delivery::{DeliveryKey, DeliveryStatus};
+use recado_domain::config::Bound;
+use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus};
 use recado_domain::ids::Nonce;
 use recado_domain::instance::{Connection, InFlight};
 use recado_domain::message::Message;
@@ -31,7 +32,7 @@ pub(super) async fn reconcile<W: World>(
         return Ok(LOST);
     };
     let flight = flight(&message, nonce, claimed_at);
-    if let Some(delivery) = world.store().delivery(&DeliveryKey::own(&message.id())).await?
+    if let Some(delivery) = told(world, context.bound, &message).await?
         && let Some(status) = delivery.status_since(Some(claimed_at))
     {
         if status == DeliveryStatus::Failed {
@@ -93,6 +94,15 @@ async fn repeat<W: World>(world: &W, mut message: Message) -> PortResult<Step> {
     Ok(LOST)
 }
 
+/// What statuses of this very instance said of the message, under our own id.
+async fn told<W: World>(world: &W, bound: &Bound, message: &Message) -> PortResult<Option<Delivery>> {
+    let Some(external) = bound.instance.external() else {
+        return Ok(None);
+    };
+    let key = DeliveryKey::own(bound.instance.provider, &external, &message.id());
+    world.store().delivery(&key).await
+}
+
 /// The provider could not be asked: wait beside the queue while its instance is closed, in it while it is open, and give
 /// up after as long as messages wait for an instance.
 async fn not_answered<W: World>(
@@ -130,10 +140,11 @@ async fn what_is<W: World>(
     found: Option<&String>,
     claimed_at: jiff::Timestamp,
 ) -> PortResult<Found> {
-    let Some(key) = found.and_then(|id| Some(DeliveryKey::provider(&context.bound.instance.external()?, id)))
-    else {
+    let instance = &context.bound.instance;
+    let (Some(id), Some(external)) = (found, instance.external()) else {
         return Ok(Found::Ours);
     };
+    let key = DeliveryKey::provider(instance.provider, &external, id);
     let Some(delivery) = world.store().delivery(&key).await? else {
         return Ok(Found::Ours);
     };

@@ -8,7 +8,7 @@ use crate::meta::parse::{Speaker, split_root};
 use jiff::Timestamp;
 use recado_domain::inbound::WebhookItem;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Splits the body of a queue message into items. A number is called by AWS's id, which `context` gives for Meta's; by
 /// Meta's where it does not.
@@ -44,7 +44,31 @@ pub fn split(body: &[u8], topics: &Topics, received_at: Timestamp) -> Result<Vec
         provider: crate::aws_social::NAME,
         external: None,
     };
-    Ok(split_root(&speaker, &json!({ "entry": [entry] }), received_at))
+    let mut items = split_root(&speaker, &json!({ "entry": [entry] }), received_at);
+    confine(&mut items, &accounts(&event));
+    Ok(items)
+}
+
+/// The accounts that AWS says the event is about.
+fn accounts(event: &Value) -> HashSet<String> {
+    let accounts = event
+        .get("context")
+        .and_then(|context| context.get("MetaWabaIds"));
+    let ids = list(accounts).iter().map(|account| scalar(account, "wabaId"));
+    ids.flatten().collect()
+}
+
+/// The entry inside is Meta's text, which may name any account: a notice counts only of those that AWS names.
+fn confine(items: &mut [WebhookItem], accounts: &HashSet<String>) {
+    for item in items {
+        if let WebhookItem::Notice { notice, .. } = item
+            && !accounts.contains(&notice.account)
+        {
+            *item = WebhookItem::Ignored {
+                what: "notice of an account that AWS does not name".to_owned(),
+            };
+        }
+    }
 }
 
 fn not(what: &'static str) -> ParseError {

@@ -14,7 +14,7 @@ pub(crate) mod webhook;
 
 pub use media::{MediaBlock, media_url};
 pub use parse::{Addressed, addressed, split};
-pub use verify::{Proof, SECRET_HEADER, SIGNATURE_HEADER, verify};
+pub use verify::{Proof, Proven, SECRET_HEADER, SIGNATURE_HEADER, verify};
 
 pub(crate) use connect::connect;
 pub(crate) use examine::{DEMANDS, examine};

@@ -30,8 +30,18 @@ impl fmt::Debug for Proof<'_> {
     }
 }
 
-/// Whether `proof` was made with the webhook secret of each of `numbers` under one of `masters` (two during a rotation), or
-/// with a partner's secret over the body. All are compared, in time that does not tell which came near.
+/// For whom a proof speaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Proven {
+    /// This number alone.
+    Number(ExternalId),
+    /// Every number and account of 360dialog's.
+    Partner,
+}
+
+/// For whom `proof` speaks, if it was made with the webhook secret of the one number of `numbers` under one of `masters`
+/// (two during a rotation), or with a partner's secret over the body. All are compared, in time that does not tell which
+/// came near.
 ///
 /// Secrets are one number's: a body that names another number too is not proven, else who has one secret could write in
 /// another's name. Nor is a body that names none.
@@ -41,14 +51,15 @@ pub fn verify<'n>(
     numbers: impl IntoIterator<Item = &'n ExternalId>,
     partners: &[Secret],
     body: &[u8],
-) -> bool {
+) -> Option<Proven> {
     let password = proof.authorization.and_then(password);
-    let mut numbers = numbers.into_iter().peekable();
-    let named = numbers.peek().is_some();
-    let shown = numbers.fold(named, |all, number| {
-        all & knows(proof.secret, password.as_deref(), masters, number)
-    });
-    shown | signed(proof.signature, partners, body)
+    let mut numbers = numbers.into_iter();
+    let only = numbers.next().filter(|_| numbers.next().is_none());
+    let shown = only.filter(|number| knows(proof.secret, password.as_deref(), masters, number));
+    if signed(proof.signature, partners, body) {
+        return Some(Proven::Partner);
+    }
+    shown.map(|number| Proven::Number(number.clone()))
 }
 
 fn knows(secret: Option<&str>, password: Option<&str>, masters: &[Secret], number: &ExternalId) -> bool {
@@ -112,7 +123,7 @@ mod tests {
 
     fn accepts(proof: Proof<'_>, numbers: &[&str]) -> bool {
         let numbers: Vec<ExternalId> = numbers.iter().map(|name| number(name)).collect();
-        verify(&proof, &masters(), &numbers, &[], BODY)
+        verify(&proof, &masters(), &numbers, &[], BODY).is_some()
     }
 
     #[test]
@@ -190,7 +201,7 @@ mod tests {
                 signature: Some(signature),
                 ..Proof::default()
             };
-            verify(&proof, &[], [], partners, body)
+            verify(&proof, &[], [], partners, body) == Some(Proven::Partner)
         };
         assert!(verified(&mac, BODY, &partners));
         assert!(verified(&mac.to_uppercase(), BODY, &partners));

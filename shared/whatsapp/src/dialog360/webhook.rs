@@ -1,12 +1,13 @@
 //! 360dialog's webhook: `POST /webhooks/360dialog`, `/webhooks/360dialog/{number}`; on-premise numbers need the second.
 
-use super::{Addressed, Proof, SECRET_HEADER, SIGNATURE_HEADER, addressed, split, verify};
+use super::{Addressed, Proof, Proven, SECRET_HEADER, SIGNATURE_HEADER, addressed, split, verify};
 use crate::webhook::{
     Door, KeyNeeds, Method, NamedKey, Refusal, Request, Taken, WebhookKeys, WebhookSetup, encoded, secret_of,
 };
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::ids::ExternalId;
+use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -59,8 +60,12 @@ impl Door for Webhook {
             Some(number) => Addressed::Numbers(BTreeSet::from([number.clone()])),
             None => addressed(body)?,
         };
-        prove(request, &said, keys)?;
-        Ok(Taken::Items(split(body, number.as_ref(), now)?))
+        let proven = prove(request, &said, keys)?;
+        let mut items = split(body, number.as_ref(), now)?;
+        if let Proven::Number(number) = proven {
+            confine(&mut items, &number);
+        }
+        Ok(Taken::Items(items))
     }
 
     fn setting_up(
@@ -95,7 +100,16 @@ fn number(rest: &[String]) -> Result<Option<ExternalId>, Refusal> {
     Ok(Some(number))
 }
 
-fn prove(request: &Request<'_>, said: &Addressed, keys: &WebhookKeys) -> Result<(), Refusal> {
+/// A number's secret is its customer's, who may write whatever they like: notices count only of the number's own account.
+fn confine(items: &mut [WebhookItem], number: &ExternalId) {
+    for item in items {
+        if let WebhookItem::Notice { proven_by, .. } = item {
+            *proven_by = Some(number.clone());
+        }
+    }
+}
+
+fn prove(request: &Request<'_>, said: &Addressed, keys: &WebhookKeys) -> Result<Proven, Refusal> {
     let partners = keys.named(PARTNER_SECRET.setting);
     if keys.masters.is_empty() && partners.is_empty() {
         return Err(Refusal::NotSetUp("the webhook master secret"));
@@ -110,8 +124,8 @@ fn prove(request: &Request<'_>, said: &Addressed, keys: &WebhookKeys) -> Result<
         Addressed::Numbers(numbers) => numbers,
         Addressed::Unnamed => &none,
     };
-    if verify(&proof, &keys.masters, numbers, partners, request.brings.body) {
-        return Ok(());
+    if let Some(proven) = verify(&proof, &keys.masters, numbers, partners, request.brings.body) {
+        return Ok(proven);
     }
     Err(match said {
         Addressed::Unnamed => {

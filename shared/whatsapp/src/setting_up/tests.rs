@@ -63,13 +63,8 @@ fn what_is_proven_here_is_verified_there() {
         secret: Some(&signed.headers[0].1),
         ..dialog360::Proof::default()
     };
-    assert!(dialog360::verify(
-        &shown,
-        &masters,
-        [&external],
-        &[],
-        &signed.body
-    ));
+    let proven = dialog360::verify(&shown, &masters, [&external], &[], &signed.body);
+    assert_eq!(proven, Some(dialog360::Proven::Number(external)));
 
     let signed = prove(crate::meta::NAME, body, &proofs).unwrap();
     assert_eq!(signed.path, "/webhooks/meta");

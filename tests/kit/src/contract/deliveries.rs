@@ -8,12 +8,14 @@ use recado_domain::delivery::{
     StatusError, StatusUpdate,
 };
 use recado_domain::ids::ExternalId;
+use recado_domain::provider::Provider;
 use recado_pipeline::ports::Store;
 
 const ALL: [DeliveryStatus; 5] = [Sent, Delivered, Read, Played, Failed];
 
 fn key() -> DeliveryKey {
-    DeliveryKey::provider(&ExternalId::parse("line").unwrap(), &fresh("wa"))
+    let line = ExternalId::parse("line").unwrap();
+    DeliveryKey::provider(Provider::named("evolution"), &line, &fresh("wa"))
 }
 
 /// Each status comes at a time of its own.

@@ -5,9 +5,10 @@ use crate::builders::{Scene, accepted, at, claimed, far_ahead, out};
 use futures::future::join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
-use recado_domain::ids::Ordinal;
+use recado_domain::ids::{ExternalId, Ordinal};
 use recado_domain::instance::InFlight;
 use recado_domain::message::Message;
+use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{Claimed, DeliveryLink, Store, Written};
 
@@ -34,8 +35,9 @@ async fn sending<S: Store>(store: &S) -> Sending {
 }
 
 fn link(message: &Message) -> DeliveryLink {
+    let line = ExternalId::parse("line").unwrap();
     DeliveryLink {
-        key: DeliveryKey::own(&message.id()),
+        key: DeliveryKey::own(Provider::named("meta"), &line, &message.id()),
         provider_message_id: message.provider_message_id.clone(),
     }
 }

@@ -185,7 +185,8 @@ async fn what_we_sent_is_known_and_its_better_status_is_taken() {
     });
     let done = ask(&stage, 60).await;
     assert_eq!((done.known, done.missed, done.statuses), (1, 0, 1));
-    let key = DeliveryKey::provider(&stage.scene.external(), &id);
+    let provider = stage.scene.bound.instance.provider;
+    let key = DeliveryKey::provider(provider, &stage.scene.external(), &id);
     let delivery = stage.world.store.delivery(&key).await.unwrap().unwrap();
     assert_eq!(delivery.status, Some(DeliveryStatus::Read));
     assert_eq!(ask(&stage, 60).await.statuses, 0, "it says nothing new");

@@ -82,7 +82,7 @@ impl Memory {
 
 fn record(bound: &Bound, kept: &Kept) -> HistoryRecord {
     let (provider, external) = (bound.instance.provider, bound.instance.external().unwrap());
-    let key = DeliveryKey::provider(&external, &kept.id);
+    let key = DeliveryKey::provider(provider, &external, &kept.id);
     let mut items = vec![WebhookItem::Event(WebhookEvent {
         id: event_id(provider, &external, EventKind::Message, &kept.id),
         provider,

@@ -80,7 +80,7 @@ fn told(line: &Line, external: &ExternalId) -> Vec<HistoryRecord> {
         HistoryRecord {
             items: vec![WebhookItem::Event(said.event(line.provider, external, &kept.to))],
             at: Some(kept.at),
-            own: Some(DeliveryKey::provider(external, &kept.id)),
+            own: Some(DeliveryKey::provider(line.provider, external, &kept.id)),
         }
     });
     heard.chain(said).collect()

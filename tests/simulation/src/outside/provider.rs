@@ -129,9 +129,9 @@ impl Edge {
     fn owe_failure(&self, bound: &Bound, external: &ExternalId, message: &OutgoingMessage, id: &str) {
         let provider = bound.instance.provider;
         let key = if traits(provider).echoes_our_id {
-            DeliveryKey::own(&message.id)
+            DeliveryKey::own(provider, external, &message.id)
         } else {
-            DeliveryKey::provider(external, id)
+            DeliveryKey::provider(provider, external, id)
         };
         let simulation = &self.hand.common.simulation;
         let update = StatusUpdate {

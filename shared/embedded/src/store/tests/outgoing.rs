@@ -50,7 +50,8 @@ fn a_message_that_is_settled_takes_its_note_its_delivery_and_its_conversation_al
             .claim(note.nonce.clone(), instant(1), instant(2))
             .unwrap();
         assert_eq!(store.claim(&reply, None, &note).await.unwrap(), Claimed::Yes);
-        let key = DeliveryKey::own(&reply.id());
+        let number = ExternalId::parse("line").unwrap();
+        let key = DeliveryKey::own(Provider::named("meta"), &number, &reply.id());
         let early = StatusUpdate {
             key: key.clone(),
             status: DeliveryStatus::Read,
@@ -85,7 +86,7 @@ fn a_message_that_is_settled_takes_its_note_its_delivery_and_its_conversation_al
         assert!(store.open(&conversation.id).await.unwrap().is_empty());
         assert!(store.in_flight(&reply.instance).await.unwrap().is_empty());
         let delivery = store
-            .deliveries(&[DeliveryKey::own(&note.message)])
+            .deliveries(std::slice::from_ref(&key))
             .await
             .unwrap()
             .remove(0)

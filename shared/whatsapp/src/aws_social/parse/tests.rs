@@ -160,9 +160,22 @@ fn a_status_finds_its_message_by_our_id_and_else_by_metas() {
         }
     };
     let told = status(Some(&own));
-    assert_eq!(told.key, DeliveryKey::own(&own));
+    let number = ExternalId::parse(AWS).unwrap();
+    assert_eq!(told.key, DeliveryKey::own(crate::aws_social::NAME, &number, &own));
     assert_eq!(told.provider_message_id.as_deref(), Some("wamid.A"));
     let untold = status(None);
-    let number = ExternalId::parse(AWS).unwrap();
-    assert_eq!(untold.key, DeliveryKey::provider(&number, "wamid.A"));
+    let by_theirs = DeliveryKey::provider(crate::aws_social::NAME, &number, "wamid.A");
+    assert_eq!(untold.key, by_theirs);
+}
+
+#[test]
+fn a_notice_counts_only_of_an_account_that_aws_names() {
+    let told = |account: &str| {
+        let entry = json!({"id": account, "changes": [{"field": "account_update", "value": {"event": "VERIFIED_ACCOUNT"}}]});
+        items_of(&notification(TOPIC, &aws_event(&entry)), "")
+            .unwrap()
+            .remove(0)
+    };
+    assert!(matches!(told("200000000000001"), WebhookItem::Notice { .. }));
+    assert!(matches!(told("200000000000002"), WebhookItem::Ignored { .. }));
 }

@@ -231,7 +231,8 @@ fn a_status_may_lack_its_time_and_its_recipient() {
     };
     assert_eq!(status.status, DeliveryStatus::Read);
     assert_eq!(status.at, instant(1_760_000_000_000));
-    assert_eq!(status.key, DeliveryKey::provider(&number(), "gBGGFlAAAA"));
+    let key = DeliveryKey::provider(crate::dialog360::NAME, &number(), "gBGGFlAAAA");
+    assert_eq!(status.key, key);
     assert_eq!(
         ignored(&json!({"statuses": [{"id": "gBGGFlAAAA", "status": "deleted"}]})),
         "status deleted"

@@ -20,7 +20,7 @@ pub(crate) fn remembered(instance: &ExternalId, record: &Value, now: Timestamp) 
     HistoryRecord {
         items,
         at: instant(record.get("messageTimestamp")),
-        own: id.map(|id| DeliveryKey::provider(instance, id)),
+        own: id.map(|id| DeliveryKey::provider(crate::evolution::NAME, instance, id)),
     }
 }
 
@@ -68,7 +68,7 @@ fn best(envelope: &Envelope, id: &str, record: &Value, now: Timestamp) -> Option
         let rank = match &item {
             WebhookItem::Status(update) => update.status.rank(),
             WebhookItem::Event(_) => DeliveryStatus::Failed.rank(),
-            WebhookItem::Notice(_) | WebhookItem::Ignored { .. } => return None,
+            WebhookItem::Notice { .. } | WebhookItem::Ignored { .. } => return None,
         };
         Some((rank, item))
     });

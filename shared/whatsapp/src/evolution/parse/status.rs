@@ -44,7 +44,7 @@ pub(super) fn item(envelope: &Envelope, part: &Value, received_at: Timestamp) ->
         None => return ignored("update without a status"),
     };
     WebhookItem::Status(StatusUpdate {
-        key: DeliveryKey::provider(&envelope.instance, id),
+        key: DeliveryKey::provider(crate::evolution::NAME, &envelope.instance, id),
         status,
         at: instant(part.get("datetime")).unwrap_or(received_at),
         provider_message_id: None,
@@ -109,7 +109,7 @@ pub(super) fn interpret(job: &InboundJob, payload: &Value) -> Inbound {
     };
     Inbound::Failed(FailedDelivery {
         update: StatusUpdate {
-            key: DeliveryKey::provider(&job.external, id),
+            key: DeliveryKey::provider(job.provider, &job.external, id),
             status: DeliveryStatus::Failed,
             at: instant(data.get("datetime")).unwrap_or(job.received_at),
             provider_message_id: None,

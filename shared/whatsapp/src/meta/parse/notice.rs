@@ -29,12 +29,10 @@ pub(super) fn item(
         at,
         details: details(value),
     };
-    Some(WebhookItem::Notice(Notice::new(
-        provider,
-        &account,
-        told,
-        received_at,
-    )))
+    Some(WebhookItem::Notice {
+        notice: Notice::new(provider, &account, told, received_at),
+        proven_by: None,
+    })
 }
 
 fn kind(field: &str, value: &Value) -> Option<NoticeKind> {

@@ -36,7 +36,7 @@ pub(super) fn item(
         Some(other) => return ignored(format!("status {}", label(other))),
         None => return ignored("status without a word"),
     };
-    let Some(update) = update(external, status, reached, received_at) else {
+    let Some(update) = update(provider, external, status, reached, received_at) else {
         return ignored("status without an id");
     };
     if reached == DeliveryStatus::Failed {
@@ -47,6 +47,7 @@ pub(super) fn item(
 
 /// The update, under our own id if Meta echoes one.
 fn update(
+    provider: Provider,
     external: &ExternalId,
     status: &Value,
     reached: DeliveryStatus,
@@ -55,8 +56,8 @@ fn update(
     let id = text(status, "id");
     let own = text(status, "biz_opaque_callback_data").and_then(own_id);
     let key = match (&own, id) {
-        (Some(own), _) => DeliveryKey::own(own),
-        (None, Some(id)) => DeliveryKey::provider(external, id),
+        (Some(own), _) => DeliveryKey::own(provider, external, own),
+        (None, Some(id)) => DeliveryKey::provider(provider, external, id),
         (None, None) => return None,
     };
     Some(StatusUpdate {
@@ -117,7 +118,13 @@ fn failed(provider: Provider, external: &ExternalId, status: &Value, update: &St
 pub(super) fn interpret(job: &InboundJob, payload: &Value) -> Inbound {
     let none = Value::Null;
     let status = payload.get("status").unwrap_or(&none);
-    let Some(update) = update(&job.external, status, DeliveryStatus::Failed, job.received_at) else {
+    let Some(update) = update(
+        job.provider,
+        &job.external,
+        status,
+        DeliveryStatus::Failed,
+        job.received_at,
+    ) else {
         return Inbound::Ignored {
             what: "status without an id".to_owned(),
         };

@@ -209,10 +209,11 @@ fn a_status_is_kept_under_our_own_id_where_meta_echoes_it() {
     let own = status(
         &json!({"id": "wamid.A", "status": "sent", "timestamp": "1760000001", "biz_opaque_callback_data": OWN_ID}),
     );
-    assert_eq!(own.key, DeliveryKey::own(&MessageId::parse(OWN_ID).unwrap()));
+    let external = ExternalId::parse(NUMBER).unwrap();
+    let own_id = MessageId::parse(OWN_ID).unwrap();
+    assert_eq!(own.key, DeliveryKey::own(crate::meta::NAME, &external, &own_id));
     assert_eq!(own.provider_message_id.as_deref(), Some("wamid.A"));
     assert_eq!(own.at, instant(1_760_000_001_000));
-    let external = ExternalId::parse(NUMBER).unwrap();
     for foreign in [
         json!("campaign-7"),
         json!("c_x-1.2"),
@@ -222,7 +223,10 @@ fn a_status_is_kept_under_our_own_id_where_meta_echoes_it() {
     ] {
         let other =
             status(&json!({"id": "wamid.A", "status": "played", "biz_opaque_callback_data": foreign}));
-        assert_eq!(other.key, DeliveryKey::provider(&external, "wamid.A"));
+        assert_eq!(
+            other.key,
+            DeliveryKey::provider(crate::meta::NAME, &external, "wamid.A")
+        );
         assert_eq!(
             (other.status, other.at),
             (DeliveryStatus::Played, instant(1_760_000_000_000))

@@ -72,7 +72,7 @@ fn a_history_is_read_message_by_message_oldest_first() {
             WebhookItem::Event(event) => event.payload["data"]["key"]["id"].as_str().unwrap().to_owned(),
             WebhookItem::Ignored { what } => what.clone(),
             WebhookItem::Status(_) => "status".to_owned(),
-            WebhookItem::Notice(_) => "notice".to_owned(),
+            WebhookItem::Notice { .. } => "notice".to_owned(),
         })
         .collect();
     assert_eq!(read, ["group message", "OLD", "MIDDLE", "NEW"]);

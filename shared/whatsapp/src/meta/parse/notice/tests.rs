@@ -4,7 +4,7 @@ use recado_domain::millis;
 fn notice(field: &str, value: &Value) -> Notice {
     let entry = json!({"id": "200000000000001", "time": 1_772_442_900});
     match item(crate::meta::NAME, &entry, field, value, millis::instant(0)) {
-        Some(WebhookItem::Notice(notice)) => notice,
+        Some(WebhookItem::Notice { notice, .. }) => notice,
         other => panic!("not a notice: {other:?}"),
     }
 }
@@ -200,7 +200,7 @@ fn a_repetition_is_the_same_notice_and_its_size_is_bounded() {
         &value,
         millis::instant(received_at),
     ) {
-        Some(WebhookItem::Notice(notice)) => notice,
+        Some(WebhookItem::Notice { notice, .. }) => notice,
         other => panic!("{other:?}"),
     };
     assert_eq!(read(1).id, read(2).id);
