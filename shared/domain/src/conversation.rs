@@ -7,6 +7,7 @@
 
 mod contact;
 mod reengaged;
+mod rest;
 mod turn;
 
 use crate::config::Bound;
@@ -14,9 +15,11 @@ use crate::contact::ContactAddress;
 use crate::ids::{ConversationId, InstanceId, Nonce, Ordinal, TenantId};
 use crate::millis::{self, shift};
 use crate::rate::Rate;
+use crate::reason::Reason;
 use crate::turn::TurnNote;
 use jiff::Timestamp;
 pub use reengaged::{Reengaged, Reengagement};
+pub use rest::UNREAD_TURNS_MAX;
 use serde::{Deserialize, Serialize};
 pub use turn::{ConversationError, Draft, Lease, TurnAttempts, TurnStep};
 
@@ -89,9 +92,15 @@ pub struct Conversation {
     /// The turn that is being thought about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Lease>,
-    /// How often a model call was begun, and for which `turn_upto`.
+    /// How often a model call was begun, and for what.
     #[serde(default)]
     pub attempts: TurnAttempts,
+    /// How many turns in a row read less than was owed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unread_turns: u32,
+    /// Why what is owed waits for a person although the agent has the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs_person: Option<Reason>,
     /// When it began.
     #[serde(with = "millis")]
     pub created_at: Timestamp,
@@ -160,6 +169,8 @@ impl Conversation {
             scheduled_for: None,
             lease: None,
             attempts: TurnAttempts::default(),
+            unread_turns: 0,
+            needs_person: None,
             created_at: at,
             last_message_at: at,
             nudged_at: None,
@@ -186,6 +197,10 @@ impl Conversation {
         let ordinal = self.number(at);
         self.last_inbound = ordinal;
         if wants_answer {
+            if self.needs_person.is_some() {
+                self.begin_anew();
+                self.waiting_since = None;
+            }
             self.turn_upto = ordinal;
             self.waiting_since.get_or_insert(at);
         }
@@ -211,7 +226,7 @@ impl Conversation {
         if self.turn_upto > named && young {
             return TurnStep::StandDown;
         }
-        if self.mode != Mode::Ai || self.status == Status::Resolved || !self.owes() {
+        if !self.agent_owes() {
             return TurnStep::NothingOwed;
         }
         match &self.lease {
@@ -223,7 +238,7 @@ impl Conversation {
     /// When an answer is overdue: 5 minutes after it was owed or asked for again, 2 after it was scheduled for, and later
     /// each time that it was asked for in vain. People's conversations are never overdue here.
     pub fn due(&self) -> Option<Timestamp> {
-        if self.mode != Mode::Ai || !self.owes() {
+        if !self.agent_owes() {
             return None;
         }
         let since = self.waiting_since.unwrap_or(self.last_message_at);
@@ -255,13 +270,11 @@ impl Conversation {
         (slot.at > now).then_some(slot.at)
     }
 
-    /// Takes the lease of the turn.
-    pub fn lease(&mut self, nonce: Nonce, now: Timestamp, until: Timestamp) -> Draft {
-        if self.attempts.upto != self.turn_upto {
-            self.attempts = TurnAttempts {
-                upto: self.turn_upto,
-                count: 0,
-            };
+    /// Takes the lease of the turn, which reads what is owed up to `covers`.
+    pub fn lease(&mut self, nonce: Nonce, covers: Ordinal, now: Timestamp, until: Timestamp) -> Draft {
+        let upto = covers.min(self.turn_upto);
+        if self.attempts.upto != upto {
+            self.attempts = TurnAttempts { upto, count: 0 };
         }
         self.attempts.count += 1;
         self.lease = Some(Lease {
@@ -278,7 +291,8 @@ impl Conversation {
         Draft {
             nonce,
             since: now,
-            covers: self.turn_upto,
+            covers: upto,
+            rest: upto < self.turn_upto,
             epoch: self.epoch,
             answered: self.answered,
             attempt: self.attempts.count,
@@ -313,8 +327,11 @@ impl Conversation {
         }
         let ordinal = self.number(at);
         self.answered = self.answered.max(draft.covers);
-        // What is left arrived after the lease was taken.
-        self.waiting_since = self.owes().then_some(draft.since);
+        if !draft.rest {
+            // What is left arrived after the lease was taken.
+            self.waiting_since = self.owes().then_some(draft.since);
+        }
+        self.count_unread(draft.rest);
         self.scheduled_for = None;
         self.release(&draft.nonce, true);
         Ok(ordinal)
@@ -327,6 +344,7 @@ impl Conversation {
         }
         self.mode = Mode::Manual;
         self.epoch += 1;
+        self.begin_anew();
         true
     }
 
@@ -335,6 +353,7 @@ impl Conversation {
         if takes_over {
             self.take_over();
         }
+        self.begin_anew();
         let seen = seen.min(self.last);
         self.answered = self.answered.max(seen);
         self.human = self.human.max(seen);
@@ -345,10 +364,13 @@ impl Conversation {
     }
 
     /// A person gives the conversation back to the agent. `left` is how far replies reach that left or may have left:
-    /// what was cancelled at the takeover and nobody answered is owed again.
+    /// what was cancelled at the takeover and nobody answered is owed again. What waited for a person without a takeover
+    /// is the agent's again.
     pub fn give_back(&mut self, left: Ordinal, now: Timestamp) -> bool {
+        let needed_person = self.needs_person.is_some();
+        self.begin_anew();
         if self.mode == Mode::Ai {
-            return false;
+            return needed_person;
         }
         self.mode = Mode::Ai;
         self.epoch += 1;
@@ -386,6 +408,7 @@ impl Conversation {
         self.answered = self.answered.max(self.turn_upto);
         self.waiting_since = None;
         self.scheduled_for = None;
+        self.begin_anew();
         Ok(true)
     }
 

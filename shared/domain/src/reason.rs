@@ -22,18 +22,16 @@ pub enum Reason {
     UnknownInstance,
     /// A person took the conversation over before it was sent.
     TakenOver,
-    /// Somebody answered meanwhile.
-    AnsweredMeanwhile,
     /// It had been lying too long when it arrived.
     Stale,
     /// The model failed; the agent's error message was sent in its place.
     ModelFailed,
-    /// A credential is missing or was refused.
-    NeedsCredentials,
     /// The outcome of a send could not be learnt and repeating it is not allowed.
     UnknownOutcome,
     /// An operator removed it.
     Purged,
+    /// More was written than three turns of the agent could read: the rest waits for a person.
+    TooMuchToRead,
 }
 
 impl Reason {
@@ -47,12 +45,11 @@ impl Reason {
             Self::Poison => "poison",
             Self::UnknownInstance => "unknown_instance",
             Self::TakenOver => "taken_over",
-            Self::AnsweredMeanwhile => "answered_meanwhile",
             Self::Stale => "stale",
             Self::ModelFailed => "model_failed",
-            Self::NeedsCredentials => "needs_credentials",
             Self::UnknownOutcome => "unknown_outcome",
             Self::Purged => "purged",
+            Self::TooMuchToRead => "too_much_to_read",
         }
     }
 }

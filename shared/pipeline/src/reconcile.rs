@@ -17,7 +17,6 @@ use crate::reply::opening;
 use crate::silence;
 use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
-use recado_domain::conversation::Mode;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::EventRecord;
 use recado_domain::hours::Opening;
@@ -211,7 +210,7 @@ async fn nudge<W: World>(world: &W, id: &ConversationId) -> PortResult<bool> {
     let Some(mut conversation) = world.store().conversation(id).await? else {
         return Ok(false);
     };
-    if conversation.mode != Mode::Ai || !conversation.owes() {
+    if !conversation.agent_owes() {
         return Ok(false);
     }
     let now = world.ambient().now();

@@ -27,8 +27,8 @@ pub struct Settings {
     pub delivery_ttl: Duration,
     /// How long clients' keys are kept.
     pub key_ttl: Duration,
-    /// How many messages the model reads.
-    pub history: usize,
+    /// How much the model reads for one turn.
+    pub turn_reads: TurnReads,
     /// How long the model may take, retries included.
     pub llm_timeout: Duration,
     /// The lease of a turn.
@@ -57,6 +57,17 @@ pub struct Settings {
     pub config_ttl: Duration,
 }
 
+/// How much the model reads for one turn, at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnReads {
+    /// So many messages: what is owed, and what was said before it.
+    pub messages: usize,
+    /// So many characters of one message; the rest of it is cut off.
+    pub message_chars: usize,
+    /// So many characters of all of them. One message is read whatever its length, cut to this.
+    pub transcript_chars: usize,
+}
+
 /// How often something is tried before it is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attempts {
@@ -78,7 +89,11 @@ impl Default for Settings {
             event_ttl: seconds(7 * 86_400),
             delivery_ttl: seconds(30 * 86_400),
             key_ttl: seconds(48 * 3600),
-            history: 20,
+            turn_reads: TurnReads {
+                messages: 20,
+                message_chars: 8_000,
+                transcript_chars: 40_000,
+            },
             llm_timeout: seconds(60),
             turn_lease: seconds(95),
             provider_timeout: seconds(20),

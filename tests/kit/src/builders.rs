@@ -157,7 +157,8 @@ impl Scene {
     /// A queued reply of the agent to all of `conversation`, which becomes ready to be written with it.
     pub fn reply(&self, conversation: &mut Conversation) -> Message {
         let stored_at = conversation.last_message_at;
-        let draft = conversation.lease(nonce(), stored_at, shift(stored_at, 95_000));
+        let upto = conversation.turn_upto;
+        let draft = conversation.lease(nonce(), upto, stored_at, shift(stored_at, 95_000));
         let ordinal = conversation.commit(&draft, stored_at).unwrap();
         conversation.rev += 1;
         self.queued(conversation, ordinal, Author::Ai)

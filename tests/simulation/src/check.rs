@@ -3,6 +3,7 @@
 mod answers;
 mod events;
 mod people;
+mod reading;
 mod sends;
 mod window;
 

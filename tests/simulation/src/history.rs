@@ -101,6 +101,7 @@ where
     stage.style = plan.style;
     stage.aids = aids.into();
     stage.posted_twice = plan.posted_twice;
+    stage.settings.turn_reads.messages = plan.turn_messages;
     let stage = Arc::new(stage);
     plan.set(&stage);
     finish(&stage)

@@ -70,6 +70,10 @@ pub enum Mutation {
     UnknownIsNotCounted,
     /// A gateway's error is taken for a refusal.
     GatewayErrorIsNotSent,
+    /// A reply answers all that is owed, whatever of it was read.
+    UnreadIsCovered,
+    /// A turn that left something unread asks for no other (and nothing else looks).
+    NotReadOn,
 }
 
 impl Mutation {
@@ -108,6 +112,8 @@ impl Mutation {
         Self::WindowNotJudged,
         Self::UnknownIsNotCounted,
         Self::GatewayErrorIsNotSent,
+        Self::UnreadIsCovered,
+        Self::NotReadOn,
     ];
 
     /// Whether it leaves `other` out.

@@ -173,6 +173,7 @@ struct State {
     sends: BTreeMap<MessageId, u32>,
     failures: Vec<(EventId, MessageId)>,
     owed: Vec<Owed>,
+    read: std::collections::BTreeSet<String>,
     next: u64,
     model_key_is_good: bool,
     model_fails: f64,
@@ -268,6 +269,11 @@ impl Outside {
     /// Counts an attempt that reached WhatsApp.
     fn count_send(&self, message: &MessageId) {
         *self.state().sends.entry(message.clone()).or_default() += 1;
+    }
+
+    /// Whether a model was ever shown this word.
+    pub fn was_read(&self, word: &str) -> bool {
+        self.state().read.contains(word)
     }
 
     /// How many requests to send each message reached WhatsApp.

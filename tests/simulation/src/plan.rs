@@ -51,6 +51,8 @@ pub struct Plan {
     pub slow: Option<Slow>,
     /// How often, and for how long, in milliseconds, each number is disconnected.
     pub outages: Vec<(usize, i64, i64)>,
+    /// How many messages a turn reads.
+    pub turn_messages: usize,
 }
 
 /// A tenant's number of `provider`, with a name of its own.
@@ -137,11 +139,13 @@ impl Plan {
             floods: simulation.chance(0.1),
             slow: None,
             outages: Vec::new(),
+            turn_messages: 20,
         };
         let lines = simulation.pick(&[1, 1, 2, 3]);
         for number in 0..lines {
             plan.lines.push(line(simulation, number));
         }
+        plan.turn_messages = simulation.pick(&[20, 20, 3, 1]);
         plan.outages = outages(simulation, lines);
         let over = plan
             .outages

@@ -103,6 +103,7 @@ impl Telling {
         let mut stage = stage(&common, store, queues, self.story.bounds());
         stage.settings.unknown_wait = self.story.unknown_wait().unwrap_or(stage.settings.unknown_wait);
         stage.style = self.style;
+        stage.settings.turn_reads.messages = self.story.turn_messages();
         stage.aids = aids.into();
         stage.reconciles = self.reconciles;
         stage.clients_repeat = self.clients_repeat;

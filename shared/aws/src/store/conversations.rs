@@ -167,6 +167,28 @@ impl<A: Ambient> Conversations for DynamoStore<A> {
         ))
     }
 
+    /// As they were stored, like those of [`Conversations::with_history`].
+    async fn messages_after(
+        &self,
+        id: &ConversationId,
+        after: Ordinal,
+        limit: usize,
+    ) -> PortResult<Vec<Message>> {
+        const WHAT: &str = "reading a conversation's messages";
+        let keys = Expression::new("#pk = :pk AND #sk BETWEEN :first AND :last")
+            .text(":pk", keys::thread(id.thread()))
+            .text(":first", keys::message_sk(id, after.next()))
+            .text(":last", keys::message_sk(id, Ordinal(999_999_999_999)));
+        let query = Query {
+            index: None,
+            keys,
+            reverse: false,
+            limit: Some(limit),
+        };
+        let found = self.table.query(WHAT, &query).await?;
+        found.iter().map(|item| item::read(WHAT, item)).collect()
+    }
+
     async fn update(&self, conversation: &Conversation) -> PortResult<Written> {
         const WHAT: &str = "writing a conversation";
         let item = records::conversation(WHAT, conversation)?;

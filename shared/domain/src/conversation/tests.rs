@@ -15,14 +15,14 @@ fn bound() -> Bound {
     .unwrap()
 }
 
-fn conversation() -> Conversation {
+pub(super) fn conversation() -> Conversation {
     let address = ContactAddress::parse("5511999998888@s.whatsapp.net").unwrap();
     let bound = bound();
     let id = ConversationId::new(ThreadId::of(&bound.instance.id, address.as_str()), 1);
     Conversation::begin(id, &bound, address, None, instant(0))
 }
 
-fn nonce(text: &str) -> Nonce {
+pub(super) fn nonce(text: &str) -> Nonce {
     Nonce::parse(text).unwrap()
 }
 
@@ -44,17 +44,18 @@ fn only_the_newest_timer_of_a_burst_answers_it_until_the_longest_wait() {
 fn one_worker_drafts_at_a_time_and_a_lease_that_ended_is_free() {
     let mut c = conversation();
     c.receive(true, instant(0)).unwrap();
-    c.lease(nonce("a"), instant(0), instant(95_000));
+    c.lease(nonce("a"), c.turn_upto, instant(0), instant(95_000));
     assert_eq!(c.turn(Ordinal(1), instant(1), 0), TurnStep::Held(instant(95_000)));
     assert_eq!(c.turn(Ordinal(1), instant(95_000), 0), TurnStep::Ours);
-    assert_eq!(c.lease(nonce("b"), instant(95_000), instant(190_000)).attempt, 2);
+    let again = c.lease(nonce("b"), c.turn_upto, instant(95_000), instant(190_000));
+    assert_eq!(again.attempt, 2);
 }
 
 #[test]
 fn what_comes_in_while_the_model_thinks_is_owed_after_the_commit() {
     let mut c = conversation();
     c.receive(true, instant(0)).unwrap();
-    let draft = c.lease(nonce("a"), instant(4_000), instant(99_000));
+    let draft = c.lease(nonce("a"), c.turn_upto, instant(4_000), instant(99_000));
     c.receive(true, instant(5_000)).unwrap();
     assert_eq!(c.commit(&draft, instant(9_000)).unwrap(), Ordinal(3));
     assert!(c.owes());
@@ -67,7 +68,7 @@ fn a_takeover_an_answer_or_another_reply_stops_a_draft() {
     let owed = || {
         let mut c = conversation();
         c.receive(true, instant(0)).unwrap();
-        let draft = c.lease(nonce("a"), instant(0), instant(95_000));
+        let draft = c.lease(nonce("a"), c.turn_upto, instant(0), instant(95_000));
         (c, draft)
     };
     let (mut c, draft) = owed();
@@ -103,7 +104,7 @@ fn an_answer_covers_only_what_its_author_had_seen() {
 fn what_was_cancelled_at_a_takeover_is_owed_again_after_the_give_back() {
     let mut c = conversation();
     c.receive(true, instant(0)).unwrap();
-    let draft = c.lease(nonce("a"), instant(0), instant(95_000));
+    let draft = c.lease(nonce("a"), c.turn_upto, instant(0), instant(95_000));
     c.commit(&draft, instant(1)).unwrap();
     c.take_over();
     assert!(c.give_back(Ordinal(0), instant(5)));
@@ -171,7 +172,7 @@ proptest! {
             let before = c.clone();
             match step {
                 0 | 1 => { let _ = c.receive(step == 0, at); }
-                2 => draft = Some(c.lease(nonce("a"), at, instant(1_000))),
+                2 => draft = Some(c.lease(nonce("a"), Ordinal(seen), at, instant(1_000))),
                 3 => if let Some(draft) = &draft { let _ = c.commit(draft, at); },
                 4 => { c.take_over(); }
                 5 => { c.answer(Ordinal(seen), true, at); }
@@ -182,6 +183,7 @@ proptest! {
             prop_assert!(c.answered <= c.last && c.human <= c.last && c.turn_upto <= c.last);
             prop_assert!(c.epoch >= before.epoch && c.human >= before.human);
             prop_assert!(!c.owes() || c.waiting_since.is_some(), "what is owed is waited for");
+            prop_assert!(c.needs_person.is_none() || c.owes(), "a person is needed for what is owed");
         }
     }
 }

@@ -19,10 +19,10 @@ pub struct Lease {
     pub until: Timestamp,
 }
 
-/// Model calls begun for one `turn_upto`.
+/// Model calls begun for one turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnAttempts {
-    /// For which.
+    /// For the turn that reads up to here.
     pub upto: Ordinal,
     /// How many.
     pub count: u32,
@@ -48,8 +48,10 @@ pub struct Draft {
     pub nonce: Nonce,
     /// When it was taken.
     pub since: Timestamp,
-    /// What the reply answers.
+    /// What the reply answers: as far as the turn reads.
     pub covers: Ordinal,
+    /// Whether more was owed than that.
+    pub rest: bool,
     /// The epoch it was read in.
     pub epoch: u64,
     /// How far it was answered then.

@@ -4,7 +4,7 @@ use crate::fault::Fault;
 use crate::record::{Newest, all, count, encode, execute, integer, limit, one};
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, Mode, Status};
-use recado_domain::ids::{ConversationId, IdempotencyKey, InstanceId, MessageId, ThreadId};
+use recado_domain::ids::{ConversationId, IdempotencyKey, InstanceId, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
 use recado_pipeline::ports::{
     Committed, ConversationFilter, Conversations, KeyClaim, KeyRecord, Page, PageRequest, PortResult, Written,
@@ -141,6 +141,20 @@ fn with_history(
     Ok(Some((conversation, messages)))
 }
 
+fn messages_after(
+    connection: &Connection,
+    id: &ConversationId,
+    after: Ordinal,
+    most: usize,
+) -> Result<Vec<Message>, Fault> {
+    let sql = "SELECT body FROM messages WHERE conversation = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3";
+    all(
+        connection,
+        sql,
+        params![id.to_string(), integer(after.0), limit(most)],
+    )
+}
+
 fn messages(
     connection: &Connection,
     id: &ConversationId,
@@ -274,6 +288,17 @@ impl Conversations for Embedded {
     ) -> PortResult<Option<(Conversation, Vec<Message>)>> {
         let id = id.clone();
         self.read("with_history", move |c| with_history(c, &id, limit))
+            .await
+    }
+
+    async fn messages_after(
+        &self,
+        id: &ConversationId,
+        after: Ordinal,
+        limit: usize,
+    ) -> PortResult<Vec<Message>> {
+        let id = id.clone();
+        self.read("messages_after", move |c| messages_after(c, &id, after, limit))
             .await
     }
 

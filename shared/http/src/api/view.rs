@@ -52,6 +52,8 @@ pub(super) struct ConversationView {
     last_inbound_at: Option<Timestamp>,
     /// Since when the contact wants no marketing messages.
     marketing_stopped_at: Option<Timestamp>,
+    /// Why what is owed waits for a person although the agent has the conversation.
+    needs_person: Option<Reason>,
 }
 
 #[derive(Debug, Serialize)]
@@ -77,6 +79,7 @@ impl From<Conversation> for ConversationView {
             last_ordinal: conversation.last,
             last_inbound_at: conversation.last_inbound_at,
             marketing_stopped_at: conversation.marketing_stopped_at,
+            needs_person: conversation.needs_person,
         }
     }
 }

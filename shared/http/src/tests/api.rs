@@ -6,7 +6,7 @@ use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
 use recado_domain::ids::{CorrelationId, InstanceId, MessageId};
 use recado_domain::reason::Reason;
 use recado_embedded::Clock;
-use recado_pipeline::ports::DeadLetters;
+use recado_pipeline::ports::{Conversations, DeadLetters, Written};
 use recado_whatsapp::{SimulatedMessage, SimulatedOutbox};
 use serde_json::{Value, json};
 
@@ -73,6 +73,43 @@ async fn without_a_configured_token_nobody_is_let_in() {
         }
     }
     assert_eq!(site.ask("GET", "/health", &[], "").await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_conversation_says_why_it_needs_a_person() {
+    let site = Site::in_memory().configured().await;
+    let id = site.conversation("5511900000001").await;
+    let look = async || {
+        let path = format!("/v1/conversations/{id}");
+        site.operate("GET", &path, &Value::Null).await.body["needs_person"].clone()
+    };
+    assert_eq!(look().await, Value::Null);
+    let mut conversation = site.store.conversation(&id).await.unwrap().unwrap();
+    conversation.needs_person = Some(Reason::TooMuchToRead);
+    conversation.rev += 1;
+    assert_eq!(site.store.update(&conversation).await.unwrap(), Written::Yes);
+    assert_eq!(look().await, "too_much_to_read");
+    let path = format!("/v1/messages/{}", id.message(conversation.turn_upto));
+    let message = site.operate("GET", &path, &Value::Null).await.body;
+    let detail = &message["way"].as_array().unwrap().last().unwrap()["detail"];
+    assert_eq!(
+        (&detail["waits_for"], &detail["reason"]),
+        (&json!("person"), &json!("too_much_to_read")),
+        "{message}"
+    );
+    let given_back = site
+        .operate(
+            "PATCH",
+            &format!("/v1/conversations/{id}"),
+            &json!({"mode": "ai"}),
+        )
+        .await;
+    assert_eq!(
+        given_back.body["needs_person"],
+        Value::Null,
+        "{}",
+        given_back.text
+    );
 }
 
 #[tokio::test]

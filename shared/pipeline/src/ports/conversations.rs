@@ -1,7 +1,7 @@
 use super::{PortResult, Written};
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, Mode, Status};
-use recado_domain::ids::{ConversationId, IdempotencyKey, InstanceId, MessageId, ThreadId};
+use recado_domain::ids::{ConversationId, IdempotencyKey, InstanceId, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
 use std::future::Future;
 
@@ -85,6 +85,14 @@ pub trait Conversations: Send + Sync {
         id: &ConversationId,
         limit: usize,
     ) -> impl Future<Output = PortResult<Option<(Conversation, Vec<Message>)>>> + Send;
+
+    /// The first `limit` messages above `after`, by ordinal, read strongly.
+    fn messages_after(
+        &self,
+        id: &ConversationId,
+        after: Ordinal,
+        limit: usize,
+    ) -> impl Future<Output = PortResult<Vec<Message>>> + Send;
 
     /// Writes a conversation whose `rev` is one more than the stored one's.
     fn update(&self, conversation: &Conversation) -> impl Future<Output = PortResult<Written>> + Send;

@@ -1,5 +1,6 @@
 //! What the model is asked, and the messages that its answer becomes.
 
+use super::reading::Reading;
 use super::transcript::transcript;
 use crate::World;
 use crate::connection::model_needs_credentials;
@@ -99,15 +100,12 @@ impl Answered {
 }
 
 /// The agent's own words for what nobody can read, if it has some and the burst is nothing else.
-fn unreadable<W: World>(world: &W, bound: &Bound, draft: &Draft, messages: &[Message]) -> Option<Answered> {
+fn unreadable<W: World>(world: &W, bound: &Bound, reading: &Reading) -> Option<Answered> {
     let words = bound.agent.unsupported_message.as_deref()?;
-    let owed = |message: &&Message| {
-        message.role == Role::User
-            && message.ordinal > draft.answered
-            && message.ordinal <= draft.covers
-            && message.content.wants_answer()
-    };
-    let mut owed = messages.iter().filter(owed).peekable();
+    let mut owed = reading
+        .owed()
+        .filter(|message| message.content.wants_answer())
+        .peekable();
     owed.peek()?;
     let all = owed.all(|message| matches!(message.content, Content::Unsupported { .. }));
     all.then(|| Answered::words(world, bound, words))
@@ -118,16 +116,15 @@ pub(super) async fn write<W: World>(
     world: &W,
     kick: &TurnKick,
     bound: &Bound,
-    draft: &Draft,
-    messages: &[Message],
+    reading: &Reading,
 ) -> PortResult<Option<Answered>> {
-    if let Some(answered) = unreadable(world, bound, draft, messages) {
+    if let Some(answered) = unreadable(world, bound, reading) {
         return Ok(Some(answered));
     }
     let request = LlmRequest {
         model: bound.agent.model.clone(),
         system: bound.agent.system_prompt.clone(),
-        turns: transcript(messages, draft.answered, draft.covers),
+        turns: transcript(reading),
         max_tokens: bound.agent.max_tokens,
         within: world.settings().llm_timeout,
     };

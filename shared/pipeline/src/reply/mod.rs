@@ -2,6 +2,7 @@
 //! record.
 
 mod draft;
+mod reading;
 mod seen;
 mod transcript;
 
@@ -13,6 +14,7 @@ use crate::queued::{self, RECEIVES_HALF};
 use crate::verdict::Verdict;
 use draft::Answered;
 use jiff::Timestamp;
+use reading::{Found, Reading};
 use recado_domain::config::Bound;
 use recado_domain::conversation::{Conversation, Draft, TurnStep};
 use recado_domain::dead_letter::{QueueName, RedrivenTurn};
@@ -64,11 +66,13 @@ const HELD_LOOK_MS: i64 = 3_000;
 /// The turn, step by step: stand down, see whether anything is owed, wait for opening, take the lease, draft, commit,
 /// kick.
 async fn turn<W: World>(world: &W, kick: &TurnKick) -> PortResult<Verdict> {
-    let history = world.settings().history;
-    let Some((conversation, messages)) = world.store().with_history(&kick.conversation, history).await?
-    else {
-        tracing::warn!("turn of a conversation that does not exist");
-        return Ok(Verdict::Done);
+    let (conversation, messages) = match reading::newest(world, &kick.conversation).await? {
+        Found::Whole(conversation, messages) => (*conversation, messages),
+        Found::Torn => return Ok(Verdict::SOON),
+        Found::Nothing => {
+            tracing::warn!("turn of a conversation that does not exist");
+            return Ok(Verdict::Done);
+        }
     };
     let now = world.ambient().now();
     let wait_max = i64::try_from(world.settings().debounce_max.as_millis()).unwrap_or(i64::MAX);
@@ -84,7 +88,7 @@ async fn turn<W: World>(world: &W, kick: &TurnKick) -> PortResult<Verdict> {
         return done(world, kick).await;
     };
     match opening(&bound, now) {
-        Opening::Open => answer(world, kick, &bound, conversation, &messages).await,
+        Opening::Open => answer(world, kick, &bound, conversation, messages).await,
         Opening::At(at) => wait_for_opening(world, kick, conversation, at).await,
         Opening::Never => {
             tracing::info!("the instance is never open: the turn waits for people");
@@ -143,11 +147,18 @@ async fn answer<W: World>(
     kick: &TurnKick,
     bound: &Bound,
     mut conversation: Conversation,
-    messages: &[Message],
+    newest: Vec<Message>,
 ) -> PortResult<Verdict> {
+    let known = reading::older(world, &conversation, newest).await?;
+    let (answered, upto) = (conversation.answered, conversation.turn_upto);
+    let reading = Reading::of(answered, upto, known, &world.settings().turn_reads);
+    if reading.covers <= answered {
+        tracing::error!("messages that are owed an answer were not found");
+        return Ok(Verdict::SOON);
+    }
     let now = world.ambient().now();
     let lease = i64::try_from(world.settings().turn_lease.as_millis()).unwrap_or(i64::MAX);
-    let draft = conversation.lease(nonce(world.ambient()), now, shift(now, lease));
+    let draft = conversation.lease(nonce(world.ambient()), reading.covers, now, shift(now, lease));
     conversation.rev += 1;
     if world.store().update(&conversation).await? == Written::Conflict {
         return Ok(Verdict::SOON);
@@ -160,8 +171,8 @@ async fn answer<W: World>(
         );
         Answered::apology(world, bound)
     } else {
-        let work = draft::write(world, kick, bound, &draft, messages);
-        match seen::beside(world, bound, &conversation, &draft, messages, work).await? {
+        let work = draft::write(world, kick, bound, &reading);
+        match seen::beside(world, bound, &conversation, reading.owed().next_back(), work).await? {
             Some(answered) => answered,
             None => return lay_down(world, kick, conversation, &draft).await,
         }
@@ -229,6 +240,7 @@ async fn commit<W: World>(
             committed(draft, &parts);
             // Whoever sends the last sends those before it first.
             kick::send(world, &conversation.id, conversation.last, &kick.correlation).await?;
+            read_on(world, kick, draft, &conversation).await?;
             return Ok(Verdict::Done);
         }
         let Some(read_again) = world.store().conversation(&before.id).await? else {
@@ -237,6 +249,26 @@ async fn commit<W: World>(
         conversation = read_again;
     }
     Ok(Verdict::SOON)
+}
+
+/// What this turn could not read is the next one's, at once: its messages' timers are over.
+async fn read_on<W: World>(
+    world: &W,
+    kick: &TurnKick,
+    draft: &Draft,
+    conversation: &Conversation,
+) -> PortResult<()> {
+    if let Some(reason) = conversation.needs_person {
+        tracing::warn!(
+            answered = conversation.answered.0,
+            upto = conversation.turn_upto.0,
+            %reason,
+            "more was written than the agent reads in a row: the rest waits for a person"
+        );
+    } else if draft.rest && conversation.agent_owes() {
+        kick::turn(world, conversation, &kick.correlation).await?;
+    }
+    Ok(())
 }
 
 fn committed(draft: &Draft, parts: &[Message]) {

@@ -4,23 +4,20 @@ use crate::World;
 use crate::ports::Providers;
 use futures::future::join;
 use recado_domain::config::Bound;
-use recado_domain::conversation::{Conversation, Draft};
-use recado_domain::message::{Message, Role};
+use recado_domain::conversation::Conversation;
+use recado_domain::message::Message;
 use std::future::Future;
 
-/// Does `work`, and beside it shows the contact what the instance is configured to show, of the newest message that is
-/// answered. Showing takes at most 5 seconds and cannot fail: the reply matters, this does not.
+/// Does `work`, and beside it shows the contact what the instance is configured to show, of the `newest` message that is
+/// read. Showing takes at most 5 seconds and cannot fail: the reply matters, this does not.
 pub(super) async fn beside<W: World, T>(
     world: &W,
     bound: &Bound,
     conversation: &Conversation,
-    draft: &Draft,
-    messages: &[Message],
+    newest: Option<&Message>,
     work: impl Future<Output = T> + Send,
 ) -> T {
     let instance = &bound.instance;
-    let owed = |message: &&Message| message.role == Role::User && message.ordinal <= draft.covers;
-    let newest = messages.iter().rev().find(owed);
     match newest.and_then(|message| message.provider_message_id.as_deref()) {
         Some(id) if instance.mark_read || instance.typing => {
             let shown = world

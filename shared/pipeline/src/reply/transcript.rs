@@ -2,30 +2,30 @@
 
 mod revised;
 
+use super::reading::Reading;
 use crate::ports::{ChatTurn, Speaker};
 use jiff::Timestamp;
-use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
-use revised::Revised;
+use revised::{DELETED, Revised};
 
-/// Orders `messages` as they were written by the provider's clock, with what is to be answered (`answered` to `covers`)
-/// last, and joins what one side said in a row: models want speakers to alternate, the contact first and last. What the
-/// contact never got is left out, what was taken back is not repeated, and what was edited before it was answered is read as
-/// it is now.
-pub(super) fn transcript(messages: &[Message], answered: Ordinal, covers: Ordinal) -> Vec<ChatTurn> {
-    let owed = |m: &&Message| m.role == Role::User && m.ordinal > answered && m.ordinal <= covers;
-    let before = |m: &&Message| !(m.role == Role::User && m.ordinal > answered);
-    let mut past: Vec<&Message> = messages
-        .iter()
+/// Orders what is read as it was written by the provider's clock, with what is to be answered last, and joins what one side
+/// said in a row: models want speakers to alternate, the contact first and last. What the contact never got is left out,
+/// what was taken back is not repeated, what was edited before it was answered is read as it is now, and what is too long
+/// is cut, with a mark.
+pub(super) fn transcript(reading: &Reading) -> Vec<ChatTurn> {
+    let owed = |m: &&Message| reading.is_owed(m);
+    let before = |m: &&Message| !(m.role == Role::User && m.ordinal > reading.answered);
+    let mut past: Vec<&Message> = reading
+        .messages()
         .filter(before)
         .filter(|m| reached_contact(m))
         .collect();
-    let mut present: Vec<&Message> = messages.iter().filter(owed).collect();
+    let mut present: Vec<&Message> = reading.messages().filter(owed).collect();
     for part in [&mut past, &mut present] {
-        part.sort_by_key(|message| (said_at(message, messages), message.ordinal));
+        part.sort_by_key(|message| (said_at(message, reading.known()), message.ordinal));
     }
-    let revised = Revised::of(messages, answered, covers);
+    let revised = Revised::of(reading);
     let mut turns: Vec<ChatTurn> = Vec::new();
     for message in past.into_iter().chain(present) {
         let speaker = if message.role == Role::User {
@@ -33,7 +33,7 @@ pub(super) fn transcript(messages: &[Message], answered: Ordinal, covers: Ordina
         } else {
             Speaker::Assistant
         };
-        let text = revised.text(message);
+        let text = shortened(revised.text(message), reading.message_chars);
         match turns.last_mut() {
             _ if text.trim().is_empty() => {}
             Some(last) if last.speaker == speaker => {
@@ -45,6 +45,20 @@ pub(super) fn transcript(messages: &[Message], answered: Ordinal, covers: Ordina
         }
     }
     turns
+}
+
+/// At most so many characters of a text, and behind them a mark if there were more.
+fn shortened(text: String, max: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(max) else {
+        return text;
+    };
+    let all = text.chars().count();
+    format!("{}… [cut: the first {max} of {all} characters]", &text[..end])
+}
+
+/// How many characters a message adds to the transcript at most, its mark aside.
+pub(super) fn characters(message: &Message, max: usize) -> usize {
+    message.as_text().chars().take(max).count().max(DELETED.len()) + 1
 }
 
 /// When it was said, for the order. A reply comes after everything it answers, by whoever's clocks: a question that stood
@@ -60,7 +74,8 @@ fn said_at(message: &Message, messages: &[Message]) -> Timestamp {
         .fold(message.written_at, Timestamp::max)
 }
 
-fn reached_contact(message: &Message) -> bool {
+/// Whether the contact has it, or may have it.
+pub(super) fn reached_contact(message: &Message) -> bool {
     message.out.as_ref().is_none_or(|out| {
         out.maybe_sent
             || !matches!(
@@ -71,4 +86,4 @@ fn reached_contact(message: &Message) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -105,6 +105,7 @@ impl Settings {
         let mut reader = Reader { variable, problems };
         settings.read_times(&mut reader);
         settings.read_tries(&mut reader);
+        settings.read_turns(&mut reader);
         settings
     }
 
@@ -163,5 +164,20 @@ impl Settings {
         let burst = ["RECADO_RATE_BURST", earlier::BUCKET_CAPACITY];
         reader.number(&per_second, (0.001, 1000.0), &mut self.rate.per_second);
         reader.number(&burst, (1, 100_000), &mut self.rate.burst);
+    }
+
+    fn read_turns<F: Fn(&str) -> Option<String>>(&mut self, reader: &mut Reader<'_, F>) {
+        let reads = &mut self.turn_reads;
+        reader.number(&["RECADO_TURN_MESSAGES"], (1, 200), &mut reads.messages);
+        reader.number(
+            &["RECADO_MESSAGE_CHARS"],
+            (100, 100_000),
+            &mut reads.message_chars,
+        );
+        reader.number(
+            &["RECADO_TRANSCRIPT_CHARS"],
+            (100, 1_000_000),
+            &mut reads.transcript_chars,
+        );
     }
 }

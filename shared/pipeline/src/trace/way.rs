@@ -158,12 +158,16 @@ fn waits(way: &mut Way, message: &Message, conversation: &Conversation) {
     } else if owed && conversation.status == Status::Active {
         let (waits_for, until) = match (conversation.mode, conversation.scheduled_for, &conversation.lease) {
             (Mode::Manual, _, _) => ("person", None),
+            (Mode::Ai, _, _) if conversation.needs_person.is_some() => ("person", None),
             (Mode::Ai, Some(at), _) => ("opening_hours", Some(at)),
             (Mode::Ai, None, Some(lease)) => ("model", Some(lease.until)),
             (Mode::Ai, None, None) => ("debounce", None),
         };
         let attempts = conversation.attempts.count;
-        let detail = json!({"waits_for": waits_for, "until": until, "attempts": attempts});
+        let mut detail = json!({"waits_for": waits_for, "until": until, "attempts": attempts});
+        if let Some(reason) = conversation.needs_person {
+            detail["reason"] = json!(reason);
+        }
         way.step(&message.id(), Where::Turn, None, detail);
     }
 }

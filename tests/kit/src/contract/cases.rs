@@ -50,6 +50,7 @@ macro_rules! store_contract {
                 the_latest_is_the_one_with_the_highest_number_active_or_resolved,
                 threads_do_not_mix,
                 history_is_the_newest_messages_by_ordinal,
+                messages_after_an_ordinal_are_the_first_behind_it,
                 history_orders_by_ordinal_whatever_the_provider_says_of_time,
                 an_update_is_taken_only_one_rev_after_the_stored_one,
                 a_conversation_that_does_not_exist_is_not_updated,

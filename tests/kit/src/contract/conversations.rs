@@ -78,6 +78,36 @@ pub async fn history_is_the_newest_messages_by_ordinal<S: Store>(store: &S) {
     }
 }
 
+pub async fn messages_after_an_ordinal_are_the_first_behind_it<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    for _ in 0..5 {
+        received(store, &scene, &mut conversation, &scene.job()).await;
+    }
+    for (after, limit, expected) in [
+        (0, 2, vec![1, 2]),
+        (2, 3, vec![3, 4, 5]),
+        (4, 100, vec![5, 6]),
+        (6, 1, vec![]),
+    ] {
+        let messages = store.messages_after(&conversation.id, Ordinal(after), limit);
+        assert_eq!(
+            ordinals(&messages.await.unwrap()),
+            expected,
+            "{limit} after {after}"
+        );
+    }
+    let (_, all) = store.with_history(&conversation.id, 6).await.unwrap().unwrap();
+    let again = store
+        .messages_after(&conversation.id, Ordinal(0), 6)
+        .await
+        .unwrap();
+    assert_eq!(again, all);
+    let nothing = recado_domain::ids::ConversationId::new(scene.other_contact().thread(), 1);
+    let found = store.messages_after(&nothing, Ordinal(0), 6).await.unwrap();
+    assert_eq!(found, []);
+}
+
 pub async fn history_orders_by_ordinal_whatever_the_provider_says_of_time<S: Store>(store: &S) {
     let scene = Scene::new();
     let mut conversation = begun(store, &scene).await;
@@ -151,7 +181,8 @@ pub async fn every_field_of_a_conversation_comes_back<S: Store>(store: &S) {
     let scene = Scene::new();
     let mut conversation = begun(store, &scene).await;
     conversation.learn(Some("Ana \u{1F33B}"), Some("+5511999990000"));
-    conversation.lease(crate::builders::nonce(), at(5), at(95_005));
+    let upto = conversation.turn_upto;
+    conversation.lease(crate::builders::nonce(), upto, at(5), at(95_005));
     conversation.schedule(at(3_600_000));
     conversation.nudge(true, at(7));
     conversation.pair_arrival = Some(at(8));

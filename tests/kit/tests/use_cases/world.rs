@@ -6,6 +6,7 @@ use recado_domain::config::{Bound, ConfigError, Instance};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::context::Context;
+use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::inbound::{Inbound, InboundMessage};
@@ -195,10 +196,14 @@ fn content(payload: &Value, text: String) -> Content {
 #[derive(Debug, Default)]
 pub(crate) struct Model {
     pub(crate) says: Mutex<Option<String>>,
+    /// What it was asked last in each call.
+    pub(crate) asked: Mutex<Vec<String>>,
 }
 
 impl Llm for Model {
     async fn complete(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
+        let asked = request.turns.last().map(|turn| turn.text.clone());
+        self.asked.lock().unwrap().extend(asked);
         let text = self.says.lock().unwrap().clone();
         Ok(LlmReply {
             text: text.ok_or_else(|| LlmError::Refused("no case asks the model".to_owned()))?,
@@ -376,6 +381,21 @@ impl Stage {
         let conversation = self.turns(scene).await;
         let open = self.world.store.open(&conversation).await.unwrap();
         open.into_iter().next_back().unwrap()
+    }
+
+    /// The kicks of turns that are due now; they are gone then.
+    pub(crate) async fn due_turns(&self) -> Vec<TurnKick> {
+        let queues = &self.world.queues;
+        let due = queues
+            .receive(QueueName::Turns, 100, Duration::from_secs(60))
+            .await
+            .unwrap();
+        let mut kicks = Vec::new();
+        for message in due {
+            queues.delete(&message.receipt).await.unwrap();
+            kicks.push(serde_json::from_str(&message.body).unwrap());
+        }
+        kicks
     }
 
     /// One kick of the contact's turn.

@@ -24,7 +24,13 @@ where
                 .iter()
                 .any(|reply| counts(reply) && covers(reply) >= message.ordinal);
             let wants = wants(stage, message) == Wants::Yes;
-            if wants && !covered && !super::people::see_to(stage, conversation, message) {
+            if wants && super::reading::is_covered_unread(stage, conversation, &replies, message) {
+                stage
+                    .common
+                    .broken(format!("{} was answered unread", message.id()));
+            }
+            let waits = super::reading::is_too_much(stage, conversation);
+            if wants && !covered && !waits && !super::people::see_to(stage, conversation, message) {
                 stage
                     .common
                     .broken(format!("{} was never answered", message.id()));
@@ -109,7 +115,7 @@ fn needed<S, Q>(stage: &Stage<S, Q>, messages: &[Message], replies: &[&Message])
     }
 }
 
-fn covers(reply: &Message) -> Ordinal {
+pub(super) fn covers(reply: &Message) -> Ordinal {
     reply.out.as_ref().map(|out| out.covers).unwrap_or_default()
 }
 

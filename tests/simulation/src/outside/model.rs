@@ -43,6 +43,10 @@ impl Llm for Model {
             .last()
             .map(|turn| turn.text.replace('\n', " "))
             .unwrap_or_default();
+        self.outside
+            .state()
+            .read
+            .extend(asked.split(' ').map(str::to_owned));
         let text = if simulation.chance(0.1) {
             "certo".to_owned()
         } else if simulation.chance(goes_on) {

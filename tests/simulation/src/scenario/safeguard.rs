@@ -165,6 +165,8 @@ pub const SAFEGUARDS: &[Safeguard] = &[
         Story::AcceptedThenFailed,
         Troubles::None,
     ),
+    promise(Mutation::UnreadIsCovered, Story::LongBurst, Troubles::None),
+    promise(Mutation::NotReadOn, Story::LongBurst, Troubles::None).alone(),
 ];
 
 /// Safeguards that no story misses while the others are there, and what is there in their place: whoever loses a parked

@@ -25,6 +25,8 @@ pub enum Story {
     Reaction,
     /// A message whose webhook comes half a minute after its successor's.
     LateWebhook,
+    /// Eight messages at once where a turn reads two, and another when three turns have read six.
+    LongBurst,
     /// Two messages, six seconds apart.
     Overlap,
     /// A person takes over while the model thinks, answers, and gives back.
@@ -75,6 +77,7 @@ impl Story {
         Self::Burst,
         Self::Reaction,
         Self::LateWebhook,
+        Self::LongBurst,
         Self::Overlap,
         Self::TakeOver,
         Self::GiveBack,
@@ -112,6 +115,11 @@ impl Story {
         matches!(self, Self::NeverExplained | Self::AcceptedThenFailed).then_some(Duration::from_secs(60))
     }
 
+    /// How many messages a turn reads.
+    pub fn turn_messages(self) -> usize {
+        if self == Self::LongBurst { 2 } else { 20 }
+    }
+
     /// Who is configured.
     pub fn bounds(self) -> Vec<Bound> {
         let provider = match self {
@@ -133,6 +141,7 @@ impl Story {
         tell.connect();
         match self {
             Self::Burst => tell.messages(&[0, 800, 1_900, 40_000]),
+            Self::LongBurst => tell.messages(&[0, 50, 100, 150, 200, 250, 300, 350, 80_000]),
             Self::Overlap => tell.messages(&[0, 6_000]),
             Self::Reaction => {
                 tell.messages(&[0]);

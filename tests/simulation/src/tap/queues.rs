@@ -42,6 +42,9 @@ impl<Q: Queues> Queues for Tap<Q> {
             self.hand.later.keep(kick.clone(), delay);
             return Ok(());
         }
+        if self.hand.lacks(Mutation::NotReadOn) && self.hand.function == "deferred-reply" {
+            return Ok(());
+        }
         self.sends(QueueName::Turns, "send_turn", self.inner.send_turn(kick, delay))
             .await
     }

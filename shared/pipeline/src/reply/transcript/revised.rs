@@ -1,12 +1,13 @@
 //! What later edits and deletions make of the messages that the model reads.
 
+use super::super::reading::Reading;
 use recado_domain::content::Content;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a message is shown as that was taken back.
-const DELETED: &str = "[message deleted]";
+pub(super) const DELETED: &str = "[message deleted]";
 
 /// A message as the provider knows it: whose side it is on, and its id there.
 type Target<'a> = (bool, &'a str);
@@ -30,36 +31,33 @@ fn target<'a>(message: &Message, id: Option<&'a String>) -> Option<Target<'a>> {
 }
 
 impl<'a> Revised<'a> {
-    /// What `messages` say of one another. Those above `covers` come after the turn: their edits are answered with them,
-    /// but what they take back is not repeated.
-    pub(super) fn of(messages: &'a [Message], answered: Ordinal, covers: Ordinal) -> Self {
+    /// What the messages that are read say of one another, and which of them were taken back by any that is known: their
+    /// edits are answered with them, but what they take back is not repeated.
+    pub(super) fn of(reading: &'a Reading) -> Self {
+        let known = reading.known();
         let mut revised = Self {
             originals: BTreeMap::new(),
             deleted: BTreeSet::new(),
             edited: BTreeMap::new(),
-            said: messages
+            said: known
                 .iter()
                 .filter(|message| !side(message))
                 .map(|message| message.ordinal)
                 .collect(),
-            answered,
+            answered: reading.answered,
         };
-        for message in messages {
-            match &message.content {
-                Content::Deletion { target: id } => {
-                    revised.deleted.extend(target(message, id.as_ref()));
-                }
-                Content::Edit { .. } => {}
-                _ => {
-                    let own = target(message, message.provider_message_id.as_ref());
-                    revised.originals.extend(own.map(|own| (own, message)));
-                }
+        for message in known {
+            if let Content::Deletion { target: id } = &message.content {
+                revised.deleted.extend(target(message, id.as_ref()));
             }
         }
-        for edit in messages
-            .iter()
-            .filter(|edit| !side(edit) || edit.ordinal <= covers)
-        {
+        for message in reading.messages() {
+            if !matches!(message.content, Content::Deletion { .. } | Content::Edit { .. }) {
+                let own = target(message, message.provider_message_id.as_ref());
+                revised.originals.extend(own.map(|own| (own, message)));
+            }
+        }
+        for edit in reading.messages() {
             revised.note(edit);
         }
         revised

@@ -1,13 +1,14 @@
 use super::*;
+use crate::settings::Settings;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::context::Context;
-use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, TenantId, ThreadId};
+use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, Ordinal, TenantId, ThreadId};
 use recado_domain::millis::instant;
 use recado_domain::outbox::{Author, Outbox};
 use recado_domain::reason::Reason;
 
-fn message(ordinal: u64, role: Role, written_at: i64, text: &str) -> Message {
+pub(in crate::reply) fn message(ordinal: u64, role: Role, written_at: i64, text: &str) -> Message {
     let instance = InstanceId::parse("i").unwrap();
     Message {
         conversation: ConversationId::new(ThreadId::of(&instance, "x"), 1),
@@ -31,7 +32,10 @@ fn message(ordinal: u64, role: Role, written_at: i64, text: &str) -> Message {
 }
 
 fn said(messages: &[Message], answered: u64, covers: u64) -> Vec<String> {
-    transcript(messages, Ordinal(answered), Ordinal(covers))
+    let bounds = Settings::default().turn_reads;
+    let reading = Reading::of(Ordinal(answered), Ordinal(covers), messages.to_vec(), &bounds);
+    assert_eq!(reading.covers, Ordinal(covers));
+    transcript(&reading)
         .into_iter()
         .map(|turn| format!("{:?}: {}", turn.speaker, turn.text))
         .collect()
@@ -181,12 +185,12 @@ fn the_words_of_a_deleted_message_are_not_repeated_nor_are_its_edits_and_quotes(
     ];
     assert_eq!(said(&messages, 0, 4), ["User: [message deleted]\ndesculpe"]);
     assert_eq!(
-        said(&messages[1..2], 0, 2),
+        said(&messages[1..2], 1, 2),
         ["User: [edited] my password is 12345"],
         "nothing was taken back yet"
     );
     assert_eq!(
-        said(&messages[1..], 0, 4),
+        said(&messages[1..], 1, 4),
         ["User: [message deleted]\ndesculpe"],
         "it began too long ago to be read"
     );
@@ -210,5 +214,21 @@ fn one_side_takes_back_only_its_own() {
     assert_eq!(
         said(&taken_back, 1, 5),
         ["User: oi", "Assistant: [message deleted]", "User: alô?"]
+    );
+}
+
+#[test]
+fn what_is_too_long_is_cut_to_its_characters_with_a_mark() {
+    let long = "é".repeat(9_000);
+    let turns = said(&[message(1, Role::User, 10, &long)], 0, 1);
+    let expected = format!(
+        "User: {}… [cut: the first 8000 of 9000 characters]",
+        "é".repeat(8_000)
+    );
+    assert_eq!(turns, [expected]);
+    let whole = "é".repeat(8_000);
+    assert_eq!(
+        said(&[message(1, Role::User, 10, &whole)], 0, 1),
+        [format!("User: {whole}")]
     );
 }

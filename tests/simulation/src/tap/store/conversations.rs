@@ -1,7 +1,7 @@
 use super::Tap;
 use crate::mutation::Mutation;
 use recado_domain::conversation::{Conversation, Mode};
-use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, ThreadId};
+use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
 use recado_pipeline::ports::{
@@ -44,6 +44,20 @@ impl<S: Store> Conversations for Tap<S> {
         Ok(found)
     }
 
+    async fn messages_after(
+        &self,
+        id: &ConversationId,
+        after: Ordinal,
+        limit: usize,
+    ) -> PortResult<Vec<Message>> {
+        let found = self
+            .hand
+            .call("messages_after", self.inner.messages_after(id, after, limit))
+            .await?;
+        self.saw(&found);
+        Ok(found)
+    }
+
     async fn update(&self, conversation: &Conversation) -> PortResult<Written> {
         let mut changed = conversation.clone();
         if self.hand.lacks(Mutation::GiveBackKeepsAnswered)
@@ -73,6 +87,11 @@ impl<S: Store> Conversations for Tap<S> {
     }
 
     async fn commit_reply(&self, conversation: &Conversation, parts: &[Message]) -> PortResult<Written> {
+        let all = self
+            .hand
+            .lacks(Mutation::UnreadIsCovered)
+            .then(|| covering_all(conversation, parts));
+        let (conversation, parts) = all.as_ref().map_or((conversation, parts), |(c, p)| (c, p));
         let written = self
             .hand
             .call("commit", self.inner.commit_reply(conversation, parts))
@@ -114,6 +133,16 @@ impl<S: Store> Conversations for Tap<S> {
         }
         Ok(found)
     }
+}
+
+/// The same reply as an answer to everything.
+fn covering_all(conversation: &Conversation, parts: &[Message]) -> (Conversation, Vec<Message>) {
+    let (mut conversation, mut parts) = (conversation.clone(), parts.to_vec());
+    conversation.answered = conversation.turn_upto;
+    for out in parts.iter_mut().filter_map(|part| part.out.as_mut()) {
+        out.covers = conversation.turn_upto;
+    }
+    (conversation, parts)
 }
 
 impl<S: Store> Tap<S> {
