@@ -1,11 +1,13 @@
 //! `recado connect`: tells a provider where an instance's webhooks go, and checks that they would arrive.
 
+use crate::consent::Consent;
 use crate::credential;
 use crate::environment::Environment;
 use crate::installation::Where;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use jiff::Timestamp;
+use recado_domain::config::Instance;
 use recado_whatsapp::setting_up::{self, Connecting, Options, Subject};
 
 /// Sets an instance's webhook at its provider, and checks that what the provider posts would be taken.
@@ -30,6 +32,9 @@ pub(crate) struct Connect {
     /// Checks how it is set, and sets nothing.
     #[arg(long)]
     check: bool,
+    /// Sends keys to hosts that the installation names without asking.
+    #[arg(long, short)]
+    yes: bool,
 }
 
 /// Connects one instance.
@@ -58,7 +63,10 @@ pub(crate) async fn run(command: Connect, environment: &Environment) -> Result<(
         named: credential::named,
         now: Timestamp::now,
     };
-    let key = credential::of(instance, command.key.as_deref()).map_err(|error| format!("{error:#}"));
+    let consent = Consent::new(command.yes);
+    may_be_shown(&command, environment, instance, &webhook.url, &consent)?;
+    let key = credential::of(instance, command.key.as_deref(), &environment.providers, &consent);
+    let key = key.map_err(|error| format!("{error:#}"));
     let connecting = Connecting {
         webhook: &webhook,
         key: key.as_ref().map_err(String::as_str),
@@ -74,6 +82,32 @@ pub(crate) async fn run(command: Connect, environment: &Environment) -> Result<(
         println!("{}: {step}", instance.id);
     }
     Ok(connected?)
+}
+
+/// Returns if what connecting shows to the webhook's URL may be shown there: it is at a host that was named here, or a person
+/// agrees.
+fn may_be_shown(
+    command: &Connect,
+    environment: &Environment,
+    instance: &Instance,
+    webhook: &str,
+    consent: &Consent,
+) -> Result<()> {
+    let shown = setting_up::shown_to_webhook(instance.provider);
+    let Some(setting) = shown.filter(|setting| credential::named(setting).is_some()) else {
+        return Ok(());
+    };
+    let named_here = [
+        Some(command.there.url.as_str()),
+        command.public_url.as_deref(),
+        environment.public_url.as_deref(),
+    ];
+    let host = setting_up::host(webhook).context("the webhook's URL is not an HTTP URL")?;
+    let mut known = named_here.into_iter().flatten().filter_map(setting_up::host);
+    if known.any(|known| known == host) {
+        return Ok(());
+    }
+    consent.to_send(setting, &host)
 }
 
 /// The same path at another base.

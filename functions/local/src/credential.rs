@@ -1,20 +1,50 @@
 //! The keys of providers, as far as the command line has them.
 
-use anyhow::{Context, Result};
+use crate::consent::Consent;
+use anyhow::{Context, Result, bail};
 use recado_domain::config::{CredentialRef, Instance};
 use recado_domain::secret::Secret;
+use recado_whatsapp::ProviderConfig;
+use recado_whatsapp::setting_up::destination;
 
 /// The key of an instance: as given, else from the environment. What lies in AWS's Parameter Store must be given.
-pub(crate) fn of(instance: &Instance, given: Option<&str>) -> Result<Secret> {
-    if let Some(secret) = given.and_then(Secret::new) {
-        return Ok(secret);
+///
+/// The installation names the instance's reference and host, and may be anybody's: only references that an instance may
+/// have are looked up, and a person is asked before a key goes to a host that is not configured here.
+pub(crate) fn of(
+    instance: &Instance,
+    given: Option<&str>,
+    config: &ProviderConfig,
+    consent: &Consent,
+) -> Result<Secret> {
+    let destination = destination(instance, config)?;
+    let (secret, name) = match given.and_then(Secret::new) {
+        Some(secret) => (secret, "the key that was given".to_owned()),
+        None => kept(instance)?,
+    };
+    if let Some(host) = destination.named_elsewhere {
+        consent.to_send(&name, &host)?;
     }
+    Ok(secret)
+}
+
+/// Whether this machine keeps the key of an instance.
+pub(crate) fn is_here(instance: &Instance) -> bool {
+    kept(instance).is_ok()
+}
+
+/// The key that this machine keeps, and its name.
+fn kept(instance: &Instance) -> Result<(Secret, String)> {
     match recado_whatsapp::credential(instance) {
-        CredentialRef::Env(name) => named(&name)
-            .with_context(|| format!("the variable {name} is not set here: set it, or give --key")),
-        CredentialRef::Ssm(name) => Err(anyhow::anyhow!(
-            "its key is the parameter {name} of AWS: give it with --key or RECADO_PROVIDER_KEY"
-        )),
+        Some(CredentialRef::Env(name)) => {
+            let secret = named(&name)
+                .with_context(|| format!("the variable {name} is not set here: set it, or give --key"))?;
+            Ok((secret, name))
+        }
+        Some(CredentialRef::Ssm(name)) => {
+            bail!("its key is the parameter {name} of AWS: give it with --key or RECADO_PROVIDER_KEY")
+        }
+        None => bail!("AWS's own credentials serve; AWS is asked with AWS's own tools"),
     }
 }
 

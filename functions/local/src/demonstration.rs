@@ -74,7 +74,7 @@ pub(crate) async fn run(
     let Some(instance) = document.instances.iter().find(shown).filter(|_| wanted) else {
         return Ok(());
     };
-    if instance.credential.is_some() || credential::of(instance, None).is_ok() {
+    if instance.credential.is_some() || credential::is_here(instance) {
         return Ok(());
     }
     let http = recado_ai::http_client()?;

@@ -3,6 +3,7 @@
 mod here;
 mod qr;
 
+use crate::consent::Consent;
 use crate::credential;
 use crate::environment::Environment;
 use crate::installation::{Configured, Installation, Where};
@@ -24,6 +25,9 @@ pub(crate) struct Doctor {
     /// The providers' key or token, if not the ones that the instances name.
     #[arg(long, env = "RECADO_PROVIDER_KEY", hide_env_values = true)]
     key: Option<String>,
+    /// Sends keys to hosts that the installation names without asking.
+    #[arg(long, short)]
+    yes: bool,
     /// Prints the findings as JSON; no QR code then.
     #[arg(long)]
     json: bool,
@@ -92,6 +96,7 @@ async fn instances(
     }
     // With their secrets, to compare what is set at the provider. Whoever may not apply looks without.
     let secrets = there.webhooks(&chosen).await.unwrap_or_default();
+    let consent = Consent::new(command.yes);
     let mut findings = Vec::new();
     for instance in chosen {
         let told = secrets.iter().find(|told| told.id == instance.id.as_str());
@@ -104,7 +109,7 @@ async fn instances(
             named: credential::named,
             now: Timestamp::now,
         };
-        match credential::of(instance, command.key.as_deref()) {
+        match credential::of(instance, command.key.as_deref(), &environment.providers, &consent) {
             Ok(key) => findings.extend(setting_up::examine(&subject, webhook, &key).await),
             Err(error) => {
                 let name = instance.id.as_str();

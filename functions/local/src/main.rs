@@ -10,6 +10,7 @@ mod catching_up;
 mod compose;
 mod configuration;
 mod connect;
+mod consent;
 mod credential;
 mod demonstration;
 mod dlq;

@@ -1,8 +1,11 @@
 //! The HTTP client that everything which calls out shares.
 
+use recado_domain::reach::is_forbidden;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,10 +27,38 @@ pub enum ClientError {
     Build(#[source] reqwest::Error),
 }
 
+/// The system's resolver, without the addresses to which nothing is sent: a name may lead to them, or begin to between two
+/// requests.
+#[derive(Debug, Clone, Copy)]
+struct Guarded;
+
+impl Resolve for Guarded {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            Ok(Box::new(allowed(found)?.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// The name leads to nothing but addresses to which nothing is sent.
+#[derive(Debug, thiserror::Error)]
+#[error("the name leads to a link-local address")]
+struct Forbidden;
+
+/// Of the addresses of a name, those to which something may be sent.
+fn allowed(found: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, Forbidden> {
+    let allowed: Vec<SocketAddr> = found.filter(|address| !is_forbidden(address.ip())).collect();
+    if allowed.is_empty() {
+        return Err(Forbidden);
+    }
+    Ok(allowed)
+}
+
 /// A client with TLS by `ring` and Mozilla's roots compiled in. (Reading the system's bundle costs several
 /// milliseconds at every cold start, and a Lambda image need not have one.)
 ///
-/// It follows no redirect: a provider's API never redirects, and a redirect could carry a key elsewhere. It has no
+/// No name leads it to a link-local address. It follows no redirect: a provider's API never redirects, and a redirect could carry a key elsewhere. It has no
 /// overall time-out: every caller sets its own, by what the call is.
 pub fn http_client() -> Result<reqwest::Client, ClientError> {
     let roots = RootCertStore {
@@ -40,6 +71,7 @@ pub fn http_client() -> Result<reqwest::Client, ClientError> {
         .with_no_client_auth();
     reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
+        .dns_resolver(Guarded)
         .redirect(Policy::none())
         .referer(false)
         .pool_idle_timeout(POOL_IDLE)
@@ -52,8 +84,47 @@ pub fn http_client() -> Result<reqwest::Client, ClientError> {
 
 #[cfg(test)]
 mod tests {
+    use super::{allowed, http_client};
+    use std::net::SocketAddr;
+
     #[test]
     fn a_client_is_built_without_a_process_wide_tls_provider() {
-        super::http_client().unwrap();
+        http_client().unwrap();
+    }
+
+    #[test]
+    fn no_name_leads_to_a_link_local_address() {
+        let of = |texts: &[&str]| {
+            let found: Vec<SocketAddr> = texts.iter().map(|text| text.parse().unwrap()).collect();
+            allowed(found.into_iter())
+        };
+        assert!(
+            of(&[
+                "169.254.169.254:80",
+                "[fe80::1]:80",
+                "[::ffff:169.254.169.254]:80"
+            ])
+            .is_err()
+        );
+        let mixed = of(&["169.254.169.254:80", "192.0.2.1:80"]).unwrap();
+        assert_eq!(mixed, ["192.0.2.1:80".parse().unwrap()]);
+        assert!(of(&[]).is_err());
+    }
+
+    #[tokio::test]
+    async fn a_name_is_looked_up_by_the_guarded_resolver() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let read = tokio::io::AsyncReadExt::read(&mut stream, &mut [0; 4096]).await;
+            assert!(read.unwrap() > 0);
+            let answer = b"HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n";
+            tokio::io::AsyncWriteExt::write_all(&mut stream, answer)
+                .await
+                .unwrap();
+        });
+        let answer = http_client().unwrap().get(format!("http://localhost:{port}/"));
+        assert_eq!(answer.send().await.unwrap().status(), 204);
     }
 }

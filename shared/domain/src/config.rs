@@ -96,7 +96,8 @@ pub struct Instance {
     /// How fast it may write to one contact; by provider if absent (Evolution: no limit).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair_rate: Option<Rate>,
-    /// The provider's base URL, if not the installation's.
+    /// The provider's base URL, if not the installation's: https, or http to this machine, a private address or a name
+    /// without a dot. The installation's own key is sent to the installation's own URLs only.
     #[serde(default)]
     pub base_url: Option<String>,
     /// The account that the number belongs to (Meta's WABA id): what Meta tells of the account is shown with the instance.
@@ -115,7 +116,8 @@ pub struct Instance {
     #[serde(default = "two")]
     pub api_version: u8,
     /// The key or token to send with, by reference; the installation's (`env:EVOLUTION_API_KEY`,
-    /// `env:META_ACCESS_TOKEN`, `env:D360_API_KEY`) if absent. AWS's own credentials need none.
+    /// `env:META_ACCESS_TOKEN`, `env:D360_API_KEY`) if absent, else one of the tenant's own
+    /// ([`CredentialRef::is_of`]). AWS's own credentials need none.
     #[serde(default)]
     pub credential: Option<CredentialRef>,
 }
@@ -214,6 +216,43 @@ pub enum ConfigError {
         /// Those that there are.
         known: String,
     },
+    /// A secret that is not the instance's.
+    #[error("instance `{instance}`: its credential must be {allowed}")]
+    ForeignCredential {
+        /// Whose.
+        instance: InstanceId,
+        /// What it may be.
+        allowed: String,
+    },
+    /// A variable that would be that of two tenants.
+    #[error(
+        "instance `{instance}`: two tenants' ids are alike in capitals, so its credential cannot be a variable of one of them"
+    )]
+    SharedVariable {
+        /// Whose.
+        instance: InstanceId,
+    },
+    /// A base URL to which nothing is sent.
+    #[error("instance `{instance}`: base_url {why}")]
+    BaseUrl {
+        /// Whose.
+        instance: InstanceId,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// The installation's own key for a host that is not the installation's.
+    #[error(
+        "instance `{instance}`: its base_url is not the installation's own ({setting}), so the installation's key is not sent \
+         there: it needs a `credential` of its own, {allowed}"
+    )]
+    KeyElsewhere {
+        /// Whose.
+        instance: InstanceId,
+        /// The setting with the installation's own.
+        setting: &'static str,
+        /// What its credential may be.
+        allowed: String,
+    },
     /// A number outside its range.
     #[error("{of}: {what}")]
     Range {
@@ -284,6 +323,7 @@ pub struct Bound {
 }
 
 mod check;
+mod credential;
 
 #[cfg(test)]
 mod tests;

@@ -29,6 +29,7 @@ pub mod outbox;
 pub mod outgoing;
 pub mod provider;
 pub mod rate;
+pub mod reach;
 pub mod reason;
 pub mod recipient;
 pub mod scheduled;

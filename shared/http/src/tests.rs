@@ -5,6 +5,7 @@ mod catching_up;
 mod changes;
 mod config;
 mod contents;
+mod credentials;
 mod dead_letters;
 mod dialog360;
 mod dying;

@@ -1,7 +1,8 @@
 //! Which providers there are. All that others ask of one goes through here, so that a provider is added in this crate alone.
 
+use crate::config::ProviderConfig;
 use crate::webhook::Door;
-use crate::{aws_social, dialog360, evolution, meta};
+use crate::{aws_social, dialog360, evolution, meta, reach};
 use recado_domain::config::{ConfigError, CredentialRef, Instance};
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::{Provider, Traits};
@@ -59,14 +60,33 @@ impl Module {
         }
     }
 
-    /// The variable with the installation's key or token.
-    fn credential(self) -> &'static str {
+    /// The variable with the installation's key or token. None for AWS, whose SDK finds AWS's own credentials.
+    pub(crate) fn credential(self) -> Option<&'static str> {
         match self {
-            Self::Evolution => "EVOLUTION_API_KEY",
-            Self::Meta => "META_ACCESS_TOKEN",
-            Self::Dialog360 => "D360_API_KEY",
-            // AWS's own credentials serve; the SDK finds them, and what stands here is never looked up.
-            Self::AwsSocial => "AWS_ACCESS_KEY_ID",
+            Self::Evolution => Some("EVOLUTION_API_KEY"),
+            Self::Meta => Some("META_ACCESS_TOKEN"),
+            Self::Dialog360 => Some("D360_API_KEY"),
+            Self::AwsSocial => None,
+        }
+    }
+
+    /// The variable with the installation's base URL, where there is one.
+    pub(crate) fn url_setting(self) -> Option<&'static str> {
+        match self {
+            Self::Evolution => Some("EVOLUTION_API_URL"),
+            Self::Meta => Some("META_BASE_URL"),
+            Self::Dialog360 => Some("D360_BASE_URL"),
+            Self::AwsSocial => None,
+        }
+    }
+
+    /// The installation's base URL.
+    pub(crate) fn base_url(self, config: &ProviderConfig) -> Option<&str> {
+        match self {
+            Self::Evolution => config.evolution_base_url.as_deref(),
+            Self::Meta => Some(&config.meta_base_url),
+            Self::Dialog360 => Some(&config.dialog360_base_url),
+            Self::AwsSocial => None,
         }
     }
 }
@@ -76,14 +96,16 @@ pub fn traits(provider: Provider) -> Option<Traits> {
     Module::of(provider).map(Module::traits)
 }
 
-/// Where an instance's key or token is: where it says, else in its provider's variable.
-pub fn credential(instance: &Instance) -> CredentialRef {
-    let of_provider = || Module::of(instance.provider).map_or("", Module::credential);
+/// Where an instance's key or token is: where it says, else in its provider's variable. None where AWS's own credentials
+/// serve.
+pub fn credential(instance: &Instance) -> Option<CredentialRef> {
+    let of_provider = || Module::of(instance.provider)?.credential();
     let own = instance.credential.clone();
-    own.unwrap_or_else(|| CredentialRef::Env(of_provider().to_owned()))
+    own.or_else(|| Some(CredentialRef::Env(of_provider()?.to_owned())))
 }
 
-/// The instance as it is kept: with the name that webhooks have for it. An error if there is no such provider.
+/// The instance as it is kept: with the name that webhooks have for it. An error if there is no such provider, or if its
+/// credential or base URL is none that it may name.
 pub fn adopt(mut instance: Instance) -> Result<Instance, ConfigError> {
     let Some(module) = Module::of(instance.provider) else {
         return Err(ConfigError::NoProvider {
@@ -96,6 +118,7 @@ pub fn adopt(mut instance: Instance) -> Result<Instance, ConfigError> {
         let bare = |id: &ExternalId| ExternalId::parse(aws_social::phone_number_id(id.as_str())).ok();
         instance.external_id = instance.external_id.map(|id| bare(&id).unwrap_or(id));
     }
+    reach::check(module, &instance)?;
     Ok(instance)
 }
 

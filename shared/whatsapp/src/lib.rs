@@ -24,6 +24,7 @@ pub mod meta;
 #[cfg(test)]
 mod outbound_page;
 mod providers;
+mod reach;
 mod refusals;
 pub mod setting_up;
 pub mod setup;

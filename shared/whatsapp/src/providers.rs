@@ -2,9 +2,9 @@ use crate::catalogue::{self, Module, credential};
 use crate::config::{ProviderConfig, Simulation};
 use crate::simulation::{SimulatedMessage, SimulatedOutbox};
 use crate::support::refuses;
-use crate::{aws_social, dialog360, evolution, interpret, meta};
+use crate::{aws_social, dialog360, evolution, interpret, meta, reach};
 use jiff::Timestamp;
-use recado_domain::config::{Bound, ConfigError, Instance};
+use recado_domain::config::{Bound, ConfigError, CredentialRef, Instance};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::event::InboundJob;
@@ -69,10 +69,26 @@ impl<S: Secrets, A: Ambient> WhatsApp<S, A> {
                 None => self.without(aws_social::NO_CLIENT),
             };
         }
-        match self.secrets.resolve(&credential(&bound.instance)).await {
+        let Some(reference) = self.reference(&bound.instance) else {
+            return Access::Missing("its credential or base_url is not one that it may name");
+        };
+        match self.secrets.resolve(&reference).await {
             Ok(Some(secret)) => Access::Credential(secret),
             Ok(None) => self.without("no credential"),
             Err(_) => Access::Unclear,
+        }
+    }
+
+    /// The reference to the instance's secret, if it may be read and sent to where the instance says.
+    fn reference(&self, instance: &Instance) -> Option<CredentialRef> {
+        let module = Module::of(instance.provider)?;
+        reach::check_all(module, instance, &self.config).ok()?;
+        credential(instance)
+    }
+
+    async fn forget(&self, instance: &Instance) {
+        if let Some(reference) = credential(instance) {
+            self.secrets.forget(&reference).await;
         }
     }
 
@@ -220,7 +236,11 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
     }
 
     fn adopt(&self, instance: Instance) -> Result<Instance, ConfigError> {
-        catalogue::adopt(instance)
+        let instance = catalogue::adopt(instance)?;
+        if let Some(module) = Module::of(instance.provider) {
+            reach::check_all(module, &instance, &self.config)?;
+        }
+        Ok(instance)
     }
 
     fn interpret(&self, job: &InboundJob, payload: &Value) -> Inbound {
@@ -244,7 +264,7 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
         };
         if matches!(outcome, SendOutcome::Credentials { .. }) {
             // It may have been renewed where it is kept: the next attempt reads it anew.
-            self.secrets.forget(&credential(&bound.instance)).await;
+            self.forget(&bound.instance).await;
         }
         outcome
     }
@@ -271,7 +291,7 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
             },
         };
         if answer == ConnectionAnswer::NeedsCredentials {
-            self.secrets.forget(&credential(&bound.instance)).await;
+            self.forget(&bound.instance).await;
         }
         answer
     }
@@ -337,7 +357,7 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
             .as_ref()
             .is_err_and(|error| *error == HistoryError::Credentials)
         {
-            self.secrets.forget(&credential(&bound.instance)).await;
+            self.forget(&bound.instance).await;
         }
         page
     }

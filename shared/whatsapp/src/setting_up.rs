@@ -5,6 +5,7 @@
 //! here.
 
 mod connecting;
+mod destination;
 mod finding;
 mod proofs;
 mod sample;
@@ -13,6 +14,7 @@ mod step;
 mod webhook;
 
 pub use connecting::{ConnectError, Connecting, Options};
+pub use destination::{Destination, destination, host, shown_to_webhook};
 pub use finding::{Finding, Grade};
 pub use proofs::{Proofs, ProveError, Signed};
 pub use sample::Sample;

@@ -10,6 +10,7 @@
 mod bad_input;
 mod chaos;
 mod commands;
+mod consent;
 mod crashes;
 mod dialog360;
 mod first_steps;

@@ -1,5 +1,6 @@
 //! Whether a document is sound, and what a change makes of it.
 
+use super::credential::told_apart;
 use super::{Agent, ConfigError, Document, Instance};
 use crate::ids::{AgentId, TenantId};
 use jiff::tz::TimeZone;
@@ -26,6 +27,7 @@ impl Document {
         for agent in &merged.agents {
             agent.check(&tenants)?;
         }
+        told_apart(&merged.instances, merged.tenants.iter().map(|tenant| &tenant.id))?;
         let mut externals = BTreeMap::new();
         for instance in &merged.instances {
             instance.check(&tenants, &agents)?;

@@ -105,30 +105,8 @@ impl Town {
         assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
     }
 
-    /// Does what lies in the queues `inbound` and `outbound`, once; what of `outbound` is not finished.
     async fn work(&self) -> Vec<String> {
-        let store = &self.site.store;
-        for queue in [QueueName::Inbound, QueueName::Outbound] {
-            loop {
-                let received = store.receive(queue, 10, Duration::from_secs(60)).await.unwrap();
-                if received.is_empty() {
-                    break;
-                }
-                for one in received {
-                    let verdict = match queue {
-                        QueueName::Inbound => process::process(&*self.world, &one.body, 1).await,
-                        _ => send::send(&*self.world, &one.body, 1, None).await,
-                    };
-                    if verdict == recado_pipeline::Verdict::Done {
-                        assert!(store.delete(&one.receipt).await.unwrap());
-                    } else {
-                        assert_eq!(queue, QueueName::Outbound, "{verdict:?}");
-                        return vec![one.body];
-                    }
-                }
-            }
-        }
-        Vec::new()
+        work(&self.site.store, &*self.world).await
     }
 
     /// A message to a contact who has just written; its id.
@@ -164,6 +142,31 @@ impl Town {
         let answered = self.site.operate("GET", "/v1/dead-letters", &Value::Null).await;
         answered.body["items"].clone()
     }
+}
+
+/// Does what lies in the queues `inbound` and `outbound`, once; what of `outbound` is not finished.
+pub(super) async fn work<W: recado_pipeline::World>(store: &Embedded, world: &W) -> Vec<String> {
+    for queue in [QueueName::Inbound, QueueName::Outbound] {
+        loop {
+            let received = store.receive(queue, 10, Duration::from_secs(60)).await.unwrap();
+            if received.is_empty() {
+                break;
+            }
+            for one in received {
+                let verdict = match queue {
+                    QueueName::Inbound => process::process(world, &one.body, 1).await,
+                    _ => send::send(world, &one.body, 1, None).await,
+                };
+                if verdict == recado_pipeline::Verdict::Done {
+                    assert!(store.delete(&one.receipt).await.unwrap());
+                } else {
+                    assert_eq!(queue, QueueName::Outbound, "{verdict:?}");
+                    return vec![one.body];
+                }
+            }
+        }
+    }
+    Vec::new()
 }
 
 /// Seconds since 1970, so many from now.

@@ -104,7 +104,7 @@ pub trait Providers: Send + Sync {
     fn traits(&self, provider: Provider) -> Traits;
 
     /// The instance as it is kept, with the name that its provider's webhooks have for it. An error if there is no such
-    /// provider.
+    /// provider, or if it names a secret or a host that it may not.
     fn adopt(&self, instance: Instance) -> Result<Instance, ConfigError>;
 
     /// Reads an event's body. Never fails: what it cannot read is `Ignored` or `Unsupported`.

@@ -5,7 +5,7 @@ use crate::setting_up::{ConnectError, Connecting, Step, Subject};
 use recado_domain::secret::Secret;
 
 /// The setting of what the handshake is answered with.
-const VERIFY_TOKEN: &str = "META_VERIFY_TOKEN";
+pub(crate) const VERIFY_TOKEN: &str = "META_VERIFY_TOKEN";
 
 impl<'a> Setup<'a> {
     /// The number as `subject` has it.

@@ -17,7 +17,7 @@ pub(crate) mod webhook;
 
 pub use verify::{handshake, verify};
 
-pub(crate) use connect::connect;
+pub(crate) use connect::{VERIFY_TOKEN, connect};
 pub(crate) use connection::connection;
 pub(crate) use examine::{DEMANDS, examine};
 pub(crate) use parse::{interpret, split};

@@ -128,12 +128,21 @@ async fn run(binary: &Path, plan: &Plan, troubled: bool) -> (Times, usize, usize
     hung.usually(Behaviour::Swallow(HANGS_FOR));
     let model = StandIn::anthropic();
     let configuration = configuration(plan, &mine, &hung, &flooded);
-    let variables = [
+    let own_keys = [QUIET, HUNG, FLOODED].map(credential);
+    let mut variables = vec![
         ("ANTHROPIC_BASE_URL", model.url()),
         ("RECADO_DEBOUNCE_SECONDS", "0".to_owned()),
         ("RUST_LOG", "warn".to_owned()),
     ];
-    let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
+    variables.extend(
+        own_keys
+            .iter()
+            .map(|name| (name.as_str(), "customers-key".to_owned())),
+    );
+    let variables: Vec<(&str, &str)> = variables
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
     let mut process = Process::new(binary, &configuration, &variables);
     let base = process.start().await;
     let door = Door::new(recado_ai::http_client().unwrap(), &base, MASTER);
@@ -239,6 +248,14 @@ fn poison(process: &Process) {
     assert_eq!(database.execute(sql, []).unwrap(), 1);
 }
 
+/// The variable with the key of a customer's own provider.
+fn credential(instance: &str) -> String {
+    format!(
+        "RECADO_CREDENTIAL_T_{}_KEY",
+        instance.to_uppercase().replace('-', "_")
+    )
+}
+
 fn configuration(plan: &Plan, mine: &StandIn, hung: &StandIn, flooded: &StandIn) -> String {
     let customer = |instance: &str, provider: &StandIn, rate: f64| {
         let (tenant, url) = (format!("t-{instance}"), provider.url());
@@ -246,7 +263,8 @@ fn configuration(plan: &Plan, mine: &StandIn, hung: &StandIn, flooded: &StandIn)
             "[[tenants]]\nid = \"{tenant}\"\n[[agents]]\nid = \"a-{instance}\"\ntenant = \"{tenant}\"\n\
              model = \"claude-sonnet-4-5\"\nsystem_prompt = \"p\"\nerror_message = \"{ERROR_MESSAGE}\"\n\
              [[instances]]\nid = \"{instance}\"\ntenant = \"{tenant}\"\nagent = \"a-{instance}\"\n\
-             provider = \"evolution\"\nbase_url = \"{url}\"\nrate = {{ per_second = {rate:.1}, burst = 5 }}\n"
+             provider = \"evolution\"\nbase_url = \"{url}\"\ncredential = \"env:{}\"\nrate = {{ per_second = {rate:.1}, burst = 5 }}\n",
+            credential(instance)
         )
     };
     [

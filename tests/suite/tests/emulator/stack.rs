@@ -34,13 +34,17 @@ pub(crate) const APP_SECRET: &str = "app-secret-of-this-test";
 pub(crate) const VERIFY_TOKEN: &str = "verify-token-of-this-test";
 
 /// Parameters that hold credentials, by the names that `template.yaml` gives them.
-const PARAMETERS: [(&str, &str); 5] = [
+const PARAMETERS: [(&str, &str); 6] = [
     ("/recado/evolution-api-key", "evolution-key-of-this-test"),
     ("/recado/meta-access-token", "meta-token-of-this-test"),
     ("/recado/anthropic-api-key", "anthropic-key-of-this-test"),
     ("/recado/meta-app-secret", APP_SECRET),
     ("/recado/meta-verify-token", VERIFY_TOKEN),
+    (OWN_KEY, "key-of-their-own"),
 ];
+
+/// The parameter with the key of instances whose Evolution is another than the installation's.
+const OWN_KEY: &str = "/recado/instances/clinic/evolution-key";
 
 /// What was deployed, and what stands around it.
 pub(crate) struct Stack {
@@ -162,13 +166,18 @@ impl Stack {
             "instances": [
                 instance(INSTANCE, json!({})),
                 instance("meta-01", json!({"provider": "meta", "external_id": PHONE_NUMBER_ID})),
-                instance(REFUSING, json!({"base_url": self.refusing.url()})),
-                instance(BALANCED, json!({"base_url": self.balanced.url()})),
+                instance(REFUSING, elsewhere(&self.refusing)),
+                instance(BALANCED, elsewhere(&self.balanced)),
                 instance(CLOSED, json!({"opening_hours": hours::closed_today()})),
                 instance(OPENING, json!({"opening_hours": hours::opening_soon()})),
             ],
         })
     }
+}
+
+/// An Evolution of the instance's own.
+fn elsewhere(provider: &StandIn) -> Value {
+    json!({"base_url": provider.url(), "credential": format!("ssm:{OWN_KEY}")})
 }
 
 /// Before the functions are deployed: they remember for a while that a parameter is missing.

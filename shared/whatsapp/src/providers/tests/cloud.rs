@@ -41,6 +41,7 @@ async fn a_user_id_goes_to_dialog360_as_recipient_and_an_instance_has_its_own_ba
     let stand_in = StandIn::start(vec![Does::Answers(200, ACCEPTED)]).await;
     let mut number = dialog360_number();
     number.instance.base_url = Some(format!("{}/d360/", stand_in.url));
+    number.instance.credential = Some(CredentialRef::Env("RECADO_CREDENTIAL_T_KEY".to_owned()));
     let outcome = whatsapp("http://127.0.0.1:9", Some("key-1"), Simulation::Off)
         .send(&number, &message("BR.1000000000000001"))
         .await;

@@ -1,0 +1,47 @@
+//! Whether a secret of this machine may go to a host that somebody else named.
+
+use anyhow::{Result, bail};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::io::{BufRead, IsTerminal, Write, stderr, stdin};
+
+/// What was asked, and what `--yes` answered beforehand.
+#[derive(Debug, Default)]
+pub(crate) struct Consent {
+    yes: bool,
+    given: RefCell<BTreeSet<(String, String)>>,
+}
+
+impl Consent {
+    /// With `yes`, every question is answered so.
+    pub(crate) fn new(yes: bool) -> Self {
+        Self {
+            yes,
+            ..Self::default()
+        }
+    }
+
+    /// Returns if `secret` may be sent to `host`, which the installation named. Asks the person at the terminal, once for
+    /// each secret and host; where there is nobody to ask, the answer is no.
+    pub(crate) fn to_send(&self, secret: &str, host: &str) -> Result<()> {
+        let question = (secret.to_owned(), host.to_owned());
+        if self.yes || self.given.borrow().contains(&question) {
+            return Ok(());
+        }
+        if !stdin().is_terminal() || !stderr().is_terminal() {
+            bail!(
+                "the installation asks to send {secret} of this machine to {host}, which is not configured here: look at \
+                 that host, and give --yes"
+            );
+        }
+        eprint!("The installation names {host}. Send it {secret} of this machine? [y/N] ");
+        stderr().flush()?;
+        let mut answer = String::new();
+        stdin().lock().read_line(&mut answer)?;
+        if !matches!(answer.trim(), "y" | "Y" | "yes") {
+            bail!("{secret} was not sent to {host}");
+        }
+        self.given.borrow_mut().insert(question);
+        Ok(())
+    }
+}

@@ -1,0 +1,126 @@
+//! Whose secret a reference names.
+
+use super::{ConfigError, CredentialRef, Instance};
+use crate::ids::TenantId;
+use std::collections::BTreeSet;
+
+/// What stands before the tenant in the name of a variable that holds a tenant's own secret.
+const VARIABLE: &str = "RECADO_CREDENTIAL_";
+
+impl CredentialRef {
+    /// Whether it names a secret of `tenant`: `env:RECADO_CREDENTIAL_{TENANT}_{NAME}` or `ssm:{prefix}instances/{tenant}/{name}`.
+    ///
+    /// The tenant of a variable is its id in capitals with `_` for all but letters and digits. The name after it has no `_`
+    /// in it, so that a variable names one tenant alone.
+    pub fn is_of(&self, tenant: &TenantId) -> bool {
+        match self {
+            Self::Env(name) => variables_tenant(name) == Some(&*in_capitals(tenant)),
+            Self::Ssm(name) => parameters_tenant(name) == Some(tenant.as_str()),
+        }
+    }
+
+    /// What an instance of `tenant` may name, for people.
+    pub fn allowed_to(tenant: &TenantId) -> String {
+        format!(
+            "`env:{VARIABLE}{}_NAME` (NAME of letters and digits) or `ssm:…/instances/{tenant}/…`",
+            in_capitals(tenant)
+        )
+    }
+}
+
+fn in_capitals(tenant: &TenantId) -> String {
+    let fine = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    tenant
+        .as_str()
+        .chars()
+        .map(fine)
+        .collect::<String>()
+        .to_ascii_uppercase()
+}
+
+/// The tenant that a variable's name holds.
+fn variables_tenant(name: &str) -> Option<&str> {
+    let (tenant, own) = name.strip_prefix(VARIABLE)?.rsplit_once('_')?;
+    let fine = !own.is_empty() && own.bytes().all(|b| b.is_ascii_alphanumeric());
+    fine.then_some(tenant)
+}
+
+/// The tenant that a parameter's path holds: what follows its first segment `instances`. Parameters of AWS itself, which
+/// lead on to other secrets, are nobody's.
+fn parameters_tenant(name: &str) -> Option<&str> {
+    let path = name.strip_prefix('/').filter(|path| !path.starts_with("aws/"))?;
+    let mut segments = path.split('/').skip_while(|segment| *segment != "instances");
+    let (_, tenant, own) = (segments.next()?, segments.next()?, segments.next()?);
+    (!own.is_empty()).then_some(tenant)
+}
+
+/// An error if a variable that an instance names would be that of two tenants, whose ids are alike in capitals.
+pub(super) fn told_apart<'a>(
+    instances: &[Instance],
+    tenants: impl Iterator<Item = &'a TenantId>,
+) -> Result<(), ConfigError> {
+    let mut seen = BTreeSet::new();
+    let twice: BTreeSet<String> = tenants
+        .map(in_capitals)
+        .filter(|tenant| !seen.insert(tenant.clone()))
+        .collect();
+    let shared = |instance: &&Instance| match &instance.credential {
+        Some(CredentialRef::Env(name)) => variables_tenant(name).is_some_and(|tenant| twice.contains(tenant)),
+        _ => false,
+    };
+    match instances.iter().find(shared) {
+        Some(instance) => Err(ConfigError::SharedVariable {
+            instance: instance.id.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_of(reference: &str, tenant: &str) -> bool {
+        let reference = CredentialRef::try_from(reference.to_owned()).unwrap();
+        reference.is_of(&TenantId::parse(tenant).unwrap())
+    }
+
+    #[test]
+    fn a_tenant_names_its_own_secrets() {
+        assert!(is_of("env:RECADO_CREDENTIAL_CLINIC_EVOLUTION", "clinic"));
+        assert!(is_of("env:RECADO_CREDENTIAL_CLINICA_SUL_KEY2", "clinica-sul"));
+        assert!(is_of("ssm:/recado/instances/clinic/evolution-key", "clinic"));
+        assert!(is_of("ssm:/a/b/instances/clinic/meta/token", "clinic"));
+    }
+
+    #[test]
+    fn nobody_names_anything_else() {
+        for other in [
+            "env:AWS_SECRET_ACCESS_KEY",
+            "env:META_APP_SECRET",
+            "env:RECADO_TOKEN",
+            "env:RECADO_WEBHOOK_SECRET",
+            "env:HOME",
+            "env:RECADO_CREDENTIAL_",
+            "env:RECADO_CREDENTIAL_CLINIC",
+            "env:RECADO_CREDENTIAL_CLINIC_",
+            "env:RECADO_CREDENTIAL_CLINIC_A_B",
+            "env:RECADO_CREDENTIAL_OTHER_KEY",
+            "env:recado_credential_clinic_KEY",
+            "ssm:/recado/meta-app-secret",
+            "ssm:/recado/instances/clinic",
+            "ssm:/recado/instances/clinic/",
+            "ssm:/recado/instances/other/key",
+            "ssm:/recado/instances/other/instances/clinic/key",
+            "ssm:/recado/instances/clinic-2/key",
+            "ssm:/aws/reference/secretsmanager/instances/clinic/key",
+            "ssm:recado/instances/clinic/key",
+            "ssm:arn:aws:ssm:sa-east-1:1:parameter/recado/instances/clinic/key",
+        ] {
+            assert!(!is_of(other, "clinic"), "{other}");
+        }
+        // The name after the tenant has no underscore, so the longer tenant's variable is not the shorter one's.
+        assert!(!is_of("env:RECADO_CREDENTIAL_A_B_KEY", "a"));
+        assert!(is_of("env:RECADO_CREDENTIAL_A_B_KEY", "a-b"));
+    }
+}

@@ -1,0 +1,252 @@
+//! Whoever may configure instances tries to have a secret sent to a host of their own: nothing arrives there.
+
+use super::{Answered, LIMITS, NotCalled, Site, TOKEN, ask_of};
+use crate::whole_router;
+use axum::http::StatusCode;
+use recado_domain::config::CredentialRef;
+use recado_domain::secret::Secret;
+use recado_embedded::{Embedded, SystemAmbient};
+use recado_pipeline::ports::{Directory, PortResult, Secrets};
+use recado_pipeline::{Parts, Settings};
+use recado_whatsapp::{ProviderConfig, WhatsApp};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+/// Every name leads to a secret, which says which one it is.
+#[derive(Debug, Clone, Copy)]
+struct EverySecret;
+
+impl Secrets for EverySecret {
+    async fn resolve(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
+        Ok(Secret::new(&String::from(reference.clone())))
+    }
+
+    async fn forget(&self, _: &CredentialRef) {}
+}
+
+/// A host that keeps all that is sent to it and answers as Evolution does.
+#[derive(Debug, Clone)]
+struct Host {
+    url: String,
+    heard: Arc<Mutex<Vec<String>>>,
+}
+
+impl Host {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let kept: Arc<Mutex<Vec<String>>> = Arc::default();
+        let host = Self {
+            url,
+            heard: Arc::clone(&kept),
+        };
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut bytes = vec![0; 64 * 1024];
+                let read = stream.read(&mut bytes).await.unwrap();
+                kept.lock()
+                    .unwrap()
+                    .push(String::from_utf8_lossy(&bytes[..read]).to_lowercase());
+                let body = r#"{"key": {"id": "3EB0AA"}}"#;
+                let head = format!(
+                    "HTTP/1.1 201 X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                    body.len()
+                );
+                let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
+            }
+        });
+        host
+    }
+
+    fn heard(&self) -> Vec<String> {
+        self.heard.lock().unwrap().clone()
+    }
+}
+
+type World = Parts<Embedded, Embedded, WhatsApp<EverySecret, SystemAmbient>, NotCalled, SystemAmbient>;
+
+/// An installation with every secret that there could be, configured with Evolution elsewhere.
+struct Vault {
+    site: Site,
+    world: Arc<World>,
+}
+
+impl Vault {
+    fn new() -> Self {
+        let site = Site::in_memory();
+        let config = ProviderConfig {
+            evolution_base_url: Some("http://127.0.0.1:9".to_owned()),
+            ..ProviderConfig::default()
+        };
+        let http = recado_ai::http_client().unwrap();
+        let world = Arc::new(Parts {
+            store: site.store.clone(),
+            queues: site.store.clone(),
+            providers: WhatsApp::new(http, EverySecret, SystemAmbient, config),
+            llm: NotCalled,
+            ambient: SystemAmbient,
+            settings: Settings::default(),
+        });
+        Self { site, world }
+    }
+
+    async fn operate(&self, method: &str, path: &str, body: &Value) -> Answered {
+        let (world, keys) = (Arc::clone(&self.world), Arc::new(self.site.keys.clone()));
+        let router = whole_router(world, keys, LIMITS, self.site.options());
+        let bearer = format!("Bearer {TOKEN}");
+        ask_of(
+            router,
+            method,
+            path,
+            &[("authorization", &bearer)],
+            body.to_string(),
+        )
+        .await
+    }
+
+    /// Has instance `evil` send a message, and works on it.
+    async fn send(&self) {
+        let text = json!({"to": "+5511900000001", "text": "oi"});
+        let answered = self.operate("POST", "/v1/instances/evil/messages", &text).await;
+        assert_eq!(answered.status, StatusCode::ACCEPTED, "{}", answered.text);
+        super::forged::work(&self.site.store, &*self.world).await;
+    }
+}
+
+fn document(fields: &Value) -> Value {
+    let mut evil = json!({"id": "evil", "tenant": "clinic", "agent": "ana", "provider": "evolution"});
+    evil.as_object_mut()
+        .unwrap()
+        .extend(fields.as_object().unwrap().clone());
+    json!({"tenants": [{"id": "clinic"}, {"id": "other"}],
+        "agents": [{"id": "ana", "tenant": "clinic", "model": "claude-sonnet-4-5", "system_prompt": "x"}],
+        "instances": [evil]})
+}
+
+/// What an attacker who may configure instances would name. `here` is the attacker's host.
+fn attacks(here: &str) -> Vec<Value> {
+    let references = [
+        "env:META_APP_SECRET",
+        "env:META_VERIFY_TOKEN",
+        "env:D360_PARTNER_SECRET",
+        "env:RECADO_TOKEN",
+        "env:RECADO_WEBHOOK_SECRET",
+        "env:AWS_SECRET_ACCESS_KEY",
+        "env:AWS_SESSION_TOKEN",
+        "env:ANTHROPIC_API_KEY",
+        "env:HOME",
+        "env:EVOLUTION_API_KEY",
+        "env:META_ACCESS_TOKEN",
+        "env:RECADO_CREDENTIAL_OTHER_KEY",
+        "ssm:/recado/meta-app-secret",
+        "ssm:/recado/instances/other/key",
+    ];
+    let mut attacks: Vec<Value> = references
+        .iter()
+        .map(|reference| json!({"credential": reference, "base_url": here}))
+        .collect();
+    attacks.push(json!({"base_url": here}));
+    for (provider, number) in [("meta", "1"), ("360dialog", "2")] {
+        attacks.push(json!({"provider": provider, "external_id": number, "base_url": here}));
+    }
+    attacks
+        .push(json!({"provider": "aws-social", "external_id": "3", "credential": "env:AWS_ACCESS_KEY_ID"}));
+    attacks
+}
+
+#[tokio::test]
+async fn an_instance_that_names_anothers_secret_or_takes_a_key_elsewhere_is_not_applied() {
+    let host = Host::start().await;
+    for attack in attacks(&host.url) {
+        let vault = Vault::new();
+        let answered = vault.operate("PUT", "/v1/config", &document(&attack)).await;
+        assert_eq!(
+            answered.status,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{attack}: {}",
+            answered.text
+        );
+        let shown = vault.operate("GET", "/v1/config", &json!({})).await;
+        assert_eq!(shown.body["document"]["instances"], json!([]), "{attack}");
+    }
+    assert_eq!(host.heard(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_base_url_to_which_nothing_may_be_sent_is_not_applied() {
+    for base in [
+        "",
+        "file:///etc/passwd",
+        "http://169.254.169.254/latest",
+        "https://2852039166/",
+        "https://[::ffff:169.254.169.254]/",
+        "https://[fe80::1]/",
+        "http://user:pw@127.0.0.1/",
+        "http://evolution.example.org",
+    ] {
+        let vault = Vault::new();
+        let instance = json!({"base_url": base, "credential": "env:RECADO_CREDENTIAL_CLINIC_KEY"});
+        let answered = vault.operate("PUT", "/v1/config", &document(&instance)).await;
+        assert_eq!(
+            answered.status,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{base}: {}",
+            answered.text
+        );
+        assert!(answered.text.contains("base_url"), "{}", answered.text);
+    }
+}
+
+#[tokio::test]
+async fn a_configuration_that_was_stored_before_sends_no_secret_either() {
+    let host = Host::start().await;
+    for attack in attacks(&host.url) {
+        if attack["provider"].is_string() {
+            continue;
+        }
+        let vault = Vault::new();
+        let stored = serde_json::from_value(document(&attack)).unwrap();
+        vault.site.store.apply(&stored).await.unwrap();
+        vault.send().await;
+        let health = vault
+            .operate("GET", "/health/whatsapp?instance=evil", &json!({}))
+            .await;
+        assert_eq!(
+            health.body["instances"][0]["connection"], "needs_credentials",
+            "{attack}: {}",
+            health.text
+        );
+    }
+    assert_eq!(host.heard(), [""; 0]);
+}
+
+#[tokio::test]
+async fn an_instance_with_a_key_of_its_tenants_own_sends_that_key_to_its_own_host() {
+    let host = Host::start().await;
+    let vault = Vault::new();
+    let own = json!({"base_url": host.url, "credential": "env:RECADO_CREDENTIAL_CLINIC_KEY"});
+    let answered = vault.operate("PUT", "/v1/config", &document(&own)).await;
+    assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
+    vault.send().await;
+    let heard = host.heard();
+    assert!(
+        heard[0].contains("apikey: env:recado_credential_clinic_key"),
+        "{heard:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_variable_that_two_tenants_would_share_is_nobodys() {
+    let vault = Vault::new();
+    let mut document = document(&json!({"credential": "env:RECADO_CREDENTIAL_CLINIC_KEY"}));
+    document["tenants"] = json!([{"id": "clinic"}, {"id": "Clinic"}]);
+    let answered = vault.operate("PUT", "/v1/config", &document).await;
+    assert_eq!(
+        answered.status,
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "{}",
+        answered.text
+    );
+}
