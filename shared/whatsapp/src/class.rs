@@ -30,7 +30,7 @@ pub(crate) enum Class {
     Disconnected,
     /// The request left, and what became of it is not known.
     Unknown {
-        /// Whether it was a time-out.
+        /// Whether nothing behind the connection answered in time: two such in a row close the instance.
         timed_out: bool,
     },
 }

@@ -7,6 +7,7 @@ use crate::dialog360::errors as dialog360;
 use crate::evolution::errors as evolution;
 use crate::exchange::Exchange;
 use crate::meta::errors as meta;
+use crate::refusals::{Row, StatusRow};
 use recado_pipeline::ports::SendOutcome;
 use std::fmt::Write;
 use std::path::Path;
@@ -25,7 +26,9 @@ Written by the tests of `shared/whatsapp` from the tables that classify; to chan
 | window | a dead letter at once, `window_closed`: until the contact writes again nothing but a template is taken |
 | credentials | not an attempt; the instance is marked `needs_credentials` and its messages wait until the key or the account is mended ([runbook](../runbooks/needs-credentials.md)) |
 | disconnected | not an attempt; the instance is closed, its messages wait and it is probed |
-| unknown | the message may have left: evidence is looked for before a repeat; two time-outs in a row close the instance |
+| unknown | the message may have been sent: evidence is looked for, and without any it is repeated, marked; when the attempts are used up, a dead letter, `unknown_outcome`, marked. Two in a row without an answer in time close the instance |
+
+Whatever is not certainly \"not sent\" is unknown. The last column says why it is certain.
 ";
 
 /// A class in words.
@@ -51,7 +54,7 @@ fn words(class: Class) -> String {
         Class::Window => "window".to_owned(),
         Class::Credentials => "credentials".to_owned(),
         Class::Disconnected => "disconnected".to_owned(),
-        Class::Unknown { timed_out: true } => "unknown, a time-out".to_owned(),
+        Class::Unknown { timed_out: true } => "unknown, no answer in time".to_owned(),
         Class::Unknown { timed_out: false } => "unknown".to_owned(),
     }
 }
@@ -81,57 +84,79 @@ fn says(words: &[&str]) -> String {
     words.iter().map(word).collect::<Vec<_>>().join(", ")
 }
 
-fn by_status(page: &mut String, rows: &[(u16, u16, Class)]) {
-    page.push_str("\n| status | class |\n| --- | --- |\n");
-    for (first, last, class) in rows {
-        writeln!(page, "| {} | {} |", status(*first, *last), words(*class)).unwrap();
+/// What is written of a row's certainty; a row that is not unknown has one.
+fn why(class: Class, certain: &'static str) -> &'static str {
+    let is_unknown = matches!(class, Class::Unknown { .. });
+    assert_eq!(is_unknown, certain.is_empty(), "{class:?}: {certain:?}");
+    certain
+}
+
+fn by_status(page: &mut String, rows: &[StatusRow]) {
+    page.push_str("\n| status | class | why nothing was sent |\n| --- | --- | --- |\n");
+    for (first, last, class, certain) in rows {
+        let (status, certain) = (status(*first, *last), why(*class, certain));
+        writeln!(page, "| {status} | {} | {certain} |", words(*class)).unwrap();
+    }
+}
+
+fn by_words(page: &mut String, rows: &[Row]) {
+    page.push_str("\n| status | says | class | in our words | why nothing was sent |\n| --- | --- | --- | --- | --- |\n");
+    for row in rows {
+        let (first, last) = row.status;
+        let (status, says, class) = (status(first, last), says(row.says), words(row.class));
+        let certain = why(row.class, row.certain);
+        writeln!(
+            page,
+            "| {status} | {says} | {class} | {} | {certain} |",
+            row.title
+        )
+        .unwrap();
     }
 }
 
 /// What it means for a send that there is no answer.
 fn no_answer(page: &mut String) {
-    page.push_str("\n## No answer\n\n| what happened | class |\n| --- | --- |\n");
+    page.push_str(
+        "\n## No answer\n\n| what happened | class | why nothing was sent |\n| --- | --- | --- |\n",
+    );
     let lost = |timed_out| Exchange::Lost { why: "", timed_out };
-    for (what, exchange) in [
-        ("no connection, no such host, not a URL", Exchange::NeverLeft("")),
-        ("a time-out after the request left", lost(true)),
-        ("the connection broke after the request left", lost(false)),
+    let unmade = "there was no connection to send it by";
+    for (what, exchange, certain) in [
+        (
+            "no connection, no such host, not a URL",
+            Exchange::NeverLeft(""),
+            unmade,
+        ),
+        ("a time-out after the request left", lost(true), ""),
+        ("the connection broke after the request left", lost(false), ""),
     ] {
         let class = match exchange.answer() {
             Err(SendOutcome::Retryable { .. }) => words(Class::Retry),
             Err(SendOutcome::Unknown { timed_out, .. }) => words(Class::Unknown { timed_out }),
             other => panic!("{what}: {other:?}"),
         };
-        writeln!(page, "| {what} | {class} |").unwrap();
+        writeln!(page, "| {what} | {class} | {certain} |").unwrap();
     }
 }
 
 fn dialog360_section(page: &mut String) {
     page.push_str(
-        "\n## 360dialog\n\nThe first row that fits counts. What it says is compared in lower case.\n\n\
-         | status | says | class | in our words |\n| --- | --- | --- | --- |\n",
+        "\n## 360dialog\n\nThe first row that fits counts. What it says is compared in lower case.\n",
     );
-    let write = |page: &mut String, rows: &[crate::refusals::Row]| {
-        for row in rows {
-            let (first, last) = row.status;
-            let (status, says, class) = (status(first, last), says(row.says), words(row.class));
-            writeln!(page, "| {status} | {says} | {class} | {} |", row.title).unwrap();
-        }
-    };
-    write(page, &dialog360::OWN);
+    by_words(page, &dialog360::OWN);
     page.push_str(
-        "\nElse [Meta's](#meta) code counts, where one is there that is not just the HTTP status again. Without one:\n\n\
-         | status | says | class | in our words |\n| --- | --- | --- | --- |\n",
+        "\nElse [Meta's](#meta) code counts, where one is there that is not just the HTTP status again. Without one:\n",
     );
-    write(page, &dialog360::BY_STATUS);
+    by_words(page, &dialog360::BY_STATUS);
 }
 
 fn aws_section(page: &mut String) {
     page.push_str(
-        "\n## AWS End User Messaging Social\n\n| exception | class | in our words |\n| --- | --- | --- |\n",
+        "\n## AWS End User Messaging Social\n\n| exception | class | in our words | why nothing was sent |\n| --- | --- | --- | --- |\n",
     );
-    for (name, class, title) in &aws_social::TABLE {
-        writeln!(page, "| `{name}` | {} | {title} |", words(*class)).unwrap();
+    for (name, class, title, certain) in &aws_social::TABLE {
+        let certain = why(*class, certain);
+        writeln!(page, "| `{name}` | {} | {title} | {certain} |", words(*class)).unwrap();
     }
     writeln!(
         page,
@@ -142,36 +167,40 @@ fn aws_section(page: &mut String) {
     by_status(page, &aws_social::BY_STATUS);
 }
 
+fn meta_section(page: &mut String) {
+    page.push_str(
+        "\n## Meta\n\nThe code decides, not the HTTP status. A `failed` status that comes later is a dead letter \
+         whatever its code: `window_closed` for a window, else `whatsapp_permanent_error`.\n\n\
+         | code | class | in our words | why nothing was sent |\n| --- | --- | --- | --- |\n",
+    );
+    for (first, last, class, title, certain) in &meta::TABLE {
+        let (codes, class, certain) = (span(*first, *last), words(*class), why(*class, certain));
+        writeln!(page, "| {codes} | {class} | {title} | {certain} |").unwrap();
+    }
+    let (code, subcode, class, title, certain) = meta::OBJECT;
+    writeln!(
+        page,
+        "\nCode {code} with the subcode {subcode} ({title}): {}; {}.",
+        words(class),
+        why(class, certain)
+    )
+    .unwrap();
+    page.push_str(
+        "\nAny other code, by its HTTP status; what would be permanent is retryable if Meta says `is_transient`.\n",
+    );
+    by_status(page, &meta::UNKNOWN_CODE);
+    page.push_str("\nAn answer without a code comes from something in between.\n");
+    by_status(page, &meta::WITHOUT_CODE);
+}
+
 fn page() -> String {
     let mut page = HEAD.to_owned();
     no_answer(&mut page);
     page.push_str(
-        "\n## Evolution API\n\nThe first row that fits counts. What it says is compared in lower case.\n\n\
-         | status | says | class | in our words |\n| --- | --- | --- | --- |\n",
+        "\n## Evolution API\n\nThe first row that fits counts. What it says is compared in lower case.\n",
     );
-    for row in &evolution::TABLE {
-        let (first, last) = row.status;
-        let (status, says, class) = (status(first, last), says(row.says), words(row.class));
-        writeln!(page, "| {status} | {says} | {class} | {} |", row.title).unwrap();
-    }
-    page.push_str(
-        "\n## Meta\n\nThe code decides, not the HTTP status. A `failed` status that comes later is a dead letter \
-         whatever its code: `window_closed` for a window, else `whatsapp_permanent_error`.\n\n| code | class | in our words |\n| --- | --- | --- |\n",
-    );
-    for (first, last, class, title) in &meta::TABLE {
-        writeln!(page, "| {} | {} | {title} |", span(*first, *last), words(*class)).unwrap();
-    }
-    let (code, subcode, class, title) = meta::OBJECT;
-    writeln!(
-        page,
-        "\nCode {code} with the subcode {subcode} ({title}): {}.",
-        words(class)
-    )
-    .unwrap();
-    page.push_str("\nAny other code: retryable if Meta says `is_transient`, else by its HTTP status.\n");
-    by_status(&mut page, &meta::UNKNOWN_CODE);
-    page.push_str("\nAn answer without a code comes from something in between.\n");
-    by_status(&mut page, &meta::WITHOUT_CODE);
+    by_words(&mut page, &evolution::TABLE);
+    meta_section(&mut page);
     dialog360_section(&mut page);
     aws_section(&mut page);
     page

@@ -175,7 +175,7 @@ async fn a_refused_send_is_retried_and_a_permanent_one_becomes_a_dead_letter() {
     machine
         .stand_ins
         .evolution
-        .next(Behaviour::status(503, json!({"error": "busy"})));
+        .next(Behaviour::text(503, "text/plain", "no available server"));
     machine
         .evolution(&evolution_text(INSTANCE, MARIA, "R1", "Oi", seconds()))
         .await;

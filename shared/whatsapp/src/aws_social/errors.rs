@@ -3,66 +3,107 @@
 
 use crate::class::Class;
 use crate::meta::errors as meta;
+use crate::refusals::{StatusRow, by_status, certain};
 use recado_pipeline::ports::SendOutcome;
 
-/// Name of the exception, class, title.
-pub(crate) type Row = (&'static str, Class, &'static str);
+/// Name of the exception, class, title, and why it is certain that nothing was sent.
+pub(crate) type Row = (&'static str, Class, &'static str, &'static str);
 
 pub(crate) const DEPENDENCY: &str = "DependencyException";
 
+/// Where AWS itself fails, or says that Meta did, nobody tells how far the message had come.
 pub(crate) const TABLE: [Row; 15] = [
-    ("ValidationException", Class::Permanent, "bad request"),
-    ("InvalidParametersException", Class::Permanent, "bad parameters"),
+    (
+        "ValidationException",
+        Class::Permanent,
+        "bad request",
+        certain::BODY,
+    ),
+    (
+        "InvalidParametersException",
+        Class::Permanent,
+        "bad parameters",
+        certain::BODY,
+    ),
     (
         "LimitExceededException",
         Class::Permanent,
         "over a limit of the account",
+        certain::LIMIT,
     ),
-    ("ResourceNotFoundException", Class::Permanent, "no such number"),
-    ("AccessDeniedException", Class::Credentials, "not allowed by AWS"),
+    (
+        "ResourceNotFoundException",
+        Class::Permanent,
+        "no such number",
+        certain::BODY,
+    ),
+    (
+        "AccessDeniedException",
+        Class::Credentials,
+        "not allowed by AWS",
+        certain::KEY,
+    ),
     (
         "AccessDeniedByMetaException",
         Class::Credentials,
         "not allowed by Meta",
+        certain::KEY,
     ),
     (
         "UnrecognizedClientException",
         Class::Credentials,
         "AWS credentials not known",
+        certain::KEY,
     ),
     (
         "InvalidSignatureException",
         Class::Credentials,
         "AWS credentials wrong",
+        certain::KEY,
     ),
     (
         "ExpiredTokenException",
         Class::Credentials,
         "AWS credentials expired",
+        certain::KEY,
     ),
     (
         "MissingAuthenticationTokenException",
         Class::Credentials,
         "AWS credentials missing",
+        certain::KEY,
     ),
-    ("ThrottledRequestException", Class::Throttled, "throttled"),
-    ("ThrottlingException", Class::Throttled, "throttled"),
-    ("InternalServiceException", Class::Retry, "AWS failed"),
-    (DEPENDENCY, Class::Retry, "Meta failed"),
+    (
+        "ThrottledRequestException",
+        Class::Throttled,
+        "throttled",
+        certain::LIMIT,
+    ),
+    (
+        "ThrottlingException",
+        Class::Throttled,
+        "throttled",
+        certain::LIMIT,
+    ),
+    ("InternalServiceException", NOT_KNOWN, "AWS failed", ""),
+    (DEPENDENCY, NOT_KNOWN, "Meta failed", ""),
     (
         "ServiceUnavailableException",
-        Class::Retry,
+        NOT_KNOWN,
         "AWS is not available",
+        "",
     ),
 ];
 
+const NOT_KNOWN: Class = Class::Unknown { timed_out: false };
+
 /// What a refusal without a name of the table means, by its status: the first row that fits counts.
-pub(crate) const BY_STATUS: [(u16, u16, Class); 5] = [
-    (401, 401, Class::Credentials),
-    (403, 403, Class::Credentials),
-    (429, 429, Class::Throttled),
-    (400, 499, Class::Permanent),
-    (0, 999, Class::Unknown { timed_out: false }),
+pub(crate) const BY_STATUS: [StatusRow; 5] = [
+    (401, 401, Class::Credentials, certain::KEY),
+    (403, 403, Class::Credentials, certain::KEY),
+    (429, 429, Class::Throttled, certain::LIMIT),
+    (400, 499, Class::Permanent, certain::REFUSED),
+    (0, 999, NOT_KNOWN, ""),
 ];
 
 /// A refusal, as AWS words it.
@@ -79,18 +120,14 @@ pub(super) struct Refusal<'a> {
 pub(super) fn classify(refusal: Refusal<'_>, attempt: u32) -> SendOutcome {
     let code = refusal.code.unwrap_or_default();
     if code == DEPENDENCY
-        && let Some((_, _, class, title)) = refusal.message.and_then(metas_code).and_then(meta::known)
+        && let Some((_, _, class, title, _)) = refusal.message.and_then(metas_code).and_then(meta::known)
     {
         return class.outcome(format!("{DEPENDENCY}: {title}"), None, attempt);
     }
-    if let Some((name, class, title)) = TABLE.iter().find(|(name, ..)| *name == code) {
+    if let Some((name, class, title, _)) = TABLE.iter().find(|(name, ..)| *name == code) {
         return class.outcome(format!("{name}: {title}"), None, attempt);
     }
-    let class = BY_STATUS
-        .iter()
-        .find(|(first, last, _)| (*first..=*last).contains(&refusal.status))
-        .map_or(Class::Unknown { timed_out: false }, |(.., class)| *class);
-    class.outcome(
+    by_status(refusal.status, &BY_STATUS).outcome(
         format!("HTTP {} without a known name", refusal.status),
         None,
         attempt,
@@ -120,7 +157,7 @@ mod tests {
 
     #[test]
     fn every_exception_is_classed_by_its_name_and_what_it_says_is_not_repeated() {
-        for (name, class, title) in &TABLE {
+        for (name, class, title, _) in &TABLE {
             let found = outcome(418, name, "to 5511900000001");
             assert_eq!(found, class.outcome(format!("{name}: {title}"), None, 1));
         }
@@ -135,9 +172,15 @@ mod tests {
                 ..
             }
         ));
-        for other in ["Meta is down", "(#x) y", "(#999999) y", "("] {
+        for other in [
+            "(#131000) Something went wrong",
+            "Meta is down",
+            "(#x) y",
+            "(#999999) y",
+            "(",
+        ] {
             assert!(
-                matches!(outcome(502, DEPENDENCY, other), SendOutcome::Retryable { .. }),
+                matches!(outcome(502, DEPENDENCY, other), SendOutcome::Unknown { .. }),
                 "{other}"
             );
         }

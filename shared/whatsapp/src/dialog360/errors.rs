@@ -8,7 +8,7 @@ use crate::class::Class;
 use crate::exchange::Answer;
 use crate::json::integer;
 use crate::meta::errors as meta;
-use crate::refusals::{Row, find, row};
+use crate::refusals::{Row, certain, find, row, unknown};
 use recado_pipeline::ports::SendOutcome;
 use serde_json::Value;
 
@@ -19,44 +19,60 @@ pub(crate) const OWN: [Row; 5] = [
         &["exceeded the endpoint rate limit"],
         Class::Throttled,
         "endpoint rate limit",
+        certain::LIMIT,
     ),
     row(
         (400, 499),
         &["lack of payment"],
         Class::Credentials,
         "disabled for lack of payment",
+        certain::KEY,
     ),
     row(
         (400, 499),
         &["api has been disabled"],
         Class::Credentials,
         "API disabled",
+        certain::KEY,
     ),
-    row((401, 401), &[], Class::Credentials, "key missing or wrong"),
     row(
-        (502, 502),
+        (401, 401),
         &[],
-        Class::Retry,
-        "the API behind it is not available",
+        Class::Credentials,
+        "key missing or wrong",
+        certain::KEY,
     ),
+    unknown((502, 502), &[], true, "the API behind it is not available"),
 ];
 
 /// Looked at where no code of Meta's is there.
-pub(crate) const BY_STATUS: [Row; 9] = [
-    row((403, 403), &[], Class::Credentials, "endpoint blocked"),
-    row((408, 408), &[], Class::Unknown { timed_out: true }, "time-out"),
+pub(crate) const BY_STATUS: [Row; 8] = [
     row(
-        (504, 504),
+        (403, 403),
         &[],
-        Class::Unknown { timed_out: true },
-        "gateway time-out",
+        Class::Credentials,
+        "endpoint blocked",
+        certain::KEY,
     ),
-    row((429, 429), &[], Class::Throttled, "too many requests"),
-    row((404, 404), &[], Class::Retry, "no such route"),
-    row((300, 399), &[], Class::Retry, "redirect not followed"),
-    row((503, 503), &[], Class::Retry, "not available"),
-    row((400, 499), &[], Class::Permanent, "refused"),
-    row((0, 999), &[], Class::Unknown { timed_out: false }, "server error"),
+    unknown((408, 408), &[], true, "time-out"),
+    unknown((504, 504), &[], true, "gateway time-out"),
+    row(
+        (429, 429),
+        &[],
+        Class::Throttled,
+        "too many requests",
+        certain::LIMIT,
+    ),
+    row((404, 404), &[], Class::Retry, "no such route", certain::BEFORE),
+    row(
+        (300, 399),
+        &[],
+        Class::Retry,
+        "redirect not followed",
+        certain::BEFORE,
+    ),
+    row((400, 499), &[], Class::Permanent, "refused", certain::REFUSED),
+    unknown((0, 999), &[], false, "server error"),
 ];
 
 /// What an answer that is no success means for the send it answers, attempt number `attempt` (from 1).
@@ -190,7 +206,11 @@ mod tests {
             plain(500),
             SendOutcome::Unknown { timed_out: false, .. }
         ));
-        assert!(matches!(plain(502), SendOutcome::Retryable { after: None, .. }));
+        assert!(matches!(plain(502), SendOutcome::Unknown { timed_out: true, .. }));
+        assert!(matches!(
+            plain(503),
+            SendOutcome::Unknown { timed_out: false, .. }
+        ));
         assert!(matches!(plain(504), SendOutcome::Unknown { timed_out: true, .. }));
         assert!(matches!(
             plain(429),

@@ -6,7 +6,7 @@
 
 use crate::class::Class;
 use crate::exchange::Answer;
-use crate::refusals::{Row, find, row};
+use crate::refusals::{Row, certain, find, row, unknown};
 use recado_pipeline::ports::SendOutcome;
 use serde_json::Value;
 
@@ -18,42 +18,55 @@ pub(crate) const SCHEMA: &str = "schema:";
 
 pub(crate) const ANY: (u16, u16) = (0, 999);
 
+/// Proxies that found no server to pass the request on to: `HAProxy`, Traefik, Envoy, and the pages of nginx and of AWS's
+/// load balancers, which answer so without a server, too. Any other 503 may come from behind the connection.
+const NO_SERVER: &[&str] = &[
+    "no server is available",
+    "no available server",
+    "no healthy upstream",
+    "503 service temporarily unavailable",
+];
+
 /// "Connection Closed" comes from the check before anything is written to the socket. A time-out and a failure of its
-/// database come after: the message may be, or was, sent (#978, #1247, #1613). So does any other 400 or 500 that does not
-/// say why: taking it for "not sent" would send twice.
-pub(crate) const TABLE: [Row; 18] = [
-    row((401, 401), &[], Class::Credentials, "key missing or wrong"),
-    row((403, 403), &[], Class::Credentials, "forbidden"),
-    row(ANY, &[NOT_THERE], Class::Permanent, "not on WhatsApp"),
+/// database come after: the message may be, or was, sent (#978, #1247, #1613). So does any other 400 or 5xx that does not
+/// say why, also of a proxy whose server took the request and went away: taking it for "not sent" would send twice.
+pub(crate) const TABLE: [Row; 19] = [
+    row(
+        (401, 401),
+        &[],
+        Class::Credentials,
+        "key missing or wrong",
+        certain::KEY,
+    ),
+    row((403, 403), &[], Class::Credentials, "forbidden", certain::KEY),
+    row(
+        ANY,
+        &[NOT_THERE],
+        Class::Permanent,
+        "not on WhatsApp",
+        "the number is checked before anything is sent",
+    ),
     row(
         ANY,
         &["connection closed"],
         Class::Disconnected,
         "connection closed",
+        "the socket is checked before anything is written to it",
     ),
     row(
         (404, 404),
         &["instance does not exist"],
         Class::Disconnected,
         "instance does not exist",
+        certain::BEFORE,
     ),
-    row((408, 408), &[], Class::Unknown { timed_out: true }, "time-out"),
-    row(
-        (504, 504),
-        &[],
-        Class::Unknown { timed_out: true },
-        "gateway time-out",
-    ),
-    row(
-        ANY,
-        &["timed out", "timeout"],
-        Class::Unknown { timed_out: true },
-        "WhatsApp timed out",
-    ),
-    row(
+    unknown((408, 408), &[], true, "time-out"),
+    unknown((504, 504), &[], true, "gateway time-out"),
+    unknown(ANY, &["timed out", "timeout"], true, "WhatsApp timed out"),
+    unknown(
         (400, 599),
         &["aggregateerror", "prisma", "database"],
-        Class::Unknown { timed_out: false },
+        false,
         "database failed",
     ),
     row(
@@ -61,25 +74,35 @@ pub(crate) const TABLE: [Row; 18] = [
         &[SCHEMA, "is required"],
         Class::Permanent,
         "bad request body",
-    ),
-    row((429, 429), &[], Class::Throttled, "too many requests"),
-    row((502, 503), &[], Class::Retry, "gateway error"),
-    row(
-        (500, 599),
-        &[],
-        Class::Unknown { timed_out: false },
-        "server error",
+        certain::BODY,
     ),
     row(
-        (400, 400),
+        (429, 429),
         &[],
-        Class::Unknown { timed_out: false },
-        "failed for an unknown reason",
+        Class::Throttled,
+        "too many requests",
+        certain::BEFORE,
     ),
-    row((404, 404), &[], Class::Retry, "no such route"),
-    row((405, 499), &[], Class::Permanent, "refused"),
-    row((300, 399), &[], Class::Retry, "redirect not followed"),
-    row(ANY, &[], Class::Unknown { timed_out: false }, "unexpected"),
+    row(
+        (503, 503),
+        NO_SERVER,
+        Class::Retry,
+        "no server behind the proxy",
+        "the proxy says that it had no server to pass the request on to",
+    ),
+    unknown((502, 502), &[], true, "gateway error"),
+    unknown((500, 599), &[], false, "server error"),
+    unknown((400, 400), &[], false, "failed for an unknown reason"),
+    row((404, 404), &[], Class::Retry, "no such route", certain::BEFORE),
+    row((405, 499), &[], Class::Permanent, "refused", certain::REFUSED),
+    row(
+        (300, 399),
+        &[],
+        Class::Retry,
+        "redirect not followed",
+        certain::BEFORE,
+    ),
+    unknown(ANY, &[], false, "unexpected"),
 ];
 
 /// What an answer that is not a 2xx means for the send it answers.
@@ -96,7 +119,7 @@ pub(super) fn classify(answer: &Answer) -> SendOutcome {
 
 /// All that an error body says, in lower case, in one text.
 fn said(body: &Value) -> String {
-    let mut text = String::new();
+    let mut text = body.as_str().unwrap_or_default().to_owned();
     for key in ["response", "message", "error"] {
         if let Some(value) = body.get(key) {
             gather(value, 0, &mut text);
@@ -189,8 +212,8 @@ mod tests {
             (400, json!([["instance requires property \"text\""]]), "permanent"),
             (400, json!(["Text is required"]), "permanent"),
             (429, json!("Too Many Requests"), "throttled"),
-            (502, json!(null), "retryable"),
-            (503, json!(null), "retryable"),
+            (502, json!(null), "timed out"),
+            (503, json!(null), "unknown"),
             (
                 500,
                 json!(["TypeError: Cannot read properties of undefined"]),
@@ -227,8 +250,35 @@ mod tests {
             retry_after: Some(Duration::from_secs(7)),
         };
         assert_eq!(name(&classify(&answer(400))), "unknown");
+        assert_eq!(name(&classify(&answer(503))), "unknown");
         assert!(
-            matches!(classify(&answer(503)), SendOutcome::Retryable { after: Some(wait), .. } if wait.as_secs() == 7)
+            matches!(classify(&answer(429)), SendOutcome::Retryable { after: Some(wait), .. } if wait.as_secs() == 7)
+        );
+    }
+
+    #[test]
+    fn a_proxy_without_a_server_has_sent_nothing_and_any_other_gateway_may_have() {
+        let page = |status, page: &str| {
+            classify(&Answer {
+                status,
+                body: json!(page),
+                retry_after: None,
+            })
+        };
+        for said in [
+            "<html><body><h1>503 Service Unavailable</h1>\nNo server is available to handle this request.",
+            "no available server",
+            "no healthy upstream",
+            "<html><head><title>503 Service Temporarily Unavailable</title></head>",
+        ] {
+            assert_eq!(name(&page(503, said)), "retryable", "{said}");
+        }
+        let after =
+            "upstream connect error or disconnect/reset before headers. reset reason: connection termination";
+        assert_eq!(name(&page(503, after)), "unknown");
+        assert_eq!(
+            name(&page(502, "<html><h1>502 Bad Gateway</h1></html>")),
+            "timed out"
         );
     }
 }

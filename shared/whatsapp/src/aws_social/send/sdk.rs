@@ -86,9 +86,13 @@ async fn post(at: &Endpoint<'_>, message: &OutgoingMessage, timeout: Duration) -
         .send()
         .await;
     match sent {
-        Ok(output) => SendOutcome::Accepted {
+        Ok(output) if output.message_id.is_some() => SendOutcome::Accepted {
             provider_message_id: output.message_id,
             simulated: false,
+        },
+        Ok(_) => SendOutcome::Unknown {
+            why: "an answer without a message id".to_owned(),
+            timed_out: false,
         },
         Err(error) => failure(&error, message.attempt),
     }

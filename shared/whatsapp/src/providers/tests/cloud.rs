@@ -91,7 +91,7 @@ async fn a_refusal_of_dialog360_is_classed_and_a_refused_key_forgotten() {
         }
     ));
     assert!(matches!(refused(500, "oops").await, SendOutcome::Unknown { .. }));
-    assert!(matches!(refused(502, "").await, SendOutcome::Retryable { .. }));
+    assert!(matches!(refused(502, "").await, SendOutcome::Unknown { .. }));
 
     let stand_in = StandIn::start(vec![Does::Answers(
         401,

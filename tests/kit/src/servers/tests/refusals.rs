@@ -40,8 +40,8 @@ const METAS: [(u16, u32, Comes); 14] = [
     (429, 613, Comes::Again(300)),
     (400, 80_007, Comes::Again(300)),
     (400, 131_048, Comes::Again(3600)),
-    (500, 131_000, Comes::AgainAnyTime),
-    (503, 131_016, Comes::AgainAnyTime),
+    (500, 131_000, Comes::Unknown),
+    (503, 131_016, Comes::Unknown),
     (401, 190, Comes::Credentials),
     (403, 131_005, Comes::Credentials),
     (400, 131_047, Comes::Never(Reason::WindowClosed)),
@@ -60,7 +60,7 @@ const OWN_OF_360DIALOG: [(Dialog360Error, Comes); 9] = [
     (Dialog360Error::InvalidKey, Comes::Credentials),
     (Dialog360Error::Blocked, Comes::Credentials),
     (Dialog360Error::Failed, Comes::Unknown),
-    (Dialog360Error::BadGateway, Comes::AgainAnyTime),
+    (Dialog360Error::BadGateway, Comes::Unknown),
 ];
 
 /// Sends to `provider`, which refuses so; then once more, which it takes.
