@@ -1,6 +1,8 @@
 //! Reading JSON whose types cannot be relied on: numbers that come as strings, lists that come as one object, 64-bit
 //! numbers that come as `{low, high}`.
 
+pub(crate) mod pick;
+mod size;
 mod surrogate;
 
 use crate::ParseError;
@@ -26,6 +28,9 @@ pub(crate) fn object_of(body: &[u8]) -> Result<Map<String, Value>, ParseError> {
 
 /// Reads a body that must be JSON.
 pub(crate) fn value_of(body: &[u8]) -> Result<Value, ParseError> {
+    if !size::is_fit_to_be_built(body) {
+        return Err(ParseError::TooManyValues);
+    }
     parsed(body).map_err(|_| ParseError::NotJson)
 }
 

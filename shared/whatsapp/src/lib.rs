@@ -53,6 +53,9 @@ pub enum ParseError {
     /// Not JSON, or nested deeper than 128 levels.
     #[error("the body is not JSON")]
     NotJson,
+    /// JSON of more values than any provider sends in one body: built, it would take many times its own size.
+    #[error("the body holds too many values")]
+    TooManyValues,
     /// JSON, but not what this provider sends.
     #[error("the body is not a webhook of this provider: {what}")]
     NotEnvelope {

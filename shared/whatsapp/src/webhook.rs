@@ -142,8 +142,11 @@ pub enum Refusal {
 }
 
 impl From<ParseError> for Refusal {
-    fn from(_: ParseError) -> Self {
-        Self::NotEnvelope
+    fn from(error: ParseError) -> Self {
+        match error {
+            ParseError::TooManyValues => Self::BadRequest("the body holds too many values"),
+            ParseError::NotJson | ParseError::NotEnvelope { .. } => Self::NotEnvelope,
+        }
     }
 }
 

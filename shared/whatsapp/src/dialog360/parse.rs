@@ -2,14 +2,17 @@
 //! Meta has as the value of one change, without `metadata`, `entry` and some fields. The second is rewritten here into the
 //! first.
 
+mod addressed;
+
+pub use addressed::{Addressed, addressed};
+
 use crate::ParseError;
-use crate::json::{integer, list, scalar, value_of};
+use crate::json::{integer, value_of};
 use crate::meta::parse::{Speaker, split_root};
 use jiff::Timestamp;
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::WebhookItem;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
 
 /// The lists of an on-premise body.
 const LISTS: [&str; 4] = ["contacts", "messages", "statuses", "errors"];
@@ -34,32 +37,6 @@ const KINDS: [&str; 13] = [
 /// The on-premise code for a message outside the 24 hours, and Meta's.
 const ON_PREMISE_WINDOW: i64 = 470;
 const WINDOW: i64 = 131_047;
-
-/// Which numbers a body is about, as it says itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Addressed {
-    /// These, and nothing else.
-    Numbers(BTreeSet<ExternalId>),
-    /// None, or something besides that names none: only who sent it, or where to, can say.
-    Unnamed,
-}
-
-/// Reads which numbers a body is about: the `phone_number_id` of each change.
-pub fn addressed(body: &[u8]) -> Result<Addressed, ParseError> {
-    let root = value_of(body)?;
-    let changes = list(root.get("entry"))
-        .iter()
-        .flat_map(|entry| list(entry.get("changes")));
-    let numbers: Option<BTreeSet<ExternalId>> = changes.map(number).collect();
-    Ok(numbers
-        .filter(|numbers| !numbers.is_empty())
-        .map_or(Addressed::Unnamed, Addressed::Numbers))
-}
-
-fn number(change: &Value) -> Option<ExternalId> {
-    let id = scalar(change.get("value")?.get("metadata")?, "phone_number_id")?;
-    ExternalId::parse(&id).ok()
-}
 
 /// Splits a body into items. `instance`: the number that the URL names, which counts, whatever the body says; an on-premise
 /// body names none.

@@ -17,19 +17,89 @@ mod vote;
 pub(crate) use remembered::remembered;
 
 use crate::ParseError;
+use crate::json::pick::{At, Id, Next, Pick, next_key, pick, value};
 use crate::json::{instant, label, list, object_of, text};
 use jiff::Timestamp;
 use recado_domain::content::Content;
 use recado_domain::event::{EventKind, InboundJob, event_id_of_body};
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::{Inbound, WebhookEvent, WebhookItem};
+use serde::de::{IgnoredAny, MapAccess};
 use serde_json::{Map, Value, json};
 
 const NO_INSTANCE: ParseError = ParseError::NotEnvelope { what: "no instance" };
 
-/// The instance that a body names, read before the body is trusted: the webhook secret is derived from it.
+/// The instance that a body names, read before the body is trusted: the webhook secret is derived from it. Nothing else of
+/// the body is built.
 pub fn instance_of(body: &[u8]) -> Result<ExternalId, ParseError> {
-    Ok(Envelope::read(body)?.instance)
+    let named = pick(Named, body).map_err(|_| ParseError::NotJson)?;
+    named.instance().ok_or(NO_INSTANCE)
+}
+
+/// What an envelope says of its instance, as [`instance_name`] reads it.
+#[derive(Debug, Clone, Copy)]
+struct Named;
+
+/// What the field `instance` holds.
+#[derive(Debug, Default)]
+enum Held {
+    /// A name or an object that should have one; none if it is not fit to be one.
+    Name(Option<ExternalId>),
+    /// Neither: then `instanceName` counts.
+    #[default]
+    Nothing,
+}
+
+#[derive(Debug, Default)]
+struct Names {
+    /// What stands at `instance`.
+    instance: Held,
+    /// What stands at `instanceName`.
+    instance_name: Option<ExternalId>,
+}
+
+impl Names {
+    fn instance(self) -> Option<ExternalId> {
+        match self.instance {
+            Held::Name(name) => name,
+            Held::Nothing => self.instance_name,
+        }
+    }
+}
+
+impl Pick for Named {
+    type Found = Names;
+
+    fn object<'de, A: MapAccess<'de>>(self, mut object: A) -> Result<Names, A::Error> {
+        let mut names = Names::default();
+        while let Some(key) = next_key(&mut object, &["instance", "instanceName"])? {
+            match key {
+                Next::Wanted(0) => names.instance = value(&mut object, InstanceField)?,
+                Next::Wanted(_) => names.instance_name = value(&mut object, NAME)?,
+                Next::Other => drop(object.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// A name.
+const NAME: Id = Id { numbers: false };
+
+/// The field `instance`.
+#[derive(Debug, Clone, Copy)]
+struct InstanceField;
+
+impl Pick for InstanceField {
+    type Found = Held;
+
+    fn text(self, text: &str) -> Self::Found {
+        Held::Name(NAME.text(text))
+    }
+
+    fn object<'de, A: MapAccess<'de>>(self, object: A) -> Result<Self::Found, A::Error> {
+        At("instanceName", NAME).object(object).map(Held::Name)
+    }
 }
 
 /// What a stored message says.

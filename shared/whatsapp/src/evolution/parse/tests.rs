@@ -4,6 +4,7 @@ mod events;
 mod votes;
 
 use super::*;
+use proptest::prelude::*;
 use recado_domain::event::Payload;
 use recado_domain::event::event_id;
 use recado_domain::ids::{CorrelationId, EventId};
@@ -71,6 +72,28 @@ fn the_instance_is_read_from_every_form_of_body() {
             "suporte-01",
             "{body}"
         );
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_instance_that_is_picked_is_the_one_that_is_built(
+        members in prop::collection::vec(
+            (
+                prop::sample::select(vec!["instance", "instanceName", "\\u0069nstance", "x"]),
+                prop::sample::select(vec![
+                    "null", "1", "\"a\"", "\" b \"", "\"\"", "\"\\u0000\"", "\"\\ud83d\"", "[]", "[\"a\"]", "{}", "true",
+                    r#"{"instanceName":"c"}"#, r#"{"instanceName":"c","instanceName":"d"}"#,
+                    r#"{"instanceName":"c","instanceName":1}"#, r#"{"instanceName":"","x":"a"}"#,
+                ]),
+            ),
+            0..5,
+        ),
+    ) {
+        let members: Vec<String> = members.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect();
+        let body = format!("{{{}}}", members.join(","));
+        let built = instance_name(&object_of(body.as_bytes()).unwrap()).ok_or(NO_INSTANCE);
+        prop_assert_eq!(instance_of(body.as_bytes()), built, "{}", body);
     }
 }
 

@@ -1,0 +1,49 @@
+//! How much would be built of a JSON text, estimated without building any of it.
+
+/// The most values of one body. Meta puts up to 1,000 messages into one, of some 40 values each; a history of Evolution's
+/// fills 6 MB with about 200,000.
+const VALUES_MAX: usize = 400_000;
+
+/// Whether a text is short enough, or has few enough values, to be built.
+pub(super) fn is_fit_to_be_built(json: &[u8]) -> bool {
+    json.len() <= VALUES_MAX || values(json) <= VALUES_MAX
+}
+
+/// How many values a text has at most: one, and one for whatever follows an opening bracket or a comma outside of texts.
+fn values(json: &[u8]) -> usize {
+    let (mut values, mut in_text, mut at) = (1, false, 0);
+    while let Some(byte) = json.get(at) {
+        match byte {
+            b'\\' if in_text => at += 1,
+            b'"' => in_text = !in_text,
+            b'[' | b'{' | b',' if !in_text => values += 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_counted_and_texts_are_not_looked_into() {
+        for (json, count) in [
+            ("1", 1),
+            (r#"{"a": [1, 2], "b": {"c": "x"}}"#, 6),
+            (r#"["[[[,,,", "a\"[,\\", 1]"#, 4),
+        ] {
+            assert_eq!(values(json.as_bytes()), count, "{json}");
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_built_and_very_many_values_are_not() {
+        let long = format!(r#"["{}"]"#, ",".repeat(2 * VALUES_MAX));
+        assert!(is_fit_to_be_built(long.as_bytes()));
+        let many = format!("[{}0]", "[0],".repeat(VALUES_MAX / 2));
+        assert!(!is_fit_to_be_built(many.as_bytes()));
+    }
+}
