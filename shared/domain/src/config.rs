@@ -8,6 +8,9 @@ use crate::rate::Rate;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
+/// The id of an instance that nobody may configure: under it the health check proves that the store takes writes.
+pub const RESERVED_INSTANCE: &str = "recado:health";
+
 /// A configuration document: what `recado.toml` holds and `PUT /v1/config` takes. Applying it creates and changes what
 /// it names and leaves the rest alone.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -27,6 +27,7 @@ pub mod notice;
 pub mod options;
 pub mod outbox;
 pub mod outgoing;
+pub mod place;
 pub mod provider;
 pub mod rate;
 pub mod reach;

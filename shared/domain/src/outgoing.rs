@@ -8,7 +8,7 @@ mod check;
 mod web;
 
 use crate::content::{ButtonKind, Content, MediaKind};
-pub use web::{UPLOAD, is_web_address};
+pub use web::{UPLOAD, is_private_address, is_web_address};
 
 /// The longest text, in characters.
 /// <https://developers.facebook.com/docs/whatsapp/cloud-api/messages/text-messages>

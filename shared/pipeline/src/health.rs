@@ -3,11 +3,12 @@
 
 use crate::World;
 use crate::ports::{
-    Ambient, DeadLetters, Depths, Directory, Gauges, Instances, OpenWork, PortResult, Providers, QueueDepth,
+    Ambient, DeadLetters, Depths, Directory, Gauges, Instances, OpenWork, PortError, PortResult, Providers,
+    QueueDepth,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
-use recado_domain::config::Instance;
+use recado_domain::config::{Instance, RESERVED_INSTANCE};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{Connection, InstanceState};
@@ -114,6 +115,15 @@ pub struct Health {
     pub waiting: Waiting,
     /// Each instance in question.
     pub instances: Vec<InstanceHealth>,
+    /// Whether instances of several tenants are in question.
+    pub shared: bool,
+}
+
+/// Writes a record that belongs to nobody: what the store takes now, it would take of anybody.
+pub async fn prove_write<W: World>(world: &W, at: Timestamp) -> PortResult<()> {
+    let nobody = InstanceId::parse(RESERVED_INSTANCE);
+    let nobody = nobody.map_err(|error| PortError::invalid("instance id", error))?;
+    world.store().confirm(&nobody, at).await
 }
 
 /// Looks at everything, or at one instance; `None` if there is no such instance.
@@ -147,6 +157,10 @@ pub async fn health<W: World, D: Depths>(
         Some(_) => waiting.depth,
         None => queues.values().map(QueueDepth::total).sum::<u64>() + waiting.parked,
     };
+    let mut tenants = instances.iter().map(|one| &one.instance.tenant);
+    let shared = tenants
+        .next()
+        .is_some_and(|first| tenants.any(|other| other != first));
     let all_well = instances.iter().all(InstanceHealth::works);
     Ok(Some(Health {
         status: judge(depth, all_well),
@@ -158,6 +172,7 @@ pub async fn health<W: World, D: Depths>(
         queues,
         waiting,
         instances,
+        shared,
     }))
 }
 

@@ -55,6 +55,10 @@ pub struct Settings {
     pub connection_stale: Duration,
     /// How old configuration may be in a warm function.
     pub config_ttl: Duration,
+    /// How long a webhook may take to be stored and enqueued before it is refused.
+    pub webhook_deadline: Duration,
+    /// Whether a file that is to be sent may lie on this machine or in a private network.
+    pub private_media: bool,
 }
 
 /// How much the model reads for one turn, at most.
@@ -111,6 +115,8 @@ impl Default for Settings {
             parked_max: seconds(72 * 3600),
             connection_stale: seconds(600),
             config_ttl: seconds(30),
+            webhook_deadline: seconds(8),
+            private_media: false,
         }
     }
 }

@@ -10,7 +10,7 @@ use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{MessageId, ThreadId};
 use recado_domain::message::{Message, Role};
 use recado_domain::options::SendOptions;
-use recado_domain::outgoing::OutgoingError;
+use recado_domain::outgoing::{OutgoingError, is_private_address};
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
 
 /// Why it cannot be sent.
@@ -28,6 +28,11 @@ pub enum NotSendable {
     /// It names a message that is still on its way.
     #[error("`{0}` names a message that has not been sent yet")]
     NotYetSent(&'static str),
+    /// Its file lies in a private network.
+    #[error(
+        "source leads to this machine or into a private network, which RECADO_PRIVATE_MEDIA would have to allow"
+    )]
+    PrivateSource,
     /// There is no such upload, or there is none any more.
     #[error("there is no such upload on this instance")]
     NoSuchUpload,
@@ -84,6 +89,13 @@ pub(crate) fn fingerprint(content: &Content, options: &SendOptions) -> PortResul
     }
 }
 
+fn lies_in_a_private_network(content: &Content) -> bool {
+    match content {
+        Content::Media(media) => media.source.as_deref().is_some_and(is_private_address),
+        _ => false,
+    }
+}
+
 /// Makes ready what goes to the contact of `thread`, at `later` if not now.
 pub(crate) async fn ready<W: World>(
     world: &W,
@@ -94,6 +106,9 @@ pub(crate) async fn ready<W: World>(
 ) -> Result<Ready, WishError> {
     content.check_outgoing()?;
     options.check()?;
+    if !world.settings().private_media && lies_in_a_private_network(&content) {
+        return Err(NotSendable::PrivateSource.into());
+    }
     if let Some(why) = world.providers().refuses(bound.instance.provider, &content) {
         return Err(NotSendable::Provider(why).into());
     }

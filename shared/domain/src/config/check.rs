@@ -1,7 +1,7 @@
 //! Whether a document is sound, and what a change makes of it.
 
 use super::credential::told_apart;
-use super::{Agent, ConfigError, Document, Instance};
+use super::{Agent, ConfigError, Document, Instance, RESERVED_INSTANCE};
 use crate::ids::{AgentId, TenantId};
 use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,6 +81,12 @@ impl Instance {
         agents: &BTreeMap<&AgentId, &Agent>,
     ) -> Result<(), ConfigError> {
         let of = format!("instance `{}`", self.id);
+        if self.id.as_str() == RESERVED_INSTANCE {
+            return Err(ConfigError::Range {
+                of,
+                what: "this id is kept for the health check",
+            });
+        }
         known_tenant(&of, &self.tenant, tenants)?;
         let missing = || ConfigError::Missing {
             from: of.clone(),

@@ -1,7 +1,7 @@
 //! The checks of each kind.
 
 use super::web::is_upload;
-use super::{CAPTION_MAX, OutgoingError, TEXT_MAX, is_web_address};
+use super::{CAPTION_MAX, OutgoingError, TEXT_MAX, is_private_address, is_web_address};
 use crate::content::{
     ButtonKind, Buttons, ContactCard, Content, ListMenu, Location, Media, MediaKind, Section, Template,
 };
@@ -116,7 +116,7 @@ impl SendOptions {
 
 fn file(media: &Media) -> Checked {
     match media.source.as_deref() {
-        Some(source) if is_web_address(source) || is_upload(source) => {}
+        Some(source) if is_web_address(source) || is_private_address(source) || is_upload(source) => {}
         _ => return wrong("source", "must be an https URL or the source of an upload"),
     }
     length_if("caption", media.caption.as_deref(), CAPTION_MAX)?;
@@ -136,17 +136,27 @@ fn file(media: &Media) -> Checked {
             return wrong("file_name", "must be a name without a folder");
         }
     }
-    let mime = |text: &str| {
-        let plain = text.len() <= 100 && text.bytes().all(|b| b.is_ascii_graphic() || b == b' ');
-        plain
-            && text
-                .split_once('/')
-                .is_some_and(|(kind, rest)| !kind.is_empty() && !rest.is_empty())
-    };
     match media.mime_type.as_deref() {
-        Some(given) if !mime(given) => wrong("mime_type", "must be a MIME type"),
+        Some(given) if !is_mime_type(given) => wrong("mime_type", "must be a MIME type, such as image/png"),
         _ => Ok(()),
     }
+}
+
+/// Whether `text` is a type and a subtype, each a token, and perhaps parameters whose values are tokens, as in
+/// `audio/ogg; codecs=opus`. It becomes part of headers and bodies of others.
+fn is_mime_type(text: &str) -> bool {
+    let token = |text: &str| {
+        let fine = |b: u8| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b);
+        !text.is_empty() && text.bytes().all(fine)
+    };
+    let pair = |text: &str, between: char| {
+        text.split_once(between)
+            .is_some_and(|(left, right)| token(left) && token(right))
+    };
+    let mut parts = text.split(';');
+    text.len() <= 100
+        && parts.next().is_some_and(|kind| pair(kind, '/'))
+        && parts.all(|parameter| pair(parameter.trim_matches(' '), '='))
 }
 
 fn location(place: &Location) -> Checked {

@@ -175,12 +175,14 @@ fn what_is_wrong_is_named() {
 }
 
 #[test]
-fn files_come_over_https_from_this_machine_or_from_an_upload() {
+fn files_come_over_https_from_ones_own_network_or_from_an_upload() {
     for good in [
         "https://example.org/a.png?x=1",
         "http://127.0.0.1:8080/a",
         "http://localhost/a",
         "http://[::1]:1/a",
+        "https://169.254.169.254/a",
+        "http://evolution:8080/a",
         "upload:0123456789abcdef0123456789abcdef",
     ] {
         assert_eq!(
@@ -193,6 +195,9 @@ fn files_come_over_https_from_this_machine_or_from_an_upload() {
         "",
         "http://example.org/a",
         "http://localhost@example.org/a",
+        "http://localhost\\@example.org/a",
+        "https://example.org\\a",
+        "https://127.1/a",
         "http://127.0.0.1.example.org/a",
         "https://",
         "https://ana:secret@example.org/a",
@@ -209,6 +214,57 @@ fn files_come_over_https_from_this_machine_or_from_an_upload() {
             "source",
             "{bad}"
         );
+    }
+}
+
+#[test]
+fn what_is_on_the_web_is_told_from_what_is_in_ones_own_network() {
+    for (url, web, private) in [
+        ("https://example.org/a", true, false),
+        ("http://example.org/a", false, false),
+        ("https://localhost/a", false, true),
+        ("https://10.0.0.1/a", false, true),
+        ("http://169.254.169.254/a", false, true),
+        ("http://[::1]:2375/containers", false, true),
+        ("https://example.org\\a", false, false),
+    ] {
+        assert_eq!(
+            (is_web_address(url), is_private_address(url)),
+            (web, private),
+            "{url}"
+        );
+    }
+    let long = format!("https://example.org/{}", "a".repeat(2048));
+    assert!(!is_web_address(&long));
+}
+
+#[test]
+fn a_mime_type_is_tokens_and_nothing_else() {
+    let checked = |mime: &str| check(with(file("image"), "/mime_type", &json!(mime)));
+    for fine in [
+        "image/png",
+        "audio/ogg; codecs=opus",
+        "audio/ogg;codecs=opus",
+        "application/vnd.ms-excel",
+        "image/svg+xml",
+    ] {
+        assert_eq!(checked(fine), Ok(()), "{fine}");
+    }
+    for wrong in [
+        "",
+        "image",
+        "image/",
+        "/png",
+        "image/png/x",
+        r#"image/png;base64,AAAA"},"x":""#,
+        "image/png; a=\"b\"",
+        "image/png;",
+        "image/png\r\nX: y",
+        "image/p ng",
+        "imagé/png",
+        "image/png, text/html",
+    ] {
+        assert!(checked(wrong).is_err(), "{wrong}");
     }
 }
 

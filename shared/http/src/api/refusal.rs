@@ -48,9 +48,10 @@ impl From<ConfigureError> for Problem {
 /// What is wrong with the request is 400; what it names and is not there, 404.
 fn of_wish(why: &NotSendable) -> StatusCode {
     match why {
-        NotSendable::Content(_) | NotSendable::Provider(_) | NotSendable::UploadTooOld => {
-            StatusCode::BAD_REQUEST
-        }
+        NotSendable::Content(_)
+        | NotSendable::Provider(_)
+        | NotSendable::PrivateSource
+        | NotSendable::UploadTooOld => StatusCode::BAD_REQUEST,
         NotSendable::NoSuchMessage(_) | NotSendable::NoSuchUpload => StatusCode::NOT_FOUND,
         NotSendable::NotYetSent(_) => StatusCode::CONFLICT,
     }

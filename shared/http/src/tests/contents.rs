@@ -190,6 +190,46 @@ async fn a_scheduled_message_keeps_its_content_and_options() {
     assert_eq!(kept.options.reply_to.as_deref(), Some("3EB0A1"));
 }
 
+#[tokio::test]
+async fn a_file_in_a_private_network_is_refused_unless_that_is_allowed() {
+    let mut site = Site::in_memory().configured().await;
+    let private = [
+        "http://localhost/x",
+        "http://[::1]:2375/containers",
+        "https://169.254.169.254/x",
+        "https://10.0.0.1/x",
+        "http://evolution:8080/x",
+    ];
+    let content = |source: &str| json!({"content": {"type": "media", "media": "image", "source": source}});
+    for source in private {
+        let refused = post(&site, &content(source)).await;
+        assert_eq!(
+            refused.status,
+            StatusCode::BAD_REQUEST,
+            "{source}: {}",
+            refused.text
+        );
+    }
+    site.settings.private_media = true;
+    for source in private {
+        let taken = post(&site, &content(source)).await;
+        assert_eq!(taken.status, StatusCode::ACCEPTED, "{source}: {}", taken.text);
+    }
+    for never in [
+        "http://localhost\\@evil.example/",
+        "https://127.1/x",
+        "http://example.org/x",
+    ] {
+        let refused = post(&site, &content(never)).await;
+        assert_eq!(
+            refused.status,
+            StatusCode::BAD_REQUEST,
+            "{never}: {}",
+            refused.text
+        );
+    }
+}
+
 async fn upload(site: &Site, instance: &str, mime: &str, bytes: Vec<u8>) -> Answered {
     let bearer = format!("Bearer {TOKEN}");
     let headers = [("authorization", bearer.as_str()), ("content-type", mime)];
@@ -238,6 +278,12 @@ async fn an_upload_is_a_file_of_a_known_type_and_size() {
             StatusCode::BAD_REQUEST,
         ),
         ("suporte-01", "image/png", vec![], StatusCode::BAD_REQUEST),
+        (
+            "suporte-01",
+            r#"image/png;base64,AAAA"},"x":""#,
+            vec![1],
+            StatusCode::BAD_REQUEST,
+        ),
         (
             "suporte-01",
             "image/png",

@@ -63,6 +63,15 @@ impl<F: Fn(&str) -> Option<String>> Reader<'_, F> {
         *into = Duration::from_secs_f64(units * unit);
     }
 
+    fn truth(&mut self, name: &str, into: &mut bool) {
+        match self.text(&[name]).as_ref().map(|(_, text)| text.as_str()) {
+            None => {}
+            Some("true") => *into = true,
+            Some("false") => *into = false,
+            Some(_) => self.problem(name, "must be true or false"),
+        }
+    }
+
     fn backoff(&mut self, name: &str, into: &mut Backoff) {
         let Some((name, text)) = self.text(&[name]) else {
             return;
@@ -146,6 +155,13 @@ impl Settings {
             (1.0, 720.0),
             &mut self.parked_max,
         );
+        time(
+            "RECADO_WEBHOOK_DEADLINE_SECONDS",
+            1.0,
+            (0.1, 60.0),
+            &mut self.webhook_deadline,
+        );
+        reader.truth("RECADO_PRIVATE_MEDIA", &mut self.private_media);
         let timeout = ["RECADO_PROVIDER_TIMEOUT_SECONDS", earlier::HTTP_TIMEOUT];
         // The sender's own time-out and its lease leave no room for more.
         reader.time(&timeout, 1.0, (0.1, 20.0), &mut self.provider_timeout);

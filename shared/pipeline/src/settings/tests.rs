@@ -25,6 +25,8 @@ fn every_setting_that_cannot_be_used_is_named_at_once() {
         ("RECADO_STALE_SECONDS", "-1"),
         ("RECADO_KEY_TTL_HOURS", "47"),
         ("RECADO_PARKED_MAX_HOURS", "0"),
+        ("RECADO_WEBHOOK_DEADLINE_SECONDS", "0"),
+        ("RECADO_PRIVATE_MEDIA", "yes"),
         ("RECADO_PROVIDER_TIMEOUT_SECONDS", "21"),
         ("RECADO_TURN_ATTEMPTS", "0"),
         ("WA_MAX_DELIVERIES", "many"),
