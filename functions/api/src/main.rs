@@ -3,7 +3,7 @@
 use lambda_http::Error;
 use recado_aws::{AwsQueues, SystemAmbient, variable};
 use recado_domain::dead_letter::QueueName;
-use recado_http::{ApiOptions, api_router};
+use recado_http::{ApiOptions, Pulse, api_router};
 use recado_lambda::{AwsKeys, compose, telemetry};
 use recado_pipeline::ports::{Depths, PortResult, QueueDepth};
 use std::sync::Arc;
@@ -40,6 +40,7 @@ async fn main() -> Result<(), Error> {
             .filter(|url| !url.is_empty()),
         simulator: None,
         depths: SqsDepths(composed.world.queues.clone()),
+        pulse: Pulse::when_asked(),
     };
     let keys = AwsKeys::new(composed.secrets);
     lambda_http::run(api_router(Arc::new(composed.world), Arc::new(keys), options)).await

@@ -40,6 +40,8 @@ pub struct ApiOptions<D> {
     pub simulator: Option<SimulatedOutbox>,
     /// How much waits in the queues.
     pub depths: D,
+    /// Whether the store takes writes.
+    pub pulse: crate::Pulse,
 }
 
 pub(crate) struct Api<W, K, D> {

@@ -1,33 +1,71 @@
-//! The correlation id: from the client or made here, in the span of the request, in every record, in the response.
+//! The correlation id: in the span of the request, in every record, in the response. It is made here, and gives way to the
+//! client's own once the client has shown who it is: what strangers send stands in no log and no answer.
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use recado_domain::ids::CorrelationId;
 use recado_pipeline::{World, chance};
 use std::sync::Arc;
-use tracing::Instrument;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
 /// The header it comes and goes in.
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-correlation-id");
 
-/// Gives the request its id (an extension) and its span, and the response the header. The span carries the matched
-/// route, not the path: a path can hold a secret (one below `/webhooks/{provider}` does, where a provider can send no header).
+/// The ids of a request: ours, and the client's.
+#[derive(Debug, Clone)]
+pub(crate) struct Correlation(Arc<Ids>);
+
+#[derive(Debug)]
+struct Ids {
+    own: CorrelationId,
+    given: Option<CorrelationId>,
+    proven: AtomicBool,
+}
+
+impl Correlation {
+    fn of(own: CorrelationId, headers: &HeaderMap) -> Self {
+        Self(Arc::new(Ids {
+            own,
+            given: given(headers),
+            proven: AtomicBool::new(false),
+        }))
+    }
+
+    /// Takes the client's id, if it sent a sound one, since the client has shown who it is.
+    pub(crate) fn prove(&self) -> CorrelationId {
+        self.0.proven.store(true, Ordering::Relaxed);
+        if let Some(given) = &self.0.given {
+            Span::current().record("correlation_id", given.as_str());
+        }
+        self.now().clone()
+    }
+
+    fn now(&self) -> &CorrelationId {
+        let proven = self.0.proven.load(Ordering::Relaxed);
+        self.0.given.as_ref().filter(|_| proven).unwrap_or(&self.0.own)
+    }
+}
+
+/// Gives the request its id (an extension) and its span, and the response its id and the headers that every response has.
+/// The span carries the matched route, not the path: a path can hold a secret (one below `/webhooks/{provider}` does,
+/// where a provider can send no header).
 pub(crate) async fn follow<W: World>(
     State(world): State<Arc<W>>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let id = given(request.headers()).unwrap_or_else(|| chance::correlation(world.ambient()));
+    let correlation = Correlation::of(chance::correlation(world.ambient()), request.headers());
     let route = request
         .extensions()
         .get::<MatchedPath>()
         .map(|path| path.as_str().to_owned());
     let span = tracing::info_span!(
         "request",
-        correlation_id = %id,
+        correlation_id = %correlation.now(),
         method = %request.method(),
         route = route.as_deref().unwrap_or("none"),
         provider = Empty,
@@ -38,12 +76,19 @@ pub(crate) async fn follow<W: World>(
         ignored = Empty,
         status = Empty,
     );
-    request.extensions_mut().insert(id.clone());
+    request.extensions_mut().insert(correlation.clone());
     let mut response = next.run(request).instrument(span.clone()).await;
     span.record("status", response.status().as_u16());
-    if let Ok(value) = HeaderValue::from_str(id.as_str()) {
-        response.headers_mut().insert(HEADER, value);
+    let headers = response.headers_mut();
+    if let Ok(value) = HeaderValue::from_str(correlation.now().as_str()) {
+        headers.insert(HEADER, value);
     }
+    // Answers hold secrets and what people wrote, and no browser is to guess what they are.
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
     response
 }
 

@@ -5,12 +5,15 @@
 //! call one use case of `recado-pipeline` and map its result; they decide nothing.
 //!
 //! Rules that hold for every route: no request's or response's body is logged; every error is `application/problem+json`
-//! (RFC 9457); every response carries `X-Correlation-Id`, the client's own if it sent a sound one.
+//! (RFC 9457); every response carries `X-Correlation-Id` (the client's own if it sent a sound one and showed who it is),
+//! `Cache-Control: no-store` and `X-Content-Type-Options: nosniff`.
 
 mod api;
 mod correlation;
 mod keys;
+mod large;
 mod problem;
+mod pulse;
 mod query;
 mod record;
 mod webhook;
@@ -18,6 +21,7 @@ mod webhook;
 pub use api::ApiOptions;
 pub use keys::Keys;
 pub use problem::Problem;
+pub use pulse::Pulse;
 pub use recado_whatsapp::SimulatedOutbox;
 pub use recado_whatsapp::webhook::WebhookKeys;
 pub use record::{ReceivedWebhook, recorded};

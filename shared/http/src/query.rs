@@ -1,15 +1,20 @@
 //! What comes in with a request: query parameters, JSON bodies, sizes.
 
+use crate::large::{LARGE, LargeBodies, Place};
 use crate::problem::Problem;
-use axum::body::{Body, Bytes};
+use axum::body::{Body, BodyDataStream, Bytes};
 use axum::extract::rejection::PathRejection;
-use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Path, Query, Request};
+use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use futures::StreamExt;
+use futures::future::{Either, select};
 use recado_pipeline::ports::PageRequest;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use std::error::Error;
+use std::io;
+use std::pin::pin;
 
 /// How many items a page may have, and how many it has if nobody says.
 const LIMIT_MAX: usize = 200;
@@ -74,24 +79,104 @@ const DISCARDED_MAX: usize = 32 * 1024 * 1024;
 
 /// Reads a body of at most `max` bytes. A larger `Content-Length` is refused; nothing of such a body is kept.
 pub(crate) async fn read(headers: &HeaderMap, body: Body, max: usize) -> Result<Bytes, Problem> {
-    let announced = headers
-        .get(header::CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    if let Some(length) = announced.filter(|length| *length > max) {
-        if length <= DISCARDED_MAX {
-            let mut rest = body.into_data_stream();
-            while let Some(Ok(_)) = rest.next().await {}
+    let length = announced(headers);
+    let (body, length) = not_larger(body, length, max).await?;
+    let mut reading = Reading::of(body, length, max);
+    while reading.next().await? {}
+    Ok(reading.read.into())
+}
+
+/// The same in turn with other large bodies, and with its place among them if it is one.
+pub(crate) async fn read_in_turn(
+    headers: &HeaderMap,
+    body: Body,
+    max: usize,
+    large: &LargeBodies,
+) -> Result<(Bytes, Option<Place>), Problem> {
+    let length = announced(headers);
+    let (body, length) = not_larger(body, length, max).await?;
+    let mut reading = Reading::of(body, length, max);
+    while reading.read.len() <= LARGE {
+        if !reading.next().await? {
+            return Ok((reading.read.into(), None));
         }
-        return Err(Problem::too_large(max));
     }
-    let mut request = Request::new(body);
-    DefaultBodyLimit::max(max).apply(&mut request);
-    Bytes::from_request(request, &())
-        .await
-        .map_err(|rejection| match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large(max),
-            _ => Problem::bad_request("the body could not be read"),
-        })
+    let full = || Problem::unavailable("too many large bodies are coming in: post it again");
+    let (place, sent_away) = large.enter().await.ok_or_else(full)?;
+    let rest = async {
+        while reading.next().await? {}
+        Ok::<_, Problem>(reading.read)
+    };
+    match select(pin!(rest), sent_away).await {
+        Either::Left((read, _)) => {
+            place.arrived();
+            Ok((read?.into(), Some(place)))
+        }
+        Either::Right(_) => Err(full()),
+    }
+}
+
+/// What `Content-Length` says.
+fn announced(headers: &HeaderMap) -> Option<usize> {
+    headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse::<usize>().ok())
+}
+
+async fn not_larger(body: Body, length: Option<usize>, max: usize) -> Result<(Body, usize), Problem> {
+    let length = length.unwrap_or(0);
+    if length <= max {
+        return Ok((body, length));
+    }
+    if length <= DISCARDED_MAX {
+        let mut rest = body.into_data_stream();
+        while let Some(Ok(_)) = rest.next().await {}
+    }
+    Err(Problem::too_large(max))
+}
+
+/// A body that is being read.
+struct Reading {
+    rest: BodyDataStream,
+    read: Vec<u8>,
+    max: usize,
+}
+
+impl Reading {
+    /// Room for the announced length costs nothing before it is filled.
+    fn of(body: Body, length: usize, max: usize) -> Self {
+        Self {
+            rest: body.into_data_stream(),
+            read: Vec::with_capacity(length.min(max)),
+            max,
+        }
+    }
+
+    /// Reads on; `false` at the end.
+    async fn next(&mut self) -> Result<bool, Problem> {
+        let Some(chunk) = self.rest.next().await else {
+            return Ok(false);
+        };
+        let chunk = chunk.map_err(|error| unreadable(&error))?;
+        if self.read.len() + chunk.len() > self.max {
+            return Err(Problem::too_large(self.max));
+        }
+        self.read.extend_from_slice(&chunk);
+        Ok(true)
+    }
+}
+
+/// Why a body could not be read to its end: it took too long, or it broke off.
+fn unreadable(error: &axum::Error) -> Problem {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        let timed_out = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
+        if error.downcast_ref().is_some_and(timed_out) {
+            return Problem::new(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive");
+        }
+        cause = error.source();
+    }
+    Problem::bad_request("the body could not be read")
 }
 
 /// Reads a JSON body.

@@ -13,14 +13,17 @@ mod forged;
 mod given_up;
 mod health;
 mod notices;
+mod outages;
 mod privacy;
 mod recording;
 mod sends;
+mod strangers;
 mod traces;
+mod unsteady;
 mod webhooks;
 mod wrong_webhooks;
 
-use crate::{ApiOptions, Keys, WebhookKeys, WebhookLimits, api_router, webhook_router, whole_router};
+use crate::{ApiOptions, Keys, Pulse, WebhookKeys, WebhookLimits, api_router, webhook_router, whole_router};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
@@ -49,13 +52,15 @@ use recado_whatsapp::webhook::named_keys;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use tower::ServiceExt;
+use unsteady::Unsteady;
 
 pub(crate) const TOKEN: &str = "operator-token-1";
 pub(crate) const BYTES_MAX: usize = 64 * 1024;
 const LIMITS: WebhookLimits = WebhookLimits { bytes_max: BYTES_MAX };
 
-type TestWorld = Parts<Embedded, Embedded, NotCalled, NotCalled, SystemAmbient>;
+type TestWorld = Parts<Embedded, Unsteady, NotCalled, NotCalled, SystemAmbient>;
 
 /// The HTTP surface calls no provider and no model.
 #[derive(Debug)]
@@ -142,7 +147,10 @@ impl Depths for SetDepths {
 /// An installation.
 pub(crate) struct Site {
     pub(crate) store: Embedded,
+    pub(crate) queues: Unsteady,
+    pub(crate) settings: Settings,
     pub(crate) depths: SetDepths,
+    pulse: Pulse,
     keys: FixedKeys,
     simulator: Option<SimulatedOutbox>,
     public_url: Option<String>,
@@ -169,8 +177,11 @@ impl Site {
             token: Some(secret(TOKEN)),
         };
         Self {
+            queues: Unsteady::over(store.clone()),
             store,
+            settings: Settings::default(),
             depths: SetDepths::default(),
+            pulse: Pulse::when_asked(),
             keys,
             simulator: None,
             public_url: None,
@@ -195,14 +206,34 @@ impl Site {
         self
     }
 
+    pub(crate) fn with_pulse(mut self, pulse: Pulse) -> Self {
+        self.pulse = pulse;
+        self
+    }
+
+    /// Proves a write, as the process does by itself.
+    pub(crate) async fn beat(&self) {
+        self.pulse.beat(&*self.world(), &self.depths).await;
+    }
+
+    /// The names of the instances of what was enqueued on `inbound`.
+    pub(crate) async fn jobs(&self) -> Vec<String> {
+        let batch = self
+            .store
+            .receive(QueueName::Inbound, 10, Duration::from_secs(30));
+        let jobs = batch.await.unwrap().into_iter();
+        let jobs = jobs.map(|job| serde_json::from_str::<InboundJob>(&job.body).unwrap());
+        jobs.map(|job| job.external.as_str().to_owned()).collect()
+    }
+
     fn world(&self) -> Arc<TestWorld> {
         Arc::new(Parts {
             store: self.store.clone(),
-            queues: self.store.clone(),
+            queues: self.queues.clone(),
             providers: NotCalled,
             llm: NotCalled,
             ambient: SystemAmbient,
-            settings: Settings::default(),
+            settings: self.settings.clone(),
         })
     }
 
@@ -211,6 +242,7 @@ impl Site {
             public_url: self.public_url.clone(),
             simulator: self.simulator.clone(),
             depths: self.depths.clone(),
+            pulse: self.pulse.clone(),
         }
     }
 
@@ -231,8 +263,11 @@ impl Site {
         headers: &[(&str, &str)],
         body: impl Into<Body>,
     ) -> Answered {
-        let router = whole_router(self.world(), Arc::new(self.keys.clone()), LIMITS, self.options());
-        ask_of(router, method, path, headers, body).await
+        ask_of(self.router_with(LIMITS), method, path, headers, body).await
+    }
+
+    pub(crate) fn router_with(&self, limits: WebhookLimits) -> Router {
+        whole_router(self.world(), Arc::new(self.keys.clone()), limits, self.options())
     }
 
     /// The same as an operator.
@@ -327,6 +362,12 @@ pub(crate) async fn ask_of(
         text: String::from_utf8(bytes.to_vec()).unwrap(),
     };
     assert!(answered.headers.contains_key("x-correlation-id"));
+    assert_eq!(
+        answered.header("x-content-type-options"),
+        Some("nosniff"),
+        "{path}"
+    );
+    assert_eq!(answered.header("cache-control"), Some("no-store"), "{path}");
     if answered.status.is_client_error() || answered.status.is_server_error() {
         answered.check_problem(path);
     }

@@ -5,9 +5,11 @@
 //! repetition is what every other answer asks for, and what a provider does with it differs: so 503 for what may pass,
 //! 400, 401 and 413 for what will not.
 
+use crate::correlation::Correlation;
 use crate::keys::Keys;
+use crate::large::{LARGE, LargeBodies};
 use crate::problem::Problem;
-use crate::query::read;
+use crate::query::read_in_turn;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Method as HttpMethod, StatusCode, Uri, header};
@@ -25,6 +27,7 @@ use recado_whatsapp::webhook::{Brings, Method, Refusal, Route, Taken};
 use serde_json::json;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 use tracing::Span;
 
 /// What a webhook may cost.
@@ -47,6 +50,7 @@ pub(crate) struct Webhook<W, K> {
     world: Arc<W>,
     keys: Arc<K>,
     limits: WebhookLimits,
+    large: LargeBodies,
 }
 
 impl<W, K> Clone for Webhook<W, K> {
@@ -55,6 +59,7 @@ impl<W, K> Clone for Webhook<W, K> {
             world: Arc::clone(&self.world),
             keys: Arc::clone(&self.keys),
             limits: self.limits,
+            large: self.large.clone(),
         }
     }
 }
@@ -70,13 +75,18 @@ pub(crate) fn routes<W: World + 'static, K: Keys>(
         .route("/webhooks/{provider}", handler.clone())
         .route("/webhooks/{provider}/{*rest}", handler.clone())
         .route("/api/webhook/{provider}", handler)
-        .with_state(Webhook { world, keys, limits })
+        .with_state(Webhook {
+            world,
+            keys,
+            limits,
+            large: LargeBodies::new(),
+        })
 }
 
 /// Finds the route, and answers before its provider hangs up.
 async fn receive<W: World, K: Keys>(
     State(webhook): State<Webhook<W, K>>,
-    Extension(correlation): Extension<CorrelationId>,
+    Extension(correlation): Extension<Correlation>,
     method: HttpMethod,
     uri: Uri,
     headers: HeaderMap,
@@ -84,43 +94,11 @@ async fn receive<W: World, K: Keys>(
 ) -> Result<Response, Problem> {
     let route = Route::find(known(&method), uri.path()).map_err(|refusal| refused(refusal, None))?;
     Span::current().record("provider", route.provider().as_str());
-    let Some(patience) = route.patience() else {
-        return taken(&webhook, &route, &correlation, (uri, headers, body)).await;
-    };
-    let work = pin!(taken(&webhook, &route, &correlation, (uri, headers, body)));
-    match select(work, pin!(webhook.world.ambient().sleep(patience))).await {
-        Either::Left((answer, _)) => answer,
-        // What was begun is as after a crash: what is recorded stays, and the repetition finds it.
-        Either::Right(_) => {
-            tracing::warn!("a webhook was not taken within its provider's patience");
-            Err(Problem::unavailable("it took too long: post it again"))
-        }
-    }
-}
-
-/// Size, then proof, then what the body says.
-async fn taken<W: World, K: Keys>(
-    webhook: &Webhook<W, K>,
-    route: &Route,
-    correlation: &CorrelationId,
-    (uri, headers, body): (Uri, HeaderMap, Body),
-) -> Result<Response, Problem> {
-    let provider = route.provider();
-    let body = match route.method() {
-        Method::Get => Bytes::new(),
-        Method::Post => read(&headers, body, webhook.limits.bytes_max).await?,
-    };
-    // Without them: the 503 that makes the provider come back.
-    let keys = webhook.keys.webhook(provider).await?;
-    let brings = Brings {
-        query: uri.query(),
-        headers: &headers,
-        body: &body,
-    };
-    let taken = route.receive(brings, &keys, webhook.world.ambient().now());
-    match taken.map_err(|refusal| refused(refusal, Some(provider)))? {
-        Taken::Items(items) => webhook.take(items, correlation).await,
-        Taken::Answer(text) => Ok(plain(text)),
+    let patience = route.patience();
+    let work = webhook.arrives(route, &correlation, (uri, headers, body));
+    match patience {
+        Some(patience) => webhook.within(patience, work).await,
+        None => work.await,
     }
 }
 
@@ -133,16 +111,96 @@ fn known(method: &HttpMethod) -> Option<Method> {
     }
 }
 
-/// The caller's own text: plain, and not to be guessed otherwise.
+/// The caller's own text.
 fn plain(text: String) -> Response {
-    let headers = [
-        (header::CONTENT_TYPE, "text/plain"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    ];
-    (StatusCode::OK, headers, text).into_response()
+    (StatusCode::OK, [(header::CONTENT_TYPE, "text/plain")], text).into_response()
 }
 
 impl<W: World, K: Keys> Webhook<W, K> {
+    /// Reads the body; from then on the deadline counts.
+    async fn arrives(
+        &self,
+        route: Route,
+        correlation: &Correlation,
+        (uri, headers, body): (Uri, HeaderMap, Body),
+    ) -> Result<Response, Problem> {
+        let (body, place) = match route.method() {
+            Method::Get => (Bytes::new(), None),
+            Method::Post => read_in_turn(&headers, body, self.limits.bytes_max, &self.large).await?,
+        };
+        let query = uri.query().map(str::to_owned);
+        let work = self.proven(route, correlation, (query, headers, body));
+        let answer = self.within(self.world.settings().webhook_deadline, work).await;
+        drop(place);
+        answer
+    }
+
+    /// The answer of `work`, or after `patience` the refusal that makes the provider come back.
+    async fn within(
+        &self,
+        patience: Duration,
+        work: impl Future<Output = Result<Response, Problem>>,
+    ) -> Result<Response, Problem> {
+        match select(pin!(work), pin!(self.world.ambient().sleep(patience))).await {
+            Either::Left((answer, _)) => answer,
+            // What was begun is as after a crash: what is recorded stays, and the repetition finds it.
+            Either::Right(_) => {
+                tracing::warn!("a webhook was not taken in time");
+                Err(Problem::unavailable("it took too long: post it again"))
+            }
+        }
+    }
+
+    /// Proof, then what the body says.
+    async fn proven(
+        &self,
+        route: Route,
+        correlation: &Correlation,
+        (query, headers, body): (Option<String>, HeaderMap, Bytes),
+    ) -> Result<Response, Problem> {
+        let provider = route.provider();
+        // Without them: the 503 that makes the provider come back.
+        let keys = self.keys.webhook(provider).await?;
+        let now = self.world.ambient().now();
+        let large = body.len() > LARGE;
+        let receive = move || {
+            let brings = Brings {
+                query: query.as_deref(),
+                headers: &headers,
+                body: &body,
+            };
+            route.receive(brings, &keys, now)
+        };
+        let taken = if large {
+            self.beside(receive).await?
+        } else {
+            receive()
+        };
+        let taken = taken.map_err(|refusal| refused(refusal, Some(provider)))?;
+        let correlation = correlation.prove();
+        match taken {
+            Taken::Items(items) => self.take(items, &correlation).await,
+            Taken::Answer(text) => Ok(plain(text)),
+        }
+    }
+
+    /// Does what takes long on a thread of its own, so that other requests go on meanwhile.
+    async fn beside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        let desk = self.large.desk().await;
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop(desk);
+            done
+        });
+        done.await.map_err(|error| {
+            tracing::error!(%error, "a large webhook could not be read");
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the webhook could not be read")
+        })
+    }
+
     /// Takes in what a body holds whose sender has proven itself.
     async fn take(&self, items: Vec<WebhookItem>, correlation: &CorrelationId) -> Result<Response, Problem> {
         let done = ingest(&*self.world, items, correlation).await?;

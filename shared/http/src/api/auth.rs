@@ -1,6 +1,7 @@
 //! The operators' bearer token.
 
 use super::Api;
+use crate::correlation::Correlation;
 use crate::keys::Keys;
 use crate::problem::Problem;
 use axum::extract::{Request, State};
@@ -11,10 +12,14 @@ use axum::response::Response;
 /// Lets operators pass. Without a configured token nobody is one.
 pub(super) async fn operators_only<W: Send + Sync, K: Keys, D: Send + Sync>(
     State(api): State<Api<W, K, D>>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
     admit(&*api.keys, request.headers()).await?;
+    if let Some(correlation) = request.extensions().get::<Correlation>() {
+        let id = correlation.prove();
+        request.extensions_mut().insert(id);
+    }
     Ok(next.run(request).await)
 }
 

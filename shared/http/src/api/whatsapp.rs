@@ -1,6 +1,5 @@
 //! `/health/whatsapp` and `/health/whatsapp/detailed`.
 
-use super::health::code;
 use super::{Api, auth};
 use crate::keys::Keys;
 use crate::problem::Problem;
@@ -47,6 +46,18 @@ impl LastStatus {
 struct StatusView {
     status: Status,
     timestamp: Timestamp,
+    #[serde(skip)]
+    shared: bool,
+}
+
+/// The status as a code. 503 is for one instance, or for an installation of one tenant: of several, one's flood must not
+/// make a load balancer take away what the others use.
+fn code(status: Status, shared: bool) -> StatusCode {
+    if shared {
+        StatusCode::OK
+    } else {
+        super::health::code(status)
+    }
 }
 
 /// Which instance is wanted.
@@ -122,8 +133,8 @@ impl InstanceView {
 }
 
 /// Each instance's connection, what waits, what was given up; `?instance=` narrows all but the queues, which instances
-/// share. Over 100 waiting, or an instance that is not connected: degraded. Over 1000: unhealthy, with 503. Who shows no
-/// token is told the status alone.
+/// share. Over 100 waiting, or an instance that is not connected: degraded. Over 1000: unhealthy, with 503 unless several
+/// tenants share it. Who shows no token is told the status alone.
 pub(super) async fn show<W: World, K: Keys, D: Depths>(
     State(api): State<Api<W, K, D>>,
     headers: HeaderMap,
@@ -139,6 +150,7 @@ pub(super) async fn show<W: World, K: Keys, D: Depths>(
     for one in &found.instances {
         *connection.entry(one.state.connection.as_str()).or_insert(0) += 1;
     }
+    let shared = found.shared && wanted.instance.is_none();
     let depth = |(queue, depth): (&QueueName, &QueueDepth)| (queue.as_str(), depth.total());
     let view = WhatsappView {
         status: found.status,
@@ -154,7 +166,7 @@ pub(super) async fn show<W: World, K: Keys, D: Depths>(
         details: MARKS,
         instances: found.instances.iter().map(InstanceView::of).collect(),
     };
-    Ok((code(found.status), Json(view)).into_response())
+    Ok((code(found.status, shared), Json(view)).into_response())
 }
 
 async fn look<W: World, K: Keys, D: Depths>(api: &Api<W, K, D>, wanted: &Wanted) -> Result<Health, Problem> {
@@ -165,15 +177,16 @@ async fn look<W: World, K: Keys, D: Depths>(api: &Api<W, K, D>, wanted: &Wanted)
 
 async fn for_strangers<W: World, K: Keys, D: Depths>(api: &Api<W, K, D>) -> Result<Response, Problem> {
     if let Some(view) = api.last_status.at(api.world.ambient().now()) {
-        return Ok((code(view.status), Json(view)).into_response());
+        return Ok((code(view.status, view.shared), Json(view)).into_response());
     }
     let found = look(api, &Wanted { instance: None }).await?;
     let view = StatusView {
         status: found.status,
         timestamp: found.at,
+        shared: found.shared,
     };
     api.last_status.keep(view);
-    Ok((code(view.status), Json(view)).into_response())
+    Ok((code(view.status, view.shared), Json(view)).into_response())
 }
 
 /// The same with what a person wants who looks for the cause.
@@ -269,6 +282,7 @@ pub(super) async fn detailed<W: World, K: Keys, D: Depths>(
 ) -> Result<(StatusCode, Json<DetailedView>), Problem> {
     let found = look(&api, &wanted).await?;
     let (now, at_least) = (found.at, found.at_least);
+    let shared = found.shared && wanted.instance.is_none();
     let instance = |one: &InstanceHealth| DetailedInstance {
         summary: InstanceView::of(one),
         waiting: WaitingView::of(&one.waiting, at_least, now),
@@ -304,5 +318,5 @@ pub(super) async fn detailed<W: World, K: Keys, D: Depths>(
         waiting: WaitingView::of(&found.waiting, at_least, now),
         instances: found.instances.iter().map(instance).collect(),
     };
-    Ok((code(found.status), Json(view)))
+    Ok((code(found.status, shared), Json(view)))
 }

@@ -1,6 +1,6 @@
 //! Webhooks that are as they should be.
 
-use super::{Answered, Site, secret_of, signature};
+use super::{Answered, Site, TOKEN, secret_of, signature};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
@@ -159,12 +159,25 @@ async fn the_handshake_returns_the_challenge_to_who_knows_the_token() {
 #[tokio::test]
 async fn a_sound_correlation_id_is_kept_and_another_is_replaced() {
     let site = Site::in_memory();
+    let bearer = ("authorization", &*format!("Bearer {TOKEN}"));
     let kept = site
-        .ask("GET", "/health", &[("x-correlation-id", "trace-42")], "")
+        .ask(
+            "GET",
+            "/v1/conversations",
+            &[bearer, ("x-correlation-id", "trace-42")],
+            "",
+        )
         .await;
     assert_eq!(kept.header("x-correlation-id"), Some("trace-42"));
     for bad in ["", "<script>", &"x".repeat(201)] {
-        let answered = site.ask("GET", "/health", &[("x-correlation-id", bad)], "").await;
+        let answered = site
+            .ask(
+                "GET",
+                "/v1/conversations",
+                &[bearer, ("x-correlation-id", bad)],
+                "",
+            )
+            .await;
         let made = answered.header("x-correlation-id").unwrap();
         assert!(
             made.len() == 32 && made.chars().all(|c| c.is_ascii_hexdigit()),

@@ -1,0 +1,167 @@
+//! A store or a queue that fails, hangs, or is asked by strangers.
+
+use super::unsteady::Mood;
+use super::webhooks::{evolution_message, meta_body};
+use super::{Answered, Site, document, secret_at, secret_of, signature};
+use crate::Pulse;
+use axum::http::StatusCode;
+use recado_domain::config::RESERVED_INSTANCE;
+use recado_domain::ids::InstanceId;
+use recado_domain::provider::Provider;
+use recado_embedded::{Clock, Embedded};
+use recado_pipeline::ports::{Directory, Instances};
+use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// One message, as each provider posts it.
+async fn at_every_door(site: &Site) -> Vec<(&'static str, Answered)> {
+    let evolution = evolution_message().to_string();
+    let meta = meta_body(&json!({
+        "contacts": [{"profile": {"name": "Bia"}, "wa_id": "5511900000001"}],
+        "messages": [{"from": "5511900000001", "id": "wamid.HBgNAAAA", "timestamp": "1760000000", "type": "text",
+                      "text": {"body": "bom dia"}}],
+    }))
+    .to_string();
+    let signed = signature(meta.as_bytes());
+    let dialog = secret_at(Provider::named("360dialog"), "master", "100000000000001");
+    let mut answers = Vec::new();
+    for (path, name, proof, body) in [
+        (
+            "/webhooks/evolution",
+            "apikey",
+            &secret_of("master", "suporte-01"),
+            &evolution,
+        ),
+        ("/webhooks/meta", "x-hub-signature-256", &signed, &meta),
+        ("/webhooks/360dialog", "x-recado-webhook-secret", &dialog, &meta),
+    ] {
+        let answered = site.ask("POST", path, &[(name, proof)], body.clone()).await;
+        answers.push((path, answered));
+    }
+    answers
+}
+
+#[tokio::test]
+async fn a_queue_that_fails_behind_a_store_that_works_is_503_and_its_repetition_is_enqueued_once() {
+    let site = Site::in_memory();
+    site.queues.set(Mood::Failing);
+    for (path, answered) in at_every_door(&site).await {
+        assert_eq!(answered.status, StatusCode::SERVICE_UNAVAILABLE, "{path}");
+        assert_eq!(answered.header("retry-after"), Some("5"), "{path}");
+    }
+    site.queues.set(Mood::Working);
+    for (path, answered) in at_every_door(&site).await {
+        let found = (answered.status, &answered.body["events"]);
+        assert_eq!(found, (StatusCode::OK, &json!(1)), "{path}");
+    }
+    let mut enqueued = site.queues.inbound.lock().unwrap().clone();
+    assert_eq!(enqueued.len(), 3, "one of each: {enqueued:?}");
+    enqueued.dedup();
+    assert_eq!(enqueued.len(), 3);
+}
+
+#[tokio::test]
+async fn a_webhook_that_is_kept_waiting_is_503_within_the_deadline_at_every_door() {
+    let mut site = Site::in_memory();
+    site.settings.webhook_deadline = Duration::from_millis(50);
+    site.queues.set(Mood::Hanging);
+    let begun = Instant::now();
+    for (path, answered) in at_every_door(&site).await {
+        assert_eq!(answered.status, StatusCode::SERVICE_UNAVAILABLE, "{path}");
+        assert_eq!(answered.header("retry-after"), Some("5"), "{path}");
+    }
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+}
+
+async fn proven_write(site: &Site) -> Option<recado_domain::Timestamp> {
+    let nobody = InstanceId::parse(RESERVED_INSTANCE).unwrap();
+    site.store.instance_state(&nobody).await.unwrap().confirmed_at
+}
+
+#[tokio::test]
+async fn health_tells_the_last_proven_write_and_strangers_cause_none() {
+    let site = Site::in_memory().with_pulse(Pulse::beaten());
+    for _ in 0..2 {
+        let answered = site.ask("GET", "/health", &[], "").await;
+        assert_eq!(
+            answered.status,
+            StatusCode::SERVICE_UNAVAILABLE,
+            "nothing is proven yet"
+        );
+        assert_eq!(answered.body["status"], "unhealthy");
+        assert_eq!(answered.body["last_write"], Value::Null);
+        assert_eq!(proven_write(&site).await, None, "no request wrote anything");
+    }
+    site.beat().await;
+    let answered = site.ask("GET", "/health", &[], "").await;
+    assert_eq!(answered.status, StatusCode::OK);
+    let written = proven_write(&site).await.unwrap();
+    assert_eq!(answered.body["last_write"], json!(written));
+}
+
+#[tokio::test]
+async fn where_a_process_runs_only_while_it_is_asked_many_requests_cause_one_write() {
+    let site = Site::in_memory();
+    assert_eq!(site.ask("GET", "/health", &[], "").await.status, StatusCode::OK);
+    let first = proven_write(&site).await.unwrap();
+    for _ in 0..20 {
+        assert_eq!(site.ask("GET", "/health", &[], "").await.status, StatusCode::OK);
+    }
+    assert_eq!(proven_write(&site).await, Some(first));
+}
+
+#[tokio::test]
+async fn health_is_503_while_the_store_fails() {
+    let folder = std::env::temp_dir().join(format!("recado-http-{}-health", std::process::id()));
+    for pulse in [Pulse::beaten(), Pulse::when_asked()] {
+        let store = Embedded::open(&folder, Clock::system()).unwrap();
+        let site = Site::over(store).with_pulse(pulse);
+        site.store.close().await;
+        site.beat().await;
+        let answered = site.ask("GET", "/health", &[], "").await;
+        assert_eq!(answered.status, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(answered.body["services"]["store"], "unhealthy");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn the_id_of_the_health_checks_record_is_nobodys() {
+    let site = Site::in_memory().configured().await;
+    let mut wrong = serde_json::to_value(document()).unwrap();
+    wrong["instances"][0]["id"] = json!(RESERVED_INSTANCE);
+    let refused = site.operate("PUT", "/v1/config", &wrong).await;
+    assert_eq!(
+        refused.status,
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "{}",
+        refused.text
+    );
+}
+
+#[tokio::test]
+async fn one_tenants_flood_is_no_503_for_the_others() {
+    let site = Site::in_memory().configured().await;
+    let other = json!({
+        "tenants": [{"id": "shop", "time_zone": "America/Sao_Paulo"}],
+        "agents": [{"id": "rui", "tenant": "shop", "model": "claude-sonnet-4-5", "system_prompt": "You are Rui."}],
+        "instances": [{"id": "loja", "tenant": "shop", "agent": "rui", "provider": "evolution"}],
+    });
+    site.store
+        .apply(&serde_json::from_value(other).unwrap())
+        .await
+        .unwrap();
+    site.depths.0.store(5000, Ordering::Relaxed);
+    let open = site.ask("GET", "/health/whatsapp", &[], "").await;
+    let found = (open.status, &open.body["status"]);
+    assert_eq!(found, (StatusCode::OK, &json!("unhealthy")));
+    for path in ["/health/whatsapp", "/health/whatsapp/detailed"] {
+        let told = site.operate("GET", path, &Value::Null).await;
+        assert_eq!(
+            (told.status, &told.body["status"]),
+            (StatusCode::OK, &json!("unhealthy")),
+            "{path}"
+        );
+    }
+}

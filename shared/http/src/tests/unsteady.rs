@@ -1,0 +1,106 @@
+//! Queues that can be made to fail or to hang behind a store that works.
+
+use recado_domain::Timestamp;
+use recado_domain::dead_letter::{DeadLetter, QueueName};
+use recado_domain::kick::{SendKick, TurnKick};
+use recado_embedded::Embedded;
+use recado_pipeline::ports::{DeadCopy, DeadQueues, Enqueue, PortError, PortResult, Queues};
+use serde_json::Value;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// How the queues are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mood {
+    Working,
+    Failing,
+    Hanging,
+}
+
+/// The embedded queues, as they are told to be.
+#[derive(Debug, Clone)]
+pub(crate) struct Unsteady {
+    inner: Embedded,
+    mood: Arc<AtomicU8>,
+    /// The deduplication ids of what was enqueued on `inbound`.
+    pub(crate) inbound: Arc<Mutex<Vec<String>>>,
+}
+
+impl Unsteady {
+    pub(crate) fn over(inner: Embedded) -> Self {
+        Self {
+            inner,
+            mood: Arc::default(),
+            inbound: Arc::default(),
+        }
+    }
+
+    pub(crate) fn set(&self, mood: Mood) {
+        self.mood.store(mood as u8, Ordering::Relaxed);
+    }
+
+    async fn pass(&self) -> PortResult<()> {
+        let mood = self.mood.load(Ordering::Relaxed);
+        if mood == Mood::Hanging as u8 {
+            std::future::pending::<()>().await;
+        }
+        if mood == Mood::Failing as u8 {
+            return Err(PortError::unavailable("enqueueing", "as the test wants"));
+        }
+        Ok(())
+    }
+}
+
+impl Queues for Unsteady {
+    async fn send_inbound(&self, events: &[Enqueue]) -> PortResult<()> {
+        self.pass().await?;
+        let ids = events.iter().map(|event| event.deduplication.clone());
+        self.inbound.lock().unwrap().extend(ids);
+        self.inner.send_inbound(events).await
+    }
+
+    async fn send_turn(&self, kick: &TurnKick, delay: Duration) -> PortResult<()> {
+        self.pass().await?;
+        self.inner.send_turn(kick, delay).await
+    }
+
+    async fn schedule_turn(&self, kick: &TurnKick, at: Timestamp) -> PortResult<()> {
+        self.pass().await?;
+        self.inner.schedule_turn(kick, at).await
+    }
+
+    async fn send_kick(&self, kick: &SendKick, deduplication: &str) -> PortResult<()> {
+        self.pass().await?;
+        self.inner.send_kick(kick, deduplication).await
+    }
+
+    async fn send_dead(&self, letter: &DeadLetter) -> PortResult<()> {
+        self.pass().await?;
+        self.inner.send_dead(letter).await
+    }
+
+    async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
+        self.pass().await?;
+        self.inner.put_payload(key, payload).await
+    }
+
+    async fn payload(&self, key: &str) -> PortResult<Option<Value>> {
+        self.pass().await?;
+        self.inner.payload(key).await
+    }
+}
+
+impl DeadQueues for Unsteady {
+    async fn receive_dead(&self, queue: QueueName) -> PortResult<Vec<DeadCopy>> {
+        self.inner.receive_dead(queue).await
+    }
+
+    async fn remove_dead(&self, copy: &DeadCopy) -> PortResult<()> {
+        self.inner.remove_dead(copy).await
+    }
+
+    async fn send_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+        self.inner.send_redrive(letter, deduplication).await
+    }
+}
