@@ -1,5 +1,6 @@
 //! The HTTP client that everything which calls out shares.
 
+use crate::proxy;
 use recado_domain::reach::is_forbidden;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
@@ -15,6 +16,16 @@ const POOL_IDLE: Duration = Duration::from_secs(30);
 
 /// How long connecting may take, TLS included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Libraries of this client that write requests and answers to the log when they are asked for details: what people wrote
+/// would stand there, and keys.
+const TALKATIVE: [&str; 5] = ["genai", "h2", "hyper", "reqwest", "rustls"];
+
+/// Whether a library, by the target of its log lines, may write what people wrote: whatever the level, only its warnings
+/// are to be let through.
+pub fn is_talkative(target: &str) -> bool {
+    TALKATIVE.iter().any(|library| target.starts_with(library))
+}
 
 /// Why there is no client.
 #[derive(Debug, thiserror::Error)]
@@ -58,8 +69,9 @@ fn allowed(found: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, F
 /// A client with TLS by `ring` and Mozilla's roots compiled in. (Reading the system's bundle costs several
 /// milliseconds at every cold start, and a Lambda image need not have one.)
 ///
-/// No name leads it to a link-local address. It follows no redirect: a provider's API never redirects, and a redirect could carry a key elsewhere. It has no
-/// overall time-out: every caller sets its own, by what the call is.
+/// No name leads it to a link-local address. It follows no redirect: a provider's API never redirects, and a redirect could
+/// carry a key elsewhere. It has no overall time-out: every caller sets its own, by what the call is. Proxies are those of
+/// the environment, but never for this machine itself: a proxy elsewhere would be shown keys on their way to a neighbour.
 pub fn http_client() -> Result<reqwest::Client, ClientError> {
     let roots = RootCertStore {
         roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
@@ -69,7 +81,12 @@ pub fn http_client() -> Result<reqwest::Client, ClientError> {
         .map_err(ClientError::Tls)?
         .with_root_certificates(roots)
         .with_no_client_auth();
-    reqwest::Client::builder()
+    proxy::of_environment(|name| std::env::var(name).ok())
+        .into_iter()
+        .fold(
+            reqwest::Client::builder().no_proxy(),
+            reqwest::ClientBuilder::proxy,
+        )
         .tls_backend_preconfigured(tls)
         .dns_resolver(Guarded)
         .redirect(Policy::none())
@@ -84,8 +101,14 @@ pub fn http_client() -> Result<reqwest::Client, ClientError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{allowed, http_client};
+    use super::{allowed, http_client, is_talkative};
     use std::net::SocketAddr;
+
+    #[test]
+    fn libraries_that_show_bodies_are_known_and_recado_is_not_one() {
+        assert!(is_talkative("genai::webc") && is_talkative("hyper_util::client"));
+        assert!(!is_talkative("recado_pipeline::send"));
+    }
 
     #[test]
     fn a_client_is_built_without_a_process_wide_tls_provider() {

@@ -7,9 +7,10 @@
 mod claude;
 mod client;
 mod model;
+mod proxy;
 mod simulated;
 
 pub use claude::{ANTHROPIC_API_KEY, Claude, ClaudeError, ClaudeSettings};
-pub use client::{ClientError, http_client};
+pub use client::{ClientError, http_client, is_talkative};
 pub use model::Model;
 pub use simulated::Simulated;

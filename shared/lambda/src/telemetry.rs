@@ -7,22 +7,17 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 /// Libraries that write requests and answers to the log when they are asked for details: what people wrote would stand
 /// there. Whatever the level, only their warnings are let through.
-const TALKATIVE: [&str; 11] = [
+const TALKATIVE: [&str; 6] = [
     "aws_config",
     "aws_runtime",
     "aws_sdk_",
     "aws_sigv4",
     "aws_smithy_",
-    "genai",
-    "h2",
-    "hyper",
     "lambda_",
-    "reqwest",
-    "rustls",
 ];
 
 fn is_talkative(target: &str) -> bool {
-    TALKATIVE.iter().any(|library| target.starts_with(library))
+    recado_ai::is_talkative(target) || TALKATIVE.iter().any(|library| target.starts_with(library))
 }
 
 /// The levels asked for: `RUST_LOG`, else the level that Lambda was configured with, else `info`.
