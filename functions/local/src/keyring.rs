@@ -5,6 +5,7 @@ use anyhow::{Context, Result, anyhow};
 use recado_domain::config::CredentialRef;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
+use recado_embedded::{Privacy, keep_private};
 use recado_http::Keys;
 use recado_pipeline::ports::{PortError, PortResult, Secrets};
 use recado_whatsapp::webhook::WebhookKeys;
@@ -35,6 +36,9 @@ impl Secrets for EnvironmentSecrets {
     async fn forget(&self, _: &CredentialRef) {}
 }
 
+/// A token that is shorter can be guessed.
+const TOKEN_MIN: usize = 32;
+
 /// What opens the doors of this installation.
 #[derive(Debug, Clone)]
 pub(crate) struct Keyring {
@@ -58,8 +62,12 @@ impl Keyring {
             .flatten()
             .collect();
         let webhook = environment.webhook.clone().with_masters(masters);
+        let token = kept(&environment.token, "operator-token")?;
+        if token.expose().len() < TOKEN_MIN {
+            tracing::warn!("the operators' token has less than {TOKEN_MIN} characters: it could be guessed");
+        }
         Ok(Self {
-            token: kept(&environment.token, "operator-token")?,
+            token,
             webhook: Arc::new(webhook),
         })
     }
@@ -82,6 +90,14 @@ impl Keys for Keyring {
 
 /// The secret in `file`, made at the first start, readable by its owner only.
 fn generated(file: &Path) -> Result<Secret> {
+    if file.exists() {
+        let private = keep_private(file);
+        let private = private.with_context(|| format!("{} cannot be used", file.display()))?;
+        if private == Privacy::Became {
+            let path = file.display();
+            tracing::warn!(%path, "others could read or change this secret: remove the file, and the next start makes another");
+        }
+    }
     if let Ok(text) = fs::read_to_string(file)
         && let Some(secret) = Secret::new(&text)
     {
@@ -123,7 +139,11 @@ mod tests {
         let file = folder.join("secret");
         let first = generated(&file).unwrap();
         assert!(generated(&file).unwrap().matches(first.expose()));
-        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        let mode = || fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(), 0o600);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+        assert!(generated(&file).unwrap().matches(first.expose()));
+        assert_eq!(mode(), 0o600, "what others could read is closed to them");
         fs::remove_dir_all(&folder).unwrap();
     }
 }

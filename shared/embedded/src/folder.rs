@@ -1,4 +1,5 @@
 use crate::migrations::migrate;
+use crate::private::{Privacy, keep_private};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
@@ -132,7 +133,8 @@ fn create_folder(path: &Path) -> io::Result<()> {
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
+    builder.create(path)?;
+    close(path)
 }
 
 fn create_file(path: &Path) -> io::Result<File> {
@@ -140,7 +142,18 @@ fn create_file(path: &Path) -> io::Result<File> {
     options.create(true).truncate(false).read(true).write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    let file = options.open(path)?;
+    close(path)?;
+    Ok(file)
+}
+
+/// Closes to others what was there before.
+fn close(path: &Path) -> io::Result<()> {
+    if keep_private(path)? == Privacy::Became {
+        let path = path.display();
+        tracing::warn!(%path, "others could read or change this: now it is closed to them");
+    }
+    Ok(())
 }
 
 /// Makes new names in a folder survive a power loss.
