@@ -1,6 +1,7 @@
 //! Everything that one machine consists of, put together once at start.
 
 use crate::environment::Environment;
+use crate::installation::travels_readably;
 use crate::keyring::EnvironmentSecrets;
 use anyhow::{Context, Result};
 use recado_ai::{Claude, ClaudeSettings, Model, http_client};
@@ -34,6 +35,16 @@ pub(crate) struct Composed {
 pub(crate) async fn compose(environment: &Environment) -> Result<Composed> {
     let embedded = Embedded::open(&environment.data, Clock::system())
         .with_context(|| format!("cannot open the data folder {}", environment.data.display()))?;
+    let elsewhere = environment
+        .providers
+        .base_urls()
+        .chain(environment.anthropic_url.as_deref());
+    for url in elsewhere.filter(|url| travels_readably(url)) {
+        tracing::warn!(
+            url,
+            "keys are sent there unencrypted: whoever is on the way can read them"
+        );
+    }
     let http = http_client()?;
     let simulator = environment.simulation.then(SimulatedOutbox::default);
     let providers = ProviderConfig {

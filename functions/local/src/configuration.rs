@@ -1,7 +1,7 @@
 //! `recado.toml`: reading it, and bringing it to an installation.
 
 use crate::environment::Environment;
-use crate::installation::Where;
+use crate::installation::{Where, warn_of_plain};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use recado_domain::config::Document;
@@ -45,6 +45,7 @@ pub(crate) struct Apply {
 pub(crate) async fn apply(command: Apply, environment: &Environment) -> Result<()> {
     let document = read(&command.file)?;
     let (url, token) = (&command.there.url, command.there.token(environment)?);
+    warn_of_plain(url);
     let answer = recado_ai::http_client()?
         .put(format!("{}/v1/config", url.trim_end_matches('/')))
         .bearer_auth(token.expose())

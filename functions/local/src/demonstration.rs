@@ -8,6 +8,7 @@ use recado_domain::config::{Document, Instance};
 use recado_domain::secret::webhook_secret;
 use recado_whatsapp::setting_up::{Proofs, Sample, Signed, example, example_in_shell, prove};
 use serde_json::Value;
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -28,17 +29,45 @@ fn written<'a>(text: &'a str, id: &'a str, at: Timestamp) -> Sample<'a> {
     }
 }
 
-/// A webhook, proven with the instance's own secret.
-fn signed(keyring: &Keyring, instance: &Instance, body: Value) -> Result<Signed> {
+/// What the webhooks of these instances are proven with.
+fn proofs<'i>(keyring: &Keyring, instances: impl Iterator<Item = &'i Instance>) -> Proofs {
     let mut proofs = Proofs::new(credential::named);
-    if let (Some(master), Some(external)) = (keyring.master(), instance.external()) {
-        proofs.learn(instance, webhook_secret(master, instance.provider, &external));
+    for instance in instances {
+        if let (Some(master), Some(external)) = (keyring.master(), instance.external()) {
+            proofs.learn(instance, webhook_secret(master, instance.provider, &external));
+        }
     }
-    Ok(prove(instance.provider, body, &proofs)?)
+    proofs
 }
 
-/// A webhook as an instance's provider posts it, ready to be pasted; `None` where no instance has one that could be.
-pub(crate) fn curl(address: SocketAddr, keyring: &Keyring, document: &Document) -> Option<String> {
+/// A webhook, proven with the instance's own secret.
+fn signed(keyring: &Keyring, instance: &Instance, body: Value) -> Result<Signed> {
+    Ok(prove(
+        instance.provider,
+        body,
+        &proofs(keyring, [instance].into_iter()),
+    )?)
+}
+
+/// How this start can be tried by hand. The line to paste holds a secret, so it is shown to who sits at a terminal, and not
+/// to a log.
+pub(crate) fn hint(address: SocketAddr, keyring: &Keyring, document: &Document) -> Option<String> {
+    let proofs = proofs(keyring, document.instances.iter());
+    let line = curl(&format!("http://{address}"), &proofs, document.instances.iter())?;
+    Some(if std::io::stdout().is_terminal() {
+        format!("Try it from another terminal:\n{line}")
+    } else {
+        format!("`recado try --url http://{address}` prints a request to try it with.")
+    })
+}
+
+/// A webhook as the provider of one of `instances` posts it to the installation at `url`, ready to be pasted; `None` where
+/// none of them has one that could be.
+pub(crate) fn curl<'i>(
+    url: &str,
+    proofs: &Proofs,
+    mut instances: impl Iterator<Item = &'i Instance>,
+) -> Option<String> {
     let sample = Sample {
         phone: "5511900000002",
         name: "Maria",
@@ -46,21 +75,20 @@ pub(crate) fn curl(address: SocketAddr, keyring: &Keyring, document: &Document) 
         id: "",
         at: Timestamp::now(),
     };
-    let (instance, body, data) = document.instances.iter().find_map(|instance| {
+    instances.find_map(|instance| {
         let data = example_in_shell(instance, &sample)?;
-        Some((instance, example(instance, &sample)?, data))
-    })?;
-    let signed = signed(keyring, instance, body).ok()?;
-    let proofs: Vec<String> = signed
-        .headers
-        .iter()
-        .map(|(name, proof)| format!("-H '{name}: {proof}' "))
-        .collect();
-    Some(format!(
-        "curl -sS http://{address}{} -H 'Content-Type: application/json' {}-d '{data}'",
-        signed.path,
-        proofs.concat()
-    ))
+        let signed = prove(instance.provider, example(instance, &sample)?, proofs).ok()?;
+        let shown: Vec<String> = signed
+            .headers
+            .iter()
+            .map(|(name, proof)| format!("-H '{name}: {proof}' "))
+            .collect();
+        Some(format!(
+            "curl -sS {url}{} -H 'Content-Type: application/json' {}-d '{data}'",
+            signed.path,
+            shown.concat()
+        ))
+    })
 }
 
 /// Shows it, unless `wanted` says no or the instance would really send: nothing is ever sent to the invented number.

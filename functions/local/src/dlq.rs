@@ -93,6 +93,7 @@ pub(crate) async fn run(arguments: Arguments, environment: &Environment) -> Resu
     let Arguments {
         command, url, token, ..
     } = arguments;
+    installation::warn_of_plain(&url);
     let there = Installation {
         url: &url,
         token: &installation::token(token.as_deref(), environment)?,

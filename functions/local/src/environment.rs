@@ -3,6 +3,7 @@
 mod variables;
 
 use crate::record::Mode;
+use crate::server::{Proxies, ServerLimits};
 use recado_domain::secret::Secret;
 use recado_pipeline::Settings;
 use recado_pipeline::settings::Problem;
@@ -42,6 +43,8 @@ pub(crate) struct Environment {
     pub(crate) simulated_latency: Duration,
     /// `RECADO_WEBHOOK_MAX_BYTES`.
     pub(crate) webhook_bytes_max: usize,
+    /// What connections may cost.
+    pub(crate) server: ServerLimits,
     /// `RECADO_RECORD`: what is kept of each webhook.
     pub(crate) record: Mode,
     /// `RECADO_RECORD_DIR`: where.
@@ -75,6 +78,7 @@ impl Environment {
             simulation: simulation(&mut variables),
             simulated_latency: simulated_latency(&mut variables),
             webhook_bytes_max: webhook_bytes_max(&mut variables),
+            server: server(&mut variables),
             record: record(&mut variables),
             record_folder: variables.path("RECADO_RECORD_DIR", "recorded"),
             settings,
@@ -114,6 +118,28 @@ fn webhook_bytes_max(variables: &mut Variables<impl Fn(&str) -> Option<String>>)
     variables.parsed("RECADO_WEBHOOK_MAX_BYTES", WEBHOOK_BYTES_MAX, what, |text| {
         text.parse().ok().filter(|bytes| *bytes > 0)
     })
+}
+
+fn server(variables: &mut Variables<impl Fn(&str) -> Option<String>>) -> ServerLimits {
+    let usual = ServerLimits::default();
+    let count = |text: &str| text.parse().ok().filter(|count| *count > 0);
+    let above = "must be a number above 0";
+    let time = |text: &str| {
+        let seconds = text
+            .parse()
+            .ok()
+            .filter(|seconds| (0.1..=3600.0).contains(seconds));
+        seconds.map(Duration::from_secs_f64)
+    };
+    let seconds = "must be a number of seconds from 0.1 to 3600";
+    let networks = "must be addresses or networks, separated by commas, such as 10.0.0.7,192.0.2.0/24";
+    ServerLimits {
+        connections: variables.parsed("RECADO_CONNECTIONS_MAX", usual.connections, above, count),
+        per_address: variables.parsed("RECADO_CONNECTIONS_PER_ADDRESS", usual.per_address, above, count),
+        header_time: variables.parsed("RECADO_HEADER_TIMEOUT_SECONDS", usual.header_time, seconds, time),
+        body_time: variables.parsed("RECADO_BODY_TIMEOUT_SECONDS", usual.body_time, seconds, time),
+        proxies: variables.parsed("RECADO_TRUSTED_PROXIES", usual.proxies, networks, Proxies::read),
+    }
 }
 
 fn record(variables: &mut Variables<impl Fn(&str) -> Option<String>>) -> Mode {

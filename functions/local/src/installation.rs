@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use recado_domain::config::{Document, Instance};
 use recado_domain::ids::ExternalId;
+use recado_domain::place::{Place, WebUrl};
 use recado_domain::secret::Secret;
 use recado_whatsapp::setting_up::Webhook;
 use reqwest::{Client, Method, StatusCode};
@@ -35,12 +36,25 @@ impl Where {
 
     /// The installation.
     pub(crate) fn reach(&self, environment: &Environment) -> Result<Installation> {
+        warn_of_plain(&self.url);
         Ok(Installation {
             http: recado_ai::http_client()?,
             url: self.url.trim_end_matches('/').to_owned(),
             token: self.token(environment)?,
         })
     }
+}
+
+/// Says so where the operators' token would travel readably.
+pub(crate) fn warn_of_plain(url: &str) {
+    if travels_readably(url) {
+        eprintln!("Note: {url} is not https: whoever is on the way there can read the operators' token.");
+    }
+}
+
+/// Whether what is sent to `url` leaves this machine unencrypted.
+pub(crate) fn travels_readably(url: &str) -> bool {
+    WebUrl::read(url).is_some_and(|url| !url.https && url.place != Place::Loopback)
 }
 
 /// The token that was given, else the one that this machine keeps.

@@ -21,13 +21,19 @@ mod keyring;
 mod record;
 mod replay;
 mod serve;
+mod server;
+mod trying;
 mod workers;
 
 use anyhow::{Result, bail};
 use clap::{Parser, Subcommand};
 use environment::Environment;
 use std::process::ExitCode;
+use tracing::Level;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// A WhatsApp message backbone. Without a command: serves on this machine and shows a message going in and the reply
 /// coming out.
@@ -43,6 +49,7 @@ enum Command {
     /// Serves on this machine, until Ctrl-C or SIGTERM.
     Serve,
     Apply(configuration::Apply),
+    Try(trying::Try),
     Connect(connect::Connect),
     Doctor(doctor::Doctor),
     CatchUp(catching_up::CatchUp),
@@ -64,19 +71,20 @@ fn main() -> ExitCode {
 }
 
 /// JSON lines on standard error. `RUST_LOG` says which; `recado serve` logs each event, `recado` alone only warnings.
+/// Whatever it says, libraries that write bodies to the log are held to their warnings.
 fn log(serving: bool) {
     let default = if serving { "info" } else { "warn" };
-    // genai writes bodies at TRACE: no filter may let that through.
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
-    let filter = match "genai=warn".parse() {
-        Ok(directive) => filter.add_directive(directive),
-        Err(_) => filter,
-    };
-    tracing_subscriber::fmt()
+    let lines = tracing_subscriber::fmt::layer()
         .json()
         .flatten_event(true)
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(std::io::stderr);
+    let private = filter_fn(|event| {
+        event.is_span() || !recado_ai::is_talkative(event.target()) || *event.level() <= Level::WARN
+    });
+    tracing_subscriber::registry()
+        .with(filter)
+        .with(lines.with_filter(private))
         .init();
 }
 
@@ -94,6 +102,7 @@ fn run(arguments: Arguments) -> Result<()> {
         None => runtime.block_on(serve::serve(environment, true)),
         Some(Command::Serve) => runtime.block_on(serve::serve(environment, false)),
         Some(Command::Apply(command)) => runtime.block_on(configuration::apply(command, &environment)),
+        Some(Command::Try(command)) => runtime.block_on(trying::run(command, &environment)),
         Some(Command::Connect(command)) => runtime.block_on(connect::run(command, &environment)),
         Some(Command::Doctor(command)) => runtime.block_on(doctor::run(command, &environment)),
         Some(Command::CatchUp(command)) => runtime.block_on(catching_up::run(command, &environment)),

@@ -13,7 +13,9 @@ pub(crate) use writer::Recording;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use redact::Redaction;
-use std::fs;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// What is kept of a webhook.
@@ -49,7 +51,8 @@ enum Command {
 /// Does what was asked for.
 pub(crate) fn run(record: Record) -> Result<()> {
     let Command::Redact { from, out } = record.command;
-    fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(&out);
+    made.with_context(|| format!("cannot make {}", out.display()))?;
     if fs::read_dir(&out)?.next().is_some() {
         bail!("{} is not empty", out.display());
     }
@@ -85,6 +88,33 @@ pub(crate) fn files(from: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Writes the text into a new file of `out` that only its owner can read: `a.jsonl` for `a.json` and for `a.jsonl`, and
+/// `a.json.jsonl` or `a.jsonl.jsonl` for the second of both.
+fn write_new(file: &Path, out: &Path, text: &str) -> Result<()> {
+    let stem = file.file_stem().context("a file without a name")?;
+    let mut second = file.file_name().unwrap_or(stem).to_owned();
+    second.push(".jsonl");
+    let create = |to: &Path| {
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(to)
+    };
+    let mut to = out.join(stem);
+    to.as_mut_os_string().push(".jsonl");
+    let mut opened = create(&to);
+    if opened
+        .as_ref()
+        .is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
+    {
+        to = out.join(second);
+        opened = create(&to);
+    }
+    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.with_context(|| format!("cannot write {}", to.display()))
+}
+
 /// Each file by itself: in another file, one person is another one.
 fn redact_file(file: &Path, out: &Path) -> Result<usize> {
     let lines = read(file)?;
@@ -96,8 +126,6 @@ fn redact_file(file: &Path, out: &Path) -> Result<usize> {
         text.push_str(&serde_json::to_string(&line)?);
         text.push('\n');
     }
-    let name = file.file_stem().context("a file without a name")?;
-    let to = out.join(name).with_extension("jsonl");
-    fs::write(&to, text).with_context(|| format!("cannot write {}", to.display()))?;
+    write_new(file, out, &text)?;
     Ok(lines.len())
 }

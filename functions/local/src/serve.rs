@@ -6,11 +6,12 @@ use crate::demonstration;
 use crate::environment::Environment;
 use crate::keyring::Keyring;
 use crate::record::Recording;
+use crate::server;
 use crate::workers;
 use anyhow::{Context, Result, bail};
 use recado_domain::config::Document;
 use recado_embedded::{Embedded, Recovered, SystemAmbient};
-use recado_http::{ApiOptions, WebhookLimits, recorded, whole_router};
+use recado_http::{ApiOptions, Pulse, WebhookLimits, recorded, whole_router};
 use recado_pipeline::{configure, settings};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -46,10 +47,13 @@ pub(crate) async fn serve(environment: Environment, demonstrate: bool) -> Result
     let demonstrate = demonstrate && simulator.is_some();
     let world = Arc::new(world);
     let (stop, stopped) = watch::channel(false);
+    let pulse = Pulse::beaten();
+    pulse.beat(&*world, &EmbeddedDepths(embedded.clone())).await;
     let options = ApiOptions {
         public_url: environment.public_url.clone(),
         simulator,
         depths: EmbeddedDepths(embedded.clone()),
+        pulse: pulse.clone(),
     };
     let limits = WebhookLimits {
         bytes_max: environment.webhook_bytes_max,
@@ -59,13 +63,10 @@ pub(crate) async fn serve(environment: Environment, demonstrate: bool) -> Result
         router = recorded(router, SystemAmbient, move |webhook| recording.take(webhook));
         println!("Webhooks are recorded in {}", environment.record_folder.display());
     }
-    let mut closing = stopped.clone();
-    let server = axum::serve(listener, router).with_graceful_shutdown(async move {
-        // An error means that the sender is gone, which is a stop as well.
-        let _ = closing.changed().await;
-    });
-    let server = tokio::spawn(server.into_future());
+    let limits = environment.server.clone();
+    let server = tokio::spawn(server::serve(listener, router, limits, stopped.clone()));
     let crew = tokio::spawn(workers::run(Arc::clone(&world), embedded.clone(), stopped));
+    let heart = tokio::spawn(beat(pulse, Arc::clone(&world), embedded.clone()));
     let document = &applied.document;
     welcome(&environment, &world, &keyring, document, address, &source);
     until_told(
@@ -73,6 +74,7 @@ pub(crate) async fn serve(environment: Environment, demonstrate: bool) -> Result
         &mut signals,
     )
     .await;
+    heart.abort();
     println!("\nFinishing what was begun … (a second signal stops at once)");
     stop.send_replace(true);
     tokio::select! {
@@ -81,15 +83,23 @@ pub(crate) async fn serve(environment: Environment, demonstrate: bool) -> Result
     }
 }
 
+/// Proves every few seconds that the store takes writes, for `/health` to tell.
+async fn beat(pulse: Pulse, world: Arc<LocalWorld>, embedded: Embedded) {
+    let depths = EmbeddedDepths(embedded);
+    loop {
+        tokio::time::sleep(BETWEEN_BEATS).await;
+        pulse.beat(&*world, &depths).await;
+    }
+}
+
+/// The wait between two proofs. With the time that one may take, the last is never ten seconds old while the store works.
+const BETWEEN_BEATS: Duration = Duration::from_secs(5);
+
 /// Waits for requests and work that are under way, and closes the store.
-async fn finish(
-    server: JoinHandle<std::io::Result<()>>,
-    crew: JoinHandle<()>,
-    embedded: &Embedded,
-) -> Result<()> {
+async fn finish(server: JoinHandle<()>, crew: JoinHandle<()>, embedded: &Embedded) -> Result<()> {
     // A client that never finishes its request must not keep the process: what was acknowledged is stored.
     if let Ok(ended) = tokio::time::timeout(LAST_REQUESTS, server).await {
-        ended.context("the server panicked")??;
+        ended.context("the server panicked")?;
     } else {
         tracing::warn!("stopped before every client had finished its request");
     }
@@ -182,7 +192,7 @@ fn welcome(
             environment.data.join("operator-token").display().to_string()
         }
     );
-    if let Some(line) = demonstration::curl(address, keyring, document) {
-        println!("\nTry it from another terminal:\n{line}");
+    if let Some(hint) = demonstration::hint(address, keyring, document) {
+        println!("\n{hint}");
     }
 }

@@ -1,5 +1,6 @@
 //! Where a URL leads, as far as its text tells: nothing is looked up.
 
+use crate::reach::{is_forbidden, unwrapped};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Where a host is.
@@ -52,7 +53,7 @@ impl<'a> WebUrl<'a> {
         };
         if let Some(address) = host.strip_prefix('[') {
             let address = address.strip_suffix(']')?;
-            let place = of_v6(address.parse().ok()?);
+            let place = of_address(IpAddr::V6(address.parse().ok()?));
             return Some(Self {
                 https,
                 host: address,
@@ -72,7 +73,7 @@ fn of_name(host: &str) -> Option<Place> {
     }
     let last = name.rsplit('.').next().unwrap_or_default();
     if last.bytes().all(|b| b.is_ascii_digit()) || last.starts_with("0x") {
-        return name.parse().ok().map(of_v4);
+        return name.parse().ok().map(|address| of_address(IpAddr::V4(address)));
     }
     let private = !name.contains('.') || [".local", ".internal"].iter().any(|end| name.ends_with(end));
     Some(match name.as_str() {
@@ -84,9 +85,11 @@ fn of_name(host: &str) -> Option<Place> {
     })
 }
 
-/// Where an address is.
-pub fn of_address(address: IpAddr) -> Place {
-    match address {
+fn of_address(address: IpAddr) -> Place {
+    if is_forbidden(address) {
+        return Place::LinkLocal;
+    }
+    match unwrapped(address) {
         IpAddr::V4(address) => of_v4(address),
         IpAddr::V6(address) => of_v6(address),
     }
@@ -98,9 +101,7 @@ fn of_v4(address: Ipv4Addr) -> Place {
     let shared = (a == 100 && (64..128).contains(&b)) || (a == 198 && (b == 18 || b == 19));
     if address.is_loopback() || a == 0 {
         Place::Loopback
-    } else if address.is_link_local() {
-        Place::LinkLocal
-    } else if address.is_private() || shared || address.is_broadcast() || address.is_multicast() || a >= 240 {
+    } else if address.is_private() || shared || address.is_multicast() || a >= 240 {
         Place::Private
     } else {
         Place::Public
@@ -108,23 +109,14 @@ fn of_v4(address: Ipv4Addr) -> Place {
 }
 
 fn of_v6(address: Ipv6Addr) -> Place {
-    if let Some(inner) = address.to_ipv4_mapped() {
-        return of_v4(inner);
-    }
-    let first = address.segments()[0];
     if address.is_loopback() || address.is_unspecified() {
         Place::Loopback
-    } else if first & 0xffc0 == 0xfe80 || address == AWS_METADATA {
-        Place::LinkLocal
-    } else if first & 0xfe00 == 0xfc00 || address.is_multicast() {
+    } else if address.segments()[0] & 0xfe00 == 0xfc00 || address.is_multicast() {
         Place::Private
     } else {
         Place::Public
     }
 }
-
-/// The metadata service of AWS.
-const AWS_METADATA: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
 
 #[cfg(test)]
 mod tests {

@@ -24,7 +24,7 @@ pub fn is_near(address: IpAddr) -> bool {
 }
 
 /// The IPv4 address that an IPv6 one stands for, if it does: mapped, compatible, translated (`64:ff9b::/96`) or 6to4.
-fn unwrapped(address: IpAddr) -> IpAddr {
+pub(crate) fn unwrapped(address: IpAddr) -> IpAddr {
     let IpAddr::V6(six) = address else {
         return address;
     };

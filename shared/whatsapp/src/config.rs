@@ -40,6 +40,12 @@ impl Default for ProviderConfig {
 }
 
 impl ProviderConfig {
+    /// Where keys are sent to, as far as it is not an instance that says so.
+    pub fn base_urls(&self) -> impl Iterator<Item = &str> {
+        let own = [&self.meta_base_url, &self.dialog360_base_url];
+        self.evolution_base_url.iter().chain(own).map(String::as_str)
+    }
+
     /// Reads where the providers are from `variable`, for AWS and one machine alike. What is not said, or cannot be used, is
     /// the default; what cannot be used is added to `problems`.
     pub fn read(variable: impl Fn(&str) -> Option<String>, problems: &mut Vec<Problem>) -> Self {

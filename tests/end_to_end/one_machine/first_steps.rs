@@ -1,3 +1,4 @@
+use crate::commands::run;
 use crate::machine::{Machine, PATIENCE, TOKEN, eventually};
 use std::process::Stdio;
 
@@ -26,24 +27,20 @@ async fn the_first_command_shows_a_burst_going_in_and_one_reply_coming_out() {
         "{output}"
     );
     assert!(
-        output.contains("/webhooks/evolution"),
-        "it prints a line to try: {output}"
+        output.contains("`recado try --url http://127.0.0.1:"),
+        "it says how to go on: {output}"
     );
     assert!(machine.stop("-INT").success());
 }
 
 #[tokio::test]
-async fn the_printed_curl_line_works_as_pasted() {
+async fn the_curl_line_that_try_prints_works_as_pasted() {
     let mut machine = Machine::prepared(&[("RECADO_SIMULATED_LATENCY_MS", "0")]);
     machine.unset("EVOLUTION_API_KEY");
     machine.start("serve");
-    let output = eventually("a line to paste", || async {
-        let output = machine.output();
-        let line = output.split_once("terminal:\n").map(|(_, line)| line.to_owned());
-        line.filter(|line| line.ends_with('\n'))
-    })
-    .await;
-    let line = output.as_str();
+    let ran = run(&machine, &["try"]);
+    let line = ran.out.trim();
+    assert!(ran.success && line.starts_with("curl "), "{line}{}", ran.err);
     let pasted = std::process::Command::new("bash")
         .args(["-c", line])
         .stderr(Stdio::null())

@@ -32,6 +32,8 @@ pub(crate) struct Machine {
     pub(crate) http: Client,
     folder: PathBuf,
     variables: BTreeMap<String, String>,
+    /// How many descriptors the process may have, if that is limited.
+    pub(crate) descriptors: Option<u32>,
     running: Option<Running>,
 }
 
@@ -81,6 +83,7 @@ impl Machine {
             http,
             folder,
             variables: all,
+            descriptors: None,
             running: None,
         }
     }
@@ -139,8 +142,20 @@ impl Machine {
     /// Starts it and waits until it listens. Without a command: pass "".
     pub(crate) fn start(&mut self, command: &str) {
         let arguments: Vec<&str> = [command].into_iter().filter(|word| !word.is_empty()).collect();
-        let mut child = self
-            .command(&arguments)
+        let mut command = self.command(&arguments);
+        if let Some(descriptors) = self.descriptors {
+            let mut limited = Command::new("sh");
+            limited
+                .arg("-c")
+                .arg(format!("ulimit -n {descriptors} && exec \"$0\" \"$@\""))
+                .arg(env!("CARGO_BIN_EXE_recado"))
+                .args(&arguments)
+                .env_clear()
+                .envs(&self.variables)
+                .current_dir(&self.folder);
+            command = limited;
+        }
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -189,6 +204,18 @@ impl Machine {
     /// What it logged.
     pub(crate) fn log(&self) -> String {
         self.running().log.lock().unwrap().clone()
+    }
+
+    /// A line of what the system says of its memory, in KiB.
+    pub(crate) fn memory(&self, name: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.running().child.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+
+    /// Lets the system forget the most memory that it ever had.
+    pub(crate) fn forget_peak(&self) {
+        std::fs::write(format!("/proc/{}/clear_refs", self.running().child.id()), "5").unwrap();
     }
 
     /// Ends it without warning.

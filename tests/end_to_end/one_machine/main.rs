@@ -22,4 +22,5 @@ mod payloads;
 mod replies;
 mod sends;
 mod shutdown;
+mod strangers;
 mod waiting;

@@ -4,7 +4,11 @@
 //! looked at. One person keeps one number throughout a file, so that conversations and statuses still belong together; which
 //! number it is follows from the order in which they come, and nothing leads back.
 
+mod shape;
+#[cfg(test)]
+mod tests;
 use serde_json::{Map, Number, Value};
+use shape::Shape;
 use std::collections::BTreeMap;
 
 /// Never kept, in whatever a recording holds.
@@ -29,51 +33,6 @@ const CREDENTIALS: [&str; 16] = [
 
 /// Files and previews: of no use without the person in them.
 const FILES: [&str; 3] = ["base64", "jpegthumbnail", "thumbnail"];
-
-/// What says how a thing is built, and nothing of anybody.
-const STRUCTURE: [&str; 41] = [
-    "event",
-    "instance",
-    "instancename",
-    "instanceid",
-    "owner",
-    "object",
-    "field",
-    "type",
-    "kind",
-    "status",
-    "state",
-    "messagetype",
-    "source",
-    "messaging_product",
-    "mimetype",
-    "mime_type",
-    "timestamp",
-    "messagetimestamp",
-    "date_time",
-    "phone_number_id",
-    "id",
-    "keyid",
-    "messageid",
-    "stanzaid",
-    "pricing_model",
-    "category",
-    "addressingmode",
-    "origin",
-    "severity",
-    "device",
-    "reason",
-    "decision",
-    "version",
-    "code",
-    "href",
-    "expiration_timestamp",
-    "sendertimestamp",
-    "datetime",
-    "timestampms",
-    "low",
-    "high",
-];
 
 /// From so many digits on, a text of digits is a number that somebody has.
 const DIGITS_MIN: usize = 7;
@@ -128,7 +87,11 @@ impl Redaction {
     }
 
     fn key(&mut self, name: &str) -> String {
-        self.number(name).unwrap_or_else(|| name.to_owned())
+        match self.number(name) {
+            Some(number) => number,
+            None if shape::is_key(name) => name.to_owned(),
+            None => name.chars().map(masked).collect(),
+        }
     }
 
     fn text(&mut self, name: &str, text: &str) -> String {
@@ -136,13 +99,11 @@ impl Redaction {
         if let Some(id) = text.strip_prefix("wamid.") {
             return format!("wamid.{}", self.message(id));
         }
-        let known = is_one_of(&STRUCTURE, name);
-        if (text.contains('@') || !known)
-            && let Some(number) = self.number(text)
-        {
+        let kept = Shape::of(name).is_some_and(|shape| shape.fits(text));
+        if !kept && let Some(number) = self.number(text) {
             return number;
         }
-        if known {
+        if kept {
             return text.to_owned();
         }
         if text.starts_with("http://") || text.starts_with("https://") {
@@ -219,12 +180,9 @@ fn plain(name: &str, number: Number) -> Number {
     if name.contains("latitude") || name.contains("longitude") {
         return Number::from(0);
     }
-    let time = name.contains("time") || name.contains("date") || is_one_of(&STRUCTURE, &name);
+    let time = name.contains("time") || name.contains("date") || Shape::of(&name).is_some();
     match number.as_u64() {
         Some(large) if large >= NUMBER_MIN && !time => Number::from(0),
         _ => number,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -102,6 +102,63 @@ fn people_who_are_keys_and_places_are_redacted_and_what_is_not_known_is_masked()
 }
 
 #[test]
+fn no_field_and_no_key_keeps_what_somebody_wrote() {
+    for field in [
+        "reason",
+        "source",
+        "status",
+        "code",
+        "category",
+        "owner",
+        "id",
+        "instance",
+        "href",
+        "timestamp",
+        "mimetype",
+    ] {
+        for (written, trace) in [
+            ("CPF 123.456.789-00", "123"),
+            ("Maria Silva deve R$300", "Silva"),
+            ("paciente-Maria-Silva", "Silva"),
+            ("5511900000001", "90000000"),
+            ("https://clinica.example/maria", "maria"),
+        ] {
+            if field == "timestamp" && written.starts_with("55") {
+                continue;
+            }
+            let redacted = Redaction::default().of(json!({field: written})).to_string();
+            assert!(!redacted.contains(trace), "{field}: {redacted}");
+        }
+    }
+    let keys = json!({"paciente-Maria-Silva": 1, "CPF 123": 2, "Maria Silva": 3, "whatsAppWebhookEntry": 4, "d360-x": 5});
+    let redacted = Redaction::default().of(keys);
+    let mut left: Vec<&String> = redacted.as_object().unwrap().keys().collect();
+    left.sort();
+    assert_eq!(
+        left,
+        [
+            "XXX 000",
+            "Xxxxx Xxxxx",
+            "d360-x",
+            "whatsAppWebhookEntry",
+            "xxxxxxxx-Xxxxx-Xxxxx"
+        ]
+    );
+}
+
+#[test]
+fn what_says_how_a_thing_is_built_stays() {
+    let body = json!({
+        "event": "messages.upsert", "status": "DELIVERY_ACK", "messageType": "imageMessage", "source": "android",
+        "mimetype": "audio/ogg; codecs=opus", "instance": "suporte-01", "instanceId": "11111111-2222-4333-8444-555555555555",
+        "date_time": "2026-03-02T09:15:00.000Z", "timestamp": "1760000000", "id": "3EB0B2C4D5E6", "version": "2.3.1",
+        "phone_number_id": "100000000000001", "href": "https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/",
+        "reason": "NONE", "category": "marketing_lite", "statusReason": 200,
+    });
+    assert_eq!(Redaction::default().of(body.clone()), body);
+}
+
+#[test]
 fn credentials_go_at_any_depth_and_in_any_spelling() {
     let mut body = json!({"apiKey": "a", "data": [{"Authorization": "b", "kept": 1, "token": "c"}], "qrcode": {"code": "d"}});
     without_credentials(&mut body);

@@ -1,0 +1,112 @@
+//! How much each address is served at a time.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The addresses that are served.
+#[derive(Debug, Clone)]
+pub(super) struct Addresses {
+    each: usize,
+    known: Arc<Mutex<HashMap<IpAddr, Known>>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    places: Arc<Semaphore>,
+    /// Those that have a place or wait for one.
+    present: usize,
+}
+
+/// Presence of one that has a place or waits for one.
+#[derive(Debug)]
+struct Presence {
+    addresses: Addresses,
+    address: IpAddr,
+}
+
+/// A place of an address.
+#[derive(Debug)]
+pub(super) struct Place {
+    _permit: OwnedSemaphorePermit,
+    _presence: Presence,
+}
+
+impl Addresses {
+    /// Each address gets so many places.
+    pub(super) fn of(each: usize) -> Self {
+        Self {
+            each,
+            known: Arc::default(),
+        }
+    }
+
+    /// Waits for a place; `None` if as many wait already as there are places.
+    pub(super) async fn enter(&self, address: IpAddr) -> Option<Place> {
+        let (places, presence) = self.present(address)?;
+        let permit = places.acquire_owned().await.ok()?;
+        Some(Place {
+            _permit: permit,
+            _presence: presence,
+        })
+    }
+
+    fn present(&self, address: IpAddr) -> Option<(Arc<Semaphore>, Presence)> {
+        let mut known = self.known();
+        let one = known.entry(address).or_insert_with(|| Known {
+            places: Arc::new(Semaphore::new(self.each)),
+            present: 0,
+        });
+        if one.present >= self.each.saturating_mul(2) {
+            return None;
+        }
+        one.present += 1;
+        let presence = Presence {
+            addresses: self.clone(),
+            address,
+        };
+        Some((Arc::clone(&one.places), presence))
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<IpAddr, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        let mut known = self.addresses.known();
+        if let Some(one) = known.get_mut(&self.address) {
+            one.present -= 1;
+            if one.present == 0 {
+                known.remove(&self.address);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt;
+
+    #[tokio::test]
+    async fn one_address_waits_for_its_own_places_and_another_does_not() {
+        let addresses = Addresses::of(2);
+        let [one, other]: [IpAddr; 2] = ["203.0.113.1", "203.0.113.2"].map(|text| text.parse().unwrap());
+        let mut held = vec![
+            addresses.enter(one).await.unwrap(),
+            addresses.enter(one).await.unwrap(),
+        ];
+        let mut third = Box::pin(addresses.enter(one));
+        let mut fourth = Box::pin(addresses.enter(one));
+        assert!((&mut third).now_or_never().is_none() && (&mut fourth).now_or_never().is_none());
+        assert!(addresses.enter(one).await.is_none(), "as many wait as may");
+        held.push(addresses.enter(other).await.unwrap());
+        drop(held.remove(0));
+        held.push(third.now_or_never().unwrap().unwrap());
+        drop((held, fourth));
+        assert!(addresses.known().is_empty(), "nobody is remembered who is gone");
+    }
+}

@@ -1,0 +1,58 @@
+//! How many connections the system has descriptors for.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// What everything else needs: the store's files, and a connection for each worker that asks a provider or the model.
+const OTHERS: u64 = 200;
+
+/// Below this, nothing could be served.
+const LEAST: u64 = 8;
+
+/// The most descriptors that are asked for.
+const ENOUGH: u64 = 65_536;
+
+/// Raises the process's own limit as far as it may, and returns how many connections there is room for, at most `wanted`.
+pub(super) fn room(wanted: usize) -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(ENOUGH).min(ENOUGH);
+    if limit.current.is_some_and(|current| current < most) {
+        let raised = Rlimit {
+            current: Some(most),
+            maximum: limit.maximum,
+        };
+        if let Err(error) = setrlimit(Resource::Nofile, raised) {
+            tracing::debug!(%error, "the limit of descriptors could not be raised");
+        }
+    }
+    let room = of_descriptors(getrlimit(Resource::Nofile).current, wanted);
+    if room < wanted {
+        tracing::warn!(
+            connections = room,
+            "fewer connections than configured: raise the limit of descriptors (ulimit -n)"
+        );
+    }
+    room
+}
+
+fn of_descriptors(descriptors: Option<u64>, wanted: usize) -> usize {
+    let left = descriptors.unwrap_or(u64::MAX).saturating_sub(OTHERS).max(LEAST);
+    wanted.min(usize::try_from(left).unwrap_or(usize::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptors_are_left_for_everything_else() {
+        for (descriptors, wanted, room) in [
+            (Some(1024), 1024, 824),
+            (Some(65_536), 1024, 1024),
+            (Some(256), 1024, 56),
+            (Some(64), 1024, 8),
+            (None, 1024, 1024),
+        ] {
+            assert_eq!(of_descriptors(descriptors, wanted), room, "{descriptors:?}");
+        }
+    }
+}

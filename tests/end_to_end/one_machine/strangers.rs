@@ -1,0 +1,333 @@
+//! What strangers and the careless can do to a running installation.
+
+use crate::commands::run;
+use crate::machine::{INSTANCE, Machine, PATIENCE, TOKEN, eventually, seconds};
+use recado_testkit::webhooks::evolution_text;
+use reqwest::StatusCode;
+use std::fs::{self, Permissions};
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+/// By how much a refused body may raise the most memory that the process ever had, in KiB.
+const MEMORY_MAX: u64 = 20 * 1024;
+
+/// How long the health check may take beside whatever strangers do.
+const HEALTH_MAX: Duration = Duration::from_millis(100);
+
+#[tokio::test]
+async fn a_large_body_without_a_proof_costs_little_more_memory_than_its_bytes() {
+    let machine = Machine::serving(&[]);
+    let body = |part: &str| {
+        let parts = vec![part; 5_900_000 / (part.len() + 1)].join(",");
+        format!(r#"{{"event":"messages.upsert","data":[{parts}],"instance":"{INSTANCE}"}}"#)
+    };
+    let path_of_numbers = format!(
+        r#"{{"entry":[{}]}}"#,
+        vec![r#"{"changes":[{"value":{"metadata":{"phone_number_id":"1"}}}]}"#; 90_000].join(",")
+    );
+    for (path, body) in [
+        ("/webhooks/evolution", body("[0]")),
+        ("/webhooks/evolution", body(r#"{"":0}"#)),
+        ("/webhooks/evolution", body(r#"{"a":{"a":{"a":{}}}}"#)),
+        ("/webhooks/evolution", body(r#""\ud83d""#)),
+        (
+            "/webhooks/evolution",
+            format!("{}{}", "[".repeat(2_900_000), "]".repeat(2_900_000)),
+        ),
+        ("/webhooks/360dialog", body("[0]")),
+        ("/webhooks/360dialog", path_of_numbers),
+        ("/webhooks/meta", body("[0]")),
+    ] {
+        // The first request makes the process's own buffers.
+        assert_eq!(
+            machine
+                .http
+                .get(machine.url("/health"))
+                .send()
+                .await
+                .unwrap()
+                .status(),
+            200
+        );
+        let idle = machine.memory("VmRSS");
+        machine.forget_peak();
+        let what = format!("{path} {}", &body[..60]);
+        let request = machine
+            .http
+            .post(machine.url(path))
+            .header("apikey", "wrong")
+            .body(body);
+        let status = request.timeout(PATIENCE).send().await.unwrap().status();
+        assert!(
+            status == StatusCode::UNAUTHORIZED || status == StatusCode::BAD_REQUEST,
+            "{what}: {status}"
+        );
+        let peak = machine.memory("VmHWM");
+        assert!(peak < idle + MEMORY_MAX, "{what}: {idle} KiB, then {peak} KiB");
+    }
+}
+
+/// A connection on which this much of a request was sent.
+fn begun(machine: &Machine, request: &[u8]) -> TcpStream {
+    let address = machine.url("").replace("http://", "");
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_write_timeout(Some(Duration::from_secs(2))).unwrap();
+    // It may be closed while this is written.
+    let _ = stream.write_all(request);
+    stream
+}
+
+/// Whether the server closed it by this time.
+fn is_closed(mut stream: TcpStream, by: Instant) -> bool {
+    let left = by
+        .saturating_duration_since(Instant::now())
+        .max(Duration::from_millis(1));
+    stream.set_read_timeout(Some(left)).unwrap();
+    let mut answer = Vec::new();
+    match stream.read_to_end(&mut answer) {
+        Ok(_) => true,
+        Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
+    }
+}
+
+async fn health(machine: &Machine) -> Duration {
+    let begun = Instant::now();
+    // A connection of its own each time.
+    let request = machine
+        .http
+        .get(machine.url("/health"))
+        .header("connection", "close");
+    assert_eq!(request.timeout(PATIENCE).send().await.unwrap().status(), 200);
+    begun.elapsed()
+}
+
+#[tokio::test]
+async fn requests_that_never_end_keep_nobody_out_and_are_closed() {
+    let limit = Duration::from_secs(3);
+    let mut machine = Machine::prepared(&[
+        ("RECADO_HEADER_TIMEOUT_SECONDS", "3"),
+        ("RECADO_BODY_TIMEOUT_SECONDS", "3"),
+    ]);
+    machine.descriptors = Some(256);
+    machine.start("serve");
+    let mut large = format!(
+        "POST /webhooks/evolution HTTP/1.1\r\nHost: x\r\nContent-Length: 6000000\r\n\r\n{{\"instance\":\"{INSTANCE}\",\"a\":\""
+    );
+    large.push_str(&"a".repeat(300_000));
+    for (count, request) in [
+        (260, "GET /health HTTP/1.1\r\nHost: x\r\nX-Half: "),
+        (60, large.as_str()),
+        (
+            60,
+            "POST /v1/config HTTP/1.1\r\nHost: x\r\nContent-Length: 33000000\r\n\r\nabc",
+        ),
+        (
+            60,
+            "POST /webhooks/meta HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+        ),
+    ] {
+        let held: Vec<TcpStream> = (0..count).map(|_| begun(&machine, request.as_bytes())).collect();
+        let by = Instant::now() + limit + Duration::from_secs(12);
+        // Once all of them are in, the way is free.
+        eventually("an answer in time", || async {
+            (health(&machine).await < HEALTH_MAX).then_some(())
+        })
+        .await;
+        let mut took = Vec::new();
+        for _ in 0..21 {
+            took.push(health(&machine).await);
+        }
+        took.sort_unstable();
+        assert!(took[10] < HEALTH_MAX, "{took:?}");
+        let open = held
+            .into_iter()
+            .map(|stream| is_closed(stream, by))
+            .filter(|closed| !closed);
+        assert_eq!(open.count(), 0, "{}", &request[..40]);
+    }
+    // And a webhook is taken and answered as ever.
+    let body = evolution_text(INSTANCE, "5511900000001@s.whatsapp.net", "S1", "Oi", seconds());
+    assert_eq!(machine.evolution(&body).await, 200);
+    machine.phone(1).await;
+}
+
+#[tokio::test]
+async fn behind_a_proxy_each_client_has_its_own_share() {
+    let machine = Machine::serving(&[
+        ("RECADO_CONNECTIONS_PER_ADDRESS", "2"),
+        ("RECADO_HEADER_TIMEOUT_SECONDS", "30"),
+    ]);
+    let slow = |client: &str| {
+        let request = format!(
+            "POST /webhooks/meta HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 127.0.0.1, {client}\r\nContent-Length: 9\r\n\r\n{{"
+        );
+        begun(&machine, request.as_bytes())
+    };
+    let held: Vec<TcpStream> = (0..4).map(|_| slow("203.0.113.9")).collect();
+    let ask = |client: &'static str| {
+        let request = machine
+            .http
+            .get(machine.url("/health"))
+            .header("x-forwarded-for", client);
+        async {
+            Some(
+                request
+                    .timeout(Duration::from_secs(2))
+                    .send()
+                    .await
+                    .ok()?
+                    .status()
+                    .as_u16(),
+            )
+        }
+    };
+    eventually("the flood to be held off", || async {
+        (ask("1.1.1.1, 203.0.113.9").await == Some(429)).then_some(())
+    })
+    .await;
+    let another = ask("203.0.113.9, 198.51.100.7").await;
+    assert_eq!(another, Some(200), "what stands further left is not believed");
+    assert_eq!(
+        health(&machine).await.as_secs(),
+        0,
+        "this machine's own are not counted"
+    );
+    drop(held);
+    eventually("a free place", || async {
+        (ask("203.0.113.9").await == Some(200)).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_log_holds_no_reply_whatever_is_asked_of_it() {
+    let machine = Machine::serving(&[(
+        "RUST_LOG",
+        "info,genai=trace,genai::webc=trace,hyper=trace,reqwest=trace",
+    )]);
+    // The stand-in for the model repeats them.
+    let words = "PALAVRAS-SECRETAS";
+    let jid = "5511900000001@s.whatsapp.net";
+    machine
+        .evolution(&evolution_text(INSTANCE, jid, "L1", words, seconds()))
+        .await;
+    let phone = machine.phone(1).await;
+    assert!(format!("{phone:?}").contains(words), "{phone:?}");
+    machine.quiet().await;
+    let log = machine.log();
+    assert!(log.contains("reply committed"), "{log}");
+    for private in [words, "AI Response body"] {
+        assert!(!log.contains(private), "{private} in {log}");
+    }
+}
+
+#[tokio::test]
+async fn no_secret_is_printed_to_a_log() {
+    let mut machine = Machine::prepared(&[]);
+    for command in ["serve", ""] {
+        machine.start(command);
+        eventually("the hint", || async {
+            machine.output().contains("recado try").then_some(())
+        })
+        .await;
+        let (output, secret) = (machine.output(), Machine::secret(INSTANCE));
+        assert!(!output.contains(&secret) && !output.contains(TOKEN), "{output}");
+        assert!(!machine.log().contains(&secret), "{}", machine.log());
+        let ran = run(&machine, &["try"]);
+        assert!(
+            ran.out.contains(&secret),
+            "it is printed to who asks for it: {}{}",
+            ran.out,
+            ran.err
+        );
+        assert!(machine.stop("-INT").success());
+    }
+}
+
+#[tokio::test]
+async fn a_data_folder_that_others_could_change_is_closed_to_them() {
+    let mut machine = Machine::prepared(&[]);
+    machine.unset("RECADO_TOKEN");
+    let (data, token) = (machine.data(), machine.data().join("operator-token"));
+    fs::create_dir_all(&data).unwrap();
+    fs::write(&token, "0123456789abcdef0123456789abcdef").unwrap();
+    fs::set_permissions(&data, Permissions::from_mode(0o777)).unwrap();
+    fs::set_permissions(&token, Permissions::from_mode(0o666)).unwrap();
+    machine.start("serve");
+    let mode = |path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&data), mode(&token)), (0o700, 0o600));
+    let warned = machine.log().matches("others could read or change").count();
+    assert_eq!(warned, 2, "the folder and the token: {}", machine.log());
+}
+
+#[tokio::test]
+async fn no_proxy_is_shown_what_goes_to_this_machine() {
+    let proxy = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    proxy.set_nonblocking(true).unwrap();
+    let address = format!("http://{}", proxy.local_addr().unwrap());
+    let variables = ["HTTP_PROXY", "http_proxy", "ALL_PROXY"].map(|name| (name, address.as_str()));
+    let machine = Machine::serving(&variables);
+    // The provider and the model are on this machine, too.
+    machine
+        .evolution(&evolution_text(
+            INSTANCE,
+            "5511900000001@s.whatsapp.net",
+            "P1",
+            "Oi",
+            seconds(),
+        ))
+        .await;
+    machine.phone(1).await;
+    let ran = run(&machine, &["dlq", "list"]);
+    assert!(ran.success, "{}", ran.err);
+    assert!(
+        proxy
+            .accept()
+            .is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    );
+}
+
+#[tokio::test]
+async fn redacting_two_files_of_one_name_makes_two_that_only_their_owner_can_read() {
+    let machine = Machine::prepared(&[]);
+    let (from, out) = (
+        machine.data().with_file_name("both"),
+        machine.data().with_file_name("out"),
+    );
+    fs::create_dir_all(&from).unwrap();
+    for (name, id) in [("a.json", "F1"), ("a.jsonl", "F2")] {
+        let body = evolution_text(
+            INSTANCE,
+            "5511900000034@s.whatsapp.net",
+            id,
+            "Rua Azul",
+            seconds(),
+        );
+        fs::write(from.join(name), body.to_string()).unwrap();
+    }
+    let ran = run(
+        &machine,
+        &[
+            "record",
+            "redact",
+            &from.display().to_string(),
+            "--out",
+            &out.display().to_string(),
+        ],
+    );
+    assert!(
+        ran.success && ran.out.starts_with("2 webhooks"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+    let mut all = String::new();
+    for name in ["a.jsonl", "a.jsonl.jsonl"] {
+        let mode = fs::metadata(out.join(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{name}");
+        all.push_str(&fs::read_to_string(out.join(name)).unwrap());
+    }
+    assert!(all.contains("F1") && all.contains("F2"), "{all}");
+}
