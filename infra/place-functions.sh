@@ -10,8 +10,6 @@ built=${CARGO_TARGET_DIR:-target}/debug
 for function in "$@"; do
     folder=target/lambda/$function
     mkdir -p "$folder"
-    if [ "$built/$function" -nt "$folder/bootstrap" ]; then
-        strip -o "$folder/bootstrap.new" "$built/$function"
-        mv "$folder/bootstrap.new" "$folder/bootstrap"
-    fi
+    strip -o "$folder/bootstrap.new" "$built/$function"
+    mv "$folder/bootstrap.new" "$folder/bootstrap"
 done
