@@ -19,7 +19,7 @@ from stand_ins import Aws, RuntimeApi
 
 RUN_SECONDS_MAX = 30
 MASTER_ARN = "arn:aws:secretsmanager:us-east-1:111111111111:secret:recado-webhook-master"
-PARAMETERS = {"/recado/meta-app-secret": "an-app-secret", "/recado/meta-verify-token": "a-verify-token"}
+PARAMETERS = {"/recado/own/meta-app-secret": "an-app-secret", "/recado/own/meta-verify-token": "a-verify-token"}
 # What one message may cost (the protocol's account of requests), and what a cold function reads besides.
 PER_MESSAGE = ["AmazonSQS.SendMessage", "DynamoDB_20120810.PutItem"]
 SECRET_READS = {"secretsmanager.GetSecretValue", "AmazonSSM.GetParameter"}
@@ -153,8 +153,8 @@ def environment(runtime_port, aws_ports, trusted):
         "RECADO_STALE_SECONDS": "3600",
         "RECADO_EVENT_TTL_DAYS": "7",
         "RECADO_SIMULATION": "false",
-        "META_APP_SECRET_PARAMETER": "/recado/meta-app-secret",
-        "META_VERIFY_TOKEN_PARAMETER": "/recado/meta-verify-token",
+        "META_APP_SECRET_PARAMETER": "/recado/own/meta-app-secret",
+        "META_VERIFY_TOKEN_PARAMETER": "/recado/own/meta-verify-token",
     }
     scheme = "https" if trusted else "http"
     for service, port in aws_ports.items():

@@ -1,10 +1,10 @@
 //! api: health, configuration, conversations, messages, dead letters.
 
 use lambda_http::Error;
-use recado_aws::{AwsQueues, SystemAmbient, variable};
+use recado_aws::{AwsQueues, SystemAmbient};
 use recado_domain::dead_letter::QueueName;
 use recado_http::{ApiOptions, Pulse, api_router};
-use recado_lambda::{AwsKeys, compose, telemetry};
+use recado_lambda::{AwsKeys, compose, needs, telemetry};
 use recado_pipeline::ports::{Depths, PortResult, QueueDepth};
 use std::sync::Arc;
 
@@ -25,15 +25,7 @@ impl Depths for SqsDepths {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start();
-    let required = [
-        variable::INBOUND_QUEUE,
-        variable::INBOUND_DLQ,
-        variable::TURNS_QUEUE,
-        variable::TURNS_DLQ,
-        variable::OUTBOUND_QUEUE,
-        variable::OUTBOUND_DLQ,
-    ];
-    let composed = compose(&required).await?;
+    let composed = compose(needs::API).await?;
     let options = ApiOptions {
         public_url: std::env::var("RECADO_PUBLIC_URL")
             .ok()

@@ -1,23 +1,14 @@
 //! deferred-reply: takes `turns`, one at a time; asks the model, commits the reply, kicks the sender.
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use recado_aws::variable;
 use recado_domain::dead_letter::QueueName;
-use recado_lambda::{QueueVisibility, Received, SqsEvent, compose, deadline, run_batch, telemetry};
+use recado_lambda::{QueueVisibility, Received, SqsEvent, compose, deadline, needs, run_batch, telemetry};
 use recado_pipeline::reply::reply;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start();
-    let required = [
-        variable::TURNS_QUEUE,
-        variable::TURNS_QUEUE_ARN,
-        variable::TURNS_DLQ,
-        variable::OUTBOUND_QUEUE,
-        variable::SCHEDULE_GROUP,
-        variable::SCHEDULER_ROLE,
-    ];
-    let world = &compose(&required).await?.world;
+    let world = &compose(needs::DEFERRED_REPLY).await?.world;
     let visibility = QueueVisibility {
         queues: &world.queues,
         queue: QueueName::Turns,

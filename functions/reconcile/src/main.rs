@@ -1,23 +1,14 @@
 //! reconcile: every minute; kicks what has been open too long, and enters what queues gave up by themselves.
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use recado_aws::variable;
-use recado_lambda::{compose, telemetry};
+use recado_lambda::{compose, needs, telemetry};
 use recado_pipeline::reconcile::reconcile;
 use serde_json::Value;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start();
-    let required = [
-        variable::INBOUND_QUEUE,
-        variable::INBOUND_DLQ,
-        variable::TURNS_QUEUE,
-        variable::TURNS_DLQ,
-        variable::OUTBOUND_QUEUE,
-        variable::OUTBOUND_DLQ,
-    ];
-    let world = &compose(&required).await?.world;
+    let world = &compose(needs::RECONCILE).await?.world;
     lambda_runtime::run(service_fn(async |_: LambdaEvent<Value>| {
         let done = Box::pin(reconcile(world)).await?;
         tracing::info!(

@@ -1,20 +1,14 @@
 //! sender: takes `outbound`, one kick at a time; the only function that sends.
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use recado_aws::variable;
 use recado_domain::dead_letter::QueueName;
-use recado_lambda::{QueueVisibility, Received, SqsEvent, compose, deadline, run_batch, telemetry};
+use recado_lambda::{QueueVisibility, Received, SqsEvent, compose, deadline, needs, run_batch, telemetry};
 use recado_pipeline::send::send;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start();
-    let required = [
-        variable::OUTBOUND_QUEUE,
-        variable::OUTBOUND_DLQ,
-        variable::TURNS_QUEUE,
-    ];
-    let world = &compose(&required).await?.world;
+    let world = &compose(needs::SENDER).await?.world;
     let visibility = QueueVisibility {
         queues: &world.queues,
         queue: QueueName::Outbound,

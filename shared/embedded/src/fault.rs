@@ -25,6 +25,9 @@ pub(crate) enum Fault {
     /// Something that the operation does not take.
     #[error("{0}")]
     Argument(&'static str),
+    /// A record of so many bytes is more than is kept.
+    #[error("a record of {0} bytes is too large")]
+    TooLarge(usize),
     /// A bug.
     #[error("the operation panicked")]
     Panicked,
@@ -49,6 +52,7 @@ impl Fault {
     /// Says which operation it was, and whether trying again may help.
     pub(crate) fn during(self, what: &'static str) -> PortError {
         let lasting = match &self {
+            Self::TooLarge(bytes) => return PortError::TooLarge { what, bytes: *bytes },
             Self::Record { .. } | Self::Cursor | Self::Argument(_) | Self::Panicked => true,
             Self::File(_) | Self::Commit(_) | Self::Closed => false,
             Self::Sql(error) => match error.sqlite_error_code() {

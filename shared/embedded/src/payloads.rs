@@ -74,7 +74,7 @@ impl Payloads {
         &self,
         now: Timestamp,
         most: usize,
-        needed: impl Fn(&str) -> Result<bool, Fault>,
+        mut needed: impl FnMut(&str) -> Result<bool, Fault>,
     ) -> Result<usize, Fault> {
         let Self::Folder(folder) = self else { return Ok(0) };
         let before = millis::shift(now, -UNCLAIMED_MS);

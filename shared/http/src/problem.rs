@@ -82,6 +82,9 @@ impl Problem {
         if error.retryable() {
             return Self::unavailable("a store or queue is unavailable; try again");
         }
+        if let PortError::TooLarge { .. } = error {
+            return Self::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string());
+        }
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "a record could not be read or written",
@@ -98,6 +101,7 @@ pub(crate) fn log(error: &PortError) {
         PortError::Invalid { what, .. } => {
             tracing::error!(what, "a store or queue holds or was given something unreadable");
         }
+        PortError::TooLarge { .. } => tracing::warn!(%error, "a record is too large"),
     }
 }
 

@@ -27,6 +27,7 @@ mod batch;
 mod compose;
 mod event;
 mod keys;
+pub mod needs;
 mod social;
 #[cfg(feature = "aws-social")]
 mod social_files;
@@ -36,7 +37,7 @@ pub use batch::{Received, Visibility, run_batch};
 pub use compose::{AwsWorld, ComposeError, Composed, QueueVisibility, compose};
 pub use event::{BatchItemFailure, SqsAttributes, SqsBatchResponse, SqsEvent, SqsRecord};
 pub use keys::{AwsKeys, webhook_limits};
-pub use social::{Social, take_social};
+pub use social::{Social, SocialVisibility, take_social};
 
 use jiff::Timestamp;
 use recado_domain::millis::instant;

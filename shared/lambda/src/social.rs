@@ -2,32 +2,37 @@
 //! the queue `inbound`; here is only who may bring them.
 
 use crate::batch::{Received, Visibility};
+use crate::compose::AwsWorld;
 use crate::event::SqsEvent;
 use recado_domain::ids::{CorrelationId, hash_of};
-use recado_pipeline::ingest::ingest;
-use recado_pipeline::ports::Ambient;
+use recado_pipeline::ingest::{ingest, keep_unreadable};
+use recado_pipeline::ports::{Ambient, PortError};
 use recado_pipeline::{Verdict, World};
-use recado_whatsapp::aws_social::{NAME, Topics, split};
-use std::convert::Infallible;
+use recado_whatsapp::aws_social::{NAME, Topics, is_of_another_topic, split};
 use std::time::Duration;
 
 /// The queue that AWS's events come by, if there is one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Social {
     queue_arn: Option<String>,
+    queue_url: Option<String>,
     topics: Topics,
 }
 
 impl Social {
-    /// The queue `RECADO_AWS_SOCIAL_QUEUE_ARN` and the topics `RECADO_AWS_SOCIAL_TOPICS` (ARNs, separated by commas).
+    /// The queue `RECADO_AWS_SOCIAL_QUEUE_ARN`, at `RECADO_AWS_SOCIAL_QUEUE_URL`, and the topics `RECADO_AWS_SOCIAL_TOPICS` (ARNs, separated by commas).
     pub fn from_env() -> Self {
         Self::read(|name| std::env::var(name).ok())
     }
 
     fn read(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let arn = variable("RECADO_AWS_SOCIAL_QUEUE_ARN").map(|arn| arn.trim().to_owned());
+        let of_queue = |name| {
+            let value = variable(name).map(|value| value.trim().to_owned());
+            value.filter(|value| !value.is_empty())
+        };
         Self {
-            queue_arn: arn.filter(|arn| !arn.is_empty()),
+            queue_arn: of_queue("RECADO_AWS_SOCIAL_QUEUE_ARN"),
+            queue_url: of_queue("RECADO_AWS_SOCIAL_QUEUE_URL"),
             topics: Topics::parse(&variable("RECADO_AWS_SOCIAL_TOPICS").unwrap_or_default()),
         }
     }
@@ -39,28 +44,54 @@ impl Social {
     }
 }
 
-/// What comes back does so when the queue's own time-out ends: nothing here knows better.
-impl Visibility for Social {
-    type Error = Infallible;
+/// The visibility of messages of that queue.
+#[derive(Debug, Clone, Copy)]
+pub struct SocialVisibility<'a> {
+    /// What reaches the queue.
+    pub world: &'a AwsWorld,
+    /// The queue.
+    pub social: &'a Social,
+}
 
-    async fn change(&self, _: &str, _: u32) -> Result<(), Infallible> {
-        Ok(())
+impl Visibility for SocialVisibility<'_> {
+    type Error = PortError;
+
+    async fn change(&self, receipt: &str, seconds: u32) -> Result<(), PortError> {
+        match &self.social.queue_url {
+            Some(url) => {
+                self.world
+                    .queues
+                    .change_visibility_at(url, receipt, seconds)
+                    .await
+            }
+            // It comes back when the queue's own time-out ends.
+            None => Ok(()),
+        }
     }
 }
 
-/// How long until an event that was not taken is tried again; the queue's own time-out counts where that is longer.
-const AGAIN: Duration = Duration::from_secs(30);
+/// How long until an event that was not taken is tried again: twice as long each time, up to a quarter of an hour. So an
+/// outage of a week does not bring one to the number of receives at which its queue gives it up.
+fn again(receives: u32) -> Verdict {
+    let after = Duration::from_secs(30 << receives.saturating_sub(1).min(5)).min(Duration::from_secs(900));
+    Verdict::ComeBack { after }
+}
 
-/// Takes one queue message in: records its events and enqueues them. What cannot be read comes back, until the queue gives
-/// it up and keeps it as a dead letter: unlike a webhook's sender, nobody would be told. The body is not logged.
+/// Takes one queue message in: records its events and enqueues them. What was not taken yet, or is of another topic than
+/// the one that is set up, comes back. What cannot be read never will be: it is kept as a dead letter at once. The body is
+/// not logged.
 pub async fn take_social<W: World>(world: &W, social: &Social, received: &Received) -> Verdict {
-    let again = Verdict::ComeBack { after: AGAIN };
+    let again = again(received.receives);
     let body = received.body.as_bytes();
     let items = match split(body, &social.topics, world.ambient().now()) {
         Ok(items) => items,
         Err(error) => {
             tracing::error!(%error, receives = received.receives, "an event of AWS End User Messaging Social was not understood");
-            return again;
+            if is_of_another_topic(&error) {
+                return again;
+            }
+            let kept = keep_unreadable(world, &received.body, error.to_string()).await;
+            return kept.map_or(again, |()| Verdict::Done);
         }
     };
     // The same in every repetition, and nothing of the body can be read from it.

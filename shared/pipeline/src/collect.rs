@@ -19,8 +19,11 @@ use recado_domain::reason::Reason;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 
-/// How many batches of one queue are looked at in one go: the rest has time.
-const BATCHES_MAX: usize = 20;
+/// How many batches of one queue are looked at in one go. What a queue gave up by itself may stand behind many copies.
+const BATCHES_MAX: usize = 200;
+
+/// For how long they are looked at: what was received is handed out again after some seconds.
+const LOOKS_MS: i64 = 4_000;
 
 /// A copy is made before its dead letter; a younger one may still get its own.
 const YOUNG_MS: i64 = 120_000;
@@ -31,9 +34,10 @@ const WHY: &str = "its queue handed it out too often";
 /// Looks through the dead-letter queue of `queue`. Returns how many messages went.
 pub(crate) async fn collect<W: World>(world: &W, queue: QueueName) -> PortResult<usize> {
     let mut gone = 0;
+    let until = shift(world.ambient().now(), LOOKS_MS);
     for _ in 0..BATCHES_MAX {
         let batch = world.queues().receive_dead(queue).await?;
-        if batch.is_empty() {
+        if batch.is_empty() || world.ambient().now() > until {
             break;
         }
         for copy in batch {

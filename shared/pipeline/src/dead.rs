@@ -66,6 +66,19 @@ pub(crate) async fn keep_unreadable<W: World>(
 ) -> PortResult<()> {
     // Not its text: that repeats values.
     let error = format!("{:?} error in column {}", error.classify(), error.column());
+    keep_poison(world, queue, body, error).await
+}
+
+/// How much of a queue message that cannot be read is kept: a record holds no more.
+const UNREADABLE_BYTES_MAX: usize = 300_000;
+
+/// Keeps a queue message of which nobody can make anything; `error`: why, without a word of it.
+pub(crate) async fn keep_poison<W: World>(
+    world: &W,
+    queue: QueueName,
+    body: &str,
+    error: String,
+) -> PortResult<()> {
     tracing::error!(queue = queue.as_str(), error, "queue message cannot be read");
     let letter = DeadLetter {
         id: unreadable_id(queue, body),
@@ -77,7 +90,7 @@ pub(crate) async fn keep_unreadable<W: World>(
         correlation: crate::chance::correlation(world.ambient()),
         instance: None,
         what: DeadWhat::Unreadable {
-            body: body.to_owned(),
+            body: body[..body.floor_char_boundary(UNREADABLE_BYTES_MAX)].to_owned(),
         },
     };
     copy(world, &letter).await

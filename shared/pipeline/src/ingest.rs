@@ -3,9 +3,13 @@
 //! One message costs one conditional write and one queue request, a delivery status or a notice one conditional write. Nothing else
 //! is called here: no provider, no model. The configuration is read only for a notice that an instance's own secret proved.
 
-use crate::ports::{Deliveries, Directory, Enqueue, Inbox, Notices, PortResult, Queues, Recorded};
+use crate::dead::{keep_poison, unreadable_id};
+use crate::ports::{
+    DeadLetters, Deliveries, Directory, Enqueue, Inbox, Notices, PortResult, Queues, Recorded,
+};
 use crate::{World, ports::Ambient};
 use futures::stream::{self, StreamExt, TryStreamExt};
+use recado_domain::dead_letter::QueueName;
 use recado_domain::delivery::StatusUpdate;
 use recado_domain::event::{InboundJob, PAYLOAD_INLINE_BYTES_MAX, Payload, group_of};
 use recado_domain::ids::{CorrelationId, ExternalId};
@@ -68,6 +72,16 @@ pub async fn ingest<W: World>(
         world.queues().send_inbound(&owed).await?;
     }
     Ok(done)
+}
+
+/// Keeps what came by a queue in place of a webhook and cannot be read: unlike a webhook's sender, nobody would be told.
+/// `why` repeats no word of it.
+pub async fn keep_unreadable<W: World>(world: &W, body: &str, why: String) -> PortResult<()> {
+    let id = unreadable_id(QueueName::Inbound, body);
+    if world.store().dead_letter(&id).await?.is_some() {
+        return Ok(());
+    }
+    keep_poison(world, QueueName::Inbound, body, why).await
 }
 
 async fn record_statuses<W: World>(world: &W, statuses: Vec<StatusUpdate>) -> PortResult<()> {

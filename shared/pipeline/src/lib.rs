@@ -13,6 +13,7 @@ mod dead;
 pub mod deliver;
 pub mod health;
 pub mod ingest;
+mod keeping;
 mod kick;
 pub mod operate;
 pub mod ports;

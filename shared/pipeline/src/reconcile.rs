@@ -8,6 +8,7 @@ use crate::collect::collect;
 use crate::connection::{ask, release_one};
 use crate::dead::give_up_message;
 use crate::deliver;
+use crate::keeping;
 use crate::kick;
 use crate::ports::{
     Ambient, Conversations, Directory, Enqueue, Inbox, Instances, OutboxStore, Overdue, OverdueWork,
@@ -15,6 +16,7 @@ use crate::ports::{
 };
 use crate::reply::opening;
 use crate::silence;
+use crate::upload;
 use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
@@ -107,6 +109,12 @@ pub async fn reconcile<W: World>(world: &W) -> PortResult<Reconciled> {
             }
         }
     }
+    if keeping::is_time(world.ambient().now())
+        && let Err(error) = keeping::renew(world).await
+    {
+        tracing::warn!(error = %crate::queued::chain(&error), "what dead letters name was not kept longer");
+        done.failed += 1;
+    }
     for queue in QueueName::ALL {
         match collect(world, queue).await {
             Ok(count) => done.collected += count,
@@ -196,6 +204,7 @@ async fn sweep<W: World>(world: &W, conversation: &ConversationId, newest: Ordin
 
 async fn put_off<W: World>(world: &W, open: Vec<Message>, until: Timestamp) -> PortResult<()> {
     for mut message in open {
+        upload::renew_while_waiting(world, &message).await?;
         let put_off = message.out.as_mut().is_some_and(|out| out.put_off(until).is_ok());
         if put_off && world.store().save_open(&message, None).await? == Written::Conflict {
             // Somebody works on this conversation.

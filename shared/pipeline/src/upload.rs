@@ -1,4 +1,5 @@
-//! Files that a client puts here to send them: kept for a day at least, beside the bodies that are too large for a queue.
+//! Files that a client puts here to send them: kept for a day at least, and for as long as a message or a dead letter names
+//! them, beside the bodies that are too large for a queue.
 
 use crate::World;
 use crate::chance::nonce;
@@ -8,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use recado_domain::content::{Content, Media};
 use recado_domain::ids::InstanceId;
+use recado_domain::message::Message;
 use recado_domain::millis::{self, shift};
 use recado_domain::outgoing::UPLOAD;
 use serde::{Deserialize, Serialize};
@@ -50,7 +52,10 @@ pub async fn put<W: World>(
         stored_at: world.ambient().now(),
     };
     let kept = serde_json::to_value(&upload).map_err(|error| PortError::invalid("upload", error))?;
-    world.queues().put_payload(&key(instance, &id), &kept).await?;
+    world
+        .queues()
+        .put_payload(&key(instance.as_str(), &id), &kept)
+        .await?;
     tracing::info!(%instance, bytes = bytes.len(), "took an upload");
     Ok(format!("{UPLOAD}{id}"))
 }
@@ -64,7 +69,7 @@ pub(crate) async fn of<W: World>(
     let Some(id) = id_of(content) else {
         return Ok(None);
     };
-    let Some(kept) = world.queues().payload(&key(instance, id)).await? else {
+    let Some(kept) = world.queues().payload(&key(instance.as_str(), id)).await? else {
         return Ok(Some(None));
     };
     let upload = serde_json::from_value(kept).map_err(|error| PortError::invalid("upload", error))?;
@@ -75,9 +80,45 @@ fn id_of(content: &Content) -> Option<&str> {
     content.media()?.source.as_deref()?.strip_prefix(UPLOAD)
 }
 
+/// Under what the upload is kept that a message of `instance` with this source sends; `None` if that is none.
+pub fn key_of(instance: &str, source: &str) -> Option<String> {
+    Some(key(instance, source.strip_prefix(UPLOAD)?))
+}
+
 /// The instance is part of it: nobody sends what was uploaded for another.
-fn key(instance: &InstanceId, id: &str) -> String {
+fn key(instance: &str, id: &str) -> String {
     format!("upload.{instance}.{id}")
+}
+
+/// How often a message that waits has its upload kept longer: once a day, in the hour in which it was stored.
+const RENEWED_EVERY_MS: i64 = 24 * 3_600_000;
+const RENEWED_WITHIN_MS: i64 = 2 * 3_600_000;
+
+/// Keeps the upload of a message that waits, if it names one and it is time for that. Whoever puts off what waits asks
+/// for it, at most an hour apart.
+pub(crate) async fn renew_while_waiting<W: World>(world: &W, message: &Message) -> PortResult<()> {
+    let waited = world
+        .ambient()
+        .now()
+        .duration_since(message.stored_at)
+        .as_millis();
+    let waited = i64::try_from(waited).unwrap_or_default();
+    if waited < RENEWED_EVERY_MS || waited % RENEWED_EVERY_MS >= RENEWED_WITHIN_MS {
+        return Ok(());
+    }
+    renew(world, message).await?;
+    Ok(())
+}
+
+/// Keeps the upload of a message. `false` if it names none, or one that is gone.
+pub(crate) async fn renew<W: World>(world: &W, message: &Message) -> PortResult<bool> {
+    match id_of(&message.content) {
+        Some(id) => {
+            let key = key(message.instance.as_str(), id);
+            world.queues().renew_payload(&key).await
+        }
+        None => Ok(false),
+    }
 }
 
 /// The content with the bytes in the place of the upload's id, for a provider to send.

@@ -138,12 +138,12 @@ impl Connector {
             begun.map(|records| (answer, records)).map_err(broken)
         })?;
         // A caller that dies in one of the pauses does not stop what has begun.
-        let running = Running(self, number);
+        let finish = Finish(self, number);
         for _ in 0..records {
             (self.0.hooks.between)(operation).await;
             self.state(|state| state.readers.reveal(number));
         }
-        drop(running);
+        drop(finish);
         Ok(answer)
     }
 
@@ -191,9 +191,9 @@ impl Connector {
 }
 
 /// What is left of a transaction appears when its caller is gone.
-struct Running<'a>(&'a Connector, u64);
+struct Finish<'a>(&'a Connector, u64);
 
-impl Drop for Running<'_> {
+impl Drop for Finish<'_> {
     fn drop(&mut self) {
         self.0.state(|state| state.readers.finish(self.1));
     }

@@ -6,17 +6,18 @@ use crate::database::{Answer, Database};
 use crate::operation::{RecordKey, Verb};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 enum Change {
     Write(Verb, Vec<u8>),
     Expiry(Timestamp),
 }
 
-/// One action of a running transaction that no plain read sees yet, as a transaction of its own.
-struct Hidden {
-    key: Option<RecordKey>,
-    body: Vec<u8>,
+/// A transaction that plain reads see half done.
+struct Running {
+    keys: Vec<RecordKey>,
+    /// The actions that no plain read sees yet, each as a transaction of its own.
+    hidden: VecDeque<Vec<u8>>,
 }
 
 /// The second database. It is made, and told what was written, when a transaction is first done item by item.
@@ -24,12 +25,17 @@ struct Hidden {
 pub(crate) struct Readers {
     database: Option<Database>,
     pending: VecDeque<Change>,
-    running: BTreeMap<u64, VecDeque<Hidden>>,
+    running: BTreeMap<u64, Running>,
+    /// The tokens of the transactions that were done: the same once more has no effect.
+    done: BTreeSet<String>,
 }
 
 impl Readers {
     /// A write that succeeded, whole.
     pub(crate) fn written(&mut self, verb: Verb, body: &[u8]) -> Result<(), SimulationError> {
+        if verb == Verb::Transact && !self.is_first(body) {
+            return Ok(());
+        }
         self.pending.push_back(Change::Write(verb, body.to_vec()));
         if self.running.is_empty() {
             Ok(())
@@ -46,6 +52,13 @@ impl Readers {
         } else {
             self.catch_up()
         }
+    }
+
+    /// Whether the transaction of this body's token was not done before. From now on it was.
+    fn is_first(&mut self, body: &[u8]) -> bool {
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let token = body["ClientRequestToken"].as_str();
+        token.is_none_or(|token| self.done.insert(token.to_owned()))
     }
 
     fn catch_up(&mut self) -> Result<(), SimulationError> {
@@ -66,7 +79,7 @@ impl Readers {
     }
 
     /// The transaction `number` was done, and plain reads see nothing of it yet. `order` chooses in which order its
-    /// records appear; returns how many there are.
+    /// records appear; returns how many there are, 0 if it was done before.
     pub(crate) fn begin(
         &mut self,
         number: u64,
@@ -74,8 +87,11 @@ impl Readers {
         keys: &[RecordKey],
         mut order: u64,
     ) -> Result<usize, SimulationError> {
+        if !self.is_first(body) {
+            return Ok(0);
+        }
         self.catch_up()?;
-        let mut left = actions(body, keys);
+        let mut left = actions(body);
         let mut hidden = VecDeque::with_capacity(left.len());
         while !left.is_empty() {
             let count = u64::try_from(left.len()).unwrap_or(1);
@@ -84,37 +100,35 @@ impl Readers {
             hidden.push_back(left.remove(next));
         }
         let count = hidden.len();
-        self.running.insert(number, hidden);
+        let keys = keys.to_vec();
+        self.running.insert(number, Running { keys, hidden });
         Ok(count)
     }
 
     /// The next record of the transaction `number` appears.
     pub(crate) fn reveal(&mut self, number: u64) {
-        let Some(hidden) = self.running.get_mut(&number) else {
-            return;
-        };
-        if let (Some(next), Some(database)) = (hidden.pop_front(), &self.database) {
-            succeeds(&database.serve(Verb::Transact, &next.body));
-        }
-        if hidden.is_empty() {
-            self.running.remove(&number);
+        let running = self.running.get_mut(&number);
+        let next = running.and_then(|running| running.hidden.pop_front());
+        if let (Some(next), Some(database)) = (next, &self.database) {
+            succeeds(&database.serve(Verb::Transact, &next));
         }
     }
 
-    /// All that is left of the transaction `number` appears.
+    /// All that is left of the transaction `number` appears, and it holds nothing any more.
     pub(crate) fn finish(&mut self, number: u64) {
-        while self.running.contains_key(&number) {
+        while self
+            .running
+            .get(&number)
+            .is_some_and(|running| !running.hidden.is_empty())
+        {
             self.reveal(number);
         }
+        self.running.remove(&number);
     }
 
-    /// Whether a running transaction has one of `keys` still before it.
+    /// Whether a running transaction holds one of `keys`: it holds all of its records to the end.
     pub(crate) fn holds(&self, keys: &[RecordKey]) -> bool {
-        let mut held = self
-            .running
-            .values()
-            .flatten()
-            .filter_map(|hidden| hidden.key.as_ref());
+        let mut held = self.running.values().flat_map(|running| &running.keys);
         held.any(|key| keys.contains(key))
     }
 
@@ -133,13 +147,10 @@ fn succeeds(answer: &Answer) {
 }
 
 /// A transaction's actions, each as a transaction of its own. Its condition holds again: it is about that record alone.
-fn actions(body: &[u8], keys: &[RecordKey]) -> Vec<Hidden> {
+fn actions(body: &[u8]) -> Vec<Vec<u8>> {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let items = body["TransactItems"].as_array().into_iter().flatten();
-    let mut keys = keys.iter();
-    let one = |item: &Value| Hidden {
-        key: keys.next().cloned(),
-        body: json!({ "TransactItems": [item] }).to_string().into_bytes(),
-    };
-    items.map(one).collect()
+    items
+        .map(|item| json!({ "TransactItems": [item] }).to_string().into_bytes())
+        .collect()
 }

@@ -1,9 +1,27 @@
-//! How many messages one request takes.
+//! Which messages go in one request.
+
+use std::collections::HashMap;
 
 /// The most messages of one request.
 pub(crate) const ENTRIES_MAX: usize = 10;
 /// The most bytes of one request's bodies: below the 1 MiB that SQS takes, since ids count too.
 pub(crate) const BYTES_MAX: usize = 900_000;
+
+/// Splits `entries` into rounds, each to be sent when the one before was taken whole: of one group no two in a round, and
+/// each group's in their order. Of a request some messages may fail and others not, whatever their places.
+pub(crate) fn rounds<T>(entries: Vec<T>, group: impl Fn(&T) -> &str) -> Vec<Vec<T>> {
+    let mut rounds: Vec<Vec<T>> = Vec::new();
+    let mut sent: HashMap<String, usize> = HashMap::new();
+    for entry in entries {
+        let round = sent.entry(group(&entry).to_owned()).or_default();
+        match rounds.get_mut(*round) {
+            Some(others) => others.push(entry),
+            None => rounds.push(vec![entry]),
+        }
+        *round += 1;
+    }
+    rounds
+}
 
 /// Splits `entries` into requests, in order. One that is too large alone has a request alone.
 pub(crate) fn batches<T>(entries: Vec<T>, size: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
@@ -41,6 +59,17 @@ mod tests {
             [10, 1]
         );
         assert!(sizes(vec![]).is_empty());
+    }
+
+    #[test]
+    fn no_request_holds_two_of_a_group_and_each_groups_keep_their_order() {
+        let split = |entries: &[&'static str]| rounds(entries.to_vec(), |entry| &entry[..1]);
+        assert_eq!(
+            split(&["a1", "a2", "b1", "a3", "b2"]),
+            [vec!["a1", "b1"], vec!["a2", "b2"], vec!["a3"]]
+        );
+        assert_eq!(split(&["a1", "b1", "c1"]), [["a1", "b1", "c1"]]);
+        assert!(split(&[]).is_empty());
     }
 
     #[test]

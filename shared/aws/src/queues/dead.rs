@@ -90,7 +90,7 @@ impl<A: Ambient> AwsQueues<A> {
         if letter.queue != QueueName::Turns {
             let death = hash_of(&["dead", &letter.id, &letter.at.as_millisecond().to_string()], 32);
             request = request
-                .message_group_id(super::queue_id(&group))
+                .message_group_id(copies_of(&group))
                 .message_deduplication_id(death);
         }
         request
@@ -99,6 +99,12 @@ impl<A: Ambient> AwsQueues<A> {
             .map(|_| ())
             .map_err(|error| port_error(what, &error))
     }
+}
+
+/// The group of a group's copies. What the queue itself gave up keeps its group, and must not stand behind them: of a group
+/// no more than the first ten are handed out.
+fn copies_of(group: &str) -> String {
+    super::queue_id(&format!("copies-{group}"))
 }
 
 /// The group and the body of a dead letter's copy: what the queue itself would carry, marked for redrive, so that a
@@ -192,6 +198,14 @@ impl<A: Ambient> DeadQueues for AwsQueues<A> {
     }
 }
 
+/// A text as SQS takes it in an attribute: it refuses control characters and some others that a provider may write.
+fn shown(text: &str) -> String {
+    let odd = |character: char| character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}');
+    text.chars()
+        .map(|character| if odd(character) { ' ' } else { character })
+        .collect()
+}
+
 /// What is shown beside the body: no personal data.
 fn beside(letter: &DeadLetter) -> Vec<(&'static str, String)> {
     let mut fields = vec![
@@ -215,6 +229,9 @@ fn beside(letter: &DeadLetter) -> Vec<(&'static str, String)> {
             .filter(|error| !error.is_empty())
             .map(|error| ("last_error", error)),
     );
+    for (_, value) in &mut fields {
+        *value = shown(value);
+    }
     fields
 }
 
@@ -277,6 +294,27 @@ mod tests {
             died: letter.at,
         };
         assert_eq!(copy.copy_of, Some(of));
+    }
+
+    #[test]
+    fn what_a_provider_wrote_does_not_keep_a_copy_from_being_made() {
+        let odd = DeadLetter {
+            last_error: Some("refused\u{0}: \u{1b}[31mno\u{7f}\u{ffff}\n, ão \u{1f600}".to_owned()),
+            ..letter(DeadWhat::Unreadable { body: "{".to_owned() })
+        };
+        let fields = beside(&odd);
+        let error = fields.iter().find(|(name, _)| *name == "last_error").unwrap();
+        assert_eq!(error.1, "refused :  [31mno   , ão \u{1f600}");
+    }
+
+    #[test]
+    fn copies_stand_in_no_group_of_the_queues_own() {
+        let group = "c_0123456789abcdef0123456789abcdef-1";
+        assert_ne!(copies_of(group), super::super::queue_id(group));
+        assert_ne!(
+            copies_of(group),
+            copies_of("c_0123456789abcdef0123456789abcdef-2")
+        );
     }
 
     #[test]

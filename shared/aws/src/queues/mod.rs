@@ -13,6 +13,7 @@ use crate::config::{AwsConfig, set, variable};
 use crate::error::{AwsError, code, port_error, unbuilt};
 use aws_sdk_s3::operation::get_object::GetObjectError;
 use aws_sdk_s3::primitives::ByteStream;
+use aws_sdk_s3::types::MetadataDirective;
 use aws_sdk_scheduler::types::{ActionAfterCompletion, FlexibleTimeWindow, FlexibleTimeWindowMode, Target};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use jiff::Timestamp;
@@ -57,6 +58,17 @@ fn object(key: &str) -> String {
     format!("payloads/{key}")
 }
 
+/// A path as a header of S3 takes it: every byte but the plainest as an escape.
+fn in_url(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte);
+    path.bytes()
+        .map(|byte| match byte {
+            byte if plain(byte) => char::from(byte).to_string(),
+            byte => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
 /// An event's queue message.
 #[derive(Debug)]
 struct Entry {
@@ -77,13 +89,17 @@ impl<A: Ambient> AwsQueues<A> {
 
     /// Makes a message that was received from `queue` come back after `seconds` (0 to 43,200).
     pub async fn change_visibility(&self, queue: QueueName, receipt: &str, seconds: u32) -> PortResult<()> {
+        let url = self
+            .config
+            .queue_url("changing a queue message's visibility", queue)?;
+        self.change_visibility_at(url, receipt, seconds).await
+    }
+
+    /// The same for a message of the queue at `url`.
+    pub async fn change_visibility_at(&self, url: &str, receipt: &str, seconds: u32) -> PortResult<()> {
         const WHAT: &str = "changing a queue message's visibility";
         let seconds = i32::try_from(seconds).unwrap_or(i32::MAX);
-        let request = self
-            .clients
-            .sqs
-            .change_message_visibility()
-            .queue_url(self.config.queue_url(WHAT, queue)?);
+        let request = self.clients.sqs.change_message_visibility().queue_url(url);
         let sent = request
             .receipt_handle(receipt)
             .visibility_timeout(seconds)
@@ -121,7 +137,7 @@ impl<A: Ambient> AwsQueues<A> {
         }
         let output = request.send().await.map_err(|error| port_error(what, &error))?;
         match output.failed.first() {
-            // Those before it in the batch may be enqueued: the caller repeats all, and the ids drop what is there.
+            // Others of the batch may be enqueued: the caller repeats all, and the ids drop what is there.
             Some(failed) => {
                 let cause = AwsError {
                     code: failed.code.clone(),
@@ -151,15 +167,17 @@ impl<A: Ambient> Queues for AwsQueues<A> {
             })
         };
         let entries: Vec<Entry> = events.iter().map(entry).collect::<PortResult<_>>()?;
-        // One after the other: a group's events stay in order.
-        for mut batch in batches::batches(entries, |entry| entry.body.len()) {
-            match batch.pop() {
-                Some(only) if batch.is_empty() => self.send_one(WHAT, url, only).await?,
-                Some(last) => {
-                    batch.push(last);
-                    self.send_batch(WHAT, url, batch).await?;
+        // One after the other: of a group nothing is sent before all that stands in front of it was taken.
+        for round in batches::rounds(entries, |entry| &entry.group) {
+            for mut batch in batches::batches(round, |entry| entry.body.len()) {
+                match batch.pop() {
+                    Some(only) if batch.is_empty() => self.send_one(WHAT, url, only).await?,
+                    Some(last) => {
+                        batch.push(last);
+                        self.send_batch(WHAT, url, batch).await?;
+                    }
+                    None => {}
                 }
-                None => {}
             }
         }
         Ok(())
@@ -254,6 +272,26 @@ impl<A: Ambient> Queues for AwsQueues<A> {
         sent.map(|_| ()).map_err(|error| port_error(WHAT, &error))
     }
 
+    async fn renew_payload(&self, key: &str) -> PortResult<bool> {
+        const WHAT: &str = "keeping a large body longer";
+        let bucket = set(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
+        let request = self
+            .clients
+            .s3
+            .copy_object()
+            .copy_source(format!("{bucket}/{}", in_url(&object(key))))
+            .bucket(bucket)
+            .key(object(key))
+            // S3 copies an object onto itself only where something changes: this time it is when it expires.
+            .metadata_directive(MetadataDirective::Replace)
+            .content_type("application/json");
+        match request.send().await {
+            Ok(_) => Ok(true),
+            Err(error) if code(&error) == "NoSuchKey" => Ok(false),
+            Err(error) => Err(port_error(WHAT, &error)),
+        }
+    }
+
     async fn payload(&self, key: &str) -> PortResult<Option<Value>> {
         const WHAT: &str = "reading a large body";
         let bucket = set(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
@@ -297,6 +335,12 @@ mod tests {
         assert_eq!(delay_seconds(Duration::from_millis(4_001)), 5);
         assert_eq!(delay_seconds(Duration::from_secs(900)), 900);
         assert_eq!(delay_seconds(Duration::MAX), 900);
+    }
+
+    #[test]
+    fn a_path_is_escaped_for_a_header() {
+        assert_eq!(in_url("payloads/upload.loja-01.00"), "payloads/upload.loja-01.00");
+        assert_eq!(in_url("a b/ã?"), "a%20b/%C3%A3%3F");
     }
 
     #[test]

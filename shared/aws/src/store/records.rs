@@ -62,10 +62,17 @@ pub(super) fn stays_open(message: &Message) -> bool {
     message.due().is_some()
 }
 
+/// A message as an item, without keys, unless it is more than a record holds.
+fn fitting(what: &'static str, message: &Message) -> PortResult<Item> {
+    let json = serde_json::to_string(message).map_err(|error| PortError::invalid(what, error))?;
+    PortError::fits(what, json.len())?;
+    item::write(what, message)
+}
+
 /// A message's record in its conversation. Only a settled one carries its revision: while a message is open, its copy
 /// on the open list is the one that counts, and no condition on this one may hold.
 pub(super) fn message(what: &'static str, message: &Message) -> PortResult<Item> {
-    let mut item = item::write(what, message)?;
+    let mut item = fitting(what, message)?;
     if let Some(out) = message.out.as_ref().filter(|_| !stays_open(message)) {
         item.insert("out_rev".to_owned(), number(out.rev));
     }
@@ -81,7 +88,7 @@ pub(super) fn was_open(item: &Item, message: &Message) -> bool {
 /// A message's copy on the open list.
 pub(super) fn open(what: &'static str, message: &Message) -> PortResult<Item> {
     let key = Key::open(&message.conversation, message.ordinal);
-    let mut item = item::write(what, message)?;
+    let mut item = fitting(what, message)?;
     if let Some(out) = &message.out {
         item.insert("out_rev".to_owned(), number(out.rev));
         if let OutboxState::Sending { nonce, .. } = &out.state {

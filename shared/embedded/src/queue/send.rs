@@ -155,6 +155,11 @@ impl Queues for Embedded {
         self.read(WHAT, move |_| payloads.put(&key, &json)).await
     }
 
+    /// Nothing is to be done: what a message or a dead letter names is not swept.
+    async fn renew_payload(&self, key: &str) -> PortResult<bool> {
+        Ok(self.payload(key).await?.is_some())
+    }
+
     async fn payload(&self, key: &str) -> PortResult<Option<Value>> {
         let (payloads, key) = (self.payloads(), key.to_owned());
         self.read("payload", move |_| {

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
+use recado_pipeline::ports::RECORD_BYTES_MAX;
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// A message as it lies in its table. An open one and its record are one row here.
@@ -25,13 +26,17 @@ impl MessageRow {
         let open = out.is_some_and(|out| {
             out.state.is_open() || (matches!(out.state, OutboxState::Dead { .. }) && !out.copied)
         });
+        let body = encode(message)?;
+        if body.len() > RECORD_BYTES_MAX {
+            return Err(Fault::TooLarge(body.len()));
+        }
         Ok(Self {
             conversation: message.conversation.to_string(),
             ordinal: integer(message.ordinal.0),
             rev: out.map_or(0, |out| integer(out.rev)),
             open,
             due: message.due().map(Timestamp::as_millisecond),
-            body: encode(message)?,
+            body,
             correlation: message.correlation.to_string(),
         })
     }

@@ -85,6 +85,11 @@ impl Queues for Unsteady {
         self.inner.put_payload(key, payload).await
     }
 
+    async fn renew_payload(&self, key: &str) -> PortResult<bool> {
+        self.pass().await?;
+        self.inner.renew_payload(key).await
+    }
+
     async fn payload(&self, key: &str) -> PortResult<Option<Value>> {
         self.pass().await?;
         self.inner.payload(key).await

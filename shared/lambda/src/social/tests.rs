@@ -2,12 +2,13 @@ use super::*;
 use crate::batch::run_batch;
 use recado_ai::{Model, Simulated};
 use recado_domain::config::CredentialRef;
+use recado_domain::dead_letter::{DeadLetter, DeadWhat};
 use recado_domain::event::{EventKind, event_id};
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_embedded::{Clock, Embedded, SystemAmbient};
-use recado_pipeline::ports::{Inbox, PortResult, Secrets};
+use recado_pipeline::ports::{DeadLetterFilter, DeadLetters, Inbox, PageRequest, PortResult, Secrets};
 use recado_pipeline::{Parts, Settings};
 use recado_whatsapp::{ProviderConfig, WhatsApp};
 use serde_json::{Value, json};
@@ -90,10 +91,21 @@ async fn is_recorded(world: &TestWorld) -> bool {
     world.store.event(&id).await.unwrap().is_some()
 }
 
+/// Each comes back at its own time.
+struct AtItsTime;
+
+impl Visibility for AtItsTime {
+    type Error = std::convert::Infallible;
+
+    async fn change(&self, _: &str, _: u32) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
 async fn taken(world: &TestWorld, bodies: &[&str]) -> Vec<String> {
     let social = &social();
     let handle = |received: Received| async move { take_social(world, social, &received).await };
-    run_batch(batch(QUEUE, bodies), false, social, None, handle)
+    run_batch(batch(QUEUE, bodies), false, &AtItsTime, None, handle)
         .await
         .batch_item_failures
         .into_iter()
@@ -111,15 +123,66 @@ async fn an_event_is_recorded_and_its_queue_message_acknowledged_each_time_it_co
     }
 }
 
+async fn letters(world: &TestWorld) -> Vec<DeadLetter> {
+    let page = PageRequest {
+        limit: 10,
+        cursor: None,
+    };
+    let found = world
+        .store
+        .dead_letters(&DeadLetterFilter::default(), &page)
+        .await;
+    found.unwrap().items
+}
+
 #[tokio::test]
-async fn what_cannot_be_read_or_comes_from_elsewhere_comes_back_alone() {
+async fn what_comes_from_elsewhere_comes_back_alone() {
     let world = world();
     let elsewhere = notification("arn:aws:sns:sa-east-1:123456789012:other");
-    assert_eq!(taken(&world, &["private", &elsewhere]).await, ["m0", "m1"]);
-    assert!(!is_recorded(&world).await);
     let good = notification(TOPIC);
-    assert_eq!(taken(&world, &["private", &good, "{}"]).await, ["m0", "m2"]);
+    assert_eq!(taken(&world, &[&elsewhere]).await, ["m0"]);
+    assert!(!is_recorded(&world).await);
+    assert_eq!(
+        taken(&world, &[&elsewhere, &good, &elsewhere]).await,
+        ["m0", "m2"]
+    );
     assert!(is_recorded(&world).await);
+    assert!(letters(&world).await.is_empty());
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_a_dead_letter_at_once() {
+    let world = world();
+    let good = notification(TOPIC);
+    let empty = json!({"Type": "Notification", "TopicArn": TOPIC, "Message": "{}"}).to_string();
+    for _ in 0..2 {
+        assert!(taken(&world, &["private", &good, &empty]).await.is_empty());
+        let letters = letters(&world).await;
+        assert_eq!(letters.len(), 2, "each once");
+        for letter in letters {
+            assert!(matches!(letter.what, DeadWhat::Unreadable { .. }));
+            assert!(!letter.last_error.unwrap().contains("private"));
+        }
+    }
+    assert!(is_recorded(&world).await);
+}
+
+#[tokio::test]
+async fn what_was_not_taken_is_tried_for_a_week_before_its_queue_gives_it_up() {
+    let template = include_str!("../../../../template.yaml");
+    let (_, queue) = template.split_once("\n  SocialQueue:\n").unwrap();
+    let (_, receives) = queue.split_once("maxReceiveCount: ").unwrap();
+    let receives: u32 = receives.lines().next().unwrap().parse().unwrap();
+    let wait = |receives| match again(receives) {
+        Verdict::ComeBack { after } => after,
+        Verdict::Done => Duration::ZERO,
+    };
+    assert_eq!(
+        [1, 2, 3, 6, 1_000].map(|n| wait(n).as_secs()),
+        [30, 60, 120, 900, 900]
+    );
+    let in_all: Duration = (1..receives).map(wait).sum();
+    assert!(in_all > Duration::from_secs(7 * 86_400), "{in_all:?}");
 }
 
 #[test]

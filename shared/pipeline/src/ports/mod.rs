@@ -76,9 +76,28 @@ pub enum PortError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// What it was given is more than a record may hold: trying again will not help.
+    #[error("{what} was given {bytes} bytes, and a record holds {RECORD_BYTES_MAX} at most")]
+    TooLarge {
+        /// Which operation.
+        what: &'static str,
+        /// How large its JSON is.
+        bytes: usize,
+    },
 }
 
+/// The most bytes of a record's JSON, on every backend alike: an item of DynamoDB holds 400 KB with its names and keys.
+pub const RECORD_BYTES_MAX: usize = 360_000;
+
 impl PortError {
+    /// Refuses a record of so many bytes if that is too many.
+    pub fn fits(what: &'static str, bytes: usize) -> PortResult<()> {
+        if bytes > RECORD_BYTES_MAX {
+            return Err(Self::TooLarge { what, bytes });
+        }
+        Ok(())
+    }
+
     /// Wraps the cause of an [`PortError::Unavailable`].
     pub fn unavailable(
         what: &'static str,

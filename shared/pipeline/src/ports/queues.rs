@@ -20,7 +20,7 @@ pub struct Enqueue {
 /// after somebody else did the work.
 pub trait Queues: Send + Sync {
     /// Enqueues events on `inbound` (FIFO, group = [`InboundJob::group`]), keeping their order. An error means that not
-    /// all of them are enqueued.
+    /// all of them may be enqueued; of each group those that are, are its first ones.
     fn send_inbound(&self, events: &[Enqueue]) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Sets a timer of at most 15 minutes on `turns`.
@@ -40,6 +40,10 @@ pub trait Queues: Send + Sync {
 
     /// Keeps a body that is too large for a queue message; the same key again replaces it.
     fn put_payload(&self, key: &str, payload: &Value) -> impl Future<Output = PortResult<()>> + Send;
+
+    /// Keeps a body for as long again as when it was put: one that a message or a dead letter names is there until that is
+    /// gone. `false` if there is none under this key.
+    fn renew_payload(&self, key: &str) -> impl Future<Output = PortResult<bool>> + Send;
 
     /// A body kept by [`Self::put_payload`].
     fn payload(&self, key: &str) -> impl Future<Output = PortResult<Option<Value>>> + Send;

@@ -90,7 +90,14 @@ async fn apply<W: World>(world: &W, job: &InboundJob, receives: u32) -> PortResu
     if receives > 1 && used_up(world, job, &bound).await? {
         return Ok(Verdict::Done);
     }
-    let enqueued = follow(world, job, &bound, inbound).await?;
+    let enqueued = match follow(world, job, &bound, inbound).await {
+        Err(error @ PortError::TooLarge { .. }) => {
+            let why = Some(chain(&error));
+            give_up_event(world, job, Some(bound.instance.id), Reason::Poison, receives, why).await?;
+            return Ok(Verdict::Done);
+        }
+        followed => followed?,
+    };
     finish(world, job, Processed { started_at, enqueued }).await?;
     Ok(Verdict::Done)
 }

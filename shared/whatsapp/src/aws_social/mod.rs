@@ -11,7 +11,7 @@ mod send;
 mod verify;
 pub(crate) mod webhook;
 
-pub use parse::split;
+pub use parse::{is_of_another_topic, split};
 pub use send::Client;
 #[cfg(feature = "aws-social")]
 pub use send::{Bucket, Place};

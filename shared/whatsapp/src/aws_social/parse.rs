@@ -79,8 +79,15 @@ fn allowed(topics: &Topics, topic: Option<&str>) -> Result<(), ParseError> {
     if topics.allow(topic) {
         Ok(())
     } else {
-        Err(not("its topic is not one of ours"))
+        Err(not(ANOTHER_TOPIC))
     }
+}
+
+const ANOTHER_TOPIC: &str = "its topic is not one of ours";
+
+/// Whether an event was refused for its topic alone, which may be set up yet.
+pub fn is_of_another_topic(error: &ParseError) -> bool {
+    matches!(error, ParseError::NotEnvelope { what } if *what == ANOTHER_TOPIC)
 }
 
 fn ignored(what: &str) -> Vec<WebhookItem> {

@@ -44,6 +44,7 @@ macro_rules! store_contract {
                 a_message_of_an_event_that_is_not_pending_is_not_stored,
                 of_twenty_first_messages_at_once_one_begins_the_conversation,
                 of_ten_workers_on_one_event_one_stores_its_message,
+                a_message_that_no_record_holds_is_refused_and_a_large_one_is_kept,
             }
             conversations {
                 an_unknown_conversation_is_none,

@@ -3,9 +3,10 @@
 use super::given::{begun, received};
 use crate::builders::{Scene, at, far_ahead};
 use futures::future::join_all;
+use recado_domain::content::Content;
 use recado_domain::event::StoredAs;
 use recado_domain::ids::Ordinal;
-use recado_pipeline::ports::{InboundStored, InboundWrite, Recorded, Store};
+use recado_pipeline::ports::{InboundStored, InboundWrite, PortError, Recorded, Store};
 
 pub async fn a_message_its_conversation_and_its_event_are_stored_together<S: Store>(store: &S) {
     let scene = Scene::new();
@@ -207,4 +208,25 @@ pub async fn of_ten_workers_on_one_event_one_stores_its_message<S: Store>(store:
         stored += usize::from(store.latest(&scene.thread()).await.unwrap().is_some());
     }
     assert_eq!(stored, 1);
+}
+
+pub async fn a_message_that_no_record_holds_is_refused_and_a_large_one_is_kept<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let (mut conversation, job) = (scene.conversation(1), scene.job());
+    store.record_event(&job).await.unwrap();
+    let mut message = scene.inbound(&mut conversation, &job);
+    // Of letters that JSON, and UTF-8, write in more than one byte.
+    for (text, kept) in [("ã\n".repeat(130_000), false), ("ã\n".repeat(80_000), true)] {
+        message.content = Content::text(text);
+        let write = InboundWrite {
+            event: &job.event,
+            conversation: &conversation,
+            message: &message,
+        };
+        match store.store_inbound(write).await {
+            Ok(stored) => assert!(kept && stored == InboundStored::Yes),
+            Err(error) => assert!(!kept && matches!(error, PortError::TooLarge { .. }), "{error:?}"),
+        }
+    }
+    assert_eq!(store.message(&message.id()).await.unwrap(), Some(message));
 }

@@ -132,15 +132,31 @@ fn marked(letter: &DeadLetter) -> PortResult<(String, String)> {
 
 impl Queues for Sqs {
     async fn send_inbound(&self, events: &[Enqueue]) -> PortResult<()> {
+        // A request's messages fail one by one, whatever their places: of each group its first ones are taken.
+        let partly = events.len() > 1 && self.simulation.chance(self.twice);
+        let mut refused = BTreeSet::new();
         for event in events {
+            let group = &event.job.group;
+            if partly && (refused.contains(group) || self.simulation.chance(0.5)) {
+                refused.insert(group);
+                continue;
+            }
             let body = json("send_inbound", &event.job)?;
-            self.append(QueueName::Inbound, &event.job.group, &event.deduplication, &body);
+            self.append(QueueName::Inbound, group, &event.deduplication, &body);
         }
-        Ok(())
+        if refused.is_empty() {
+            return Ok(());
+        }
+        Err(PortError::unavailable(
+            "send_inbound",
+            "some messages were not taken",
+        ))
     }
 
     async fn send_turn(&self, kick: &TurnKick, delay: Duration) -> PortResult<()> {
-        let delay = i64::try_from(delay.as_secs()).unwrap_or(900).min(900) * 1_000;
+        // In whole seconds, never shorter than asked for.
+        let whole = delay.as_millis().div_ceil(1_000);
+        let delay = i64::try_from(whole).unwrap_or(900).min(900) * 1_000;
         self.put(
             QueueName::Turns,
             None,
@@ -206,6 +222,10 @@ impl Queues for Sqs {
     async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
         self.state().payloads.insert(key.to_owned(), payload.clone());
         Ok(())
+    }
+
+    async fn renew_payload(&self, key: &str) -> PortResult<bool> {
+        Ok(self.state().payloads.contains_key(key))
     }
 
     async fn payload(&self, key: &str) -> PortResult<Option<Value>> {

@@ -84,6 +84,12 @@ impl<Q: Queues> Queues for Tap<Q> {
             .await
     }
 
+    async fn renew_payload(&self, key: &str) -> PortResult<bool> {
+        self.hand
+            .call("renew_payload", self.inner.renew_payload(key))
+            .await
+    }
+
     async fn payload(&self, key: &str) -> PortResult<Option<Value>> {
         self.hand.call("payload", self.inner.payload(key)).await
     }

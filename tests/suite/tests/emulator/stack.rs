@@ -35,11 +35,11 @@ pub(crate) const VERIFY_TOKEN: &str = "verify-token-of-this-test";
 
 /// Parameters that hold credentials, by the names that `template.yaml` gives them.
 const PARAMETERS: [(&str, &str); 6] = [
-    ("/recado/evolution-api-key", "evolution-key-of-this-test"),
-    ("/recado/meta-access-token", "meta-token-of-this-test"),
-    ("/recado/anthropic-api-key", "anthropic-key-of-this-test"),
-    ("/recado/meta-app-secret", APP_SECRET),
-    ("/recado/meta-verify-token", VERIFY_TOKEN),
+    ("/recado/own/evolution-api-key", "evolution-key-of-this-test"),
+    ("/recado/own/meta-access-token", "meta-token-of-this-test"),
+    ("/recado/own/anthropic-api-key", "anthropic-key-of-this-test"),
+    ("/recado/own/meta-app-secret", APP_SECRET),
+    ("/recado/own/meta-verify-token", VERIFY_TOKEN),
     (OWN_KEY, "key-of-their-own"),
 ];
 

@@ -2,11 +2,21 @@ use super::*;
 use crate::Clock;
 use crate::record::encode;
 use futures::executor::block_on;
+use recado_domain::contact::ContactAddress;
+use recado_domain::conversation::Conversation;
+use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
 use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
-use recado_domain::ids::{CorrelationId, ExternalId, InstanceId, MessageId, Nonce};
+use recado_domain::ids::{
+    ConversationId, CorrelationId, ExternalId, InstanceId, MessageId, Nonce, Ordinal, ThreadId,
+};
+use recado_domain::message::Message;
 use recado_domain::millis::instant;
+use recado_domain::outbox::{Author, Outbox};
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{Inbox, OutboxStore, Queues, Recorded};
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::{
+    Committed, Conversations, DeadLetters, Inbox, OutboxStore, Queues, Recorded, Written,
+};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -112,5 +122,86 @@ fn a_note_of_a_send_is_swept_once_no_echo_can_come_any_more() {
         assert_eq!(store.in_flight(&id).await.unwrap(), [note]);
         assert_eq!(store.sweep(instant(last)).await.unwrap().notes, 1);
         assert!(store.in_flight(&id).await.unwrap().is_empty());
+    });
+}
+
+/// A message that is open and sends the upload `id`.
+fn sends(instance: &InstanceId, id: &str) -> (Conversation, Message) {
+    let thread = ThreadId::of(instance, id);
+    let conversation: ConversationId = ConversationId::new(thread, 1);
+    let body = json!({
+        "conversation": conversation, "ordinal": 1, "tenant": "clinic", "instance": instance, "role": "operator",
+        "content": {"type": "media", "media": "image", "source": format!("upload:{id}")},
+        "written_at": 0, "stored_at": 0, "correlation": "k",
+    });
+    let mut message: Message = serde_json::from_value(body).unwrap();
+    let to = ContactAddress::parse("5500000000001@s.whatsapp.net").unwrap();
+    message.out = Some(Outbox::queued(
+        to.clone(),
+        Author::Person,
+        0,
+        Ordinal(0),
+        instant(0),
+    ));
+    let body = json!({
+        "id": conversation, "instance": instance, "tenant": "clinic", "address": to, "mode": "ai", "status": "active",
+        "epoch": 0, "last": 1, "last_inbound": 0, "turn_upto": 0, "answered": 0, "human": 0, "rev": 1,
+        "created_at": 0, "last_message_at": 0,
+    });
+    (serde_json::from_value(body).unwrap(), message)
+}
+
+#[test]
+fn an_upload_stays_as_long_as_a_message_or_a_dead_letter_names_it() {
+    let scratch = crate::embedded::tests::Scratch::new();
+    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let instance = InstanceId::parse("front-desk").unwrap();
+    let key = |id: &str| key_of(instance.as_str(), &format!("upload:{id}")).unwrap();
+    let now = Timestamp::now();
+    block_on(async {
+        for id in ["waits", "dead", "nobodys"] {
+            store.put_payload(&key(id), &json!("file")).await.unwrap();
+        }
+        let there = async |id: &str| store.payload(&key(id)).await.unwrap().is_some();
+        let (conversation, waits) = sends(&instance, "waits");
+        assert_eq!(
+            store.commit(&conversation, &waits, None).await.unwrap(),
+            Committed::Yes
+        );
+        let (conversation, mut dead) = sends(&instance, "dead");
+        assert_eq!(
+            store.commit(&conversation, &dead, None).await.unwrap(),
+            Committed::Yes
+        );
+        let out = dead.out.as_mut().unwrap();
+        out.give_up(now, Reason::MaxRetriesExceeded, None).unwrap();
+        assert_eq!(store.save_open(&dead, None).await.unwrap(), Written::Yes);
+        for days in [2, 20] {
+            store.sweep(millis::shift(now, days * 24 * HOUR)).await.unwrap();
+            assert!(there("waits").await && there("dead").await, "after {days} days");
+        }
+        assert!(!there("nobodys").await);
+
+        let letter = DeadLetter {
+            id: dead.id().to_string(),
+            queue: QueueName::Outbound,
+            reason: Reason::MaxRetriesExceeded,
+            at: now,
+            attempts: 5,
+            last_error: None,
+            correlation: CorrelationId::parse("k").unwrap(),
+            instance: Some(instance.clone()),
+            what: DeadWhat::Message { message: dead.id() },
+        };
+        store.put_dead_letter(&letter).await.unwrap();
+        dead.out.as_mut().unwrap().mark_copied();
+        assert_eq!(store.settle(&dead, None, None, None).await.unwrap(), Written::Yes);
+        let later = millis::shift(now, 40 * 24 * HOUR);
+        store.sweep(later).await.unwrap();
+        assert!(there("dead").await, "it can be redriven");
+        assert!(store.remove_dead_letter(&letter.id, now).await.unwrap());
+        store.sweep(later).await.unwrap();
+        assert!(!there("dead").await, "its letter was deleted");
+        assert!(there("waits").await);
     });
 }

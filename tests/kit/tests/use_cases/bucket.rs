@@ -1,0 +1,278 @@
+//! Large bodies and uploads where everything expires after two weeks, as in the bucket on AWS: what a message or a dead
+//! letter names is kept longer.
+
+use crate::world::{Stage, Time};
+use recado_domain::Timestamp;
+use recado_domain::content::{Content, Media, MediaKind};
+use recado_domain::dead_letter::{DeadLetter, QueueName};
+use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
+use recado_domain::kick::{SendKick, TurnKick};
+use recado_domain::millis::shift;
+use recado_domain::options::SendOptions;
+use recado_domain::reason::Reason;
+use recado_embedded::Embedded;
+use recado_pipeline::ports::{
+    Ambient, ConnectionAnswer, Conversations, DeadCopy, DeadLetterFilter, DeadLetters, DeadQueues, Enqueue,
+    Inbox, Instances, PageRequest, PortResult, Queues, Recorded,
+};
+use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::{Parts, Settings, deliver, operate, process, send, upload};
+use recado_testkit::builders::{Scene, correlation, seen};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const DAY_MS: i64 = 86_400_000;
+
+/// Queues whose bodies expire 14 days after they were put or renewed.
+#[derive(Debug, Clone)]
+struct Bucket {
+    queues: Embedded,
+    bodies: Arc<Mutex<BTreeMap<String, (Timestamp, Value)>>>,
+    time: Time,
+}
+
+impl Queues for Bucket {
+    async fn send_inbound(&self, events: &[Enqueue]) -> PortResult<()> {
+        self.queues.send_inbound(events).await
+    }
+
+    async fn send_turn(&self, kick: &TurnKick, delay: Duration) -> PortResult<()> {
+        self.queues.send_turn(kick, delay).await
+    }
+
+    async fn schedule_turn(&self, kick: &TurnKick, at: Timestamp) -> PortResult<()> {
+        self.queues.schedule_turn(kick, at).await
+    }
+
+    async fn send_kick(&self, kick: &SendKick, deduplication: &str) -> PortResult<()> {
+        self.queues.send_kick(kick, deduplication).await
+    }
+
+    async fn send_dead(&self, letter: &DeadLetter) -> PortResult<()> {
+        self.queues.send_dead(letter).await
+    }
+
+    async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
+        let kept = (self.time.now(), payload.clone());
+        self.bodies.lock().unwrap().insert(key.to_owned(), kept);
+        Ok(())
+    }
+
+    async fn renew_payload(&self, key: &str) -> PortResult<bool> {
+        match self.payload(key).await? {
+            Some(payload) => self.put_payload(key, &payload).await.map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    async fn payload(&self, key: &str) -> PortResult<Option<Value>> {
+        let now = self.time.now();
+        let kept = self.bodies.lock().unwrap().get(key).cloned();
+        let kept = kept.filter(|(at, _)| shift(*at, 14 * DAY_MS) > now);
+        Ok(kept.map(|(_, payload)| payload))
+    }
+}
+
+impl DeadQueues for Bucket {
+    async fn receive_dead(&self, queue: QueueName) -> PortResult<Vec<DeadCopy>> {
+        self.queues.receive_dead(queue).await
+    }
+
+    async fn remove_dead(&self, copy: &DeadCopy) -> PortResult<()> {
+        self.queues.remove_dead(copy).await
+    }
+
+    async fn send_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+        self.queues.send_redrive(letter, deduplication).await
+    }
+}
+
+type World = Parts<Embedded, Bucket, crate::world::Provider, crate::world::Model, Time>;
+
+/// The stage's world with such a bucket, whose messages wait for so many days for their instance.
+fn world(stage: &Stage, patience_days: u64) -> World {
+    let world = &stage.world;
+    let queues = Bucket {
+        queues: world.queues.clone(),
+        bodies: Arc::default(),
+        time: world.ambient.clone(),
+    };
+    let settings = Settings {
+        parked_max: Duration::from_secs(patience_days * 86_400),
+        ..world.settings.clone()
+    };
+    Parts {
+        store: world.store.clone(),
+        queues,
+        providers: world.providers.clone(),
+        llm: crate::world::Model::default(),
+        ambient: world.ambient.clone(),
+        settings,
+    }
+}
+
+/// A message with an upload, to an instance that has just closed.
+async fn waiting(stage: &Stage, world: &World) -> deliver::Accepted {
+    let instance = stage.scene.instance();
+    stage.world.providers.is(ConnectionAnswer::Closed);
+    let closed = seen(
+        recado_domain::instance::Connection::Closed,
+        stage.now(),
+        Some(stage.now()),
+    );
+    world.store.set_connection(instance, &closed).await.unwrap();
+    let source = upload::put(world, instance, "image/png".to_owned(), None, b"\x89PNG")
+        .await
+        .unwrap();
+    let content = Content::Media(Media {
+        source: Some(source),
+        ..Media::of(MediaKind::Image)
+    });
+    let send = deliver::Send {
+        to: "5511900000077".to_owned(),
+        content,
+        options: SendOptions::default(),
+        key: None,
+        metadata: None,
+        send_at: None,
+        correlation: correlation(),
+    };
+    let accepted = deliver::send(world, instance, send).await.unwrap();
+    kick(world, &accepted).await;
+    accepted
+}
+
+async fn kick(world: &World, accepted: &deliver::Accepted) {
+    let kick = SendKick {
+        conversation: accepted.conversation.clone().unwrap(),
+        upto: recado_domain::ids::Ordinal(u64::MAX),
+        correlation: correlation(),
+        redrive: None,
+    };
+    let body = serde_json::to_string(&kick).unwrap();
+    for _ in 0..20 {
+        match send::send(world, &body, 1, None).await {
+            recado_pipeline::Verdict::Done => return,
+            recado_pipeline::Verdict::ComeBack { after } => world.ambient.sleep(after).await,
+        }
+    }
+}
+
+/// So many days of `reconcile`, at each half hour.
+async fn days(stage: &Stage, world: &World, days: u32) {
+    for _ in 0..days * 48 {
+        stage.pass(1_800 - stage.now().as_second() % 1_800);
+        reconcile(world).await.unwrap();
+    }
+}
+
+async fn open_again(stage: &Stage, world: &World) {
+    stage.world.providers.is(ConnectionAnswer::Open);
+    stage.pass(3_600);
+    reconcile(world).await.unwrap();
+}
+
+fn given(stage: &Stage) -> Option<String> {
+    let contents = stage.world.providers.contents();
+    contents.last()?.media()?.source.clone()
+}
+
+#[tokio::test]
+async fn an_upload_lives_while_its_message_waits_for_as_long_as_messages_may() {
+    let stage = Stage::set(Scene::new()).await;
+    let world = world(&stage, 30);
+    let accepted = waiting(&stage, &world).await;
+    days(&stage, &world, 29).await;
+    assert_eq!(given(&stage), None);
+    open_again(&stage, &world).await;
+    kick(&world, &accepted).await;
+    assert_eq!(given(&stage).as_deref(), Some("data:image/png;base64,iVBORw=="));
+}
+
+#[tokio::test]
+async fn an_upload_lives_while_a_dead_letter_names_its_message() {
+    let stage = Stage::set(Scene::new()).await;
+    let world = world(&stage, 3);
+    let accepted = waiting(&stage, &world).await;
+    days(&stage, &world, 40).await;
+    let letter = world
+        .store
+        .dead_letter(accepted.id.as_str())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(letter.reason, Reason::InstanceDisconnected);
+    open_again(&stage, &world).await;
+    assert!(operate::dead_letters::redrive(&world, &letter.id).await.unwrap());
+    kick(&world, &accepted).await;
+    assert_eq!(given(&stage).as_deref(), Some("data:image/png;base64,iVBORw=="));
+}
+
+#[tokio::test]
+async fn a_large_body_lives_while_a_dead_letter_names_its_event() {
+    let stage = Stage::set(Scene::new()).await;
+    let world = world(&stage, 3);
+    let (provider, external) = (stage.scene.bound.instance.provider, stage.scene.external());
+    let job = InboundJob {
+        event: event_id(provider, &external, EventKind::Message, "large"),
+        received_at: stage.now(),
+        payload: Payload::Stored("large".to_owned()),
+        ..stage.scene.job()
+    };
+    let body = json!({"address": stage.scene.address.as_str(), "id": "large", "text": "x".repeat(200_000),
+        "from_me": false});
+    world.queues.put_payload("large", &body).await.unwrap();
+    assert_eq!(world.store.record_event(&job).await.unwrap(), Recorded::New);
+    world
+        .store
+        .settle_event(&job.event, Some(Reason::Poison), stage.now(), stage.now())
+        .await
+        .unwrap();
+    let letter = DeadLetter {
+        id: job.event.to_string(),
+        at: stage.now(),
+        what: recado_domain::dead_letter::DeadWhat::Event(Box::new(InboundJob {
+            redrive: Some(stage.now()),
+            ..job.clone()
+        })),
+        ..stage.scene.dead_letter()
+    };
+    world.store.put_dead_letter(&letter).await.unwrap();
+    days(&stage, &world, 20).await;
+    assert!(operate::dead_letters::redrive(&world, &letter.id).await.unwrap());
+    let body = serde_json::to_string(&job).unwrap();
+    assert_eq!(
+        process::process(&world, &body, 1).await,
+        recado_pipeline::Verdict::Done
+    );
+    let latest = world.store.latest(&stage.scene.thread()).await.unwrap().unwrap();
+    assert_eq!(latest.last.0, 1, "its message is stored");
+}
+
+#[tokio::test]
+async fn a_message_that_no_record_can_hold_is_given_up_at_once_with_the_reason() {
+    let stage = Stage::set(Scene::new()).await;
+    let world = world(&stage, 3);
+    let payload = json!({"address": stage.scene.address.as_str(), "id": "huge", "text": "x".repeat(500_000),
+        "from_me": false});
+    let job = stage.event(EventKind::Message, payload).await;
+    let body = serde_json::to_string(&job).unwrap();
+    assert_eq!(
+        process::process(&world, &body, 1).await,
+        recado_pipeline::Verdict::Done
+    );
+    let page = PageRequest {
+        limit: 10,
+        cursor: None,
+    };
+    let letters = world
+        .store
+        .dead_letters(&DeadLetterFilter::default(), &page)
+        .await;
+    let letter = letters.unwrap().items.remove(0);
+    assert_eq!(letter.reason, Reason::Poison);
+    let why = letter.last_error.unwrap();
+    assert!(why.contains("a record holds 360000 at most"), "{why}");
+}
