@@ -34,7 +34,8 @@ fn proofs<'i>(keyring: &Keyring, instances: impl Iterator<Item = &'i Instance>) 
     let mut proofs = Proofs::new(credential::named);
     for instance in instances {
         if let (Some(master), Some(external)) = (keyring.master(), instance.external()) {
-            proofs.learn(instance, webhook_secret(master, instance.provider, &external));
+            let secret = webhook_secret(master, instance.provider, &external, instance.secret_version);
+            proofs.learn(instance, secret);
         }
     }
     proofs

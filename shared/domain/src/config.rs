@@ -5,6 +5,7 @@ use crate::hours::OpeningHours;
 use crate::ids::{AgentId, ExternalId, InstanceId, TenantId};
 use crate::provider::{Provider, Traits};
 use crate::rate::Rate;
+use crate::secret::SecretVersion;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
@@ -123,6 +124,10 @@ pub struct Instance {
     /// ([`CredentialRef::is_of`]). AWS's own credentials need none.
     #[serde(default)]
     pub credential: Option<CredentialRef>,
+    /// Which of its webhook secrets it is told. Another one makes another secret for this instance alone; those of other
+    /// versions are still taken.
+    #[serde(default, skip_serializing_if = "SecretVersion::is_first")]
+    pub secret_version: SecretVersion,
 }
 
 /// Where a secret is kept. Configuration never holds the secret itself.

@@ -3,6 +3,7 @@
 use crate::ids::ExternalId;
 use crate::provider::Provider;
 use hmac::{Hmac, KeyInit, Mac};
+use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use std::fmt;
 use subtle::ConstantTimeEq;
@@ -46,15 +47,77 @@ pub fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
-/// The webhook secret of an instance: lower-case hex of HMAC-SHA256(master, `recado:webhook:v1:{provider}:{instance}`).
+/// Which of the secrets of one instance it is, from 1 to 9: another version is another secret under the same master.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
+pub struct SecretVersion(u8);
+
+/// Not the version of a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("secret_version must be a number from 1 to 9")]
+pub struct NoSecretVersion;
+
+impl SecretVersion {
+    /// The first, which an instance has that names none.
+    pub const FIRST: Self = Self(1);
+
+    const LAST: u8 = 9;
+
+    /// Whether it is the first.
+    pub fn is_first(&self) -> bool {
+        *self == Self::FIRST
+    }
+
+    /// All that there can be.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (1..=Self::LAST).map(Self)
+    }
+}
+
+impl Default for SecretVersion {
+    fn default() -> Self {
+        Self::FIRST
+    }
+}
+
+impl TryFrom<u8> for SecretVersion {
+    type Error = NoSecretVersion;
+
+    fn try_from(number: u8) -> Result<Self, NoSecretVersion> {
+        let known = (1..=Self::LAST).contains(&number);
+        known.then_some(Self(number)).ok_or(NoSecretVersion)
+    }
+}
+
+impl From<SecretVersion> for u8 {
+    fn from(version: SecretVersion) -> Self {
+        version.0
+    }
+}
+
+/// The webhook secret of an instance: lower-case hex of HMAC-SHA256(master, `recado:webhook:v{version}:{provider}:{instance}`).
 /// It needs no look-up, so a forged instance is refused without a read, and one tenant's secret opens nothing of
 /// another's.
-pub fn webhook_secret(master: &Secret, provider: Provider, instance: &ExternalId) -> Secret {
-    let message = format!("recado:webhook:v1:{provider}:{instance}");
+pub fn webhook_secret(
+    master: &Secret,
+    provider: Provider,
+    instance: &ExternalId,
+    version: SecretVersion,
+) -> Secret {
+    let message = format!("recado:webhook:v{}:{provider}:{instance}", version.0);
     Secret(hex::encode(hmac_sha256(
         master.expose().as_bytes(),
         message.as_bytes(),
     )))
+}
+
+/// All webhook secrets of an instance under one master.
+pub fn webhook_secrets<'a>(
+    master: &'a Secret,
+    provider: Provider,
+    instance: &'a ExternalId,
+) -> impl Iterator<Item = Secret> + 'a {
+    SecretVersion::all().map(move |version| webhook_secret(master, provider, instance, version))
 }
 
 #[cfg(test)]
@@ -82,7 +145,11 @@ mod tests {
     fn each_instance_and_provider_has_its_own_webhook_secret() {
         let master = Secret::new("master").unwrap();
         let (a, b) = (ExternalId::parse("a").unwrap(), ExternalId::parse("b").unwrap());
-        let secret = |provider, instance| webhook_secret(&master, provider, instance).expose().to_owned();
+        let secret = |provider, instance| {
+            webhook_secret(&master, provider, instance, SecretVersion::FIRST)
+                .expose()
+                .to_owned()
+        };
         assert_ne!(
             secret(Provider::named("evolution"), &a),
             secret(Provider::named("evolution"), &b)
@@ -92,5 +159,43 @@ mod tests {
             secret(Provider::named("meta"), &a)
         );
         assert_eq!(secret(Provider::named("evolution"), &a).len(), 64);
+    }
+
+    /// Computed apart from this code: `printf 'recado:webhook:v1:evolution:suporte-01' | openssl dgst -sha256 -hmac master`.
+    #[test]
+    fn webhook_secrets_are_known() {
+        let master = Secret::new("master").unwrap();
+        let of = |provider, instance: &str, version: u8| {
+            let instance = ExternalId::parse(instance).unwrap();
+            let version = SecretVersion::try_from(version).unwrap();
+            webhook_secret(&master, Provider::named(provider), &instance, version)
+                .expose()
+                .to_owned()
+        };
+        assert_eq!(
+            of("evolution", "suporte-01", 1),
+            "74084bfeb6ad22fae1a2f5dd286e474f9588ce47c29958d60100ab9d20a231e0"
+        );
+        assert_eq!(
+            of("evolution", "suporte-01", 2),
+            "b0d4fab51b06f90ea06040d69d15d6a3c00d86f86c1142e72c5b1aee97f7d084"
+        );
+        assert_eq!(
+            of("360dialog", "100000000000001", 1),
+            "44d4ee4e91e53cb44c395e0adf26d91148701337fb3f546c2e326f004f1d1ed8"
+        );
+        assert_eq!(
+            of("360dialog", "100000000000001", 2),
+            "ae51073ab8dc36c3183d59336606b44279d1f02eb3af098b441a687c3bb0a404"
+        );
+    }
+
+    #[test]
+    fn a_version_is_a_number_from_1_to_9() {
+        assert!(SecretVersion::try_from(0).is_err() && SecretVersion::try_from(10).is_err());
+        assert_eq!(serde_json::to_string(&SecretVersion::FIRST).unwrap(), "1");
+        assert!(serde_json::from_str::<SecretVersion>("0").is_err());
+        assert_eq!(SecretVersion::all().count(), 9);
+        assert_eq!(SecretVersion::default(), SecretVersion::FIRST);
     }
 }

@@ -95,3 +95,13 @@ impl Payloads {
         Ok(removed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// A body is found again under its name by a later version.
+    #[test]
+    fn the_name_of_a_body_is_known() {
+        let known = "a4f9520b994bea58e419268b1125903f71456988e1efd09f73215aa780a63837";
+        assert_eq!(super::file_of("k"), known);
+    }
+}

@@ -12,6 +12,7 @@ mod dying;
 mod forged;
 mod given_up;
 mod health;
+mod known_answers;
 mod notices;
 mod outages;
 mod privacy;
@@ -40,7 +41,7 @@ use recado_domain::inbound::Inbound;
 use recado_domain::message::{Message, Role};
 use recado_domain::provider::Provider;
 use recado_domain::provider::Traits;
-use recado_domain::secret::{Secret, hmac_sha256, webhook_secret};
+use recado_domain::secret::{Secret, SecretVersion, hmac_sha256, webhook_secret};
 use recado_embedded::{Clock, Embedded, SystemAmbient};
 use recado_pipeline::ports::{
     Committed, ConnectionAnswer, Conversations, Depths, Directory, Evidence, HistoryError, HistoryPage, Llm,
@@ -427,7 +428,9 @@ pub(crate) fn secret_of(master: &str, instance: &str) -> String {
 
 pub(crate) fn secret_at(provider: Provider, master: &str, instance: &str) -> String {
     let (master, instance) = (Secret::new(master).unwrap(), ExternalId::parse(instance).unwrap());
-    webhook_secret(&master, provider, &instance).expose().to_owned()
+    webhook_secret(&master, provider, &instance, SecretVersion::FIRST)
+        .expose()
+        .to_owned()
 }
 
 /// Meta's signature of `body`.

@@ -3,7 +3,9 @@
 //! whose dead letter is gone, since it was redriven or deleted, goes too.
 
 use crate::World;
-use crate::dead::{bury, copy, give_up_event, give_up_message, keep_unreadable, letter_of, unreadable_id};
+use crate::dead::{
+    bury, copy, give_up_event, give_up_message, keep_unreadable, letter_of, turn_id, unreadable_id,
+};
 use crate::ports::{
     Ambient, Conversations, DeadCopy, DeadLetters, DeadQueues, Directory, Inbox, PortError, PortResult,
     Queues,
@@ -11,7 +13,6 @@ use crate::ports::{
 use crate::process::send_timer_if_stored;
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName, RedrivenLetter};
 use recado_domain::event::{EventState, InboundJob};
-use recado_domain::ids::hash_of;
 use recado_domain::kick::{SendKick, TurnKick};
 use recado_domain::millis::shift;
 use recado_domain::outbox::OutboxState;
@@ -183,7 +184,7 @@ async fn message<W: World>(world: &W, kick: &SendKick) -> PortResult<()> {
 /// No record dies of a lost turn: the answer stays owed, and `reconcile` asks for it.
 async fn turn<W: World>(world: &W, kick: TurnKick) -> PortResult<()> {
     let json = serde_json::to_string(&kick).map_err(|error| PortError::invalid("turn", error))?;
-    let id = hash_of(&["turn", &json], 32);
+    let id = turn_id(&json);
     if world.store().dead_letter(&id).await?.is_some() {
         return Ok(());
     }

@@ -101,6 +101,11 @@ pub(crate) fn unreadable_id(queue: QueueName, body: &str) -> String {
     hash_of(&["unreadable", queue.as_str(), body], 32)
 }
 
+/// The id of the dead letter of a turn's kick.
+pub(crate) fn turn_id(kick: &str) -> String {
+    hash_of(&["turn", kick], 32)
+}
+
 /// The dead letter of a message, if it is dead.
 pub(crate) fn letter_of(message: &Message) -> Option<DeadLetter> {
     let (id, out) = (message.id(), message.out.as_ref()?);
@@ -195,4 +200,22 @@ pub(crate) async fn copy<W: World>(world: &W, letter: &DeadLetter) -> PortResult
     );
     world.queues().send_dead(letter).await?;
     world.store().put_dead_letter(letter).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A letter is found again under its id when its queue hands the message out again, also by a later version.
+    #[test]
+    fn ids_of_letters_are_known() {
+        assert_eq!(
+            unreadable_id(QueueName::Inbound, "{ poison"),
+            "1ccf257c7d93a70e859b8e40c7e42a0db548eaf99d1ed64bcbb3a5555bb341e6"
+        );
+        assert_eq!(
+            turn_id(r#"{"conversation":"x"}"#),
+            "2990de99de23e8daf02e653a964650e77ee81786dee660b08f8468ea5708dc5e"
+        );
+    }
 }

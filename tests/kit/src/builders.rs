@@ -17,6 +17,7 @@ use recado_domain::millis::{instant, shift};
 use recado_domain::outbox::{Author, Outbox, OutboxState, text_hash};
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
+use recado_domain::secret::SecretVersion;
 use serde_json::json;
 
 /// When stories begin: 2026-01-05T12:00:00Z.
@@ -295,6 +296,7 @@ pub fn bound(provider: Provider) -> Bound {
             typing: false,
             api_version: 2,
             credential: None,
+            secret_version: SecretVersion::FIRST,
         },
         tenant: Tenant {
             id: tenant.clone(),

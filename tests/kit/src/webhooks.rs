@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use recado_domain::Timestamp;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
-use recado_domain::secret::{Secret, hmac_sha256, webhook_secret};
+use recado_domain::secret::{Secret, SecretVersion, hmac_sha256, webhook_secret};
 use serde_json::{Value, json};
 
 /// The live key that Evolution puts into every body. It must be found nowhere afterwards: no record, no log.
@@ -236,7 +236,9 @@ fn change(phone_number_id: &str, fields: &Value) -> Value {
 pub fn derived_secret(master: &str, provider: Provider, instance: &str) -> String {
     let master = Secret::new(master).expect("a master secret");
     let instance = ExternalId::parse(instance).expect("an instance's name");
-    webhook_secret(&master, provider, &instance).expose().to_owned()
+    webhook_secret(&master, provider, &instance, SecretVersion::FIRST)
+        .expose()
+        .to_owned()
 }
 
 /// The JWT that Evolution signs with an instance's `jwt_key`. `iat` and `exp` are seconds since 1970; Evolution's `exp` is

@@ -14,6 +14,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::{AgentId, ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
+use recado_domain::secret::SecretVersion;
 use recado_domain::window::WINDOW_MS;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
@@ -81,6 +82,7 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
             typing: false,
             api_version: 2,
             credential: None,
+            secret_version: SecretVersion::FIRST,
         },
         tenant: Tenant {
             id: tenant.clone(),

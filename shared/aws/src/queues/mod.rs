@@ -350,5 +350,7 @@ mod tests {
             assert_eq!(queue_id(odd).len(), 64, "{odd}");
         }
         assert_ne!(queue_id("a b"), queue_id("a  b"));
+        let known = "67392119ec02eba7af36ea5881eea381b8f7a9c41f8cbb3a469b289ea3541216";
+        assert_eq!(queue_id("a b"), known);
     }
 }

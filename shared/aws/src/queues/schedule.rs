@@ -62,6 +62,13 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_known() {
+        let conversation = ConversationId::parse("c_0123456789abcdef0123456789abcdef-1").unwrap();
+        let name = name(&conversation, at("2026-03-01T12:00:00Z"));
+        assert_eq!(name, "t-0c2b7eb52323615c241928930773ae7c-29539440");
+    }
+
+    #[test]
     fn the_expression_is_read_in_utc() {
         assert_eq!(expression(at("2026-03-01T12:05:00Z")), "at(2026-03-01T12:05:00)");
     }

@@ -286,6 +286,11 @@ mod tests {
     }
 
     #[test]
+    fn a_shard_is_known() {
+        assert_eq!(shard_of(&["front-desk"]), 1);
+    }
+
+    #[test]
     fn read_backwards_a_thread_begins_with_its_newest_conversation_and_then_its_newest_message() {
         let (old, new) = (conversation(9), conversation(10));
         let mut keys = [

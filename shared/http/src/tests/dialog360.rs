@@ -77,6 +77,46 @@ async fn the_secret_of_the_master_before_still_opens() {
 }
 
 #[tokio::test]
+async fn another_version_makes_another_secret_for_one_number_alone() {
+    let site = Site::in_memory();
+    let document = |version: u8| {
+        let number = |id: &str, external: &str| json!({"id": id, "tenant": "t", "agent": "a", "provider": "360dialog", "external_id": external});
+        let mut first = number("first", NUMBER);
+        first["secret_version"] = json!(version);
+        json!({"tenants": [{"id": "t"}], "agents": [{"id": "a", "tenant": "t", "model": "m", "system_prompt": "p"}],
+            "instances": [first, number("second", OTHER)]})
+    };
+    let told = async |version| {
+        let answered = site.operate("PUT", "/v1/config", &document(version)).await;
+        assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
+        ["0", "1"].map(|at| {
+            answered
+                .body
+                .pointer(&format!("/instances/{at}/secret"))
+                .unwrap()
+                .as_str()
+                .unwrap()
+                .to_owned()
+        })
+    };
+    let (before, after) = (told(1).await, told(2).await);
+    assert_eq!(before, [secret(NUMBER), secret(OTHER)]);
+    assert!(after[0] != before[0] && after[1] == before[1]);
+    taken(
+        &post(
+            PLAIN,
+            &[("x-recado-webhook-secret", &after[0])],
+            &meta_body(&value()),
+        )
+        .await,
+    );
+    let shown = site.operate("GET", "/v1/config", &Value::Null).await;
+    assert_eq!(shown.body["document"]["instances"][0]["secret_version"], 2);
+    let refused = site.operate("PUT", "/v1/config", &document(10)).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{}", refused.text);
+}
+
+#[tokio::test]
 async fn without_a_proof_or_with_a_wrong_one_nothing_is_taken() {
     let body = meta_body(&value());
     let (other, evolution) = (

@@ -4,7 +4,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use recado_domain::ids::ExternalId;
-use recado_domain::secret::{Secret, hmac_sha256, webhook_secret};
+use recado_domain::secret::{Secret, hmac_sha256, webhook_secrets};
 use std::fmt;
 
 /// The header in which 360dialog is asked to send the number's secret.
@@ -39,7 +39,7 @@ pub enum Proven {
     Partner,
 }
 
-/// For whom `proof` speaks, if it was made with the webhook secret of the one number of `numbers` under one of `masters`
+/// For whom `proof` speaks, if it was made with a webhook secret of the one number of `numbers` under one of `masters`
 /// (two during a rotation), or with a partner's secret over the body. All are compared, in time that does not tell which
 /// came near.
 ///
@@ -63,8 +63,10 @@ pub fn verify<'n>(
 }
 
 fn knows(secret: Option<&str>, password: Option<&str>, masters: &[Secret], number: &ExternalId) -> bool {
-    masters.iter().fold(false, |found, master| {
-        let expected = webhook_secret(master, crate::dialog360::NAME, number);
+    let secrets = masters
+        .iter()
+        .flat_map(|master| webhook_secrets(master, crate::dialog360::NAME, number));
+    secrets.fold(false, |found, expected| {
         [secret, password]
             .into_iter()
             .flatten()
@@ -98,6 +100,8 @@ fn password(header: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    use recado_domain::secret::{SecretVersion, webhook_secret};
+
     const BODY: &[u8] = b"{}";
 
     fn masters() -> Vec<Secret> {
@@ -112,9 +116,14 @@ mod tests {
     }
 
     fn secret(master: usize, name: &str) -> String {
-        webhook_secret(&masters()[master], crate::dialog360::NAME, &number(name))
-            .expose()
-            .to_owned()
+        webhook_secret(
+            &masters()[master],
+            crate::dialog360::NAME,
+            &number(name),
+            SecretVersion::FIRST,
+        )
+        .expose()
+        .to_owned()
     }
 
     fn basic(user: &str, password: &str) -> String {
@@ -171,7 +180,12 @@ mod tests {
             };
             assert!(!accepts(proof, &["100000000000001"]), "{header}");
         }
-        let evolution = webhook_secret(&masters()[0], crate::evolution::NAME, &number("100000000000001"));
+        let evolution = webhook_secret(
+            &masters()[0],
+            crate::evolution::NAME,
+            &number("100000000000001"),
+            SecretVersion::FIRST,
+        );
         let proof = Proof {
             secret: Some(evolution.expose()),
             ..Proof::default()

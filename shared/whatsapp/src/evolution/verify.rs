@@ -3,7 +3,7 @@
 use super::jwt;
 use jiff::Timestamp;
 use recado_domain::ids::ExternalId;
-use recado_domain::secret::{Secret, webhook_secret};
+use recado_domain::secret::{Secret, webhook_secrets};
 use std::fmt;
 
 /// What a request shows to prove itself. Its body's `apikey` is no proof: it is Evolution's own credential, not ours.
@@ -23,12 +23,14 @@ impl fmt::Debug for Proof<'_> {
     }
 }
 
-/// Whether `proof` was made with the webhook secret of `instance` under one of `masters` (two during a rotation). One
+/// Whether `proof` was made with a webhook secret of `instance` under one of `masters` (two during a rotation). One
 /// good proof is enough. All are compared, in time that does not tell which came near.
 pub fn verify(proof: &Proof<'_>, masters: &[Secret], instance: &ExternalId, now: Timestamp) -> bool {
     let bearer = proof.authorization.and_then(bearer);
-    masters.iter().fold(false, |found, master| {
-        let secret = webhook_secret(master, crate::evolution::NAME, instance);
+    let secrets = masters
+        .iter()
+        .flat_map(|master| webhook_secrets(master, crate::evolution::NAME, instance));
+    secrets.fold(false, |found, secret| {
         let plain = [proof.apikey, bearer, proof.path_token]
             .into_iter()
             .flatten()
@@ -47,6 +49,7 @@ fn bearer(header: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use recado_domain::millis::instant;
+    use recado_domain::secret::{SecretVersion, webhook_secret};
 
     fn masters() -> Vec<Secret> {
         ["new master", "old master"]
@@ -60,9 +63,15 @@ mod tests {
     }
 
     fn secret(master: usize, name: &str) -> String {
-        webhook_secret(&masters()[master], crate::evolution::NAME, &instance(name))
-            .expose()
-            .to_owned()
+        let version = SecretVersion::FIRST;
+        webhook_secret(
+            &masters()[master],
+            crate::evolution::NAME,
+            &instance(name),
+            version,
+        )
+        .expose()
+        .to_owned()
     }
 
     fn accepts(proof: Proof<'_>) -> bool {

@@ -40,7 +40,10 @@ fn what_is_proven_here_is_verified_there() {
     let known = |instance: &Instance| {
         let external = instance.external().unwrap();
         let mut proofs = Proofs::new(app_secrets);
-        proofs.learn(instance, webhook_secret(&master, instance.provider, &external));
+        proofs.learn(
+            instance,
+            webhook_secret(&master, instance.provider, &external, instance.secret_version),
+        );
         (external, proofs)
     };
     let (external, proofs) = known(&instance(&json!({"provider": "evolution"})));

@@ -49,5 +49,11 @@ impl fmt::Debug for WebhookSetup {
 /// The secret of an instance under the present master.
 pub(crate) fn secret_of(instance: &Instance, keys: &WebhookKeys) -> Option<Secret> {
     let master = keys.masters.first()?;
-    Some(webhook_secret(master, instance.provider, &instance.external()?))
+    let external = instance.external()?;
+    Some(webhook_secret(
+        master,
+        instance.provider,
+        &external,
+        instance.secret_version,
+    ))
 }

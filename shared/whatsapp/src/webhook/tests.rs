@@ -1,7 +1,7 @@
 use super::*;
 use recado_domain::ids::ExternalId;
 use recado_domain::millis::instant;
-use recado_domain::secret::{Secret, hmac_sha256, webhook_secret};
+use recado_domain::secret::{Secret, SecretVersion, hmac_sha256, webhook_secret};
 use serde_json::{Value, json};
 
 const BASE: &str = "https://recado.example";
@@ -27,7 +27,7 @@ fn instance(provider: Provider, external: &str) -> Instance {
 
 fn derived(provider: Provider, external: &str) -> String {
     let external = ExternalId::parse(external).unwrap();
-    let derived = webhook_secret(&secret("master"), provider, &external);
+    let derived = webhook_secret(&secret("master"), provider, &external, SecretVersion::FIRST);
     derived.expose().to_owned()
 }
 

@@ -6,6 +6,7 @@ use recado_domain::config::{Bound, CredentialRef, Document};
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
+use recado_domain::secret::SecretVersion;
 use recado_pipeline::ports::Store;
 use serde_json::json;
 
@@ -199,6 +200,7 @@ pub async fn every_field_comes_back<S: Store>(store: &S) {
     });
     instance.base_url = Some("https://wa.example.com/api".to_owned());
     instance.api_version = 1;
+    instance.secret_version = SecretVersion::try_from(2).unwrap();
     instance.credential = Some(CredentialRef::Ssm("/recado/front desk/key".to_owned()));
     scene.bound.agent.system_prompt = format!("Olá \u{1F33B}\u{0}\n{}", "a".repeat(20_000));
     store.apply(&scene.document()).await.unwrap();
