@@ -1,7 +1,7 @@
 //! How much each address is served at a time.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -53,6 +53,7 @@ impl Addresses {
     }
 
     fn present(&self, address: IpAddr) -> Option<(Arc<Semaphore>, Presence)> {
+        let address = of_one_customer(address);
         let mut known = self.known();
         let one = known.entry(address).or_insert_with(|| Known {
             places: Arc::new(Semaphore::new(self.each)),
@@ -71,6 +72,17 @@ impl Addresses {
 
     fn known(&self) -> MutexGuard<'_, HashMap<IpAddr, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What one customer of a network has: an IPv4 address, or the 2⁶⁴ addresses of an IPv6 network, which count as one.
+pub(super) fn of_one_customer(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(six) => {
+            let [a, b, c, d, ..] = six.segments();
+            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
     }
 }
 
@@ -108,5 +120,15 @@ mod tests {
         held.push(third.now_or_never().unwrap().unwrap());
         drop((held, fourth));
         assert!(addresses.known().is_empty(), "nobody is remembered who is gone");
+    }
+
+    #[tokio::test]
+    async fn an_ipv6_network_counts_as_one_address() {
+        let addresses = Addresses::of(1);
+        let [one, same, other]: [IpAddr; 3] =
+            ["2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1"].map(|text| text.parse().unwrap());
+        let _held = addresses.enter(one).await.unwrap();
+        assert!(addresses.enter(same).now_or_never().is_none());
+        assert!(addresses.enter(other).now_or_never().is_some());
     }
 }

@@ -1,6 +1,7 @@
 //! The connections that there are, what each is doing, and which one makes room when there is none left.
 
 use super::ServerLimits;
+use super::addresses::of_one_customer;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -124,7 +125,7 @@ impl Connections {
         let (teller, given_up) = oneshot::channel();
         open.next += 1;
         let state = State {
-            address,
+            address: of_one_customer(address),
             phase: Phase::Opening,
             since: Instant::now(),
             give_up: teller,

@@ -62,6 +62,27 @@ async fn a_queue_that_fails_behind_a_store_that_works_is_503_and_its_repetition_
 }
 
 #[tokio::test]
+async fn a_send_that_could_not_be_enqueued_is_503_and_its_repetition_is_the_same_message() {
+    let site = Site::in_memory().configured().await;
+    let body = json!({"to": "+55 11 90000-0001", "text": "bom dia", "message_id": "m-1"});
+    let path = "/v1/instances/suporte-01/messages";
+    site.queues.set(Mood::Failing);
+    let failed = site.operate("POST", path, &body).await;
+    assert_eq!(failed.status, StatusCode::SERVICE_UNAVAILABLE, "{}", failed.text);
+    assert_eq!(failed.header("retry-after"), Some("5"));
+    site.queues.set(Mood::Working);
+    let first = site.operate("POST", path, &body).await;
+    let again = site.operate("POST", path, &body).await;
+    assert!(
+        first.status.is_success() && again.status.is_success(),
+        "{} {}",
+        first.text,
+        again.text
+    );
+    assert_eq!(first.body["id"], again.body["id"]);
+}
+
+#[tokio::test]
 async fn a_webhook_that_is_kept_waiting_is_503_within_the_deadline_at_every_door() {
     let mut site = Site::in_memory();
     site.settings.webhook_deadline = Duration::from_millis(50);
