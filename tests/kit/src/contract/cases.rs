@@ -284,6 +284,7 @@ macro_rules! payloads_contract {
                 a_payload_comes_back_exactly,
                 the_same_key_again_replaces_it,
                 keys_do_not_run_into_each_other,
+                a_payload_that_is_kept_longer_is_the_same,
             }
         }
     };

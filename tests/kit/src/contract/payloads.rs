@@ -50,3 +50,14 @@ pub async fn keys_do_not_run_into_each_other<Q: Queues>(queues: &Q) {
         assert_eq!(payload(queues, key).await, Some(json!(index)), "{key}");
     }
 }
+
+pub async fn a_payload_that_is_kept_longer_is_the_same<Q: Queues>(queues: &Q) {
+    let (key, body) = (fresh("upload.loja 1.é"), json!({"text": "\u{1F33B}"}));
+    assert!(!queues.renew_payload(&key).await.unwrap(), "there is none");
+    assert_eq!(payload(queues, &key).await, None);
+    queues.put_payload(&key, &body).await.unwrap();
+    for _ in 0..2 {
+        assert!(queues.renew_payload(&key).await.unwrap());
+        assert_eq!(payload(queues, &key).await, Some(body.clone()));
+    }
+}
