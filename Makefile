@@ -83,8 +83,19 @@ deploy: tools
 	sam deploy --parameter-overrides Architecture=$(ARCHITECTURE) $(PARAMETERS)
 
 # Licences, bans and sources of every crate (installs cargo-deny, which takes some minutes).
+# Each lock file against the advisories of RustSec, which come over the network: where they cannot be had this fails and
+# says so. POLICY_OFFLINE=1 leaves them out, and says that.
 policy: .tools/bin/cargo-deny
 	cargo deny --all-features check bans licenses sources
+ifdef POLICY_OFFLINE
+	@echo "policy: advisories were left out (POLICY_OFFLINE)"
+else
+	@cargo deny fetch db || { echo "policy: the advisory database cannot be had here; POLICY_OFFLINE=1 leaves advisories out" >&2; exit 1; }
+	@for folder in . tests/dynamo tests/fuzz; do \
+		echo "policy: advisories of $$folder/Cargo.lock"; \
+		cargo deny --manifest-path $$folder/Cargo.toml --all-features check --config deny.toml --disable-fetch advisories || exit 1; \
+	done
+endif
 
 .tools/bin/cargo-deny:
 	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \

@@ -1,6 +1,7 @@
 //! Through the front door: real routers over the real embedded store, one request at a time.
 
 mod api;
+mod attacks;
 mod catching_up;
 mod changes;
 mod config;

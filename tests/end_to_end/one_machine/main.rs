@@ -14,6 +14,7 @@ mod consent;
 mod crashes;
 mod dialog360;
 mod first_steps;
+mod framing;
 mod machine;
 mod meta;
 mod missed;
