@@ -67,6 +67,10 @@ pub fn event_id_of_body(provider: Provider, instance: &ExternalId, kind: EventKi
     ))
 }
 
+/// How long an event that others may look just like ([`InboundJob::lookalike`]) is known again after it was applied: longer
+/// than a queue drops what comes twice, and than a provider waits before it repeats a webhook.
+pub const LOOKALIKE_KNOWN_MS: i64 = 6 * 60_000;
+
 /// How far an event has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -112,6 +116,9 @@ pub struct InboundJob {
     pub received_at: Timestamp,
     /// Its body.
     pub payload: Payload,
+    /// Another event may look just like it, since it shows neither an id nor a time: the same words, written again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lookalike: bool,
     /// Set by a redrive, from wherever: an event that died then becomes pending again before it is processed. One that
     /// is alive, or died again since, is left as it is.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]

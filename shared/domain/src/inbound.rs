@@ -49,6 +49,8 @@ pub struct WebhookEvent {
     pub address: Option<ContactAddress>,
     /// What the processor reads: the provider's JSON of this one event.
     pub payload: Value,
+    /// Whether another event may look just like it, since the provider gave it neither an id nor a time.
+    pub lookalike: bool,
 }
 
 /// What an event's body says, once read.

@@ -181,6 +181,7 @@ async fn record<W: World>(
         correlation,
         received_at: world.ambient().now(),
         payload,
+        lookalike: event.lookalike,
         redrive: None,
     };
     let recorded = world.store().record_event(&job).await?;

@@ -112,6 +112,7 @@ fn job(event: WebhookEvent) -> InboundJob {
         correlation: CorrelationId::parse("measured").unwrap(),
         received_at: Timestamp::UNIX_EPOCH,
         payload: Payload::Inline(event.payload),
+        lookalike: false,
         redrive: None,
     }
 }

@@ -122,6 +122,7 @@ fn job(provider: Provider, kind: EventKind, payload: &Value) -> InboundJob {
         correlation: CorrelationId::parse("test").unwrap(),
         received_at: Timestamp::UNIX_EPOCH,
         payload: Payload::Inline(payload.clone()),
+        lookalike: false,
         redrive: None,
     }
 }

@@ -149,6 +149,7 @@ fn read(event: &WebhookEvent) -> Inbound {
         correlation: CorrelationId::parse("test").unwrap(),
         received_at: received_at(),
         payload: Payload::Inline(event.payload.clone()),
+        lookalike: false,
         redrive: None,
     };
     interpret(&job, &event.payload)

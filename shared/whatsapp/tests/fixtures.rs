@@ -37,6 +37,7 @@ fn job(event: &WebhookEvent) -> InboundJob {
         correlation: CorrelationId::parse("test").unwrap(),
         received_at: received_at(),
         payload: Payload::Inline(event.payload.clone()),
+        lookalike: false,
         redrive: None,
     }
 }

@@ -58,6 +58,7 @@ fn read(event: &WebhookEvent) {
         correlation: CorrelationId::parse("fuzz").expect("an id"),
         received_at: millis::instant(1_772_443_000_000),
         payload: Payload::Inline(event.payload.clone()),
+        lookalike: false,
         redrive: None,
     };
     if let Inbound::Message(message) = interpret(&job, &event.payload) {

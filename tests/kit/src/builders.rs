@@ -139,6 +139,7 @@ impl Scene {
             correlation: correlation(),
             received_at: BASE,
             payload: Payload::Inline(json!({"key": {"id": name}, "message": {"conversation": "Bom dia"}})),
+            lookalike: false,
             redrive: None,
         }
     }

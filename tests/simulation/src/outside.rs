@@ -433,6 +433,7 @@ impl Said<'_> {
             kind: EventKind::Message,
             address: Some(address.clone()),
             payload,
+            lookalike: false,
         }
     }
 }
@@ -451,6 +452,7 @@ pub fn connection_event(provider: Provider, external: &ExternalId, number: u64, 
         kind: EventKind::Connection,
         address: None,
         payload: json!({ "open": open }),
+        lookalike: false,
     }
 }
 
@@ -476,5 +478,6 @@ pub fn failed_event(
         kind: EventKind::Failed,
         address: Some(address.clone()),
         payload: serde_json::to_value(update).unwrap_or(Value::Null),
+        lookalike: false,
     }
 }

@@ -71,6 +71,7 @@ fn event_of(instance: &str, group: &str, id: &str) -> Enqueue {
         correlation: CorrelationId::parse("k").unwrap(),
         received_at: instant(0),
         payload: Payload::Inline(json!(id)),
+        lookalike: false,
         redrive: None,
     };
     Enqueue {

@@ -115,6 +115,7 @@ fn event() -> InboundJob {
         correlation: CorrelationId::parse("k").unwrap(),
         received_at: instant(0),
         payload: Payload::Inline(json!({})),
+        lookalike: false,
         redrive: None,
     }
 }

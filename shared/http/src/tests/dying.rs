@@ -146,6 +146,7 @@ pub(super) fn job(external: &str, name: &str) -> InboundJob {
         correlation: CorrelationId::parse("c-3").unwrap(),
         received_at: now(),
         payload: Payload::Inline(json!({"text": "segredo"})),
+        lookalike: false,
         redrive: None,
     }
 }

@@ -18,7 +18,9 @@ use change::Resolved;
 pub(crate) use message::current;
 use recado_domain::config::Bound;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::event::{Enqueued, EventKind, EventState, InboundJob, Payload, Processed};
+use recado_domain::event::{
+    Enqueued, EventKind, EventState, InboundJob, LOOKALIKE_KNOWN_MS, Payload, Processed,
+};
 use recado_domain::inbound::Inbound;
 use recado_domain::millis::shift;
 use recado_domain::reason::Reason;
@@ -125,6 +127,12 @@ async fn follow<W: World>(
 async fn finish<W: World>(world: &W, job: &InboundJob, processed: Processed) -> PortResult<()> {
     let now = world.ambient().now();
     let ttl = i64::try_from(world.settings().event_ttl.as_millis()).unwrap_or(i64::MAX);
+    // Of two that look alike the later one is another event, once the first can no longer be repeated.
+    let ttl = if job.lookalike {
+        ttl.min(LOOKALIKE_KNOWN_MS)
+    } else {
+        ttl
+    };
     world
         .store()
         .finish_event(&job.event, &processed, now, shift(now, ttl))

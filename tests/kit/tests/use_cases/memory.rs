@@ -91,6 +91,7 @@ fn record(bound: &Bound, kept: &Kept) -> HistoryRecord {
         address: Some(kept.address.clone()),
         payload: json!({"address": kept.address.as_str(), "id": kept.id, "text": kept.text, "from_me": kept.from_me,
             "sent_at": kept.at.as_millisecond()}),
+        lookalike: false,
     })];
     items.extend(kept.status.map(|status| {
         WebhookItem::Status(StatusUpdate {

@@ -29,6 +29,7 @@ fn record() -> EventRecord {
         correlation: CorrelationId::parse("r").unwrap(),
         received_at: instant(1_000),
         payload: Payload::Inline(json!({"": {"message": "olá"}, "n": 1.5})),
+        lookalike: false,
         redrive: None,
     })
 }

@@ -34,6 +34,7 @@ fn job(id: &str, payload: Payload) -> InboundJob {
         correlation: CorrelationId::parse("k").unwrap(),
         received_at: instant(0),
         payload,
+        lookalike: false,
         redrive: None,
     }
 }

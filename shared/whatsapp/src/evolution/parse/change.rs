@@ -105,6 +105,7 @@ fn item(envelope: &Envelope, id: EventId, address: Option<ContactAddress>, mut d
         kind: EventKind::Message,
         address,
         payload,
+        lookalike: false,
     })
 }
 

@@ -33,10 +33,12 @@ pub(super) fn item(envelope: &Envelope, part: &Value) -> WebhookItem {
         payload["sender"] = json!(own);
     }
     let (provider, external, kind) = (crate::evolution::NAME, &envelope.instance, EventKind::Message);
-    let id = match part.get("key").and_then(|key| text(key, "id")) {
+    let own_id = part.get("key").and_then(|key| text(key, "id"));
+    let id = match own_id {
         Some(id) => event_id(provider, external, kind, id),
         None => event_id_of_body(provider, external, kind, &payload),
     };
+    let has_time = envelope.date_time.is_some() || instant(part.get("messageTimestamp")).is_some();
     WebhookItem::Event(WebhookEvent {
         id,
         provider,
@@ -44,6 +46,7 @@ pub(super) fn item(envelope: &Envelope, part: &Value) -> WebhookItem {
         kind,
         address: Some(address),
         payload,
+        lookalike: own_id.is_none() && !has_time,
     })
 }
 

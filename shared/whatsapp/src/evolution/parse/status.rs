@@ -96,6 +96,7 @@ fn failed(envelope: &Envelope, part: &Value, id: &str) -> WebhookItem {
         kind,
         address: remote.and_then(address),
         payload: envelope.payload(data),
+        lookalike: false,
     })
 }
 

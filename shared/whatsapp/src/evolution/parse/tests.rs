@@ -32,6 +32,7 @@ fn read(event: &WebhookEvent) -> Inbound {
         correlation: CorrelationId::parse("test").unwrap(),
         received_at: instant(1_760_000_000_000),
         payload: Payload::Inline(event.payload.clone()),
+        lookalike: false,
         redrive: None,
     };
     interpret(&job, &event.payload)

@@ -45,6 +45,7 @@ pub(super) fn item(envelope: &Envelope, part: &Value) -> WebhookItem {
         external: envelope.instance.clone(),
         kind,
         address: Some(address),
+        lookalike: envelope.date_time.is_none() && instant(part.get("datetime")).is_none(),
         payload,
     })
 }

@@ -37,6 +37,7 @@ pub(super) fn item(
         kind: EventKind::Message,
         address: Some(address),
         payload,
+        lookalike: own_id(message).is_none() && instant(message.get("timestamp")).is_none(),
     })
 }
 

@@ -46,6 +46,7 @@ fn item(part: &Part<'_>, external: &ExternalId, entry: &Value) -> WebhookItem {
             "contact": contact,
             "metadata": { "phone_number_id": external },
         }),
+        lookalike: when.is_empty(),
     })
 }
 

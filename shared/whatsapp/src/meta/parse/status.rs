@@ -111,6 +111,7 @@ fn failed(provider: Provider, external: &ExternalId, status: &Value, update: &St
         kind,
         address: recipient.and_then(ContactAddress::parse),
         payload: json!({ "status": kept }),
+        lookalike: false,
     })
 }
 

@@ -302,3 +302,16 @@ fn an_entry_a_change_and_a_message_may_come_without_their_lists() {
     let found = event(items(&json!({"entry": {"changes": {"field": "messages", "value": value}}})).remove(0));
     assert_eq!(found.external.as_str(), NUMBER);
 }
+
+#[test]
+fn what_has_neither_an_id_nor_a_time_may_look_like_another() {
+    let lookalike =
+        |message: &Value| event(items(&body(&json!({"messages": [message]}))).remove(0)).lookalike;
+    let said = json!({"from": "5511900000001", "type": "text", "text": {"body": "Oi"}});
+    assert!(lookalike(&said));
+    for (field, value) in [("id", "wamid.A"), ("timestamp", "1760000000")] {
+        let mut said = said.clone();
+        said[field] = json!(value);
+        assert!(!lookalike(&said), "{field}");
+    }
+}

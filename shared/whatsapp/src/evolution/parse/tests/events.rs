@@ -144,3 +144,23 @@ fn what_the_api_sent_is_from_the_business_even_where_the_key_does_not_say() {
     body["data"]["status"] = json!("PENDING");
     assert!(said(&body).from_me);
 }
+
+#[test]
+fn what_has_neither_an_id_nor_a_time_may_look_like_another() {
+    let key =
+        |id: Option<&str>| json!({"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": id});
+    let said = |id, time: Value| json!({"key": key(id), "message": {"conversation": "Oi"}, "messageTimestamp": time});
+    let lookalike = |body: &Value| event(body).lookalike;
+    let worker = |message: Value| json!({"instanceName": "suporte-01", "message": message});
+    assert!(lookalike(&worker(said(None, json!(null)))));
+    assert!(!lookalike(&worker(said(None, json!(1_760_000_000)))));
+    assert!(!lookalike(&worker(said(Some("A1"), json!(null)))));
+    let mut dated = body("messages.upsert", said(None, json!(null)));
+    assert!(lookalike(&dated));
+    dated["date_time"] = json!("2025-10-09T08:53:20.000Z");
+    assert!(!lookalike(&dated));
+    let mut open = body("connection.update", json!({"state": "open"}));
+    assert!(lookalike(&open));
+    open["date_time"] = json!("2025-10-09T08:53:20.000Z");
+    assert!(!lookalike(&open));
+}

@@ -28,6 +28,7 @@ pub(super) fn said(event: &WebhookEvent) -> InboundMessage {
         correlation: CorrelationId::parse("test").unwrap(),
         received_at: instant(1_760_000_000_000),
         payload: Payload::Inline(event.payload.clone()),
+        lookalike: false,
         redrive: None,
     };
     match interpret(&job, &event.payload) {
