@@ -1,5 +1,5 @@
-//! What providers call: `GET, POST /webhooks/{provider}` and whatever lies below, `/api/webhook/{provider}`. Which paths and
-//! methods a provider has, what proves its webhooks and what they hold is for `recado_whatsapp::webhook` to say.
+//! What providers call: `GET, POST /webhooks/{provider}` and whatever lies below, and the other paths that providers have. Which
+//! paths and methods those are, what proves its webhooks and what they hold is for `recado_whatsapp::webhook` to say.
 //!
 //! The answer is 200 only when every event is recorded and enqueued (protocol: obligation before acknowledgement). A
 //! repetition is what every other answer asks for, and what a provider does with it differs: so 503 for what may pass,
@@ -23,7 +23,7 @@ use recado_domain::provider::Provider;
 use recado_pipeline::World;
 use recado_pipeline::ingest::ingest;
 use recado_pipeline::ports::Ambient;
-use recado_whatsapp::webhook::{Brings, Method, Refusal, Route, Taken};
+use recado_whatsapp::webhook::{Brings, Method, Refusal, Route, Taken, paths};
 use serde_json::json;
 use std::pin::pin;
 use std::sync::Arc;
@@ -71,10 +71,16 @@ pub(crate) fn routes<W: World + 'static, K: Keys>(
 ) -> Router {
     // Every method: which a path has depends on the provider.
     let handler = any(receive::<W, K>);
-    Router::new()
+    let unknown = Router::new()
         .route("/webhooks/{provider}", handler.clone())
         .route("/webhooks/{provider}/{*rest}", handler.clone())
-        .route("/api/webhook/{provider}", handler)
+        .route("/api/webhook/{provider}", handler.clone());
+    paths()
+        .fold(unknown, |router, path| {
+            router
+                .route(path, handler.clone())
+                .route(&format!("{path}/{{*rest}}"), handler.clone())
+        })
         .with_state(Webhook {
             world,
             keys,

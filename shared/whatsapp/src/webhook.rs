@@ -206,6 +206,11 @@ impl Route {
     }
 }
 
+/// The paths under which every provider's webhooks lie.
+pub fn paths() -> impl Iterator<Item = &'static str> {
+    doors().flat_map(|door| door.paths().iter().copied())
+}
+
 /// Whose webhook a path is for, whether or not it is one of its routes.
 pub fn provider_of(path: &str) -> Option<Provider> {
     door_at(path).map(|(door, _)| door.provider())

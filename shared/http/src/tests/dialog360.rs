@@ -48,7 +48,14 @@ fn taken(answered: &Answered) {
 #[tokio::test]
 async fn a_cloud_number_is_proven_by_header_or_basic_on_either_route() {
     let (secret, basic) = (secret(NUMBER), basic(&secret(NUMBER)));
-    for path in [PLAIN, NAMED] {
+    for path in [
+        PLAIN,
+        NAMED,
+        "/deliver/webhook",
+        "/deliver/webhook/100000000000001",
+        "/wa/webhook",
+        "/wa/webhook/100000000000001",
+    ] {
         for proof in [
             ("x-recado-webhook-secret", secret.as_str()),
             ("authorization", basic.as_str()),
@@ -56,6 +63,16 @@ async fn a_cloud_number_is_proven_by_header_or_basic_on_either_route() {
             taken(&post(path, &[proof], &meta_body(&value())).await);
         }
     }
+}
+
+#[tokio::test]
+async fn a_delivery_apis_plain_words_are_taken_at_its_own_path() {
+    let body = json!({"messages": [{"id": "msg_123", "from": "+5215550000000", "text": "confirm"}]});
+    let proof = ("x-recado-webhook-secret", secret(NUMBER));
+    let proof = [(proof.0, proof.1.as_str())];
+    taken(&post("/deliver/webhook/100000000000001", &proof, &body).await);
+    let nameless = post("/deliver/webhook", &proof, &body).await;
+    assert_eq!(nameless.status, StatusCode::BAD_REQUEST, "{}", nameless.text);
 }
 
 #[tokio::test]

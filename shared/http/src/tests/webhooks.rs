@@ -50,6 +50,16 @@ async fn evolution(site: &Site, path: &str, body: &Value) -> Answered {
 }
 
 #[tokio::test]
+async fn a_worker_may_name_the_instance_in_the_path_alone() {
+    let body = json!({"message": {
+        "key": {"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false},
+        "message": {"conversation": "Test from queue"},
+    }});
+    let answered = evolution(&Site::in_memory(), "/webhooks/evolution/suporte-01", &body).await;
+    assert_eq!(answered.body["events"], 1, "{}", answered.text);
+}
+
+#[tokio::test]
 async fn every_route_of_evolution_takes_a_message() {
     let token = secret_of("master", "suporte-01");
     let with_token = format!("/webhooks/evolution/k/{token}");
@@ -60,6 +70,7 @@ async fn every_route_of_evolution_takes_a_message() {
         "/webhooks/evolution/suporte-01",
         "/webhooks/evolution/messages-upsert",
         "/webhooks/evolution/suporte-01/messages-upsert",
+        "/api/webhook/evolution/suporte-01",
     ] {
         let answered = evolution(&Site::in_memory(), path, &evolution_message()).await;
         assert_eq!(answered.status, StatusCode::OK, "{path}: {}", answered.text);

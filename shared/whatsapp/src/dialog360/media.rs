@@ -1,4 +1,5 @@
-//! Where 360dialog's media lie, and when not to ask for them.
+//! Where 360dialog's media lie, and when not to ask for them. Nothing downloads files yet: these are the two rules for what
+//! will, tried against the stand-in.
 
 use jiff::Timestamp;
 use recado_domain::millis::shift;

@@ -1,4 +1,5 @@
-//! 360dialog's webhook: `POST /webhooks/360dialog`, `/webhooks/360dialog/{number}`; on-premise numbers need the second.
+//! 360dialog's webhook: `POST /webhooks/360dialog`, `/deliver/webhook`, `/wa/webhook`, and each of them with `/{number}`,
+//! which on-premise numbers need.
 
 use super::{Addressed, Proof, Proven, SECRET_HEADER, SIGNATURE_HEADER, addressed, split, verify};
 use crate::webhook::{
@@ -12,7 +13,7 @@ use recado_domain::provider::Provider;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-const PATH: &str = "/webhooks/360dialog";
+const PATHS: [&str; 3] = ["/webhooks/360dialog", "/deliver/webhook", "/wa/webhook"];
 
 /// The secrets with which it signs what it sends to a partner's platform; a number's own secret does without.
 const PARTNER_SECRET: NamedKey = NamedKey {
@@ -30,7 +31,7 @@ impl Door for Webhook {
     }
 
     fn paths(&self) -> &'static [&'static str] {
-        &[PATH]
+        &PATHS
     }
 
     fn methods(&self, rest: &[String]) -> &'static [Method] {
@@ -78,7 +79,7 @@ impl Door for Webhook {
         // The number stands in the URL: on-premise bodies do not name it.
         let url = instance
             .external()
-            .map(|number| format!("{base}{PATH}/{}", encoded(number.as_str())));
+            .map(|number| format!("{base}{}/{}", PATHS[0], encoded(number.as_str())));
         WebhookSetup {
             url,
             secret: secret_of(instance, keys).filter(|_| with_secret),

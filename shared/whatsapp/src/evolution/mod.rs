@@ -22,9 +22,9 @@ pub(crate) use connect::connect;
 pub(crate) use evidence::evidence;
 pub(crate) use examine::{DEMANDS, examine};
 pub(crate) use history::history;
-pub(crate) use parse::{interpret, split};
+pub(crate) use parse::{interpret, split, split_of};
 pub(crate) use prove::{example, example_in_shell, prove, recognises};
-pub(crate) use seen::{mark_read, typing};
+pub(crate) use seen::{TYPING_TIMEOUT, mark_read, typing};
 pub(crate) use send::{Endpoint, connection, send};
 pub(crate) use support::{TEXT_MAX, support};
 

@@ -120,9 +120,13 @@ struct Envelope {
 }
 
 impl Envelope {
-    fn read(body: &[u8]) -> Result<Self, ParseError> {
+    /// Reads a body of `instance`; without one, of the instance that it names.
+    fn read(body: &[u8], instance: Option<&ExternalId>) -> Result<Self, ParseError> {
         let mut fields = object_of(body)?;
-        let instance = instance_name(&fields).ok_or(NO_INSTANCE)?;
+        let instance = match instance {
+            Some(instance) => instance.clone(),
+            None => instance_name(&fields).ok_or(NO_INSTANCE)?,
+        };
         let (data, message) = (fields.remove("data"), fields.remove("message"));
         // The queue-worker form has no event; what it carries is a message as in `messages.upsert`.
         let (event, data) = match (fields.get("event").and_then(Value::as_str), data, message) {
@@ -178,6 +182,7 @@ impl Envelope {
             kind: EventKind::Connection,
             address: None,
             payload,
+            lookalike: self.date_time.is_none(),
         })
     }
 }
@@ -197,35 +202,44 @@ fn dotted(event: &str) -> String {
     event.trim().to_ascii_lowercase().replace(['_', '-'], ".")
 }
 
-/// Splits a body into items.
+/// Splits a body into items, which are of the instance that it names.
 pub(crate) fn split(body: &[u8], received_at: Timestamp) -> Result<Vec<WebhookItem>, ParseError> {
-    let envelope = Envelope::read(body)?;
+    Ok(items(&Envelope::read(body, None)?, received_at))
+}
+
+/// Splits a body of `instance` into items.
+pub(crate) fn split_of(
+    body: &[u8],
+    instance: &ExternalId,
+    received_at: Timestamp,
+) -> Result<Vec<WebhookItem>, ParseError> {
+    Ok(items(&Envelope::read(body, Some(instance))?, received_at))
+}
+
+fn items(envelope: &Envelope, received_at: Timestamp) -> Vec<WebhookItem> {
     let parts = list(Some(&envelope.data));
     let items: Vec<WebhookItem> = match envelope.event.as_str() {
         "messages.upsert" | "send.message" => {
-            parts.iter().map(|part| message::item(&envelope, part)).collect()
+            parts.iter().map(|part| message::item(envelope, part)).collect()
         }
         "messages.set" => in_order_of_time(parts)
             .into_iter()
-            .map(|part| message::item(&envelope, part))
+            .map(|part| message::item(envelope, part))
             .collect(),
         "messages.update" => parts
             .iter()
-            .map(|part| status::item(&envelope, part, received_at))
+            .map(|part| status::item(envelope, part, received_at))
             .collect(),
-        "messages.edited" => parts.iter().map(|part| change::edited(&envelope, part)).collect(),
-        "messages.delete" => parts
-            .iter()
-            .map(|part| change::deleted(&envelope, part))
-            .collect(),
+        "messages.edited" => parts.iter().map(|part| change::edited(envelope, part)).collect(),
+        "messages.delete" => parts.iter().map(|part| change::deleted(envelope, part)).collect(),
         "connection.update" => vec![envelope.connection()],
         _ => vec![envelope.ignored()],
     };
-    Ok(if items.is_empty() {
+    if items.is_empty() {
         vec![envelope.ignored()]
     } else {
         items
-    })
+    }
 }
 
 /// A history comes newest first. Oldest first, what was answered on the phone is known to be.

@@ -3,15 +3,17 @@
 //! | route | what |
 //! | --- | --- |
 //! | `POST /webhooks/evolution`, `/api/webhook/evolution` | events |
-//! | `POST …/{instance or event}`, `…/{instance}/{event}` | the same, `byEvents` |
+//! | `POST …/{instance or event}`, `…/{instance}/{event}` | the same, `byEvents`; of a body that names no instance the path's |
 //! | `POST …/k/{token}`, `…/k/{token}/{event}` | the same, of version 1, which can send no header |
 
-use super::{Proof, instance_of, split, verify};
+use super::{Proof, instance_of, split_of, verify};
+use crate::ParseError;
 use crate::webhook::{
     Door, HIDDEN, KeyNeeds, Method, Refusal, Request, Taken, WebhookKeys, WebhookSetup, secret_of,
 };
 use jiff::Timestamp;
 use recado_domain::config::Instance;
+use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 
@@ -54,6 +56,13 @@ impl<'a> Said<'a> {
             _ => None,
         }
     }
+
+    /// The instance that the path certainly names.
+    fn instance(&self) -> Option<ExternalId> {
+        let segment = self.segment?;
+        let may_be_event = self.event_allowed && is_event(segment);
+        ExternalId::parse(segment).ok().filter(|_| !may_be_event)
+    }
 }
 
 impl Door for Webhook {
@@ -82,7 +91,10 @@ impl Door for Webhook {
     /// The instance that the body names (the secret is derived from it), then the proof, then the rest of the body.
     fn receive(&self, request: &Request<'_>, keys: &WebhookKeys, now: Timestamp) -> Result<Taken, Refusal> {
         let said = Said::read(request.rest).ok_or(Refusal::NoRoute)?;
-        let instance = instance_of(request.brings.body)?;
+        let instance = match (instance_of(request.brings.body), said.instance()) {
+            (Err(ParseError::NotEnvelope { .. }), Some(instance)) => instance,
+            (named, _) => named?,
+        };
         if let Some(segment) = said.segment {
             let fits = segment == instance.as_str() || (said.event_allowed && is_event(segment));
             if !fits {
@@ -104,7 +116,7 @@ impl Door for Webhook {
                 "a webhook of Evolution was refused: its proof is missing or wrong",
             ));
         }
-        Ok(Taken::Items(split(request.brings.body, now)?))
+        Ok(Taken::Items(split_of(request.brings.body, &instance, now)?))
     }
 
     fn setting_up(

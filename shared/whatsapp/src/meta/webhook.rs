@@ -1,4 +1,4 @@
-//! Meta's webhook: `GET, POST /webhooks/meta`, `/webhooks/whatsapp`, with its handshake.
+//! Meta's webhook: `GET, POST /webhooks/meta`, `/webhooks/whatsapp`, `/webhook/whatsapp`, with its handshake.
 
 use super::{handshake, split, verify};
 use crate::webhook::{Door, KeyNeeds, Method, NamedKey, Refusal, Request, Taken, WebhookKeys, WebhookSetup};
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::provider::Provider;
 
-const PATHS: [&str; 2] = ["/webhooks/meta", "/webhooks/whatsapp"];
+const PATHS: [&str; 3] = ["/webhooks/meta", "/webhooks/whatsapp", "/webhook/whatsapp"];
 
 /// The app secrets, which sign: the present one and the one before.
 const APP_SECRET: NamedKey = NamedKey {

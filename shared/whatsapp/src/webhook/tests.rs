@@ -1,3 +1,5 @@
+mod gateway;
+
 use super::*;
 use recado_domain::ids::ExternalId;
 use recado_domain::millis::instant;
@@ -80,6 +82,11 @@ fn a_path_leads_to_its_provider_under_each_of_its_names_and_to_no_other() {
         ("/webhooks/evolution/k/x/y", Some(crate::evolution::NAME)),
         ("/webhooks/meta", Some(crate::meta::NAME)),
         ("/webhooks/whatsapp", Some(crate::meta::NAME)),
+        ("/webhook/whatsapp", Some(crate::meta::NAME)),
+        ("/deliver/webhook", Some(crate::dialog360::NAME)),
+        ("/wa/webhook/100000000000001", Some(crate::dialog360::NAME)),
+        ("/webhook/evolution", None),
+        ("/deliver/send", None),
         (
             "/webhooks/360dialog/100000000000001",
             Some(crate::dialog360::NAME),
@@ -180,6 +187,32 @@ fn an_event_at_the_end_of_evolutions_url_is_a_route_of_its_own_and_anything_else
     for other in ["loja-2", "messages-unheard-of"] {
         let refused = at(&format!("/webhooks/evolution/{other}"));
         assert!(matches!(refused, Err(Refusal::BadRequest(_))), "{other}");
+    }
+}
+
+#[test]
+fn a_body_of_evolution_that_names_no_instance_is_the_paths() {
+    let secret = derived(crate::evolution::NAME, "loja-1");
+    let body = json!({"event": "connection.update", "data": {"state": "open"}}).to_string();
+    let at = |path: &str| post(path, &[("apikey", &secret)], &body);
+    for path in [
+        "/webhooks/evolution/loja-1",
+        "/api/webhook/evolution/loja-1/connection-update",
+    ] {
+        match at(path).unwrap() {
+            Taken::Items(items) => match &items[..] {
+                [WebhookItem::Event(event)] => assert_eq!(event.external.as_str(), "loja-1"),
+                other => panic!("{other:?}"),
+            },
+            Taken::Answer(answer) => panic!("{answer}"),
+        }
+    }
+    assert!(matches!(
+        at("/webhooks/evolution/loja-2"),
+        Err(Refusal::Unproven(_))
+    ));
+    for nameless in ["/webhooks/evolution", "/webhooks/evolution/connection-update"] {
+        assert_eq!(at(nameless).unwrap_err(), Refusal::NotEnvelope, "{nameless}");
     }
 }
 

@@ -43,6 +43,7 @@ fn read(event: &WebhookEvent) -> Inbound {
         correlation: CorrelationId::parse("test").unwrap(),
         received_at: instant(1_760_000_000_000),
         payload: Payload::Inline(event.payload.clone()),
+        lookalike: false,
         redrive: None,
     };
     interpret(&job, &event.payload)
@@ -264,4 +265,18 @@ fn fields_that_are_no_lists_or_no_objects_are_read_without_a_panic() {
     ] {
         assert!(!items(&odd).is_empty(), "{odd}");
     }
+}
+
+#[test]
+fn words_that_stand_where_their_object_should_be_are_words() {
+    let said = message(&json!({"text": "confirm"}));
+    assert_eq!(said.content, Content::text("confirm"));
+    assert_eq!(
+        message(&json!({"type": "text", "text": "confirm"})).content,
+        said.content
+    );
+    assert!(matches!(
+        message(&json!({"text": 7})).content,
+        Content::Unsupported { .. }
+    ));
 }

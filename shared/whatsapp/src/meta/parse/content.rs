@@ -53,7 +53,11 @@ fn unsupported(kind: &str, message: &Value) -> Content {
 
 fn known(kind: &str, body: &Value) -> Option<Content> {
     match kind {
-        "text" => Some(Content::text(body.get("body")?.as_str()?)),
+        // Some servers write the words themselves.
+        "text" => Some(Content::text(
+            body.as_str()
+                .or_else(|| body.get("body").and_then(Value::as_str))?,
+        )),
         "image" => media(MediaKind::Image, body),
         "video" => media(MediaKind::Video, body),
         "document" => media(MediaKind::Document, body),
