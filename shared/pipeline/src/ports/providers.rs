@@ -128,7 +128,8 @@ pub trait Providers: Send + Sync {
     ) -> impl Future<Output = Evidence> + Send;
 
     /// Shows the contact that its message was read (if the instance marks messages so), and with `typing` that somebody
-    /// types, as far as the provider can. Best effort, in at most 5 seconds.
+    /// types, as far as the provider can. Best effort; where somebody is shown to type for as long as the request lasts, it
+    /// is given up when there is nothing to be typed any more.
     fn seen(
         &self,
         bound: &Bound,

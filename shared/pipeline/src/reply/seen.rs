@@ -1,15 +1,20 @@
 //! What the contact is shown while its turn is worked on: that its message was read, that somebody types.
 
 use crate::World;
-use crate::ports::Providers;
-use futures::future::join;
+use crate::ports::{Ambient, Providers};
+use futures::future::{Either, select};
 use recado_domain::config::Bound;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
 use std::future::Future;
+use std::pin::pin;
+use std::time::Duration;
+
+/// So long after it began it is let finish: what is quickly shown is shown also beside a quick reply.
+const AT_LEAST: Duration = Duration::from_secs(1);
 
 /// Does `work`, and beside it shows the contact what the instance is configured to show, of the `newest` message that is
-/// read. Showing takes at most 5 seconds and cannot fail: the reply matters, this does not.
+/// read. Showing ends with the work, if it lasts that long, and cannot fail: the reply matters, this does not.
 pub(super) async fn beside<W: World, T>(
     world: &W,
     bound: &Bound,
@@ -23,8 +28,27 @@ pub(super) async fn beside<W: World, T>(
             let shown = world
                 .providers()
                 .seen(bound, id, &conversation.address, instance.typing);
-            join(work, shown).await.0
+            until_done(world, work, shown).await
         }
         _ => work.await,
+    }
+}
+
+async fn until_done<W: World, T>(
+    world: &W,
+    work: impl Future<Output = T> + Send,
+    shown: impl Future<Output = ()> + Send,
+) -> T {
+    let began = world.ambient().now();
+    let (work, shown) = (pin!(work), pin!(shown));
+    match select(work, shown).await {
+        Either::Right(((), work)) => work.await,
+        Either::Left((done, shown)) => {
+            let took = world.ambient().now().duration_since(began);
+            let took = Duration::try_from(took).unwrap_or(AT_LEAST);
+            let left = pin!(world.ambient().sleep(AT_LEAST.saturating_sub(took)));
+            select(shown, left).await;
+            done
+        }
     }
 }

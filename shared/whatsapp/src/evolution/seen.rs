@@ -4,9 +4,14 @@ use super::send::Endpoint;
 use recado_domain::contact::ContactAddress;
 use reqwest::Method;
 use serde_json::{Value, json};
+use std::time::Duration;
 
-/// How long "typing…" is shown, in milliseconds: the request blocks for as long.
-const TYPING_MS: u32 = 1_500;
+/// How long "typing…" is shown, in milliseconds. The request is answered after that, and Evolution shows it no longer in one
+/// go; who has the reply before gives the request up.
+const TYPING_MS: u32 = 20_000;
+
+/// How long that request may take.
+pub(crate) const TYPING_TIMEOUT: Duration = Duration::from_millis(TYPING_MS as u64 + 5_000);
 
 /// Marks a message as read. Evolution skips keys with `@lid` and says success all the same, so they are not sent.
 pub(crate) async fn mark_read(at: &Endpoint<'_>, id: &str, chat: &ContactAddress) {
@@ -23,7 +28,7 @@ pub(crate) async fn mark_read(at: &Endpoint<'_>, id: &str, chat: &ContactAddress
     at.call(method, path, Some(&body)).await;
 }
 
-/// Shows "typing…" for a moment.
+/// Shows "typing…" until its time is over or it is given up.
 pub(crate) async fn typing(at: &Endpoint<'_>, chat: &ContactAddress) {
     let body = presence(at.version, chat);
     at.call(Method::POST, ["chat", "sendPresence"], Some(&body)).await;

@@ -42,7 +42,10 @@ pub(super) async fn seen<S: Secrets, A: Ambient>(
             };
             let types = async {
                 if typing {
-                    evolution::typing(&at, chat).await;
+                    let timeout = evolution::TYPING_TIMEOUT;
+                    if let Some(at) = whatsapp.evolution(bound, &external, &secret, timeout) {
+                        evolution::typing(&at, chat).await;
+                    }
                 }
             };
             join(read, types).await;

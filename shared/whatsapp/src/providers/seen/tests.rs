@@ -47,7 +47,7 @@ async fn evolution_two_marks_as_read_and_types() {
     );
     assert_eq!(
         requests[1].body,
-        json!({"number": "5511900000001", "presence": "composing", "delay": 1500})
+        json!({"number": "5511900000001", "presence": "composing", "delay": 20_000})
     );
 }
 
@@ -57,7 +57,7 @@ async fn evolution_one_has_its_own_method_and_bodies() {
     assert_eq!(requests[0].line, "POST /chat/sendPresence/100000000000001");
     assert_eq!(
         requests[0].body,
-        json!({"number": "5511900000001", "options": {"presence": "composing", "delay": 1500}})
+        json!({"number": "5511900000001", "options": {"presence": "composing", "delay": 20_000}})
     );
     assert_eq!(requests[1].line, "PUT /chat/markMessageAsRead/100000000000001");
     assert_eq!(
