@@ -156,9 +156,10 @@ fn record(variables: &mut Variables<impl Fn(&str) -> Option<String>>) -> Mode {
 mod tests {
     use super::*;
 
+    const README: &str = include_str!("../../../README.md");
+
     #[test]
     fn the_readme_names_every_setting_that_is_read() {
-        let readme = include_str!("../../../README.md");
         let asked = std::cell::RefCell::new(std::collections::BTreeSet::new());
         let variable = |name: &str| {
             asked.borrow_mut().insert(name.to_owned());
@@ -169,7 +170,7 @@ mod tests {
         assert!(asked.contains("RECADO_ADDR") && asked.contains("RECADO_TURNS_BACKOFF"));
         let (own, earlier): (Vec<&String>, Vec<&String>) =
             asked.iter().partition(|name| !name.starts_with("WA_"));
-        let table = readme.split("## Settings on one machine").nth(1).unwrap();
+        let table = README.split("## Settings on one machine").nth(1).unwrap();
         let table = table.split("## Parameters on AWS").next().unwrap();
         let rows: String = table.lines().filter(|line| line.starts_with('|')).collect();
         for name in own {
@@ -178,6 +179,42 @@ mod tests {
         for name in earlier {
             assert!(table.contains(&format!("`{name}`")), "{name} is not explained");
         }
+    }
+
+    /// What the README says is the default of each setting, where that is a value.
+    fn said() -> std::collections::BTreeMap<String, String> {
+        let table = README.split("## Settings on one machine").nth(1).unwrap();
+        let table = table.split("## Parameters on AWS").next().unwrap();
+        let mut said = std::collections::BTreeMap::new();
+        for row in table.lines().filter(|line| line.starts_with("| `")) {
+            let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+            let names: Vec<&str> = cells[0].split('`').skip(1).step_by(2).collect();
+            let is_one =
+                cells[1].starts_with('`') && cells[1].ends_with('`') && cells[1].matches('`').count() == 2;
+            let values: Vec<&str> = if is_one {
+                vec![cells[1]; names.len()]
+            } else {
+                cells[1].split(", ").collect()
+            };
+            for (name, value) in names.into_iter().zip(values) {
+                let is_value =
+                    value.starts_with('`') && value.ends_with('`') && value.matches('`').count() == 2;
+                if is_value || value.parse::<f64>().is_ok() {
+                    said.insert(name.to_owned(), value.trim_matches('`').to_owned());
+                }
+            }
+        }
+        said
+    }
+
+    #[test]
+    fn the_readme_says_each_default_as_it_is() {
+        let said = said();
+        assert!(said.len() > 25, "{said:?}");
+        let told = Environment::read(|name| said.get(name).cloned()).unwrap();
+        let usual = Environment::read(|_| None).unwrap();
+        assert_eq!(told.settings, usual.settings);
+        assert_eq!(format!("{told:?}"), format!("{usual:?}"));
     }
 
     #[test]

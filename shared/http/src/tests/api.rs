@@ -2,11 +2,12 @@
 
 use super::{Site, TOKEN};
 use axum::http::StatusCode;
+use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
 use recado_domain::ids::{CorrelationId, InstanceId, MessageId};
 use recado_domain::reason::Reason;
 use recado_embedded::Clock;
-use recado_pipeline::ports::{Conversations, DeadLetters, Written};
+use recado_pipeline::ports::{Committed, Conversations, DeadLetters, Written};
 use recado_whatsapp::{SimulatedMessage, SimulatedOutbox};
 use serde_json::{Value, json};
 
@@ -208,6 +209,36 @@ async fn messages_have_the_documented_shape() {
         (&shown.body["correlation_id"], &shown.body["history"]),
         (&json!("c-1"), &json!([]))
     );
+}
+
+#[tokio::test]
+async fn a_file_that_its_provider_names_by_url_is_shown_with_it() {
+    let site = Site::in_memory().configured().await;
+    let id = site.conversation("5511900000001@s.whatsapp.net").await;
+    for (source, shown) in [
+        (
+            Some("https://media.example/a.jpg"),
+            json!("https://media.example/a.jpg"),
+        ),
+        (Some("1234567890"), Value::Null),
+        (None, Value::Null),
+    ] {
+        let mut conversation = site.store.conversation(&id).await.unwrap().unwrap();
+        let (_, messages) = site.store.with_history(&id, 1).await.unwrap().unwrap();
+        let mut message = messages[0].clone();
+        message.ordinal = conversation.append(message.stored_at);
+        message.event = None;
+        message.content = Content::Media(Media {
+            source: source.map(str::to_owned),
+            ..Media::of(MediaKind::Image)
+        });
+        conversation.rev += 1;
+        let committed = site.store.commit(&conversation, &message, None).await.unwrap();
+        assert_eq!(committed, Committed::Yes);
+        let path = format!("/v1/messages/{}", message.id());
+        let told = site.operate("GET", &path, &Value::Null).await;
+        assert_eq!(told.body["media_url"], shown, "{}", told.text);
+    }
 }
 
 #[tokio::test]

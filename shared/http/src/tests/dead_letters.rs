@@ -5,8 +5,9 @@ use super::dying::{
     CONTACT, dead_depth, dead_event, dies, get, kicks, now, post, reply, state, with_dead_reply,
 };
 use axum::http::StatusCode;
-use recado_domain::dead_letter::QueueName;
+use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
 use recado_domain::event::{EventState, InboundJob};
+use recado_domain::ids::CorrelationId;
 use recado_domain::millis::shift;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
@@ -59,6 +60,34 @@ async fn a_letter_is_shown_with_what_would_be_done_again() {
     assert_eq!(
         (&narrowed["dlq_depth"], &narrowed["messages"][0]["queue"]),
         (&json!(1), &json!("outbound"))
+    );
+}
+
+#[tokio::test]
+async fn the_health_page_shows_the_newest_hundred() {
+    let site = Site::in_memory().configured().await;
+    for number in 0..101 {
+        let letter = DeadLetter {
+            id: format!("e{number}"),
+            queue: QueueName::Inbound,
+            reason: Reason::Poison,
+            instance: None,
+            at: shift(now(), number),
+            attempts: 3,
+            last_error: None,
+            correlation: CorrelationId::parse("c").unwrap(),
+            what: DeadWhat::Unreadable {
+                body: "{}".to_owned(),
+            },
+        };
+        site.store.put_dead_letter(&letter).await.unwrap();
+    }
+    let dlq = get(&site, "/health/whatsapp/dlq").await;
+    let shown = dlq["messages"].as_array().unwrap();
+    assert_eq!((&dlq["dlq_depth"], shown.len()), (&json!(101), 100));
+    assert!(
+        !shown.iter().any(|letter| letter["original_id"] == "e0"),
+        "the oldest"
     );
 }
 

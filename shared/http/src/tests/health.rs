@@ -36,6 +36,10 @@ async fn the_way_to_whatsapp_is_judged_by_depth_and_connection() {
     );
     assert_eq!(answered.body["connection"], json!({"open": 3, "closed": 0}));
     assert_eq!(answered.body["instances"].as_array().unwrap().len(), 3);
+    assert_eq!(
+        answered.body["details"],
+        json!({"queue_high_water_mark": 100, "queue_critical_mark": 1000})
+    );
     for (depth, status, code) in [
         (100, "healthy", 200),
         (101, "degraded", 200),

@@ -69,6 +69,17 @@ async fn the_newest_message_of_a_burst_is_shown_as_read_where_the_instance_says_
 }
 
 #[tokio::test]
+async fn what_is_shown_meanwhile_ends_with_the_reply() {
+    let stage = stage(|scene| scene.bound.instance.typing = true).await;
+    let shows = &stage.world.providers.shows_for_ever;
+    shows.store(true, std::sync::atomic::Ordering::SeqCst);
+    stage.message(&stage.scene, "W1", "oi", false).await;
+    stage.turn(&stage.scene).await;
+    let told = stage.world.providers.shown.lock().unwrap().clone();
+    assert_eq!(told, [("W1".to_owned(), true)]);
+}
+
+#[tokio::test]
 async fn an_opt_out_is_kept_in_the_conversation_and_in_the_next() {
     let stage = stage(|_| {}).await;
     let note = |what| Content::System { what, text: None };

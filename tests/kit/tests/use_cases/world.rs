@@ -26,7 +26,7 @@ use recado_pipeline::{Parts, Settings, Verdict, process, reply, send};
 use recado_testkit::builders::{BASE, Scene, correlation};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -71,6 +71,8 @@ pub(crate) struct Provider {
     recipients: Arc<Mutex<Vec<ContactAddress>>>,
     /// Of which messages the contact was shown that they are read, and whether that somebody types.
     pub(crate) shown: Arc<Mutex<Vec<(String, bool)>>>,
+    /// Whether what is shown is shown for ever.
+    pub(crate) shows_for_ever: Arc<AtomicBool>,
     pub(crate) memory: Memory,
     time: Time,
 }
@@ -141,7 +143,7 @@ impl Providers for Provider {
             address: ContactAddress::parse(&text("address")).unwrap(),
             also: payload["also"].as_str().and_then(ContactAddress::parse),
             phone: None,
-            name: None,
+            name: payload["name"].as_str().map(str::to_owned),
             provider_message_id: Some(text("id")),
             from_me: payload["from_me"].as_bool().unwrap(),
             sent_at: payload["sent_at"].as_i64().map(instant).or(Some(job.received_at)),
@@ -180,6 +182,9 @@ impl Providers for Provider {
 
     async fn seen(&self, _: &Bound, id: &str, _: &ContactAddress, typing: bool) {
         self.shown.lock().unwrap().push((id.to_owned(), typing));
+        if self.shows_for_ever.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
     }
 
     async fn history(&self, bound: &Bound, span: Span, page: u32) -> Result<HistoryPage, HistoryError> {
@@ -254,6 +259,7 @@ impl Stage {
             contents: Arc::default(),
             recipients: Arc::default(),
             shown: Arc::default(),
+            shows_for_ever: Arc::default(),
             memory: Memory::default(),
             time: time.clone(),
         };
@@ -396,6 +402,23 @@ impl Stage {
             kicks.push(serde_json::from_str(&message.body).unwrap());
         }
         kicks
+    }
+
+    /// Processes the events that are enqueued.
+    pub(crate) async fn due_events(&self) {
+        let queues = &self.world.queues;
+        loop {
+            let visibility = Duration::from_secs(30);
+            let due = queues.receive(QueueName::Inbound, 10, visibility).await.unwrap();
+            if due.is_empty() {
+                return;
+            }
+            for message in due {
+                let verdict = process::process(&self.world, &message.body, message.receives).await;
+                assert_eq!(verdict, Verdict::Done);
+                queues.delete(&message.receipt).await.unwrap();
+            }
+        }
     }
 
     /// One kick of the contact's turn.

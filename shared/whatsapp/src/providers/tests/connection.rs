@@ -34,6 +34,11 @@ async fn the_connection_is_what_evolution_says_of_it() {
             Does::Answers(200, r#"{"instance":{"state":"close"}}"#),
             ConnectionAnswer::Closed,
         ),
+        (Does::Answers(200, r#"{"state":"open"}"#), ConnectionAnswer::Open),
+        (
+            Does::Answers(200, r#"{"state":"close"}"#),
+            ConnectionAnswer::Closed,
+        ),
         (
             Does::Answers(200, r#"{"instance":{"state":"refused"}}"#),
             ConnectionAnswer::Closed,
