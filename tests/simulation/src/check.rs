@@ -1,6 +1,7 @@
 //! The promises, checked against what the phones got and what the records say.
 
 mod answers;
+mod attempts;
 mod events;
 mod people;
 mod reading;
@@ -29,6 +30,7 @@ where
     answers::check(stage, &told);
     people::check(stage, &told);
     sends::check(stage, &told);
+    attempts::check(stage, &told);
     nothing_open(stage);
 }
 

@@ -1,6 +1,7 @@
 //! The hand that is held over one running function: it may delay it, stall it, fail its calls, or kill it, before and
 //! after each effect.
 
+mod attempt;
 mod current;
 
 use crate::executor::{Life, Simulation};
@@ -13,7 +14,7 @@ use recado_domain::kick::TurnKick;
 use recado_domain::millis::shift;
 use recado_pipeline::ports::{Ambient, PortError, PortResult};
 use std::future::{Future, pending};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -242,6 +243,8 @@ pub struct Hand {
     skew_ms: i64,
     /// Whose records it has touched.
     tenant: Arc<Mutex<Option<TenantId>>>,
+    /// Which of the witness's attempts it is at.
+    attempt: Arc<AtomicUsize>,
     /// Where its clock stands still, for a mutation.
     pub frozen: Arc<AtomicI64>,
     /// Whether it has parked something, for a mutation.
@@ -276,6 +279,7 @@ impl Hand {
             life: Life::default(),
             skew_ms: common.simulation.between(-skew / 2, skew / 2),
             tenant: Arc::default(),
+            attempt: Arc::new(AtomicUsize::new(usize::MAX)),
             frozen: Arc::new(AtomicI64::new(i64::MIN)),
             parked: Arc::default(),
             later: Later::default(),
@@ -289,6 +293,7 @@ impl Hand {
     pub fn of_record(&self) -> Self {
         Self {
             tenant: Arc::default(),
+            attempt: Arc::new(AtomicUsize::new(usize::MAX)),
             frozen: Arc::new(AtomicI64::new(i64::MIN)),
             parked: Arc::default(),
             later: Later::default(),

@@ -246,6 +246,8 @@ fn outages(simulation: &Simulation, lines: usize) -> Vec<(usize, i64, i64)> {
         let line = usize::try_from(simulation.below(lines as u64)).unwrap_or(0);
         let length = if simulation.chance(0.004) {
             simulation.pick(&[259_000_000, 270_000_000])
+        } else if simulation.chance(0.02) {
+            simulation.pick(&[28_800_000, 108_000_000])
         } else {
             simulation.pick(&[1_000, 1_000, 10_000, 120_000, 600_000, 3_600_000])
         };

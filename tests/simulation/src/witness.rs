@@ -1,7 +1,12 @@
 //! What passed between the use cases and the world around them, noted as it happened. The checks ask this where a record
 //! could say anything.
 
-use recado_domain::ids::EventId;
+mod attempt;
+
+pub use attempt::{Attempt, Told};
+use recado_domain::ids::{EventId, MessageId};
+use recado_domain::message::Message;
+use recado_pipeline::ports::SendOutcome;
 use std::collections::BTreeMap;
 
 /// See the module. All times are true, in milliseconds since the start.
@@ -13,6 +18,10 @@ pub struct Witness {
     pub enqueued: BTreeMap<EventId, i64>,
     /// When each event's message was stored.
     pub stored: BTreeMap<EventId, i64>,
+    /// When each outgoing message was committed.
+    pub committed: BTreeMap<MessageId, i64>,
+    /// Every attempt to send, in the order of their claims.
+    pub attempts: Vec<Attempt>,
 }
 
 impl Witness {
@@ -27,6 +36,33 @@ impl Witness {
     /// An event is on the queue.
     pub fn enqueue(&mut self, event: &EventId, at_ms: i64) {
         self.enqueued.entry(event.clone()).or_insert(at_ms);
+    }
+
+    /// An outgoing message is committed.
+    pub fn commit(&mut self, message: &Message, at_ms: i64) {
+        self.committed.entry(message.id()).or_insert(at_ms);
+    }
+
+    /// An attempt begins. Returns its number.
+    pub fn claim(&mut self, message: &Message, at_ms: i64) -> Option<usize> {
+        let attempt = Attempt::of(message, message.out.as_ref()?, at_ms);
+        self.attempts.push(attempt);
+        Some(self.attempts.len() - 1)
+    }
+
+    /// Its sender is told how it ended.
+    pub fn tell(&mut self, attempt: usize, outcome: &SendOutcome, at_ms: i64) {
+        self.attempts[attempt].tell(outcome, at_ms);
+    }
+
+    /// The attempts at each message.
+    pub fn by_message(&self) -> BTreeMap<MessageId, Vec<Attempt>> {
+        let mut by_message: BTreeMap<MessageId, Vec<Attempt>> = BTreeMap::new();
+        for attempt in &self.attempts {
+            let of_it = by_message.entry(attempt.message.clone()).or_default();
+            of_it.push(attempt.clone());
+        }
+        by_message
     }
 
     /// An event's message is stored.

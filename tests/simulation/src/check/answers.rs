@@ -4,7 +4,7 @@ use super::Told;
 use crate::executor::START_MS;
 use crate::queue::WorkQueues;
 use crate::stage::{Kind, Stage};
-use recado_domain::ids::Ordinal;
+use recado_domain::ids::{MessageId, Ordinal};
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::{Author, Outbox, OutboxState};
 use recado_pipeline::ports::Store;
@@ -197,14 +197,14 @@ where
 {
     // One that may have been sent says so; one that was dead had not been, and was redriven by a person who was told
     // what had been answered meanwhile.
-    let maybe = |id: &recado_domain::ids::MessageId| {
+    let maybe = |id: &MessageId| {
         let all = told.iter().flat_map(|(_, messages)| messages);
         let mut found = all.filter(|message| message.id() == *id);
-        let marked = |out: &Outbox| out.maybe_sent || super::sends::redrives(out) > 0;
-        found.any(|message| message.out.as_ref().is_some_and(marked))
+        let marked = found.any(|message| message.out.as_ref().is_some_and(|out| out.maybe_sent));
+        marked || super::sends::redriven(stage, id)
     };
     for arrived in stage.outside.phones().values() {
-        let mut named: BTreeMap<&str, &recado_domain::ids::MessageId> = BTreeMap::new();
+        let mut named: BTreeMap<&str, &MessageId> = BTreeMap::new();
         for one in arrived {
             let Some(names) = one.text.strip_prefix("re ") else {
                 continue;

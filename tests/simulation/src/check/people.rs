@@ -16,6 +16,7 @@ where
 {
     answers(stage, told);
     for (conversation, messages) in told {
+        outranked(stage, conversation, messages);
         if conversation.status != Status::Active {
             continue;
         }
@@ -29,6 +30,23 @@ where
             stage
                 .common
                 .broken(format!("{id} was taken over, and the agent has it"));
+        }
+    }
+}
+
+/// Nothing of the agent's was claimed while a person certainly had the conversation.
+fn outranked<S, Q>(stage: &Stage<S, Q>, conversation: &Conversation, messages: &[Message]) {
+    let changes = changes(stage, conversation, messages);
+    if changes.taken.is_empty() {
+        return;
+    }
+    let attempts = stage.common.witness().attempts.clone();
+    for attempt in attempts.iter().filter(|attempt| attempt.by_ai) {
+        let of_it = messages.iter().any(|message| message.id() == attempt.message);
+        if of_it && changes.are_peoples_at(attempt.claimed_ms) {
+            stage
+                .common
+                .broken(format!("{} was claimed after a takeover", attempt.message));
         }
     }
 }
@@ -104,6 +122,16 @@ impl Changes {
         let certain = self.given_back.iter().filter(|back| back.certain);
         let last_back = certain.map(|back| back.from_ms).max();
         self.taken.iter().any(|taken| Some(taken.to_ms) >= last_back)
+    }
+
+    /// Whether it certainly was at that time: it had been taken, and nobody can have given it back since.
+    fn are_peoples_at(&self, at_ms: i64) -> bool {
+        let taken = self.taken.iter();
+        let mut before = taken.filter(|taken| taken.certain && taken.to_ms < at_ms);
+        before.any(|taken| {
+            let mut backs = self.given_back.iter();
+            !backs.any(|back| back.from_ms <= at_ms && back.to_ms >= taken.from_ms)
+        })
     }
 
     /// Whether it must be: one of them certainly took it, and nobody can have given it back after that.

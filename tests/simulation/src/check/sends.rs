@@ -1,7 +1,6 @@
 //! What the phones got agrees with the records: nothing twice without a mark, in order, and not too fast.
 
 use super::{Told, window};
-use crate::hand::Counters;
 use crate::outside::traits;
 use crate::queue::WorkQueues;
 use crate::stage::Stage;
@@ -37,23 +36,6 @@ where
     rate(stage);
 }
 
-/// How often the record says that it was sent again without knowing.
-fn repeats(out: &Outbox) -> usize {
-    let again = |why: &str| why.starts_with("no evidence");
-    let steps = out
-        .history
-        .iter()
-        .filter(|step| step.why.as_deref().is_some_and(again));
-    steps.count()
-}
-
-pub(super) fn redrives(out: &Outbox) -> usize {
-    out.history
-        .iter()
-        .filter(|step| step.why.as_deref() == Some("redriven"))
-        .count()
-}
-
 fn one<S, Q>(stage: &Stage<S, Q>, message: &Message, out: &Outbox, arrived: usize)
 where
     S: Store + Clone + Debug + 'static,
@@ -67,13 +49,8 @@ where
     if state.is_open() {
         broken("the history is over".to_owned());
     }
-    let marked = if out.maybe_sent {
-        repeats(out) + redrives(out)
-    } else {
-        0
-    };
-    if arrived > 1 + marked {
-        broken(format!("arrived {arrived} times, {marked} of them marked"));
+    if arrived > 1 && !out.maybe_sent {
+        broken(format!("arrived {arrived} times, unmarked"));
     }
     let letter = block_on(stage.store.dead_letter(id.as_str())).expect("letters are read");
     let is_dead = matches!(state, OutboxState::Dead { .. });
@@ -91,33 +68,6 @@ where
         && !out.maybe_sent
     {
         broken("arrived all the same".to_owned());
-    }
-    let sends = stage.outside.sends().get(&id).copied().unwrap_or_default();
-    attempts(stage, out, sends, &broken);
-    // A function that died, or stalled, or was not told that its claim had taken effect, may not have got to the request.
-    let Counters {
-        crashes,
-        stalls,
-        unavailable,
-        ..
-    } = stage.common.counters();
-    let excused = u32::try_from(crashes + stalls + unavailable).unwrap_or(u32::MAX);
-    if out.attempts > sends.max(1) + excused {
-        broken(format!("counts {} attempts, {sends} requests left", out.attempts));
-    }
-}
-
-/// No message is tried more often than the limit, counted anew after each redrive.
-fn attempts<S, Q>(stage: &Stage<S, Q>, out: &Outbox, sends: u32, broken: &impl Fn(String)) {
-    let limit = stage.settings.attempts.outbound;
-    let lives = u32::try_from(redrives(out)).unwrap_or(u32::MAX).saturating_add(1);
-    if out.attempts > limit {
-        broken(format!("counts {} attempts of at most {limit}", out.attempts));
-    }
-    if sends > limit.saturating_mul(lives) {
-        broken(format!(
-            "was requested {sends} times in {lives} lives of {limit} attempts"
-        ));
     }
 }
 
@@ -162,13 +112,9 @@ where
     }
 }
 
-fn redriven<S, Q>(stage: &Stage<S, Q>, id: &MessageId) -> bool
-where
-    S: Store + Clone + Debug + 'static,
-    Q: WorkQueues,
-{
-    let message = block_on(stage.store.message(id)).expect("messages are read");
-    message.is_some_and(|message| message.out.is_some_and(|out| redrives(&out) > 0))
+/// Whether somebody redrove it.
+pub(super) fn redriven<S, Q>(stage: &Stage<S, Q>, id: &MessageId) -> bool {
+    stage.ledger().redriven(id.as_str(), 0, i64::MAX)
 }
 
 /// In no window leave more than burst + rate × (window + skew).

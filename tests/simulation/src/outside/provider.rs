@@ -159,13 +159,88 @@ impl Edge {
         });
     }
 
+    async fn request(&self, bound: &Bound, message: &OutgoingMessage) -> SendOutcome {
+        let simulation = &self.hand.common.simulation;
+        self.hand.frozen.store(i64::MIN, Ordering::Relaxed);
+        let at = simulation.elapsed_ms();
+        self.outside
+            .line(&bound.instance.id, |line| line.requests.push(at));
+        self.hand
+            .common
+            .note(|| format!("{} requests {}", self.hand.function, message.id));
+        // Dead or slow from here on, the request has left.
+        let state = self
+            .outside
+            .line(&bound.instance.id, |line| (line.connected, line.key_is_good));
+        let fate = self.draw(bound, &message.id);
+        let gone = |connected: bool| !connected && bound.instance.provider == Provider::named("evolution");
+        let reaches = state.is_some_and(|(connected, key_is_good)| key_is_good && !gone(connected));
+        if reaches && fate != Some(Fate::Closed) {
+            // What finds WhatsApp gone, or no key, is no attempt.
+            self.outside.count_send(&message.id);
+            if self.outside.refuses(bound, message) {
+                self.hand.step("refused").await;
+                return SendOutcome::Permanent {
+                    reason: Reason::WindowClosed,
+                    why: "131047".to_owned(),
+                };
+            }
+        }
+        match (state, fate) {
+            (Some((_, false)), _) => {
+                self.hand.step("refused").await;
+                SendOutcome::Credentials {
+                    why: "401".to_owned(),
+                }
+            }
+            (Some((false, _)), _) if bound.instance.provider == Provider::named("evolution") => {
+                self.hand.step("refused").await;
+                SendOutcome::Disconnected {
+                    why: "Connection Closed".to_owned(),
+                }
+            }
+            (Some(_), Some(fate @ (Fate::Accepted | Fate::AcceptedUnheard | Fate::FailedLater))) => {
+                self.accepted(bound, message, fate).await
+            }
+            (Some(_), Some(Fate::Closed)) => {
+                simulation.sleep(8_000).await;
+                self.hand.step("refused").await;
+                SendOutcome::Disconnected {
+                    why: "Connection Closed".to_owned(),
+                }
+            }
+            (Some(_), Some(fate @ (Fate::LostUnheard | Fate::Late | Fate::Hangs))) => {
+                if fate == Fate::Late {
+                    self.go_out_late(bound, message);
+                }
+                simulation.sleep(TIMEOUT_MS).await;
+                self.hand.step("timed out").await;
+                unknown("no answer in time", true)
+            }
+            (Some(_), Some(fate)) => {
+                if fate == Fate::AcceptedThenFailed
+                    && let Some(external) = bound.instance.external()
+                {
+                    self.take(bound, &external, message);
+                }
+                simulation.sleep(simulation.pick(&[10, 200, 3_000])).await;
+                self.hand.step("refused").await;
+                self.refusal(fate)
+            }
+            _ => unknown("no such line", false),
+        }
+    }
+
     fn refusal(&self, fate: Fate) -> SendOutcome {
         let retryable = |why: &str, after| SendOutcome::Retryable {
             why: why.to_owned(),
             after,
         };
         match fate {
-            Fate::Throttled => retryable("429", Some(Duration::from_secs(30))),
+            Fate::Throttled => {
+                let seconds = self.hand.common.simulation.pick(&[1, 30, 30, 120, 1_200]);
+                retryable("429", Some(Duration::from_secs(seconds)))
+            }
             Fate::Refused => SendOutcome::Permanent {
                 reason: Reason::WhatsappPermanentError,
                 why: "not on WhatsApp".to_owned(),
@@ -246,75 +321,10 @@ impl Providers for Edge {
     }
 
     async fn send(&self, bound: &Bound, message: &OutgoingMessage) -> SendOutcome {
-        let simulation = &self.hand.common.simulation;
-        self.hand.frozen.store(i64::MIN, Ordering::Relaxed);
-        let at = simulation.elapsed_ms();
-        self.outside
-            .line(&bound.instance.id, |line| line.requests.push(at));
-        self.hand
-            .common
-            .note(|| format!("{} requests {}", self.hand.function, message.id));
-        // Dead or slow from here on, the request has left.
-        let state = self
-            .outside
-            .line(&bound.instance.id, |line| (line.connected, line.key_is_good));
-        let fate = self.draw(bound, &message.id);
-        let gone = |connected: bool| !connected && bound.instance.provider == Provider::named("evolution");
-        let reaches = state.is_some_and(|(connected, key_is_good)| key_is_good && !gone(connected));
-        if reaches && fate != Some(Fate::Closed) {
-            // What finds WhatsApp gone, or no key, is no attempt.
-            self.outside.count_send(&message.id);
-            if self.outside.refuses(bound, message) {
-                self.hand.step("refused").await;
-                return SendOutcome::Permanent {
-                    reason: Reason::WindowClosed,
-                    why: "131047".to_owned(),
-                };
-            }
-        }
-        match (state, fate) {
-            (Some((_, false)), _) => {
-                self.hand.step("refused").await;
-                SendOutcome::Credentials {
-                    why: "401".to_owned(),
-                }
-            }
-            (Some((false, _)), _) if bound.instance.provider == Provider::named("evolution") => {
-                self.hand.step("refused").await;
-                SendOutcome::Disconnected {
-                    why: "Connection Closed".to_owned(),
-                }
-            }
-            (Some(_), Some(fate @ (Fate::Accepted | Fate::AcceptedUnheard | Fate::FailedLater))) => {
-                self.accepted(bound, message, fate).await
-            }
-            (Some(_), Some(Fate::Closed)) => {
-                simulation.sleep(8_000).await;
-                self.hand.step("refused").await;
-                SendOutcome::Disconnected {
-                    why: "Connection Closed".to_owned(),
-                }
-            }
-            (Some(_), Some(fate @ (Fate::LostUnheard | Fate::Late | Fate::Hangs))) => {
-                if fate == Fate::Late {
-                    self.go_out_late(bound, message);
-                }
-                simulation.sleep(TIMEOUT_MS).await;
-                self.hand.step("timed out").await;
-                unknown("no answer in time", true)
-            }
-            (Some(_), Some(fate)) => {
-                if fate == Fate::AcceptedThenFailed
-                    && let Some(external) = bound.instance.external()
-                {
-                    self.take(bound, &external, message);
-                }
-                simulation.sleep(simulation.pick(&[10, 200, 3_000])).await;
-                self.hand.step("refused").await;
-                self.refusal(fate)
-            }
-            _ => unknown("no such line", false),
-        }
+        self.hand.note_request();
+        let outcome = self.request(bound, message).await;
+        self.hand.note_outcome(&outcome);
+        outcome
     }
 
     async fn connection(&self, bound: &Bound) -> ConnectionAnswer {

@@ -361,9 +361,8 @@ where
                     on.redrive(copy.letter.clone());
                 }
                 if on.simulation().chance(0.7) {
-                    on.queues.move_back(&dead);
+                    on.move_back(&dead);
                 }
-                on.common.make_dirty(dead.queue);
             }
         }
     });

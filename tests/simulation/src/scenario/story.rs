@@ -414,8 +414,7 @@ where
                     if let Some(copy) = &dead.copy_of {
                         tell.stage.redrive(copy.letter.clone());
                     }
-                    tell.stage.queues.move_back(&dead);
-                    tell.stage.common.make_dirty(dead.queue);
+                    tell.stage.move_back(&dead);
                 }
             }
         });

@@ -26,6 +26,8 @@ pub struct Ledger {
     pub statuses: Vec<StatusUpdate>,
     /// What people asked for, in the order in which they began.
     pub acts: Vec<Act>,
+    /// What was redriven, by the ids of dead letters, and when, in milliseconds since the start.
+    pub redrives: Vec<(String, i64)>,
     /// Words typed on the phone.
     pub typed: BTreeSet<String>,
     /// Posts and requests that have begun and not ended.
@@ -114,6 +116,12 @@ impl Ledger {
         if let Some(spoken) = Spoken::of(event) {
             self.said.insert(event.id.clone(), spoken);
         }
+    }
+
+    /// Whether somebody redrove the letter `id` in this time.
+    pub fn redriven(&self, id: &str, from_ms: i64, to_ms: i64) -> bool {
+        let mut redrives = self.redrives.iter();
+        redrives.any(|(letter, at)| letter == id && (from_ms..=to_ms).contains(at))
     }
 
     /// The acts about one conversation.

@@ -1,7 +1,7 @@
 use super::{Act, LINGERS_MS, Stage};
 use crate::executor::Life;
 use crate::hand::Hand;
-use crate::queue::WorkQueues;
+use crate::queue::{Dead, WorkQueues};
 use recado_domain::content::Content;
 use recado_domain::conversation::Mode;
 use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
@@ -86,6 +86,7 @@ where
     /// An operator redrives a dead letter by the API, again until that is answered.
     pub fn redrive(self: &Arc<Self>, letter: String) {
         self.ledger().pending += 1;
+        self.note_redrive(letter.clone());
         let stage = Arc::clone(self);
         self.simulation().spawn(Life::default(), async move {
             for _ in 0..20 {
@@ -96,6 +97,20 @@ where
             }
             stage.ledger().pending -= 1;
         });
+    }
+
+    /// An operator moves a dead-letter queue's copy back to the end of its queue, in the console.
+    pub fn move_back(&self, dead: &Dead) {
+        if let Some(copy) = &dead.copy_of {
+            self.note_redrive(copy.letter.clone());
+        }
+        self.queues.move_back(dead);
+        self.common.make_dirty(dead.queue);
+    }
+
+    fn note_redrive(&self, letter: String) {
+        let now = self.simulation().elapsed_ms();
+        self.ledger().redrives.push((letter, now));
     }
 
     /// Whether it was answered, with yes or with no.

@@ -188,7 +188,13 @@ impl<S: Store> Scheduling for Tap<S> {
         conversation: &Conversation,
         message: &Message,
     ) -> PortResult<Written> {
-        let effect = self.inner.fall_due(scheduled, conversation, message);
+        let effect = async {
+            let written = self.inner.fall_due(scheduled, conversation, message).await?;
+            if written == Written::Yes {
+                self.note_commit(std::slice::from_ref(message));
+            }
+            Ok(written)
+        };
         self.hand.call("fall_due", effect).await
     }
 }

@@ -45,7 +45,10 @@ impl<S: Store> OutboxStore for Tap<S> {
         }
         let written = self
             .hand
-            .call("save_open", self.inner.save_open(&message, landed))
+            .call(
+                "save_open",
+                self.noting(self.inner.save_open(&message, landed), &message),
+            )
             .await?;
         Ok(self.after_conflict(written))
     }
@@ -60,6 +63,7 @@ impl<S: Store> OutboxStore for Tap<S> {
         let effect = async {
             let claimed = self.inner.claim(message, guard_used, flight).await?;
             if claimed == Claimed::Yes {
+                self.hand.note_claim(message);
                 self.check_takeover(message).await?;
             }
             Ok(claimed)
@@ -86,6 +90,7 @@ impl<S: Store> OutboxStore for Tap<S> {
     ) -> PortResult<Written> {
         let conversation = conversation.filter(|_| !self.hand.lacks(Mutation::CancelKeepsAnswered));
         let effect = self.inner.settle(message, landed, link, conversation);
+        let effect = self.noting(effect, message);
         let written = self.hand.call("settle", effect).await?;
         Ok(self.after_conflict(written))
     }
@@ -148,6 +153,19 @@ impl<S: Store> Tap<S> {
         }
         let _ = self.inner.amend(&message).await?;
         Ok(Claimed::Yes)
+    }
+
+    /// What `write` writes of `message` is how its attempt ended.
+    async fn noting(
+        &self,
+        write: impl Future<Output = PortResult<Written>>,
+        message: &Message,
+    ) -> PortResult<Written> {
+        let written = write.await?;
+        if written == Written::Yes {
+            self.hand.note_written(message);
+        }
+        Ok(written)
     }
 
     fn after_conflict(&self, written: Written) -> Written {

@@ -81,9 +81,14 @@ impl<S: Store> Conversations for Tap<S> {
         key: Option<&KeyClaim>,
     ) -> PortResult<Committed> {
         let key = key.filter(|_| !self.hand.lacks(Mutation::KeyForgotten));
-        self.hand
-            .call("commit", self.inner.commit(conversation, message, key))
-            .await
+        let effect = async {
+            let committed = self.inner.commit(conversation, message, key).await?;
+            if matches!(committed, Committed::Yes) {
+                self.note_commit(std::slice::from_ref(message));
+            }
+            Ok(committed)
+        };
+        self.hand.call("commit", effect).await
     }
 
     async fn commit_reply(&self, conversation: &Conversation, parts: &[Message]) -> PortResult<Written> {
@@ -92,10 +97,14 @@ impl<S: Store> Conversations for Tap<S> {
             .lacks(Mutation::UnreadIsCovered)
             .then(|| covering_all(conversation, parts));
         let (conversation, parts) = all.as_ref().map_or((conversation, parts), |(c, p)| (c, p));
-        let written = self
-            .hand
-            .call("commit", self.inner.commit_reply(conversation, parts))
-            .await?;
+        let effect = async {
+            let written = self.inner.commit_reply(conversation, parts).await?;
+            if written == Written::Yes {
+                self.note_commit(parts);
+            }
+            Ok(written)
+        };
+        let written = self.hand.call("commit", effect).await?;
         if written == Written::Conflict && self.hand.lacks(Mutation::CommitUnconditional) {
             return self.commit_anyway(conversation, parts).await;
         }
@@ -146,6 +155,13 @@ fn covering_all(conversation: &Conversation, parts: &[Message]) -> (Conversation
 }
 
 impl<S: Store> Tap<S> {
+    pub(super) fn note_commit(&self, messages: &[Message]) {
+        let at = self.hand.common.simulation.elapsed_ms();
+        for message in messages {
+            self.hand.common.witness().commit(message, at);
+        }
+    }
+
     /// Commits on whatever the conversation is by now.
     async fn commit_anyway(&self, drafted: &Conversation, parts: &[Message]) -> PortResult<Written> {
         let Some(mut conversation) = self.inner.conversation(&drafted.id).await? else {
@@ -161,6 +177,7 @@ impl<S: Store> Tap<S> {
                 out.epoch = conversation.epoch;
             }
         }
+        self.note_commit(&parts);
         self.inner.commit_reply(&conversation, &parts).await
     }
 }

@@ -63,6 +63,7 @@ impl<S: Store> Inbox for Tap<S> {
         at: Timestamp,
         expires: Timestamp,
     ) -> PortResult<()> {
+        self.note_handled(id);
         self.hand
             .call("settle_event", self.inner.settle_event(id, reason, at, expires))
             .await
@@ -75,6 +76,7 @@ impl<S: Store> Inbox for Tap<S> {
         at: Timestamp,
         expires: Timestamp,
     ) -> PortResult<()> {
+        self.note_handled(id);
         let effect = self.inner.finish_event(id, processed, at, expires);
         self.hand.call("finish_event", effect).await
     }
@@ -108,6 +110,12 @@ impl<S: Store> Inbox for Tap<S> {
 }
 
 impl<S: Store> Tap<S> {
+    /// Whoever handles an event has it from the queue.
+    fn note_handled(&self, event: &EventId) {
+        let at = self.hand.common.simulation.elapsed_ms();
+        self.hand.common.witness().enqueue(event, at);
+    }
+
     /// Whether a newer message of the contact, by its own clock, is stored already.
     async fn is_late(&self, write: &InboundWrite<'_>) -> PortResult<bool> {
         let history = self.inner.with_history(&write.conversation.id, 50).await?;
