@@ -9,7 +9,7 @@ mod post;
 mod work;
 
 pub use aids::{Aids, Due, Recover};
-pub use ledger::{Act, Kind, LINGERS_MS, Ledger, Spoken};
+pub use ledger::{Act, Kind, LINGERS_MS, Ledger, Redrive, Spoken};
 pub use people::Wish;
 
 use crate::executor::{Progress, Simulation, Tasks};

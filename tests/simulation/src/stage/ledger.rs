@@ -26,8 +26,8 @@ pub struct Ledger {
     pub statuses: Vec<StatusUpdate>,
     /// What people asked for, in the order in which they began.
     pub acts: Vec<Act>,
-    /// What was redriven, by the ids of dead letters, and when, in milliseconds since the start.
-    pub redrives: Vec<(String, i64)>,
+    /// What was redriven, by the ids of dead letters.
+    pub redrives: Vec<Redrive>,
     /// Words typed on the phone.
     pub typed: BTreeSet<String>,
     /// Posts and requests that have begun and not ended.
@@ -83,6 +83,18 @@ impl Spoken {
     }
 }
 
+/// A redrive of a dead letter, in milliseconds since the start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redrive {
+    /// The letter's id.
+    pub letter: String,
+    /// When it was asked for.
+    pub from_ms: i64,
+    /// Until when it may find a death to undo. In the console the copy names one that was before; a request by the API
+    /// names the letter alone, and is repeated until it is answered.
+    pub to_ms: i64,
+}
+
 /// A person's request about a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Act {
@@ -121,7 +133,7 @@ impl Ledger {
     /// Whether somebody redrove the letter `id` in this time.
     pub fn redriven(&self, id: &str, from_ms: i64, to_ms: i64) -> bool {
         let mut redrives = self.redrives.iter();
-        redrives.any(|(letter, at)| letter == id && (from_ms..=to_ms).contains(at))
+        redrives.any(|redrive| redrive.letter == id && redrive.from_ms <= to_ms && redrive.to_ms >= from_ms)
     }
 
     /// The acts about one conversation.

@@ -1,4 +1,4 @@
-use super::{Act, LINGERS_MS, Stage};
+use super::{Act, LINGERS_MS, Redrive, Stage};
 use crate::executor::Life;
 use crate::hand::Hand;
 use crate::queue::{Dead, WorkQueues};
@@ -86,11 +86,14 @@ where
     /// An operator redrives a dead letter by the API, again until that is answered.
     pub fn redrive(self: &Arc<Self>, letter: String) {
         self.ledger().pending += 1;
-        self.note_redrive(letter.clone());
+        let noted = self.note_redrive(letter.clone());
+        self.ledger().redrives[noted].to_ms = i64::MAX;
         let stage = Arc::clone(self);
         self.simulation().spawn(Life::default(), async move {
             for _ in 0..20 {
                 if stage.redrive_once(letter.clone()).await {
+                    let over = stage.simulation().elapsed_ms() + LINGERS_MS;
+                    stage.ledger().redrives[noted].to_ms = over;
                     break;
                 }
                 stage.simulation().sleep(8_000).await;
@@ -108,9 +111,17 @@ where
         self.common.make_dirty(dead.queue);
     }
 
-    fn note_redrive(&self, letter: String) {
+    /// Returns its place in the ledger.
+    fn note_redrive(&self, letter: String) -> usize {
         let now = self.simulation().elapsed_ms();
-        self.ledger().redrives.push((letter, now));
+        let redrive = Redrive {
+            letter,
+            from_ms: now,
+            to_ms: now,
+        };
+        let mut ledger = self.ledger();
+        ledger.redrives.push(redrive);
+        ledger.redrives.len() - 1
     }
 
     /// Whether it was answered, with yes or with no.
