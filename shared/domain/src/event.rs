@@ -3,7 +3,6 @@
 //! Providers repeat webhooks: Evolution for twenty minutes, Meta for seven days, to several subscribers at once. An
 //! event's id is made only of what stays the same in every repetition.
 
-use crate::contact::one_spelling;
 use crate::ids::{CorrelationId, EventId, ExternalId, Ordinal, hash_of};
 use crate::millis;
 use crate::provider::Provider;
@@ -107,7 +106,7 @@ pub struct InboundJob {
     pub external: ExternalId,
     /// What it is about.
     pub kind: EventKind,
-    /// FIFO group: a hash of instance and contact address (or of the instance alone).
+    /// FIFO group: what [`crate::identity::IdentityKey::group`] derives of instance and contact address.
     pub group: String,
     /// Follows it everywhere.
     pub correlation: CorrelationId,
@@ -216,20 +215,6 @@ pub struct StoredAs {
     pub conversation: crate::ids::ConversationId,
     /// Its place there.
     pub ordinal: Ordinal,
-}
-
-/// The FIFO group of events of `address` on this instance (or of the instance itself): no phone number in a queue, and the
-/// same for both spellings of one.
-pub fn group_of(provider: Provider, instance: &ExternalId, address: Option<&str>) -> String {
-    hash_of(
-        &[
-            "group",
-            provider.as_str(),
-            instance.as_str(),
-            &one_spelling(address.unwrap_or("")),
-        ],
-        16,
-    )
 }
 
 #[cfg(test)]

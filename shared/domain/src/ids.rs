@@ -1,7 +1,6 @@
 //! Identifiers. Each is a type of its own with one checked constructor, so that none can stand in for another and
 //! neither JSON nor storage can bring in one that the constructor would refuse.
 
-use crate::contact::one_spelling;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -165,17 +164,15 @@ impl fmt::Display for Ordinal {
     }
 }
 
-/// All conversations with one contact on one instance, the active one and the resolved ones: 32 hexadecimal digits of a
-/// hash, so that no phone number stands in a key, a queue's group or a log.
+/// All conversations with one contact on one instance, the active one and the resolved ones: 32 hexadecimal digits that
+/// [`crate::identity::IdentityKey::thread`] derives, so that no key, queue group or log leads to a phone number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(String);
 
 impl ThreadId {
-    /// The thread of the contact `address` on `instance`: the same for both spellings of a number that has two (a
-    /// Brazilian mobile with and without its ninth digit).
-    pub fn of(instance: &InstanceId, address: &str) -> Self {
-        let address = one_spelling(address);
-        Self(hash_of(&["thread", instance.as_str(), &address], 16))
+    /// Takes the 32 digits that [`crate::identity`] derives.
+    pub(crate) fn from_digest(hex: String) -> Self {
+        Self(hex)
     }
 
     /// The identifier as text.
@@ -288,22 +285,16 @@ impl EventId {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::identity::IdentityKey;
 
     #[test]
     fn a_conversation_id_survives_being_written_and_read() {
         let instance = InstanceId::parse("suporte-01").unwrap();
-        let id = ConversationId::new(ThreadId::of(&instance, "5511999998888@s.whatsapp.net"), 3);
+        let thread = IdentityKey::new([7; 32]).thread(&instance, "5511999998888@s.whatsapp.net");
+        let id = ConversationId::new(thread, 3);
         assert_eq!(ConversationId::parse(&id.to_string()).unwrap(), id);
         let message = id.message(Ordinal(42));
         assert_eq!(message.parts().unwrap(), (id, Ordinal(42)));
-    }
-
-    #[test]
-    fn a_contact_has_one_thread_on_an_instance_however_its_number_is_spelled() {
-        let on = |instance: &str, address| ThreadId::of(&InstanceId::parse(instance).unwrap(), address);
-        assert_eq!(on("a", "5511987654321"), on("a", "551187654321"));
-        assert_ne!(on("a", "5511987654321"), on("b", "551187654321"));
-        assert_ne!(on("a", "5511987654321"), on("a", "5511987654322"));
     }
 
     #[test]

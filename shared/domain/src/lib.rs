@@ -16,6 +16,7 @@ pub mod delivery;
 pub mod event;
 pub mod formatting;
 pub mod hours;
+pub mod identity;
 pub mod ids;
 pub mod inbound;
 pub mod instance;

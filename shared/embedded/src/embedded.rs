@@ -7,11 +7,12 @@ use crate::payloads::Payloads;
 use crate::queue::Rounds;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
+use recado_domain::identity::IdentityKey;
 use recado_pipeline::ports::PortResult;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::{Notify, oneshot};
 
 /// How many lists and strong reads may run at once.
@@ -34,6 +35,8 @@ struct Inner {
     /// Notified when something may have become receivable, in the order of [`QueueName::ALL`].
     wakers: [Arc<Notify>; 3],
     rounds: Arc<Rounds>,
+    /// It never changes, so that it is read once.
+    identity: OnceLock<IdentityKey>,
 }
 
 /// How an operation reaches the database.
@@ -85,6 +88,7 @@ impl Embedded {
                 payloads: Arc::new(payloads),
                 wakers,
                 rounds: Arc::default(),
+                identity: OnceLock::new(),
             }),
         }
     }
@@ -130,6 +134,10 @@ impl Embedded {
             QueueName::Turns => turns,
             QueueName::Outbound => outbound,
         }
+    }
+
+    pub(crate) fn identity(&self) -> &OnceLock<IdentityKey> {
+        &self.inner.identity
     }
 
     pub(crate) fn rounds(&self) -> Arc<Rounds> {

@@ -2,13 +2,14 @@ use crate::folder::OpenError;
 use rusqlite::Connection;
 
 /// Each brings a database one version further, from 0; `PRAGMA user_version` says how far it is.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("schema.sql"),
     include_str!("sends_and_traces.sql"),
     include_str!("deletions.sql"),
     include_str!("owners.sql"),
     include_str!("notices.sql"),
     include_str!("aliases.sql"),
+    include_str!("installation.sql"),
 ];
 
 /// Brings the database to this program's version. One that a newer program wrote is left alone.

@@ -37,7 +37,8 @@ use recado_domain::context::Context;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::InboundJob;
-use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, ThreadId};
+use recado_domain::identity::IdentityKey;
+use recado_domain::ids::{ConversationId, CorrelationId, ExternalId};
 use recado_domain::inbound::Inbound;
 use recado_domain::message::{Message, Role};
 use recado_domain::provider::Provider;
@@ -45,8 +46,9 @@ use recado_domain::provider::Traits;
 use recado_domain::secret::{Secret, SecretVersion, hmac_sha256, webhook_secret};
 use recado_embedded::{Clock, Embedded, SystemAmbient};
 use recado_pipeline::ports::{
-    Committed, ConnectionAnswer, Conversations, Depths, Directory, Evidence, HistoryError, HistoryPage, Llm,
-    LlmError, LlmReply, LlmRequest, OutgoingMessage, PortResult, Providers, QueueDepth, SendOutcome, Span,
+    Committed, ConnectionAnswer, Conversations, Depths, Directory, Evidence, HistoryError, HistoryPage,
+    Identity, Llm, LlmError, LlmReply, LlmRequest, OutgoingMessage, PortResult, Providers, QueueDepth,
+    SendOutcome, Span,
 };
 use recado_pipeline::{Parts, Settings};
 use recado_whatsapp::SimulatedOutbox;
@@ -306,7 +308,12 @@ impl Site {
             .unwrap()
             .unwrap();
         let address = ContactAddress::parse(contact).unwrap();
-        let id = ConversationId::new(ThreadId::of(&bound.instance.id, address.as_str()), 1);
+        let key = self
+            .store
+            .keep_identity_key(&IdentityKey::new([7; 32]))
+            .await
+            .unwrap();
+        let id = ConversationId::new(key.thread(&bound.instance.id, address.as_str()), 1);
         let now = Clock::system().now();
         let mut conversation = Conversation::begin(id.clone(), &bound, address, None, now);
         conversation.learn(Some("Bia"), None);

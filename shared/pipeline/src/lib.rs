@@ -12,6 +12,7 @@ mod connection;
 mod dead;
 pub mod deliver;
 pub mod health;
+mod identity;
 pub mod ingest;
 mod keeping;
 mod kick;

@@ -7,9 +7,8 @@
 mod extra_evolution;
 
 use jiff::Timestamp;
-use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::StatusUpdate;
-use recado_domain::event::{InboundJob, Payload, group_of};
+use recado_domain::event::{InboundJob, Payload};
 use recado_domain::ids::{CorrelationId, ExternalId};
 use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent, WebhookItem};
 use recado_domain::provider::Provider;
@@ -29,11 +28,7 @@ fn job(event: &WebhookEvent) -> InboundJob {
         provider: event.provider,
         external: event.external.clone(),
         kind: event.kind,
-        group: group_of(
-            event.provider,
-            &event.external,
-            event.address.as_ref().map(ContactAddress::as_str),
-        ),
+        group: "group".to_owned(),
         correlation: CorrelationId::parse("test").unwrap(),
         received_at: received_at(),
         payload: Payload::Inline(event.payload.clone()),

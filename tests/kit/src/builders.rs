@@ -7,7 +7,8 @@ use recado_domain::content::Content;
 use recado_domain::context::Context;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
-use recado_domain::event::{EventKind, InboundJob, Payload, event_id, group_of};
+use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
+use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{
     AgentId, ConversationId, CorrelationId, ExternalId, InstanceId, Nonce, Ordinal, TenantId, ThreadId,
 };
@@ -63,6 +64,11 @@ pub struct Scene {
     pub address: ContactAddress,
 }
 
+/// The identity key of tests: a store that is to know [`Scene::thread`] by it keeps it first.
+pub fn identity_key() -> IdentityKey {
+    IdentityKey::new([7; 32])
+}
+
 impl Default for Scene {
     fn default() -> Self {
         Self::new()
@@ -104,7 +110,7 @@ impl Scene {
 
     /// The contact's thread.
     pub fn thread(&self) -> ThreadId {
-        ThreadId::of(self.instance(), self.address.as_str())
+        identity_key().thread(self.instance(), self.address.as_str())
     }
 
     /// What would have configured it.
@@ -133,7 +139,7 @@ impl Scene {
         InboundJob {
             event: event_id(provider, &external, EventKind::Message, &name),
             provider,
-            group: group_of(provider, &external, Some(self.address.as_str())),
+            group: identity_key().group(provider, &external, Some(self.address.as_str())),
             external,
             kind: EventKind::Message,
             correlation: correlation(),

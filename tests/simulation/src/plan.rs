@@ -11,6 +11,7 @@ use recado_domain::config::{Agent, Bound, Instance, Tenant};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Template;
 use recado_domain::dead_letter::QueueName;
+use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{AgentId, ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
@@ -108,6 +109,11 @@ pub fn template() -> Template {
         language: "pt_BR".to_owned(),
         components: Vec::new(),
     }
+}
+
+/// The installation's identity key in every history.
+pub fn identity_key() -> IdentityKey {
+    IdentityKey::new([7; 32])
 }
 
 /// Contact `contact` of number `line`.

@@ -16,6 +16,7 @@ use crate::executor::{Progress, Simulation, Tasks};
 use crate::hand::{Common, Hand};
 use crate::mutation::Mutation;
 use crate::outside::{Edge, Model, Outside};
+use crate::plan::identity_key;
 use crate::queue::WorkQueues;
 use crate::tap::Tap;
 use futures::executor::block_on;
@@ -90,6 +91,7 @@ where
             instances: bounds.iter().map(|bound| bound.instance.clone()).collect(),
         };
         block_on(store.apply(&document)).expect("the configuration is applied");
+        block_on(store.keep_identity_key(&identity_key())).expect("the identity key is kept");
         Self {
             common,
             store,

@@ -34,7 +34,8 @@ pub(crate) fn name(conversation: &ConversationId, minute: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recado_domain::ids::{InstanceId, ThreadId};
+    use recado_domain::identity::IdentityKey;
+    use recado_domain::ids::InstanceId;
 
     fn at(text: &str) -> Timestamp {
         text.parse().unwrap()
@@ -76,7 +77,8 @@ mod tests {
     #[test]
     fn a_name_is_one_per_conversation_and_minute_and_short_enough() {
         let instance = InstanceId::parse("recepção 1").unwrap();
-        let conversation = |number| ConversationId::new(ThreadId::of(&instance, "551190000000"), number);
+        let thread = IdentityKey::new([7; 32]).thread(&instance, "551190000000");
+        let conversation = |number| ConversationId::new(thread.clone(), number);
         let (noon, later) = (at("2026-03-01T12:00:00Z"), at("2026-03-01T12:01:00Z"));
         let first = name(&conversation(1), noon);
         assert_eq!(first, name(&conversation(1), noon));

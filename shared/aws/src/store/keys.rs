@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | event | `E#{event}` | `E` |
 //! | conversation | `C#{thread}` | `{number}#Z` |
-//! | whose number a person without one has | `N#{hash of instance and identity}` | `N` |
+//! | whose number a person without one has | `N#{thread of the identity}` | `N` |
 //! | message | `C#{thread}` | `{number}#M#{ordinal}` |
 //! | open message | `O#{conversation}` | `{ordinal}` |
 //! | client's key | `K#{scope}` | `{key}` |
@@ -18,6 +18,7 @@
 //! | notice of an account | `A#{provider}#{account}` | `{notice}` |
 //! | tenant, agent, instance | `G#T`, `G#A`, `G#I` | `{id}` |
 //! | instance by the provider's name | `G#X#{provider}` | `{external}` |
+//! | the installation's identity key | `G#K` | `identity` |
 //!
 //! Numbers are padded with zeros, so that they sort. `Z` comes after `M`: read backwards, a thread begins with its
 //! newest conversation's record, followed by that conversation's messages from the newest on.
@@ -30,7 +31,6 @@
 use super::item::{Item, number, text};
 use recado_domain::Timestamp;
 use recado_domain::config::Instance;
-use recado_domain::contact::ContactAddress;
 use recado_domain::dead_letter::Deletion;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{
@@ -75,10 +75,14 @@ impl Key {
         Self::new(thread(id.thread()), format!("{}Z", within(id)))
     }
 
-    /// Which number a person has who is known as `other`, too. Hashed, as in a thread: the identity is the person's.
-    pub(crate) fn alias(instance: &InstanceId, other: &ContactAddress) -> Self {
-        let hash = ThreadId::of(instance, other.as_str());
-        Self::new(format!("N#{}", hash.as_str()), "N")
+    /// Which number a person has who is known by another identity, too: under the thread that this one would have.
+    pub(crate) fn alias(thread: &ThreadId) -> Self {
+        Self::new(format!("N#{}", thread.as_str()), "N")
+    }
+
+    /// The installation's identity key.
+    pub(crate) fn identity() -> Self {
+        Self::new("G#K".to_owned(), "identity")
     }
 
     /// A message's record.
@@ -279,10 +283,12 @@ pub(crate) fn index_trace(item: &mut Item, correlation: &CorrelationId) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use recado_domain::identity::IdentityKey;
 
     fn conversation(number: u32) -> ConversationId {
         let instance = InstanceId::parse("front-desk").unwrap();
-        ConversationId::new(ThreadId::of(&instance, "551190000000@s.whatsapp.net"), number)
+        let thread = IdentityKey::new([7; 32]).thread(&instance, "551190000000@s.whatsapp.net");
+        ConversationId::new(thread, number)
     }
 
     #[test]
@@ -327,9 +333,6 @@ mod tests {
         let key = Key::message(&conversation(u32::MAX), Ordinal(999_999_999_999));
         assert!(!key.pk.contains("5511"));
         assert_eq!(key.sk, "4294967295#M#999999999999");
-        let instance = InstanceId::parse("front-desk").unwrap();
-        let identity = ContactAddress::parse("100000000000001@lid").unwrap();
-        assert!(!Key::alias(&instance, &identity).pk.contains("100000000000001"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod deliveries;
 mod directory;
 mod expression;
 mod gauges;
+mod identity;
 mod inbox;
 mod instances;
 mod item;
@@ -28,9 +29,11 @@ use crate::ambient::SystemAmbient;
 use crate::cache::Cache;
 use aws_sdk_dynamodb::Client;
 use recado_domain::config::Bound;
+use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::Ambient;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use table::Table;
 
@@ -41,6 +44,8 @@ pub struct DynamoStore<A = SystemAmbient> {
     delivery_ttl: Duration,
     by_external: Cache<(Provider, ExternalId), Bound>,
     by_id: Cache<InstanceId, Bound>,
+    /// It never changes, so that a process reads it once.
+    identity: Arc<OnceLock<IdentityKey>>,
 }
 
 impl<A: Ambient> DynamoStore<A> {
@@ -70,6 +75,7 @@ impl<A: Ambient> DynamoStore<A> {
             delivery_ttl,
             by_external: Cache::new(config_ttl, missed),
             by_id: Cache::new(config_ttl, missed),
+            identity: Arc::default(),
         }
     }
 }

@@ -65,7 +65,8 @@ impl<A: Ambient> DynamoStore<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recado_domain::ids::{ConversationId, Nonce, ThreadId};
+    use recado_domain::identity::IdentityKey;
+    use recado_domain::ids::{ConversationId, Nonce};
     use recado_domain::instance::PATIENCE_MS;
     use recado_domain::millis::instant;
 
@@ -73,7 +74,7 @@ mod tests {
     fn an_entry_is_due_at_its_time_or_when_its_patience_since_the_first_parking_ends() {
         let instance = InstanceId::parse("front-desk").unwrap();
         let mut parked = Parked {
-            conversation: ConversationId::new(ThreadId::of(&instance, "551190000000"), 1),
+            conversation: ConversationId::new(IdentityKey::new([7; 32]).thread(&instance, "551190000000"), 1),
             instance,
             version: Nonce::parse("v").unwrap(),
             since: instant(1_000),

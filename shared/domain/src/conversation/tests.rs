@@ -1,6 +1,6 @@
 use super::*;
 use crate::content::{Content, SystemNote};
-use crate::ids::ThreadId;
+use crate::identity::IdentityKey;
 use crate::millis::instant;
 use crate::window::WINDOW_MS;
 use proptest::prelude::*;
@@ -18,7 +18,8 @@ fn bound() -> Bound {
 pub(super) fn conversation() -> Conversation {
     let address = ContactAddress::parse("5511999998888@s.whatsapp.net").unwrap();
     let bound = bound();
-    let id = ConversationId::new(ThreadId::of(&bound.instance.id, address.as_str()), 1);
+    let thread = IdentityKey::new([7; 32]).thread(&bound.instance.id, address.as_str());
+    let id = ConversationId::new(thread, 1);
     Conversation::begin(id, &bound, address, None, instant(0))
 }
 

@@ -1,11 +1,11 @@
 use super::*;
-use crate::ids::ThreadId;
+use crate::identity::IdentityKey;
 use crate::millis::instant;
 
 const WAIT_MS: i64 = 300_000;
 
 fn note() -> InFlight {
-    let thread = ThreadId::of(&InstanceId::parse("front-desk").unwrap(), "551190000000");
+    let thread = IdentityKey::new([7; 32]).thread(&InstanceId::parse("front-desk").unwrap(), "551190000000");
     InFlight {
         message: ConversationId::new(thread, 1).message(crate::ids::Ordinal(2)),
         nonce: Nonce::parse("n").unwrap(),

@@ -3,9 +3,8 @@ use crate::{Clock, Embedded};
 use futures::executor::block_on;
 use futures::{FutureExt, poll};
 use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
-use recado_domain::ids::{
-    ConversationId, CorrelationId, ExternalId, InstanceId, Ordinal, TenantId, ThreadId,
-};
+use recado_domain::identity::IdentityKey;
+use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, InstanceId, Ordinal, TenantId};
 use recado_domain::kick::{SendKick, TurnKick};
 use recado_domain::millis::instant;
 use recado_domain::provider::Provider;
@@ -89,7 +88,8 @@ fn id_of(received: &Received) -> String {
 }
 
 fn conversation() -> ConversationId {
-    ConversationId::new(ThreadId::of(&InstanceId::parse("loja-01").unwrap(), "someone"), 1)
+    let thread = IdentityKey::new([7; 32]).thread(&InstanceId::parse("loja-01").unwrap(), "someone");
+    ConversationId::new(thread, 1)
 }
 
 fn turn(ordinal: u64) -> TurnKick {

@@ -10,8 +10,9 @@ use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Mode};
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::{EventKind, InboundJob, Payload, StoredAs, event_id};
+use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{
-    ConversationId, CorrelationId, ExternalId, IdempotencyKey, InstanceId, Nonce, Ordinal, ThreadId,
+    ConversationId, CorrelationId, ExternalId, IdempotencyKey, InstanceId, Nonce, Ordinal,
 };
 use recado_domain::instance::{Connection, InFlight, PATIENCE_MS, Parked, Sighting};
 use recado_domain::message::{Message, Role};
@@ -66,7 +67,7 @@ fn address() -> ContactAddress {
 }
 
 fn begun(contact: &str, at: i64) -> Conversation {
-    let thread = ThreadId::of(&bound().instance.id, contact);
+    let thread = IdentityKey::new([7; 32]).thread(&bound().instance.id, contact);
     let mut conversation = Conversation::begin(
         ConversationId::new(thread, 1),
         &bound(),

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use recado_domain::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
-use recado_domain::event::{EventKind, EventState, InboundJob, Payload, event_id, group_of};
+use recado_domain::event::{EventKind, EventState, InboundJob, Payload, event_id};
 use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, MessageId};
 use recado_domain::kick::SendKick;
 use recado_domain::message::{Message, Role};
@@ -140,7 +140,7 @@ pub(super) fn job(external: &str, name: &str) -> InboundJob {
     InboundJob {
         event: event_id(Provider::named("evolution"), &external, EventKind::Message, name),
         provider: Provider::named("evolution"),
-        group: group_of(Provider::named("evolution"), &external, Some(CONTACT)),
+        group: "group".to_owned(),
         external,
         kind: EventKind::Message,
         correlation: CorrelationId::parse("c-3").unwrap(),

@@ -7,6 +7,7 @@ mod later;
 mod now;
 
 use crate::World;
+use crate::identity;
 use crate::kick;
 use crate::ports::{Aliases, Ambient, Conversations, Directory, KeyClaim, KeyRecord, PortError, PortResult};
 use crate::wish::{NotSendable, Ready, WishError, fingerprint, needs_look_ups, ready};
@@ -16,9 +17,7 @@ pub use later::{cancel, fall_due, find};
 use recado_domain::config::Bound;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::ids::{
-    ConversationId, CorrelationId, IdempotencyKey, InstanceId, MessageId, ThreadId, hash_of,
-};
+use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, InstanceId, MessageId, hash_of};
 use recado_domain::message::MessageStatus;
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::shift;
@@ -135,7 +134,7 @@ pub async fn send<W: World>(world: &W, instance: &InstanceId, send: Send) -> Res
     {
         return repeated(world, Some(claim), record, &send.correlation).await;
     }
-    let thread = ThreadId::of(instance, to.as_str());
+    let thread = identity::thread(world, instance, to.as_str()).await?;
     let wish = (send.content.clone(), send.options.clone());
     let ready = ready(world, &bound, &thread, wish, ahead).await?;
     let checked = Checked {
@@ -243,12 +242,13 @@ async fn conversation<W: World>(
 ) -> PortResult<recado_domain::conversation::Conversation> {
     // A client may name a person by the identity without a number whose conversation is filed under the number.
     let alias = if to.is_numberless() {
-        world.store().alias(&bound.instance.id, to).await?
+        let other = identity::thread(world, &bound.instance.id, to.as_str()).await?;
+        world.store().alias(&other).await?
     } else {
         None
     };
     let to = alias.as_ref().unwrap_or(to);
-    let thread = ThreadId::of(&bound.instance.id, to.as_str());
+    let thread = identity::thread(world, &bound.instance.id, to.as_str()).await?;
     let latest = world.store().latest(&thread).await?;
     let now = world.ambient().now();
     Ok(crate::process::current(

@@ -19,6 +19,7 @@ mod deliveries;
 mod directory;
 mod gauges;
 mod history;
+mod identity;
 mod inbox;
 mod instances;
 mod llm;
@@ -42,6 +43,7 @@ pub use deliveries::Deliveries;
 pub use directory::Directory;
 pub use gauges::{Depths, Gauges, OpenEvent, OpenMessage, OpenWork, QueueDepth};
 pub use history::{HistoryError, HistoryPage, HistoryRecord, Span};
+pub use identity::Identity;
 pub use inbox::{InboundStored, InboundWrite, Inbox, Recorded};
 pub use instances::{Instances, Reservation};
 pub use llm::{ChatTurn, Llm, LlmError, LlmReply, LlmRequest, Speaker};
@@ -140,6 +142,7 @@ pub enum Written {
 pub trait Store:
     Inbox
     + Conversations
+    + Identity
     + Aliases
     + OutboxStore
     + Scheduling
@@ -157,6 +160,7 @@ pub trait Store:
 impl<T> Store for T where
     T: Inbox
         + Conversations
+        + Identity
         + Aliases
         + OutboxStore
         + Scheduling

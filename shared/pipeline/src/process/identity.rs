@@ -4,6 +4,7 @@
 
 use super::message::is_stale;
 use crate::World;
+use crate::identity::thread;
 use crate::ports::{Aliases, PortResult};
 use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
@@ -18,10 +19,12 @@ pub(super) async fn numbered<W: World>(
 ) -> PortResult<Inbound> {
     if let Inbound::Message(said) | Inbound::Change(said) = &mut inbound
         && said.address.is_numberless()
-        && let Some(known) = world.store().alias(instance, &said.address).await?
     {
-        said.phone = known.phone();
-        said.address = known;
+        let other = thread(world, instance, said.address.as_str()).await?;
+        if let Some(known) = world.store().alias(&other).await? {
+            said.phone = known.phone();
+            said.address = known;
+        }
     }
     Ok(inbound)
 }
@@ -41,10 +44,8 @@ pub(super) async fn learn<W: World>(
     if is_stale(world, job, inbound) {
         return Ok(());
     }
-    world
-        .store()
-        .learn_alias(&conversation.instance, other, &inbound.address)
-        .await?;
+    let thread = thread(world, &conversation.instance, other.as_str()).await?;
+    world.store().learn_alias(&thread, &inbound.address).await?;
     conversation.known_as = Some(other.clone());
     Ok(())
 }

@@ -52,7 +52,7 @@ async fn store<W: World>(
     wants: bool,
     stale: bool,
 ) -> PortResult<StoredAs> {
-    let thread = ThreadId::of(&bound.instance.id, inbound.address.as_str());
+    let thread = crate::identity::thread(world, &bound.instance.id, inbound.address.as_str()).await?;
     for _ in 0..TRIES {
         let latest = world.store().latest(&thread).await?;
         let (phone, now) = (inbound.phone.clone(), world.ambient().now());

@@ -15,7 +15,7 @@ use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::InboundJob;
-use recado_domain::ids::{Ordinal, ThreadId};
+use recado_domain::ids::Ordinal;
 use recado_domain::inbound::InboundMessage;
 use recado_domain::instance::{FromMe, InFlight};
 use recado_domain::message::Role;
@@ -76,7 +76,7 @@ pub(super) async fn typed<W: World>(
         tracing::debug!("an echo of what was sent");
         return Ok(());
     }
-    let thread = ThreadId::of(&bound.instance.id, inbound.address.as_str());
+    let thread = crate::identity::thread(world, &bound.instance.id, inbound.address.as_str()).await?;
     for _ in 0..TRIES {
         let latest = world.store().latest(&thread).await?;
         let (phone, now) = (inbound.phone.clone(), world.ambient().now());

@@ -147,6 +147,10 @@ macro_rules! store_contract {
                 a_status_that_is_no_news_changes_nothing_of_what_was_said,
                 what_an_expired_record_said_is_gone_with_it,
             }
+            identity {
+                the_identity_key_that_is_kept_first_stays,
+                of_twenty_identity_keys_at_once_all_are_told_the_same,
+            }
             aliases {
                 an_identity_of_which_nothing_was_learnt_is_nobodys,
                 what_was_learnt_of_an_identity_comes_back_as_it_was,
@@ -342,6 +346,7 @@ mod tests {
             ("claims", include_str!("claims.rs")),
             ("settlements", include_str!("settlements.rs")),
             ("deliveries", include_str!("deliveries.rs")),
+            ("identity", include_str!("identity.rs")),
             ("aliases", include_str!("aliases.rs")),
             ("notices", include_str!("notices.rs")),
             ("instances", include_str!("instances.rs")),

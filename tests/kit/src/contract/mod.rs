@@ -16,6 +16,7 @@ pub mod dead_queues;
 pub mod deliveries;
 pub mod directory;
 pub mod gauges;
+pub mod identity;
 pub mod inbox;
 pub mod instances;
 pub mod lists;

@@ -4,11 +4,10 @@ use crate::world::Stage;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Mode};
 use recado_domain::event::{EventKind, InboundJob};
-use recado_domain::ids::ThreadId;
 use recado_domain::message::{Message, Role};
 use recado_pipeline::Verdict;
 use recado_pipeline::ports::{Conversations, Inbox};
-use recado_testkit::builders::Scene;
+use recado_testkit::builders::{Scene, identity_key};
 use serde_json::json;
 
 /// The business's own number, which a provider may name as the chat of what the contact changed.
@@ -25,7 +24,7 @@ async fn change(stage: &Stage, target: &str, text: Option<&str>, address: &str, 
 
 async fn thread(stage: &Stage, address: &str) -> Option<(Conversation, Vec<Message>)> {
     let store = &stage.world.store;
-    let thread = ThreadId::of(stage.scene.instance(), address);
+    let thread = identity_key().thread(stage.scene.instance(), address);
     let latest = store.latest(&thread).await.unwrap()?;
     store.with_history(&latest.id, 50).await.unwrap()
 }

@@ -10,7 +10,7 @@ use recado_domain::millis::shift;
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{Aliases, Conversations};
 use recado_pipeline::{Verdict, operate};
-use recado_testkit::builders::Scene;
+use recado_testkit::builders::{Scene, identity_key};
 use serde_json::{Value, json};
 
 const NUMBER: &str = "5511900000001@s.whatsapp.net";
@@ -38,7 +38,7 @@ fn words(id: &str, address: &str, also: Option<&str>, from_me: bool) -> Value {
 }
 
 async fn thread(stage: &Stage, address: &str) -> Option<Conversation> {
-    let thread = ThreadId::of(stage.scene.instance(), address);
+    let thread = identity_key().thread(stage.scene.instance(), address);
     stage.world.store.latest(&thread).await.unwrap()
 }
 
@@ -55,6 +55,11 @@ async fn said(stage: &Stage, conversation: &Conversation) -> Vec<(Role, String)>
         .into_iter()
         .map(|message| (message.role, message.content.as_text()))
         .collect()
+}
+
+/// The thread of another identity.
+fn of(stage: &Stage, identity: &str) -> ThreadId {
+    identity_key().thread(stage.scene.instance(), identity)
 }
 
 fn line(role: Role, text: &str) -> (Role, String) {
@@ -109,20 +114,20 @@ async fn an_identity_whose_number_nobody_showed_is_a_contact_of_its_own() {
 #[tokio::test]
 async fn it_is_learnt_once_for_a_contact_also_when_a_new_conversation_begins() {
     let stage = on("evolution").await;
-    let (store, instance) = (&stage.world.store, stage.scene.instance());
+    let store = &stage.world.store;
     receive(&stage, words("oi", NUMBER, Some(LID), false)).await;
     let first = thread(&stage, NUMBER).await.unwrap();
     assert_eq!(first.known_as, Some(known(LID)));
     // What stands there now would give way if it were learnt again.
     store
-        .learn_alias(instance, &known(LID), &known(NEW_NUMBER))
+        .learn_alias(&of(&stage, LID), &known(NEW_NUMBER))
         .await
         .unwrap();
     receive(&stage, words("e aí", NUMBER, Some(LID), false)).await;
     operate::resolve(&stage.world, &first.id, None).await.unwrap();
     receive(&stage, words("voltei", NUMBER, Some(LID), false)).await;
     assert_ne!(thread(&stage, NUMBER).await.unwrap().id, first.id);
-    let learnt = store.alias(instance, &known(LID)).await.unwrap();
+    let learnt = store.alias(&of(&stage, LID)).await.unwrap();
     assert_eq!(learnt, Some(known(NEW_NUMBER)));
 }
 
@@ -134,8 +139,8 @@ async fn a_new_number_takes_the_place_of_the_old_one_and_words_of_long_ago_teach
     old["sent_at"] = json!(shift(stage.now(), -2 * 3_600_000).as_millisecond());
     receive(&stage, old).await;
     let learnt = || async {
-        let (store, instance) = (&stage.world.store, stage.scene.instance());
-        store.alias(instance, &known(LID)).await.unwrap()
+        let store = &stage.world.store;
+        store.alias(&of(&stage, LID)).await.unwrap()
     };
     assert_eq!(learnt().await, Some(known(NEW_NUMBER)));
     assert_eq!(thread(&stage, NUMBER).await.unwrap().known_as, None);
@@ -148,11 +153,8 @@ async fn what_was_learnt_but_not_noted_is_learnt_with_the_next_message() {
     let stage = on("evolution").await;
     receive(&stage, words("oi", NUMBER, None, false)).await;
     // A worker wrote the one and died before the other.
-    let (store, instance) = (&stage.world.store, stage.scene.instance());
-    store
-        .learn_alias(instance, &known(LID), &known(NUMBER))
-        .await
-        .unwrap();
+    let store = &stage.world.store;
+    store.learn_alias(&of(&stage, LID), &known(NUMBER)).await.unwrap();
     receive(&stage, words("sem número", LID, None, false)).await;
     let unnoted = thread(&stage, NUMBER).await.unwrap();
     assert_eq!(unnoted.known_as, None);

@@ -19,11 +19,11 @@ use recado_embedded::{Clock, Embedded};
 use recado_pipeline::deliver::{self, Accepted, Send};
 use recado_pipeline::ports::{
     Ambient, Committed, ConnectionAnswer, Conversations, Directory, Evidence, HistoryError, HistoryPage,
-    InboundStored, InboundWrite, Inbox, Llm, LlmError, LlmReply, LlmRequest, OutboxStore, OutgoingMessage,
-    Providers, Recorded, SendOutcome, Span,
+    Identity, InboundStored, InboundWrite, Inbox, Llm, LlmError, LlmReply, LlmRequest, OutboxStore,
+    OutgoingMessage, Providers, Recorded, SendOutcome, Span,
 };
 use recado_pipeline::{Parts, Settings, Verdict, process, reply, send};
-use recado_testkit::builders::{BASE, Scene, correlation};
+use recado_testkit::builders::{BASE, Scene, correlation, identity_key};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -250,6 +250,7 @@ impl Stage {
         };
         let clock = time.clone();
         let store = Embedded::in_memory(Clock::new(move || clock.now())).unwrap();
+        store.keep_identity_key(&identity_key()).await.unwrap();
         store.apply(&scene.document()).await.unwrap();
         let providers = Provider {
             outcomes: Arc::default(),

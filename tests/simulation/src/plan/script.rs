@@ -1,4 +1,4 @@
-use super::{LinePlan, Plan};
+use super::{LinePlan, Plan, identity_key};
 use crate::executor::Life;
 use crate::outside::{Said, connection_event, traits};
 use crate::queue::WorkQueues;
@@ -6,7 +6,6 @@ use crate::stage::{Stage, Style, Wish};
 use futures::executor::block_on;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
-use recado_domain::ids::ThreadId;
 use recado_domain::inbound::WebhookItem;
 use recado_domain::millis::shift;
 use recado_pipeline::ports::Store;
@@ -177,7 +176,7 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let thread = ThreadId::of(&line.bound.instance.id, contact.as_str());
+    let thread = identity_key().thread(&line.bound.instance.id, contact.as_str());
     block_on(stage.store.latest(&thread)).ok().flatten()
 }
 

@@ -1,12 +1,12 @@
 use crate::executor::Life;
 use crate::outside::{Fate, Fates, Line, Said, connection_event};
-use crate::plan::{address, bound};
+use crate::plan::{address, bound, identity_key};
 use crate::queue::WorkQueues;
 use crate::stage::{Stage, Wish};
 use futures::executor::block_on;
 use recado_domain::config::Bound;
 use recado_domain::contact::ContactAddress;
-use recado_domain::ids::{ConversationId, Ordinal, ThreadId};
+use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::inbound::WebhookItem;
 use recado_domain::millis::shift;
 use recado_domain::provider::Provider;
@@ -272,7 +272,7 @@ where
     }
 
     fn conversation(&self, contact: usize) -> Option<ConversationId> {
-        let thread = ThreadId::of(&self.bound().instance.id, address(0, contact).as_str());
+        let thread = identity_key().thread(&self.bound().instance.id, address(0, contact).as_str());
         block_on(self.stage.store.latest(&thread))
             .ok()
             .flatten()

@@ -11,15 +11,16 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, Deletion};
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
-use recado_domain::ids::{CorrelationId, ExternalId, InstanceId};
+use recado_domain::identity::IdentityKey;
+use recado_domain::ids::{CorrelationId, ExternalId, InstanceId, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
 use recado_domain::scheduled::{Scheduled, ScheduledId};
 use recado_pipeline::ports::{
-    Aliases, Committed, DeadLetterFilter, DeadLetters, Deliveries, Directory, Gauges, KeyClaim, Notices,
-    OpenWork, Overdue, OverdueWork, Page, PageRequest, PortResult, Scheduling, Store, Traced, Traces,
-    Written,
+    Aliases, Committed, DeadLetterFilter, DeadLetters, Deliveries, Directory, Gauges, Identity, KeyClaim,
+    Notices, OpenWork, Overdue, OverdueWork, Page, PageRequest, PortResult, Scheduling, Store, Traced,
+    Traces, Written,
 };
 
 impl<S: Store> Tap<S> {
@@ -52,22 +53,24 @@ impl<S: Store> Deliveries for Tap<S> {
     }
 }
 
-impl<S: Store> Aliases for Tap<S> {
-    async fn alias(
-        &self,
-        instance: &InstanceId,
-        other: &ContactAddress,
-    ) -> PortResult<Option<ContactAddress>> {
-        self.hand.call("alias", self.inner.alias(instance, other)).await
+/// A process asks for it once, so it is no step at which something may happen.
+impl<S: Store> Identity for Tap<S> {
+    async fn identity_key(&self) -> PortResult<Option<IdentityKey>> {
+        self.inner.identity_key().await
     }
 
-    async fn learn_alias(
-        &self,
-        instance: &InstanceId,
-        other: &ContactAddress,
-        address: &ContactAddress,
-    ) -> PortResult<()> {
-        let effect = self.inner.learn_alias(instance, other, address);
+    async fn keep_identity_key(&self, new: &IdentityKey) -> PortResult<IdentityKey> {
+        self.inner.keep_identity_key(new).await
+    }
+}
+
+impl<S: Store> Aliases for Tap<S> {
+    async fn alias(&self, other: &ThreadId) -> PortResult<Option<ContactAddress>> {
+        self.hand.call("alias", self.inner.alias(other)).await
+    }
+
+    async fn learn_alias(&self, other: &ThreadId, address: &ContactAddress) -> PortResult<()> {
+        let effect = self.inner.learn_alias(other, address);
         self.hand.call("learn_alias", effect).await
     }
 }

@@ -3,9 +3,8 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::context::Context;
 use recado_domain::event::{EventKind, EventState, InboundJob, event_id};
-use recado_domain::ids::{
-    ConversationId, CorrelationId, ExternalId, InstanceId, Nonce, Ordinal, TenantId, ThreadId,
-};
+use recado_domain::identity::IdentityKey;
+use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, InstanceId, Nonce, Ordinal, TenantId};
 use recado_domain::message::Role;
 use recado_domain::millis::instant;
 use recado_domain::outbox::{Author, Outbox};
@@ -37,7 +36,7 @@ fn record() -> EventRecord {
 pub(in crate::store) fn outgoing() -> Message {
     let instance = InstanceId::parse("front-desk").unwrap();
     Message {
-        conversation: ConversationId::new(ThreadId::of(&instance, "551190000000"), 1),
+        conversation: ConversationId::new(IdentityKey::new([7; 32]).thread(&instance, "551190000000"), 1),
         ordinal: Ordinal(2),
         tenant: TenantId::parse("clinic").unwrap(),
         instance,

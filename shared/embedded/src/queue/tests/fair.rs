@@ -125,7 +125,7 @@ fn kicks_go_round_between_the_instances_of_their_conversations() {
     let bench = Bench::new();
     block_on(async {
         let kick = |instance: &str, contact: &str| {
-            let thread = ThreadId::of(&InstanceId::parse(instance).unwrap(), contact);
+            let thread = IdentityKey::new([7; 32]).thread(&InstanceId::parse(instance).unwrap(), contact);
             SendKick {
                 conversation: ConversationId::new(thread, 1),
                 upto: Ordinal(1),

@@ -6,9 +6,8 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
 use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
-use recado_domain::ids::{
-    ConversationId, CorrelationId, ExternalId, InstanceId, MessageId, Nonce, Ordinal, ThreadId,
-};
+use recado_domain::identity::IdentityKey;
+use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, InstanceId, MessageId, Nonce, Ordinal};
 use recado_domain::message::Message;
 use recado_domain::millis::instant;
 use recado_domain::outbox::{Author, Outbox};
@@ -128,7 +127,7 @@ fn a_note_of_a_send_is_swept_once_no_echo_can_come_any_more() {
 
 /// A message that is open and sends the upload `id`.
 fn sends(instance: &InstanceId, id: &str) -> (Conversation, Message) {
-    let thread = ThreadId::of(instance, id);
+    let thread = IdentityKey::new([7; 32]).thread(instance, id);
     let conversation: ConversationId = ConversationId::new(thread, 1);
     let body = json!({
         "conversation": conversation, "ordinal": 1, "tenant": "clinic", "instance": instance, "role": "operator",

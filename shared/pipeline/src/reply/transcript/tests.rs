@@ -3,7 +3,8 @@ use crate::settings::Settings;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::context::Context;
-use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, Ordinal, TenantId, ThreadId};
+use recado_domain::identity::IdentityKey;
+use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, Ordinal, TenantId};
 use recado_domain::millis::instant;
 use recado_domain::outbox::{Author, Outbox};
 use recado_domain::reason::Reason;
@@ -11,7 +12,7 @@ use recado_domain::reason::Reason;
 pub(in crate::reply) fn message(ordinal: u64, role: Role, written_at: i64, text: &str) -> Message {
     let instance = InstanceId::parse("i").unwrap();
     Message {
-        conversation: ConversationId::new(ThreadId::of(&instance, "x"), 1),
+        conversation: ConversationId::new(IdentityKey::new([7; 32]).thread(&instance, "x"), 1),
         ordinal: Ordinal(ordinal),
         tenant: TenantId::parse("t").unwrap(),
         instance,

@@ -1,0 +1,140 @@
+//! The installation's identity key: what makes ids of addresses that lead back to no number.
+
+use crate::contact::one_spelling;
+use crate::ids::{ExternalId, InstanceId, ThreadId};
+use crate::provider::Provider;
+use crate::secret::hmac_sha256;
+use std::fmt;
+use subtle::ConstantTimeEq;
+
+/// 32 secret bytes, made once for an installation and kept with its records. An id that was derived with it tells
+/// nothing of the address to whom does not hold the key. It is never replaced: every contact would get another thread.
+#[derive(Clone)]
+pub struct IdentityKey([u8; 32]);
+
+impl IdentityKey {
+    /// Takes the bytes of a key.
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Makes a key of four random numbers.
+    pub fn of_random(numbers: [u64; 4]) -> Self {
+        let mut bytes = [0; 32];
+        for (place, number) in bytes.chunks_exact_mut(8).zip(numbers) {
+            place.copy_from_slice(&number.to_be_bytes());
+        }
+        Self(bytes)
+    }
+
+    /// Reads a key as [`Self::to_hex`] writes it.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(text, &mut bytes).ok()?;
+        Some(Self(bytes))
+    }
+
+    /// Writes the key as 64 hexadecimal digits, for the store and nothing else.
+    pub fn to_hex(&self) -> String {
+        hex::encode(self.0)
+    }
+
+    /// Derives the thread of the contact `address` on `instance`: the same for both spellings of a number that has two.
+    pub fn thread(&self, instance: &InstanceId, address: &str) -> ThreadId {
+        let parts = ["thread", instance.as_str(), &one_spelling(address)];
+        ThreadId::from_digest(self.digest(&parts))
+    }
+
+    /// Derives the FIFO group of events of `address` on this instance (or of the instance itself): the same for both
+    /// spellings of a number that has two.
+    pub fn group(&self, provider: Provider, instance: &ExternalId, address: Option<&str>) -> String {
+        let address = one_spelling(address.unwrap_or(""));
+        self.digest(&["group", provider.as_str(), instance.as_str(), &address])
+    }
+
+    /// The first 16 bytes of HMAC-SHA256 of `recado:identity:v1` and `parts`, each preceded by its length.
+    fn digest(&self, parts: &[&str]) -> String {
+        let mut message = b"recado:identity:v1".to_vec();
+        for part in parts {
+            message.extend((part.len() as u64).to_be_bytes());
+            message.extend(part.as_bytes());
+        }
+        hex::encode(&hmac_sha256(&self.0, &message)[..16])
+    }
+}
+
+impl PartialEq for IdentityKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl Eq for IdentityKey {}
+
+impl fmt::Debug for IdentityKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IdentityKey(***)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NUMBER: &str = "5511987654321@s.whatsapp.net";
+
+    fn key(byte: u8) -> IdentityKey {
+        IdentityKey::new([byte; 32])
+    }
+
+    fn on(key: &IdentityKey, instance: &str, address: &str) -> String {
+        let instance = InstanceId::parse(instance).unwrap();
+        key.thread(&instance, address).as_str().to_owned()
+    }
+
+    fn group(key: &IdentityKey, instance: &str, address: Option<&str>) -> String {
+        let instance = ExternalId::parse(instance).unwrap();
+        key.group(Provider::named("evolution"), &instance, address)
+    }
+
+    #[test]
+    fn what_is_derived_stays_as_it_was_when_the_first_records_were_written() {
+        assert_eq!(
+            on(&key(7), "suporte-01", NUMBER),
+            "4a729b8e96386cbb94db0f6815ebcc7e"
+        );
+        assert_eq!(
+            group(&key(7), "suporte-01", Some(NUMBER)),
+            "d3a132a948a5e8ed97f3b2c32ddb4ce7"
+        );
+        assert_eq!(
+            group(&key(7), "suporte-01", None),
+            "697b0fedcaebd3e70631bb666801b0cd"
+        );
+    }
+
+    #[test]
+    fn another_key_instance_or_address_gives_another_thread() {
+        let thread = on(&key(7), "a", "5511987654321");
+        assert_ne!(thread, on(&key(8), "a", "5511987654321"));
+        assert_ne!(thread, on(&key(7), "b", "5511987654321"));
+        assert_ne!(thread, on(&key(7), "a", "5511987654322"));
+        assert_ne!(thread, group(&key(7), "a", Some("5511987654321")));
+    }
+
+    #[test]
+    fn both_spellings_of_a_number_have_one_thread_and_one_group() {
+        let (long, short) = ("5511987654321", "551187654321");
+        assert_eq!(on(&key(7), "a", long), on(&key(7), "a", short));
+        assert_eq!(group(&key(7), "a", Some(long)), group(&key(7), "a", Some(short)));
+    }
+
+    #[test]
+    fn a_key_survives_being_written_and_read_and_debug_shows_nothing() {
+        let key = IdentityKey::of_random([1, 2, 3, u64::MAX]);
+        assert_eq!(IdentityKey::from_hex(&key.to_hex()), Some(key.clone()));
+        assert!(IdentityKey::from_hex("00").is_none());
+        assert_eq!(format!("{key:?}"), "IdentityKey(***)");
+        assert_ne!(key, IdentityKey::of_random([1, 2, 4, u64::MAX]));
+    }
+}
