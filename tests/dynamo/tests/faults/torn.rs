@@ -117,7 +117,7 @@ fn sending(world: &World) -> Sending {
     let sent = accepted(&sending);
     let id = sent.provider_message_id.clone().unwrap();
     let link = DeliveryLink {
-        key: DeliveryKey::provider(&scene.external(), &id),
+        key: DeliveryKey::provider(scene.bound.instance.provider, &scene.external(), &id),
         provider_message_id: Some(id),
     };
     Sending {
