@@ -4,6 +4,7 @@ use super::{NotCalled, Site, secret_at, signature};
 use axum::http::StatusCode;
 use recado_domain::config::CredentialRef;
 use recado_domain::dead_letter::QueueName;
+use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_embedded::{Embedded, SystemAmbient};
@@ -278,6 +279,32 @@ async fn a_forged_status_is_no_evidence_for_an_unknown_send() {
         (&json!("sent"), &json!("wamid.genuine")),
         "{after}"
     );
+}
+
+/// Gives the victim's number to the attacker's tenant.
+async fn hand_over(town: &Town) {
+    let mut document = town.site.store.configuration().await.unwrap();
+    for instance in &mut document.instances {
+        let number = match instance.id.as_str() {
+            "d-a" => PARTNERS,
+            "d-b" => "100000000000019",
+            _ => continue,
+        };
+        instance.external_id = Some(ExternalId::parse(number).unwrap());
+    }
+    town.site.store.apply(&document).await.unwrap();
+}
+
+#[tokio::test]
+async fn whoever_gets_a_number_gets_no_say_over_the_messages_of_who_had_it() {
+    let town = Town::of(None).await;
+    let (message, _) = town.sent_by("d-b", PARTNERS).await;
+    hand_over(&town).await;
+    town.post_dialog360(PARTNERS, &body_of(PARTNERS, &status("failed", &message, None)))
+        .await;
+    town.work().await;
+    assert_eq!(town.message(&message).await["status"], "sent");
+    assert_eq!(town.dead_letters().await, json!([]));
 }
 
 /// Meta's word that an account is disabled, as a customer of 360dialog may write it.

@@ -4,9 +4,10 @@ use crate::world::Stage;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Mode};
 use recado_domain::event::{EventKind, InboundJob};
+use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::message::{Message, Role};
 use recado_pipeline::Verdict;
-use recado_pipeline::ports::{Conversations, Inbox};
+use recado_pipeline::ports::{Conversations, Directory, Inbox};
 use recado_testkit::builders::{Scene, identity_key};
 use serde_json::json;
 
@@ -139,4 +140,21 @@ async fn a_change_of_what_never_came_is_let_go_unless_it_holds_the_contacts_word
     stage.pass(61);
     assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
     assert_eq!(told(&stage).await, [(Role::User, edit("never", "às 15h"))]);
+}
+
+#[tokio::test]
+async fn who_gets_an_instances_name_at_the_provider_changes_no_message_of_who_had_it() {
+    let stage = stage().await;
+    stage.message(&stage.scene, "A", "às 14h", false).await;
+    let mut document = stage.scene.document();
+    let mut other = document.instances[0].clone();
+    other.id = InstanceId::parse("another").unwrap();
+    document.instances[0].external_id = Some(ExternalId::parse("elsewhere").unwrap());
+    document.instances.push(other.clone());
+    stage.world.store.apply(&document).await.unwrap();
+    let job = change(&stage, "event-0", Some("às 15h"), OWN, true).await;
+    assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
+    assert_eq!(told(&stage).await, [(Role::User, Content::text("às 14h"))]);
+    let theirs = identity_key().thread(&other.id, stage.scene.address.as_str());
+    assert!(stage.world.store.latest(&theirs).await.unwrap().is_none());
 }
