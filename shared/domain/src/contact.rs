@@ -81,6 +81,18 @@ impl ContactAddress {
         self.phone().is_none()
     }
 
+    /// Whether both may name one person: one number in whichever of its spellings, one identity, or a number and an identity
+    /// without one, which may be anybody's.
+    pub fn may_be(&self, other: &Self) -> bool {
+        match (self.phone(), other.phone()) {
+            (Some(one), Some(other)) => {
+                one_spelling(one.trim_start_matches('+')) == one_spelling(other.trim_start_matches('+'))
+            }
+            (None, None) => self == other,
+            _ => true,
+        }
+    }
+
     /// Whether both are one number, in whichever of its spellings (Brazil's ninth digit).
     pub fn is_same_number(&self, other: &Self) -> bool {
         !self.is_numberless() && one_spelling(&self.0) == one_spelling(&other.0)
@@ -132,6 +144,19 @@ mod tests {
         assert!(address("5531980000001").is_same_number(&address("553180000001")));
         assert!(!address("5531980000001").is_same_number(&address("5531980000002")));
         assert!(!address("1@lid").is_same_number(&address("1@lid")));
+    }
+
+    #[test]
+    fn two_numbers_or_two_identities_are_told_apart_and_a_number_may_be_any_identity() {
+        let number = address("5531980000001@s.whatsapp.net");
+        for same in ["553180000001@s.whatsapp.net", "+5531980000001", "1@lid", "US.1"] {
+            assert!(
+                number.may_be(&address(same)) && address(same).may_be(&number),
+                "{same}"
+            );
+        }
+        assert!(!number.may_be(&address("5531980000002@s.whatsapp.net")));
+        assert!(address("1@lid").may_be(&address("1@lid")) && !address("1@lid").may_be(&address("2@lid")));
     }
 
     #[test]

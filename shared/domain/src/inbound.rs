@@ -101,6 +101,8 @@ pub struct InboundMessage {
 pub struct FailedDelivery {
     /// Which delivery, and when.
     pub update: StatusUpdate,
+    /// To whom the message went, where that is told.
+    pub to: Option<ContactAddress>,
     /// The provider's reason, as a code and a title; no personal data.
     pub error: String,
     /// The same in our words.

@@ -260,12 +260,14 @@ impl Outbox {
         Ok(())
     }
 
-    /// `sending | unknown → sent`.
+    /// `sending | unknown → sent`; also `queued → sent`, where an earlier attempt turns out to have been sent.
     pub fn accept(&mut self, now: Timestamp, why: Option<String>) -> Result<(), Refused> {
-        if !matches!(
-            self.state,
-            OutboxState::Sending { .. } | OutboxState::Unknown { .. }
-        ) {
+        let may_be_sent = match self.state {
+            OutboxState::Sending { .. } | OutboxState::Unknown { .. } => true,
+            OutboxState::Queued => self.maybe_sent,
+            _ => false,
+        };
+        if !may_be_sent {
             return self.refused("sent");
         }
         self.become_(OutboxState::Sent { at: now }, now, why);

@@ -10,7 +10,7 @@ use recado_domain::ids::{InstanceId, MessageId, hash_of};
 use recado_domain::instance::InFlight;
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
-use recado_domain::outbox::OutboxState;
+use recado_domain::outbox::{Outbox, OutboxState};
 use recado_domain::reason::Reason;
 
 /// Gives up an event.
@@ -158,7 +158,7 @@ pub(crate) async fn give_up_message<W: World>(
     let Some(out) = message.out.as_mut() else {
         return Ok(true);
     };
-    let flight = in_flight(&id, &out.state);
+    let flight = in_flight(&id, out);
     if out.give_up(now, reason, why).is_err() {
         return Ok(false);
     }
@@ -173,20 +173,21 @@ pub(crate) async fn give_up_message<W: World>(
     bury(world, message).await
 }
 
-/// The in-flight note of the attempt that a message is in.
-fn in_flight(id: &MessageId, state: &OutboxState) -> Option<InFlight> {
-    let (nonce, claimed_at) = match state {
-        OutboxState::Sending {
-            nonce, claimed_at, ..
-        }
-        | OutboxState::Unknown { nonce, claimed_at } => (nonce.clone(), *claimed_at),
-        _ => return None,
+/// The in-flight note of the attempt that a message is in, whose outcome is known now. That of an attempt of unknown outcome
+/// stays: the request may still go out, and its echo must not count as typed on the phone.
+fn in_flight(id: &MessageId, out: &Outbox) -> Option<InFlight> {
+    let OutboxState::Sending {
+        nonce, claimed_at, ..
+    } = &out.state
+    else {
+        return None;
     };
     Some(InFlight {
         message: id.clone(),
-        nonce,
-        claimed_at,
-        until: claimed_at,
+        to: out.to.clone(),
+        nonce: nonce.clone(),
+        claimed_at: *claimed_at,
+        until: *claimed_at,
         text_hash: String::new(),
         echo: None,
     })

@@ -11,7 +11,7 @@ use crate::{World, ports::Ambient};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::delivery::StatusUpdate;
-use recado_domain::event::{InboundJob, PAYLOAD_INLINE_BYTES_MAX, Payload};
+use recado_domain::event::{EventKind, InboundJob, PAYLOAD_INLINE_BYTES_MAX, Payload};
 use recado_domain::ids::{CorrelationId, ExternalId};
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
 use recado_domain::millis::shift;
@@ -163,9 +163,14 @@ async fn record<W: World>(
         .address
         .as_ref()
         .map(recado_domain::contact::ContactAddress::as_str);
+    // A failure waits until it is known which message it is about. In a group of its own it holds nothing up meanwhile.
+    let place = match event.kind {
+        EventKind::Failed => Some(event.id.as_str()),
+        EventKind::Message | EventKind::Connection => address,
+    };
     let group = crate::identity::key(world)
         .await?
-        .group(event.provider, &event.external, address);
+        .group(event.provider, &event.external, place);
     let inline = event.payload.to_string().len() <= PAYLOAD_INLINE_BYTES_MAX;
     let payload = if inline {
         Payload::Inline(event.payload)

@@ -256,6 +256,7 @@ pub fn claimed(message: &Message) -> (Message, InFlight) {
     out(&mut message).claim(nonce.clone(), BASE, until).unwrap();
     let flight = InFlight {
         message: message.id(),
+        to: out(&mut message).to.clone(),
         nonce,
         claimed_at: BASE,
         until,

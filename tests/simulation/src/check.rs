@@ -6,6 +6,7 @@ mod events;
 mod people;
 mod reading;
 mod sends;
+mod waits;
 mod window;
 
 use crate::queue::WorkQueues;
@@ -31,6 +32,7 @@ where
     people::check(stage, &told);
     sends::check(stage, &told);
     attempts::check(stage, &told);
+    waits::check(stage, &told);
     nothing_open(stage);
 }
 

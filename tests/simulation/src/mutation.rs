@@ -70,6 +70,12 @@ pub enum Mutation {
     UnknownIsNotCounted,
     /// A gateway's error is taken for a refusal.
     GatewayErrorIsNotSent,
+    /// The note of an attempt goes when others than its answer tell that it was sent.
+    NoteGoesWithEvidence,
+    /// The sender does not look for echoes of attempts of unknown outcome.
+    EchoIsNoEvidence,
+    /// Notes of running sends do not say to whom they go.
+    NotesNameNobody,
     /// A reply answers all that is owed, whatever of it was read.
     UnreadIsCovered,
     /// A turn that left something unread asks for no other (and nothing else looks).
@@ -112,6 +118,9 @@ impl Mutation {
         Self::WindowNotJudged,
         Self::UnknownIsNotCounted,
         Self::GatewayErrorIsNotSent,
+        Self::NoteGoesWithEvidence,
+        Self::EchoIsNoEvidence,
+        Self::NotesNameNobody,
         Self::UnreadIsCovered,
         Self::NotReadOn,
     ];

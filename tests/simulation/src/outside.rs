@@ -463,6 +463,8 @@ pub fn failed_event(
     update: &StatusUpdate,
     address: &ContactAddress,
 ) -> WebhookEvent {
+    let mut payload = serde_json::to_value(update).unwrap_or(Value::Null);
+    payload["to"] = Value::from(address.as_str());
     WebhookEvent {
         id: event_id(
             provider,
@@ -477,7 +479,7 @@ pub fn failed_event(
         external: external.clone(),
         kind: EventKind::Failed,
         address: Some(address.clone()),
-        payload: serde_json::to_value(update).unwrap_or(Value::Null),
+        payload,
         lookalike: false,
     }
 }

@@ -30,6 +30,8 @@ pub struct LinePlan {
     pub clock_ms: i64,
     /// How its sends end.
     pub fates: Fates,
+    /// Whether it can be asked what became of a send.
+    pub remembers: bool,
     /// Who writes to it.
     pub contacts: Vec<ContactAddress>,
 }
@@ -218,6 +220,7 @@ fn line(simulation: &Simulation, number: usize) -> LinePlan {
         bound,
         clock_ms,
         fates: fates(simulation, provider),
+        remembers: simulation.chance(0.8),
         contacts: (0..people).map(|contact| address(number, contact)).collect(),
     }
 }

@@ -22,6 +22,8 @@ pub struct Witness {
     pub committed: BTreeMap<MessageId, i64>,
     /// Every attempt to send, in the order of their claims.
     pub attempts: Vec<Attempt>,
+    /// When an echo was taken first for an attempt at each message.
+    pub heard: BTreeMap<MessageId, i64>,
 }
 
 impl Witness {
@@ -31,6 +33,11 @@ impl Witness {
         if !self.stored.contains_key(event) {
             times.1 = at_ms;
         }
+    }
+
+    /// An echo is taken for an attempt at `message`.
+    pub fn hear(&mut self, message: &MessageId, at_ms: i64) {
+        self.heard.entry(message.clone()).or_insert(at_ms);
     }
 
     /// An event is on the queue.

@@ -147,6 +147,7 @@ fn seen(connection: Connection, at: Timestamp, probe_at: Option<Timestamp>) -> S
 fn flight(message: &Message, nonce: &str) -> InFlight {
     InFlight {
         message: message.id(),
+        to: message.to().unwrap().clone(),
         nonce: Nonce::parse(nonce).unwrap(),
         claimed_at: instant(1),
         until: instant(2),

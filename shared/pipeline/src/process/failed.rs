@@ -50,6 +50,10 @@ pub(super) async fn failed<W: World>(
     {
         return Err(PortError::unavailable("message", "others kept writing it"));
     }
+    // A letter that was made before is not made again: it may have been deleted since.
+    if message.out.as_ref().is_some_and(|out| out.copied) {
+        return Ok(());
+    }
     bury(world, message).await.map(|_| ())
 }
 

@@ -163,12 +163,12 @@ async fn must_wait<W: World>(
             if phone::is_known(world, job, message).await? {
                 return Ok(None);
             }
+            phone::unresolved_before(world, job, bound, message).await
         }
-        Inbound::Failed(_) => return phone::unlinked_before(world, job, bound).await,
-        Inbound::ConnectionChanged => return connection::event_waits(world, bound, job.received_at).await,
-        Inbound::Message(_) | Inbound::Change(_) | Inbound::Ignored { .. } => return Ok(None),
+        Inbound::Failed(failed) => phone::unlinked_before(world, job, bound, failed.to.as_ref()).await,
+        Inbound::ConnectionChanged => connection::event_waits(world, bound, job.received_at).await,
+        Inbound::Message(_) | Inbound::Change(_) | Inbound::Ignored { .. } => Ok(None),
     }
-    phone::unresolved_before(world, job, bound).await
 }
 
 /// Counts the attempt; gives the event up if there were too many.

@@ -11,6 +11,7 @@ use crate::ports::{
 use crate::verdict::Verdict;
 use jiff::Timestamp;
 use recado_domain::config::Bound;
+use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::DeliveryKey;
@@ -20,16 +21,19 @@ use recado_domain::inbound::InboundMessage;
 use recado_domain::instance::{FromMe, InFlight};
 use recado_domain::message::Role;
 use recado_domain::millis::shift;
-use recado_domain::outbox::text_hash;
+use recado_domain::outbox::{OutboxState, text_hash};
+use std::cmp::Reverse;
 
-/// While a send of this instance runs that was claimed before the event arrived, the event may be about that send: wait
-/// for its outcome.
+/// While a send to this contact runs that was claimed before the event arrived, the event may be about that send: wait for
+/// its outcome.
 pub(super) async fn unresolved_before<W: World>(
     world: &W,
     job: &InboundJob,
     bound: &Bound,
+    inbound: &InboundMessage,
 ) -> PortResult<Option<Verdict>> {
-    let flights = world.store().in_flight(&bound.instance.id).await?;
+    let mut flights = world.store().in_flight(&bound.instance.id).await?;
+    flights.retain(|flight| flight.may_be_to(&inbound.address, inbound.also.as_ref()));
     Ok(running(&flights, job, world.ambient().now()))
 }
 
@@ -43,26 +47,40 @@ fn running(flights: &[InFlight], job: &InboundJob, now: Timestamp) -> Option<Ver
 }
 
 /// The same for what tells of a send by its id alone, which is known only once its outcome is: also an attempt whose
-/// lease is over may be what it is about, until it would be repeated.
+/// lease is over may be what it is about, until its outcome is known or it would be repeated. `to`: whose message it is
+/// about; without it, it may be about anybody's.
 pub(super) async fn unlinked_before<W: World>(
     world: &W,
     job: &InboundJob,
     bound: &Bound,
+    to: Option<&ContactAddress>,
 ) -> PortResult<Option<Verdict>> {
-    let flights = world.store().in_flight(&bound.instance.id).await?;
+    let mut flights = world.store().in_flight(&bound.instance.id).await?;
+    flights.retain(|flight| to.is_none_or(|to| flight.may_be_to(to, None)));
     let now = world.ambient().now();
     if let Some(verdict) = running(&flights, job, now) {
         return Ok(Some(verdict));
     }
     let wait = i64::try_from(world.settings().unknown_wait.as_millis()).unwrap_or(i64::MAX);
-    let open = |flight: &InFlight| {
+    for flight in flights {
         let resolved_by = shift(flight.claimed_at, wait.saturating_add(60_000));
-        flight.began_before(job.received_at) && resolved_by > now
-    };
-    Ok(flights
-        .iter()
-        .any(open)
-        .then(|| Verdict::at(shift(now, 30_000), now)))
+        if flight.began_before(job.received_at) && resolved_by > now && is_unresolved(world, &flight).await? {
+            return Ok(Some(Verdict::at(shift(now, 30_000), now)));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether the attempt's outcome is not known yet. Its note stays when others than the provider told of it.
+async fn is_unresolved<W: World>(world: &W, flight: &InFlight) -> PortResult<bool> {
+    let message = world.store().message(&flight.message).await?;
+    let state = message.and_then(|message| message.out).map(|out| out.state);
+    Ok(match state {
+        Some(OutboxState::Sending { nonce, .. } | OutboxState::Unknown { nonce, .. }) => {
+            nonce == flight.nonce
+        }
+        _ => false,
+    })
 }
 
 /// Stores what was typed on the phone, unless it is an echo of our own.
@@ -133,7 +151,7 @@ pub(super) async fn is_known<W: World>(
     Ok(known.is_some_and(|delivery| delivery.message.is_some()))
 }
 
-/// Ours by the provider's id, or by its text for an attempt whose outcome was never learnt.
+/// Ours by the provider's id, or by its text for an attempt of whose outcome the provider told nothing.
 async fn is_echo<W: World>(
     world: &W,
     job: &InboundJob,
@@ -147,6 +165,8 @@ async fn is_echo<W: World>(
     }
     let hash = text_hash(&inbound.content.as_echo());
     let said = FromMe {
+        address: &inbound.address,
+        also: inbound.also.as_ref(),
         text_hash: &hash,
         provider_message_id: inbound.provider_message_id.as_deref(),
         written_at: inbound
@@ -160,8 +180,12 @@ async fn is_echo<W: World>(
         .iter()
         .filter(|flight| flight.echoes(said, wait))
         .collect();
-    // One that was taken for this very echo before, by a worker that died or was repeated, comes first.
-    echoed.sort_by_key(|flight| flight.echo.is_none());
+    // One that was taken for this very echo before, by a worker that died or was repeated, comes first. Else the attempt
+    // that was claimed last before it was written: so the earlier ones are left for what was written earlier.
+    echoed.sort_by_key(|flight| {
+        let after = !flight.began_before(said.written_at);
+        (flight.echo.is_none(), after, Reverse(flight.claimed_at))
+    });
     for flight in echoed {
         let Some(id) = said.provider_message_id.filter(|_| flight.echo.is_none()) else {
             return Ok(true);

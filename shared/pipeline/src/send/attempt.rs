@@ -190,6 +190,7 @@ fn claim<W: World>(
     let (nonce, until) = (nonce(world.ambient()), shift(now, lease));
     let flight = InFlight {
         message: message.id(),
+        to: message.to()?.clone(),
         nonce: nonce.clone(),
         claimed_at: now,
         until,

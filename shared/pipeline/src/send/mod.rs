@@ -110,7 +110,14 @@ async fn one<W: World>(world: &W, context: Context<'_>, mut message: Message) ->
         return Ok(Step::Next);
     };
     match out.state.clone() {
-        OutboxState::Queued => attempt::attempt(world, context, message).await,
+        OutboxState::Queued => {
+            if out.maybe_sent
+                && let Some(step) = unknown::arrived(world, context, &message).await?
+            {
+                return Ok(step);
+            }
+            attempt::attempt(world, context, message).await
+        }
         OutboxState::Sending { lease_until, .. } if lease_until > now => {
             Ok(Step::Stop(Verdict::at(lease_until, now)))
         }

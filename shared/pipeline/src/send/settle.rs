@@ -181,5 +181,6 @@ async fn lost_track<W: World>(world: &W, mut message: Message, why: &str) -> Por
         error = why,
         "outcome unknown: looking for evidence before a repeat"
     );
-    Ok(Step::Stop(Verdict::ComeBack { after: LOOK_AGAIN }))
+    let after = LOOK_AGAIN.min(world.settings().unknown_wait);
+    Ok(Step::Stop(Verdict::ComeBack { after }))
 }

@@ -8,13 +8,14 @@ use crate::World;
 use crate::dead::give_up_message;
 use crate::ports::{Ambient, Deliveries, Evidence, Instances, OutboxStore, PortResult, Providers, Written};
 use crate::verdict::Verdict;
+use crate::world::traits;
 use recado_domain::config::Bound;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus};
 use recado_domain::ids::Nonce;
-use recado_domain::instance::{Connection, InFlight};
+use recado_domain::instance::Connection;
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
-use recado_domain::outbox::OutboxState;
+use recado_domain::outbox::{Outbox, OutboxState};
 use recado_domain::reason::Reason;
 use std::time::Duration;
 
@@ -31,14 +32,18 @@ pub(super) async fn reconcile<W: World>(
     else {
         return Ok(LOST);
     };
-    let flight = flight(&message, nonce, claimed_at);
     if let Some(delivery) = told(world, context.bound, &message).await?
         && let Some(status) = delivery.status_since(Some(claimed_at))
     {
         if status == DeliveryStatus::Failed {
             return failed(world, message).await;
         }
-        return sent(world, context, message, &flight, delivery.provider_message_id).await;
+        return sent(world, context, message, delivery.provider_message_id, FOUND).await;
+    }
+    match heard(world, context.bound, &message, Some(&nonce)).await? {
+        Heard::Nothing => {}
+        Heard::Failed => return failed(world, message).await,
+        Heard::Echo(id) => return sent(world, context, message, Some(id), ECHO).await,
     }
     let Some(asked) = outgoing(&message) else {
         return Ok(Step::Next);
@@ -53,7 +58,7 @@ pub(super) async fn reconcile<W: World>(
             match what_is(world, context, &message, found, claimed_at).await? {
                 Found::Another => {}
                 Found::Failed => return failed(world, message).await,
-                Found::Ours => return sent(world, context, message, &flight, provider_message_id).await,
+                Found::Ours => return sent(world, context, message, provider_message_id, FOUND).await,
             }
         }
         // Nobody could be asked: that is no evidence that it was not sent.
@@ -168,36 +173,92 @@ async fn failed<W: World>(world: &W, message: Message) -> PortResult<Step> {
     Ok(if buried { Step::Next } else { LOST })
 }
 
-fn flight(message: &Message, nonce: Nonce, claimed_at: jiff::Timestamp) -> InFlight {
-    InFlight {
-        message: message.id(),
-        nonce,
-        claimed_at,
-        until: claimed_at,
-        text_hash: String::new(),
-        echo: None,
+/// What echoes say of a message's attempts.
+enum Heard {
+    /// Nothing.
+    Nothing,
+    /// The attempt that is asked about was sent and failed.
+    Failed,
+    /// One was sent, under this id.
+    Echo(String),
+}
+
+/// What the echoes that were taken for attempts at `message` say; `attempt` is the one whose outcome is asked for.
+async fn heard<W: World>(
+    world: &W,
+    bound: &Bound,
+    message: &Message,
+    attempt: Option<&Nonce>,
+) -> PortResult<Heard> {
+    let (Some(external), id) = (bound.instance.external(), message.id()) else {
+        return Ok(Heard::Nothing);
+    };
+    if traits(world, bound).echoes_our_id {
+        return Ok(Heard::Nothing);
+    }
+    for flight in world.store().in_flight(&message.instance).await? {
+        let Some(echo) = flight.echo.filter(|_| flight.message == id) else {
+            continue;
+        };
+        let key = DeliveryKey::provider(bound.instance.provider, &external, &echo);
+        let delivery = world.store().delivery(&key).await?;
+        if delivery.and_then(|delivery| delivery.status) != Some(DeliveryStatus::Failed) {
+            return Ok(Heard::Echo(echo));
+        }
+        if attempt == Some(&flight.nonce) {
+            return Ok(Heard::Failed);
+        }
+    }
+    Ok(Heard::Nothing)
+}
+
+/// Before a message that may have been sent is sent again: whether it turned out meanwhile that it was.
+pub(super) async fn arrived<W: World>(
+    world: &W,
+    context: Context<'_>,
+    message: &Message,
+) -> PortResult<Option<Step>> {
+    let claimed_at = message.out.as_ref().and_then(Outbox::claimed_at);
+    let found = match heard(world, context.bound, message, None).await? {
+        Heard::Echo(id) => Some(Some(id)),
+        Heard::Nothing | Heard::Failed => {
+            let delivery = told(world, context.bound, message).await?;
+            let reached = |delivery: &Delivery| {
+                delivery
+                    .status_since(claimed_at)
+                    .is_some_and(|status| status != DeliveryStatus::Failed)
+            };
+            delivery
+                .filter(reached)
+                .map(|delivery| delivery.provider_message_id)
+        }
+    };
+    match found {
+        None => Ok(None),
+        Some(id) => sent(world, context, message.clone(), id, ECHO).await.map(Some),
     }
 }
 
+/// How it is known that a message was sent.
+const FOUND: &str = "found at the provider";
+const ECHO: &str = "told by its echo or its status";
+
+/// It was sent after all. The note of the attempt stays: what was found may be another attempt's, and this one's request may
+/// still go out.
 async fn sent<W: World>(
     world: &W,
     context: Context<'_>,
     mut message: Message,
-    flight: &InFlight,
     provider_message_id: Option<String>,
+    why: &str,
 ) -> PortResult<Step> {
     let link = link(world, context.bound, &message, provider_message_id.as_ref());
     message.provider_message_id = provider_message_id;
     let Some(out) = message.out.as_mut() else {
         return Ok(Step::Next);
     };
-    let why = Some("found at the provider".to_owned());
-    if out.accept(world.ambient().now(), why).is_err()
-        || world
-            .store()
-            .settle(&message, Some(flight), link.as_ref(), None)
-            .await?
-            == Written::Conflict
+    if out.accept(world.ambient().now(), Some(why.to_owned())).is_err()
+        || world.store().settle(&message, None, link.as_ref(), None).await? == Written::Conflict
     {
         return Ok(LOST);
     }

@@ -13,6 +13,7 @@ mod memory;
 mod spellings;
 mod switches;
 mod turns;
+mod unknown;
 mod uploads;
 mod window;
 mod world;

@@ -117,6 +117,9 @@ impl Providers for Provider {
         if job.kind == EventKind::Connection {
             return Inbound::ConnectionChanged;
         }
+        if job.kind == EventKind::Failed {
+            return crate::unknown::failure(payload);
+        }
         let text = |name: &str| payload[name].as_str().unwrap().to_owned();
         if let Some(target) = payload["changes"].as_str() {
             let target = Some(target.to_owned());

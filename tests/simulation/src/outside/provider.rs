@@ -178,6 +178,7 @@ impl Edge {
         if reaches && fate != Some(Fate::Closed) {
             // What finds WhatsApp gone, or no key, is no attempt.
             self.outside.count_send(&message.id);
+            self.check_echo(&message.id);
             if self.outside.refuses(bound, message) {
                 self.hand.step("refused").await;
                 return SendOutcome::Permanent {
@@ -228,6 +229,18 @@ impl Edge {
                 self.refusal(fate)
             }
             _ => unknown("no such line", false),
+        }
+    }
+
+    /// Nothing is sent again of which an echo was taken in. What passes between a look and a request takes seconds, unless
+    /// somebody stalls.
+    fn check_echo(&self, message: &MessageId) {
+        let common = &self.hand.common;
+        let heard = common.witness().heard.get(message).copied();
+        let is_late = heard.is_some_and(|heard| heard + 10_000 < common.simulation.elapsed_ms());
+        let excused = common.counters().stalls > 0 || !self.outside.failures(message).is_empty();
+        if is_late && !excused {
+            common.broken(format!("{message} was sent again although its echo had come"));
         }
     }
 
@@ -299,6 +312,7 @@ impl Providers for Edge {
             EventKind::Failed => match serde_json::from_value(payload.clone()) {
                 Ok(update) => Inbound::Failed(FailedDelivery {
                     update,
+                    to: payload["to"].as_str().and_then(ContactAddress::parse),
                     error: "131026".to_owned(),
                     reason: Reason::WhatsappPermanentError,
                 }),

@@ -23,9 +23,9 @@ where
         stage
             .outside
             .connect(&instance.id, instance.provider, line.fates.clone());
-        stage
-            .outside
-            .line(&instance.id, |known| known.clock_ms = line.clock_ms);
+        stage.outside.line(&instance.id, |known| {
+            (known.clock_ms, known.remembers) = (line.clock_ms, line.remembers);
+        });
     }
     let mut name = 0;
     for line in &plan.lines {

@@ -160,6 +160,13 @@ pub const SAFEGUARDS: &[Safeguard] = &[
         Story::NeverExplained,
         Troubles::None,
     ),
+    promise(Mutation::NoteGoesWithEvidence, Story::SecondCopy, Troubles::None),
+    promise(Mutation::EchoIsNoEvidence, Story::EchoAlone, Troubles::None),
+    promise(
+        Mutation::NotesNameNobody,
+        Story::FailedBesideUnknown,
+        Troubles::None,
+    ),
     promise(
         Mutation::GatewayErrorIsNotSent,
         Story::AcceptedThenFailed,

@@ -69,6 +69,12 @@ pub enum Story {
     NeverExplained,
     /// An accepted send is answered with a gateway's error, at a provider that remembers nothing.
     AcceptedThenFailed,
+    /// An accepted message fails, is redriven at once, and hangs: both copies arrive.
+    SecondCopy,
+    /// The answer to an accepted send is lost, at a provider that remembers nothing; its echo comes.
+    EchoAlone,
+    /// A contact's send hangs; another's accepted message fails, and somebody types to that one on the phone.
+    FailedBesideUnknown,
 }
 
 impl Story {
@@ -99,20 +105,32 @@ impl Story {
         Self::DayLate,
         Self::NeverExplained,
         Self::AcceptedThenFailed,
+        Self::SecondCopy,
+        Self::EchoAlone,
+        Self::FailedBesideUnknown,
     ];
 
     /// When all has happened that happens by itself, in milliseconds since the start.
     pub fn calm_ms(self) -> i64 {
         match self {
             Self::Refused | Self::FailedLater => 1_250_000,
-            Self::Disconnections | Self::NeverExplained | Self::AcceptedThenFailed => 600_000,
+            Self::Disconnections
+            | Self::NeverExplained
+            | Self::AcceptedThenFailed
+            | Self::SecondCopy
+            | Self::EchoAlone
+            | Self::FailedBesideUnknown => 600_000,
             _ => 120_000,
         }
     }
 
     /// How long an outcome is waited for, where that is not the default: stories of many attempts are long.
     pub fn unknown_wait(self) -> Option<Duration> {
-        matches!(self, Self::NeverExplained | Self::AcceptedThenFailed).then_some(Duration::from_secs(60))
+        matches!(
+            self,
+            Self::NeverExplained | Self::AcceptedThenFailed | Self::EchoAlone
+        )
+        .then_some(Duration::from_secs(60))
     }
 
     /// How many messages a turn reads.
@@ -178,6 +196,15 @@ impl Story {
                 tell.on_line(|line| line.remembers = false);
                 tell.sends(&[Fate::AcceptedThenFailed]);
             }
+            Self::SecondCopy => {
+                tell.sends(&[Fate::FailedLater, Fate::Late]);
+                tell.redrives_at_once();
+            }
+            Self::EchoAlone => {
+                tell.on_line(|line| line.remembers = false);
+                tell.sends(&[Fate::AcceptedUnheard]);
+            }
+            Self::FailedBesideUnknown => tell.failed_beside_unknown(),
             Self::Lost => tell.sends(&[Fate::LostUnheard]),
             Self::RefusedOnce => tell.sends(&[Fate::Refused]),
             Self::Refused => {
@@ -354,11 +381,46 @@ where
         });
     }
 
+    /// As soon as something is dead, it is redriven.
+    fn redrives_at_once(&self) {
+        let tell = self.clone();
+        self.happens(async move {
+            for _ in 0..400 {
+                tell.stage.simulation().sleep(200).await;
+                for dead in tell.stage.queues.dead() {
+                    if let Some(copy) = &dead.copy_of {
+                        tell.stage.redrive(copy.letter.clone());
+                        return;
+                    }
+                }
+            }
+        });
+    }
+
+    fn failed_beside_unknown(&self) {
+        self.on_line(|line| line.script.extend([Fate::Unexplained, Fate::FailedLater]));
+        for contact in 0..2 {
+            let written = i64::try_from(contact).unwrap_or(0) * 12_000;
+            self.says_to(
+                &address(0, contact),
+                &format!("m{contact}"),
+                false,
+                written,
+                written,
+            );
+        }
+        self.types_to(1, 60_000, "typed-1");
+    }
+
     fn types(&self, after: i64, words: &'static str) {
+        self.types_to(0, after, words);
+    }
+
+    fn types_to(&self, contact: usize, after: i64, words: &'static str) {
         let tell = self.clone();
         self.happens(async move {
             tell.stage.simulation().sleep(after).await;
-            let (instance, contact) = (tell.bound().instance.clone(), address(0, 0));
+            let (instance, contact) = (tell.bound().instance.clone(), address(0, contact));
             tell.stage.outside.type_on_phone(&instance.id, &contact, words);
             tell.stage.ledger().typed.insert(words.to_owned());
             tell.says_to(&contact, words, true, 0, 500);

@@ -106,6 +106,7 @@ fn a_note_of_a_send_is_swept_once_no_echo_can_come_any_more() {
     block_on(async {
         let note = InFlight {
             message: MessageId::parse("c.1").unwrap(),
+            to: ContactAddress::parse("1@lid").unwrap(),
             nonce: Nonce::parse("n").unwrap(),
             claimed_at: instant(0),
             until: instant(35_000),

@@ -5,6 +5,7 @@ use super::chat::address;
 use super::vote;
 use crate::json::{instant, integer, label, text};
 use jiff::Timestamp;
+use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::{EventKind, InboundJob, event_id};
 use recado_domain::inbound::{FailedDelivery, Inbound, WebhookEvent, WebhookItem};
@@ -81,8 +82,14 @@ fn word(part: &Value) -> Option<String> {
     Some(named.to_owned())
 }
 
-fn failed(envelope: &Envelope, part: &Value, id: &str) -> WebhookItem {
+/// In whose chat the message is.
+fn recipient(part: &Value) -> Option<ContactAddress> {
     let remote = text(part, "remoteJid").or_else(|| text(part.get("key")?, "remoteJid"));
+    remote.and_then(address)
+}
+
+fn failed(envelope: &Envelope, part: &Value, id: &str) -> WebhookItem {
+    let to = recipient(part);
     let mut data = part.clone();
     if let Value::Object(fields) = &mut data {
         // The quoted or edited message is of no use here.
@@ -94,7 +101,7 @@ fn failed(envelope: &Envelope, part: &Value, id: &str) -> WebhookItem {
         provider,
         external: envelope.instance.clone(),
         kind,
-        address: remote.and_then(address),
+        address: to,
         payload: envelope.payload(data),
         lookalike: false,
     })
@@ -116,6 +123,7 @@ pub(super) fn interpret(job: &InboundJob, payload: &Value) -> Inbound {
             provider_message_id: None,
             detail: None,
         },
+        to: recipient(data),
         // Evolution says no more than that.
         error: "status ERROR".to_owned(),
         reason: Reason::WhatsappPermanentError,

@@ -78,8 +78,13 @@ fn own_id(callback_data: &str) -> Option<MessageId> {
         .filter(|id| id.parts().is_ok())
 }
 
-/// A failure is an event. Its payload leaves out what is not read: the recipient, names, and what masks take out of the
-/// error.
+/// To whom the message went.
+fn recipient(status: &Value) -> Option<ContactAddress> {
+    let recipient = text(status, "recipient_id").or_else(|| text(status, "recipient_user_id"));
+    recipient.and_then(ContactAddress::parse)
+}
+
+/// A failure is an event. Its payload leaves out what is not read: names, and what masks take out of the error.
 fn failed(provider: Provider, external: &ExternalId, status: &Value, update: &StatusUpdate) -> WebhookItem {
     let mut kept = json!({});
     for key in [
@@ -88,6 +93,8 @@ fn failed(provider: Provider, external: &ExternalId, status: &Value, update: &St
         "biz_opaque_callback_data",
         "pricing",
         "conversation",
+        "recipient_id",
+        "recipient_user_id",
     ] {
         if let Some(value) = status.get(key) {
             kept[key] = value.clone();
@@ -103,13 +110,12 @@ fn failed(provider: Provider, external: &ExternalId, status: &Value, update: &St
         .provider_message_id
         .as_deref()
         .unwrap_or(update.key.as_str());
-    let recipient = text(status, "recipient_id").or_else(|| text(status, "recipient_user_id"));
     WebhookItem::Event(WebhookEvent {
         id: event_id(provider, external, kind, &format!("{id}:failed")),
         provider,
         external: external.clone(),
         kind,
-        address: recipient.and_then(ContactAddress::parse),
+        address: recipient(status),
         payload: json!({ "status": kept }),
         lookalike: false,
     })
@@ -133,6 +139,7 @@ pub(super) fn interpret(job: &InboundJob, payload: &Value) -> Inbound {
     let first = list(status.get("errors")).first();
     Inbound::Failed(FailedDelivery {
         update,
+        to: recipient(status),
         error: first.map_or_else(|| "no code".to_owned(), describe),
         reason: first.map_or(Reason::WhatsappPermanentError, late_reason),
     })

@@ -240,7 +240,10 @@ fn only_a_failure_is_an_event_and_unknown_words_are_ignored() {
         "errors": [{"code": 131_047, "title": "Re-engagement", "error_data": {"details": "to 5511900000001, too late"}}]});
     let failed = event(items(&body(&json!({"statuses": [failed]}))).remove(0));
     assert_eq!(failed.kind, EventKind::Failed);
-    assert!(!failed.payload.to_string().contains("5511900000001"));
+    // For whom it was, and nowhere else: only sends to the same contact are waited for.
+    let payload = failed.payload.to_string();
+    assert_eq!(payload.matches("5511900000001").count(), 1);
+    assert_eq!(failed.payload["status"]["recipient_id"], "5511900000001");
     assert_eq!(
         failed.payload["status"]["errors"][0]["details"],
         "to ***, too late"

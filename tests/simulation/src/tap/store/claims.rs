@@ -1,5 +1,6 @@
 use super::Tap;
 use crate::mutation::Mutation;
+use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, Mode};
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
 use recado_domain::ids::{ConversationId, InstanceId};
@@ -23,7 +24,9 @@ impl<S: Store> OutboxStore for Tap<S> {
                 out.heard_at = Some(self.hand.now());
             }
         }
-        if self.hand.lacks(Mutation::UnknownIsNotCounted) {
+        // For an hour: what goes on for days is no other, and slow to tell.
+        let begins = self.hand.common.simulation.elapsed_ms() < 3_600_000;
+        if begins && self.hand.lacks(Mutation::UnknownIsNotCounted) {
             for out in open.iter_mut().filter_map(|message| message.out.as_mut()) {
                 out.attempts = out.attempts.min(1);
             }
@@ -89,6 +92,8 @@ impl<S: Store> OutboxStore for Tap<S> {
         conversation: Option<&Conversation>,
     ) -> PortResult<Written> {
         let conversation = conversation.filter(|_| !self.hand.lacks(Mutation::CancelKeepsAnswered));
+        let gone = self.note_that_goes(message).await?;
+        let landed = landed.or(gone.as_ref());
         let effect = self.inner.settle(message, landed, link, conversation);
         let effect = self.noting(effect, message);
         let written = self.hand.call("settle", effect).await?;
@@ -104,16 +109,19 @@ impl<S: Store> OutboxStore for Tap<S> {
             .hand
             .call("in_flight", self.inner.in_flight(instance))
             .await?;
-        if self.hand.lacks(Mutation::NoInFlightNotes) {
-            return Ok(Vec::new());
-        }
-        Ok(flights)
+        Ok(self.mutate_notes(flights))
     }
 
     async fn hear(&self, instance: &InstanceId, flight: &InFlight, echo: &str) -> PortResult<bool> {
-        self.hand
-            .call("hear", self.inner.hear(instance, flight, echo))
-            .await
+        let effect = async {
+            let heard = self.inner.hear(instance, flight, echo).await?;
+            if heard {
+                let at = self.hand.common.simulation.elapsed_ms();
+                self.hand.common.witness().hear(&flight.message, at);
+            }
+            Ok(heard)
+        };
+        self.hand.call("hear", effect).await
     }
 }
 
@@ -166,6 +174,37 @@ impl<S: Store> Tap<S> {
             self.hand.note_written(message);
         }
         Ok(written)
+    }
+
+    /// The note of the last attempt at a message that others say was sent, for a mutation.
+    async fn note_that_goes(&self, message: &Message) -> PortResult<Option<InFlight>> {
+        let is_sent = message
+            .out
+            .as_ref()
+            .is_some_and(|out| matches!(out.state, OutboxState::Sent { .. }));
+        if !is_sent || !self.hand.lacks(Mutation::NoteGoesWithEvidence) {
+            return Ok(None);
+        }
+        let mut flights = self.inner.in_flight(&message.instance).await?;
+        flights.retain(|flight| flight.message == message.id());
+        Ok(flights.into_iter().max_by_key(|flight| flight.claimed_at))
+    }
+
+    fn mutate_notes(&self, mut flights: Vec<InFlight>) -> Vec<InFlight> {
+        if self.hand.lacks(Mutation::NoInFlightNotes) {
+            flights.clear();
+        }
+        for flight in &mut flights {
+            if self.hand.lacks(Mutation::NotesNameNobody)
+                && let Some(anybody) = ContactAddress::parse("1@lid")
+            {
+                flight.to = anybody;
+            }
+            if self.hand.lacks(Mutation::EchoIsNoEvidence) && self.hand.function == "sender" {
+                flight.echo = None;
+            }
+        }
+        flights
     }
 
     fn after_conflict(&self, written: Written) -> Written {

@@ -1,0 +1,93 @@
+//! Notes of sends whose outcome the provider has not told.
+
+use crate::contact::ContactAddress;
+use crate::ids::{MessageId, Nonce};
+use crate::millis;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// A send that has begun and whose provider has not told what became of it: a `fromMe` webhook may be its echo. It stays when
+/// others tell (evidence, an echo) and when the message is given up, since the request may still go out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InFlight {
+    /// The message.
+    pub message: MessageId,
+    /// To whom it goes: who else gets messages is not concerned.
+    pub to: ContactAddress,
+    /// The attempt.
+    pub nonce: Nonce,
+    /// When it was claimed.
+    #[serde(with = "millis")]
+    pub claimed_at: Timestamp,
+    /// When the attempt's lease ends.
+    #[serde(with = "millis")]
+    pub until: Timestamp,
+    /// A hash of the text, to know an unresolved attempt's echo by.
+    pub text_hash: String,
+    /// The provider's id of the echo that was taken for this attempt's: a note is good for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub echo: Option<String>,
+}
+
+/// How far the clocks of two functions may differ.
+const SKEW_MS: i64 = 2_000;
+
+/// How long after its repeat an attempt's echo may still come: a hung request goes out within minutes.
+const ECHO_MS: i64 = 3_600_000;
+
+/// How far the provider's clock may be behind ours at most, for an echo to be known. Words from before that were written
+/// before the attempt.
+const BEHIND_MS: i64 = 120_000;
+
+/// What came in with `fromMe` and may be an echo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FromMe<'a> {
+    /// In whose chat.
+    pub address: &'a ContactAddress,
+    /// The same person's identity without a number, where it is shown beside that.
+    pub also: Option<&'a ContactAddress>,
+    /// The hash of its text.
+    pub text_hash: &'a str,
+    /// Its id at the provider.
+    pub provider_message_id: Option<&'a str>,
+    /// When it was written, by the provider's clock where that is known.
+    pub written_at: Timestamp,
+    /// When it arrived.
+    pub received_at: Timestamp,
+}
+
+impl InFlight {
+    /// How long a note is kept at most, in milliseconds from its claim. Longer than any echo is waited for.
+    pub const KEPT_MS: i64 = 3 * 86_400_000;
+
+    /// Whether the attempt was claimed before something that arrived at `received_at`.
+    pub fn began_before(&self, received_at: Timestamp) -> bool {
+        self.claimed_at <= millis::shift(received_at, SKEW_MS)
+    }
+
+    /// Whether it may go to whom these name: an address, and the same person's identity without a number.
+    pub fn may_be_to(&self, address: &ContactAddress, also: Option<&ContactAddress>) -> bool {
+        match also {
+            Some(also) if self.to.is_numberless() => self.to == *also || self.to == *address,
+            _ => self.to.may_be(address),
+        }
+    }
+
+    /// Whether `said` is this attempt's echo: it was taken for it before, or it says the same to the same contact, came
+    /// after the claim and was written while the request may have gone out. An attempt is repeated at the earliest
+    /// `unknown_wait_ms` after its claim.
+    pub fn echoes(&self, said: FromMe<'_>, unknown_wait_ms: i64) -> bool {
+        if let Some(echo) = &self.echo {
+            return said.provider_message_id == Some(echo);
+        }
+        let first = millis::shift(self.claimed_at, -BEHIND_MS);
+        let last = millis::shift(self.claimed_at, unknown_wait_ms.saturating_add(ECHO_MS));
+        self.text_hash == said.text_hash
+            && self.may_be_to(said.address, said.also)
+            && self.began_before(said.received_at)
+            && (first..=last).contains(&said.written_at)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,189 @@
+//! Sends of unknown outcome: how they end, what tells of them, and who waits for them.
+
+use crate::world::Stage;
+use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::event::{EventKind, InboundJob};
+use recado_domain::inbound::{FailedDelivery, Inbound};
+use recado_domain::message::{Message, Role};
+use recado_domain::outbox::OutboxState;
+use recado_domain::reason::Reason;
+use recado_pipeline::Verdict;
+use recado_pipeline::operate::dead_letters;
+use recado_pipeline::ports::{Conversations, DeadLetters, OutboxStore, SendOutcome};
+use recado_testkit::builders::Scene;
+use serde_json::{Value, json};
+
+/// What the payload of a failed delivery says.
+pub(crate) fn failure(payload: &Value) -> Inbound {
+    Inbound::Failed(FailedDelivery {
+        update: serde_json::from_value(payload["update"].clone()).unwrap(),
+        to: serde_json::from_value(payload["to"].clone()).unwrap(),
+        error: "status ERROR".to_owned(),
+        reason: Reason::WhatsappPermanentError,
+    })
+}
+
+async fn failed(stage: &Stage, message: &Message, provider_message_id: &str) -> InboundJob {
+    let (provider, external) = (stage.scene.bound.instance.provider, stage.scene.external());
+    let update = StatusUpdate {
+        key: DeliveryKey::provider(provider, &external, provider_message_id),
+        status: DeliveryStatus::Failed,
+        at: stage.now(),
+        provider_message_id: None,
+        detail: None,
+    };
+    let payload = json!({"update": update, "to": message.to()});
+    stage.event(EventKind::Failed, payload).await
+}
+
+async fn typed(stage: &Stage, scene: &Scene, id: &str, text: &str) -> Verdict {
+    let address = scene.address.as_str();
+    let payload = json!({"address": address, "id": id, "text": text, "from_me": true});
+    let job = stage.event(EventKind::Message, payload).await;
+    stage.receive(&job, 1).await
+}
+
+async fn stored(stage: &Stage, message: &Message) -> Message {
+    stage.world.store.message(&message.id()).await.unwrap().unwrap()
+}
+
+async fn messages_typed(stage: &Stage, message: &Message) -> usize {
+    let (_, history) = stage
+        .world
+        .store
+        .with_history(&message.conversation, 50)
+        .await
+        .unwrap()
+        .unwrap();
+    let of_phone = |message: &&Message| message.role == Role::Operator && message.out.is_none();
+    history.iter().filter(of_phone).count()
+}
+
+#[tokio::test]
+async fn five_attempts_of_unknown_outcome_end_in_a_marked_letter() {
+    let stage = Stage::set(Scene::new()).await;
+    let reply = stage.replied().await;
+    for _ in 0..7 {
+        stage.answers(SendOutcome::Unknown {
+            why: "HTTP 500: server error".to_owned(),
+            timed_out: false,
+        });
+    }
+    stage.send(&reply.conversation).await;
+    assert_eq!(stage.world.providers.sent(), 5);
+    let out = stored(&stage, &reply).await.out.unwrap();
+    assert!(matches!(
+        out.state,
+        OutboxState::Dead {
+            reason: Reason::UnknownOutcome,
+            ..
+        }
+    ));
+    assert!(out.maybe_sent && out.attempts == 5);
+    let letter = stage.world.store.dead_letter(reply.id().as_str()).await.unwrap();
+    assert_eq!(letter.unwrap().reason, Reason::UnknownOutcome);
+}
+
+#[tokio::test]
+async fn an_echo_settles_a_send_of_unknown_outcome_and_the_next_equal_words_are_a_persons() {
+    let stage = Stage::set(Scene::new()).await;
+    let scene = stage.scene.other_contact();
+    let reply = stage.replied_to(&scene).await;
+    stage.times_out();
+    let _ = stage.kick(&reply.conversation).await;
+    stage.pass(20);
+    let text = reply.content.as_text();
+    assert_eq!(typed(&stage, &scene, "ECHO-1", &text).await, Verdict::Done);
+    stage.send(&reply.conversation).await;
+    let settled = stored(&stage, &reply).await;
+    assert_eq!(stage.world.providers.sent(), 1, "it is not sent again");
+    assert_eq!(settled.provider_message_id.as_deref(), Some("ECHO-1"));
+    assert!(!settled.out.unwrap().maybe_sent);
+    assert_eq!(messages_typed(&stage, &reply).await, 0);
+    assert_eq!(typed(&stage, &scene, "TYPED-1", &text).await, Verdict::Done);
+    assert_eq!(messages_typed(&stage, &reply).await, 1);
+}
+
+#[tokio::test]
+async fn an_echo_that_comes_after_giving_up_is_ours_and_a_redrive_sends_nothing() {
+    let stage = Stage::set(Scene::new()).await;
+    let scene = stage.scene.other_contact();
+    let reply = stage.replied_to(&scene).await;
+    for _ in 0..5 {
+        stage.times_out();
+    }
+    // Two time-outs in a row close the instance, so it is opened again and again.
+    for _ in 0..60 {
+        let _ = stage.kick(&reply.conversation).await;
+        stage.pass(30);
+        recado_pipeline::reconcile::reconcile(&stage.world).await.unwrap();
+    }
+    let dead = stored(&stage, &reply).await.out.unwrap().died().unwrap();
+    let text = reply.content.as_text();
+    assert_eq!(typed(&stage, &scene, "ECHO-1", &text).await, Verdict::Done);
+    assert_eq!(messages_typed(&stage, &reply).await, 0);
+    stage.pass(1);
+    assert!(stage.now() > dead);
+    dead_letters::redrive(&stage.world, reply.id().as_str())
+        .await
+        .unwrap();
+    stage.send(&reply.conversation).await;
+    assert_eq!(stage.world.providers.sent(), 5);
+    let settled = stored(&stage, &reply).await;
+    assert_eq!(settled.provider_message_id.as_deref(), Some("ECHO-1"));
+    assert!(matches!(settled.out.unwrap().state, OutboxState::Sent { .. }));
+}
+
+#[tokio::test]
+async fn what_one_contact_is_told_does_not_wait_for_what_another_is_sent() {
+    let stage = Stage::set(Scene::new()).await;
+    let (maria, paul) = (stage.scene.other_contact(), stage.scene.other_contact());
+    let to_paul = stage.replied_to(&paul).await;
+    stage.send(&to_paul.conversation).await;
+    let to_maria = stage.replied_to(&maria).await;
+    stage.answers(SendOutcome::Unknown {
+        why: "HTTP 500: server error".to_owned(),
+        timed_out: false,
+    });
+    let _ = stage.kick(&to_maria.conversation).await;
+    let waits = |verdict| matches!(verdict, Verdict::ComeBack { .. });
+    assert!(waits(typed(&stage, &maria, "T-1", "Sou eu").await));
+    assert_eq!(typed(&stage, &paul, "T-2", "Sou eu").await, Verdict::Done);
+    stage.pass(60);
+    let of_paul = failed(&stage, &to_paul, "P0").await;
+    assert_eq!(stage.receive(&of_paul, 1).await, Verdict::Done);
+    assert!(stored(&stage, &to_paul).await.out.unwrap().died().is_some());
+    let of_maria = failed(&stage, &to_maria, "P9").await;
+    assert!(
+        waits(stage.receive(&of_maria, 1).await),
+        "it may be about the unknown one"
+    );
+}
+
+#[tokio::test]
+async fn a_late_second_failure_makes_no_letter_of_what_was_purged() {
+    let stage = Stage::set(Scene::new()).await;
+    let reply = stage.replied().await;
+    stage.send(&reply.conversation).await;
+    let id = reply.id();
+    let letter = async || stage.world.store.dead_letter(id.as_str()).await.unwrap();
+    let first = failed(&stage, &reply, "P0").await;
+    assert_eq!(stage.receive(&first, 1).await, Verdict::Done);
+    assert!(letter().await.is_some());
+    dead_letters::delete(&stage.world, id.as_str(), "operator")
+        .await
+        .unwrap();
+    stage.pass(5);
+    let second = failed(&stage, &reply, "P0").await;
+    assert_eq!(stage.receive(&second, 1).await, Verdict::Done);
+    assert!(letter().await.is_none(), "it was deleted for good");
+    assert!(
+        stage
+            .world
+            .store
+            .open(&reply.conversation)
+            .await
+            .unwrap()
+            .is_empty()
+    );
+}

@@ -1,0 +1,95 @@
+//! What comes in takes effect soon while nothing goes wrong, whatever becomes of others' messages.
+
+use super::Told;
+use crate::queue::WorkQueues;
+use crate::stage::Stage;
+use futures::executor::block_on;
+use recado_domain::dead_letter::QueueName;
+use recado_domain::event::EventKind;
+use recado_domain::ids::{EventId, MessageId};
+use recado_domain::message::Message;
+use recado_pipeline::ports::Store;
+use std::fmt::Debug;
+
+/// How soon, in milliseconds: a running send of the same contact is waited for until its lease is over, 35 s.
+const SOON_MS: i64 = 60_000;
+
+pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    if !is_undisturbed(stage) {
+        return;
+    }
+    let ledger = stage.ledger();
+    let typed: Vec<EventId> = ledger
+        .said
+        .iter()
+        .filter(|(event, said)| {
+            said.from_me && ledger.typed.contains(&said.text) && ledger.acknowledged.contains(*event)
+        })
+        .map(|(event, _)| event.clone())
+        .collect();
+    drop(ledger);
+    for event in typed {
+        let witness = stage.common.witness();
+        let (enqueued, stored) = (witness.enqueued.get(&event), witness.stored.get(&event));
+        if let (Some(enqueued), Some(stored)) = (enqueued, stored)
+            && stored - enqueued > SOON_MS
+        {
+            let late = stored - enqueued;
+            drop(witness);
+            stage.common.broken(format!(
+                "words on the phone took effect {late} ms after they came: {event}"
+            ));
+        }
+    }
+    for message in told.iter().flat_map(|(_, messages)| messages) {
+        failures(stage, told, message);
+    }
+}
+
+/// No function was disturbed, no queue was slow, and no webhook ended its reader.
+fn is_undisturbed<S, Q>(stage: &Stage<S, Q>) -> bool {
+    let counters = stage.common.counters();
+    let faults = counters.crashes + counters.stalls + counters.unavailable;
+    let is_slow = |queue| stage.common.faults.slow.is_some_and(|slow| slow.queue == queue);
+    let poisoned = stage.ledger().said.values().any(|said| said.text == "poison");
+    faults == 0 && !poisoned && stage.common.faults.freeze.is_none() && !is_slow(QueueName::Inbound)
+}
+
+/// A failure takes effect soon unless an outcome of its own contact's is unknown.
+fn failures<S, Q>(stage: &Stage<S, Q>, told: &[Told], message: &Message)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let id: MessageId = message.id();
+    let thread = message.conversation.thread();
+    let was_unknown = |message: &Message| {
+        let steps = message.out.iter().flat_map(|out| &out.history);
+        steps.into_iter().any(|step| step.what == "unknown")
+    };
+    let of_contact = told
+        .iter()
+        .filter(|(conversation, _)| conversation.id.thread() == thread)
+        .flat_map(|(_, messages)| messages);
+    if of_contact.into_iter().any(was_unknown) {
+        return;
+    }
+    for event in stage.outside.failures(&id) {
+        let record = block_on(stage.store.event(&event)).expect("events are read");
+        let Some(record) = record.filter(|record| record.job.kind == EventKind::Failed) else {
+            continue;
+        };
+        let late = record
+            .settled_at
+            .map(|at| at.as_millisecond() - record.job.received_at.as_millisecond());
+        if late.is_some_and(|late| late > SOON_MS) {
+            stage.common.broken(format!(
+                "the failure of {id} took effect {late:?} ms after it came"
+            ));
+        }
+    }
+}
