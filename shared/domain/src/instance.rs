@@ -20,6 +20,8 @@ pub enum Connection {
     Open,
     /// The provider lost its connection to WhatsApp.
     Closed,
+    /// The provider itself cannot be reached, or the credential cannot be read.
+    Unreachable,
     /// The key or token is missing or was refused.
     NeedsCredentials,
 }
@@ -30,6 +32,7 @@ impl Connection {
         match self {
             Self::Open => "open",
             Self::Closed => "closed",
+            Self::Unreachable => "unreachable",
             Self::NeedsCredentials => "needs_credentials",
         }
     }
@@ -53,7 +56,7 @@ pub struct InstanceState {
     /// The rate's theoretical arrival time.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub arrival: Option<Timestamp>,
-    /// Time-outs in a row; two park the instance.
+    /// Time-outs, and attempts that did not reach the provider, in a row; two park the instance.
     #[serde(default)]
     pub timeouts: u32,
     /// The model's key is missing or was refused: turns wait.

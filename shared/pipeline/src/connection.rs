@@ -119,7 +119,13 @@ pub(crate) async fn closed<W: World>(
     asked_at: Option<Timestamp>,
 ) -> PortResult<()> {
     let now = world.ambient().now();
-    let probes = world.store().instance_state(instance).await?.probes;
+    let before = world.store().instance_state(instance).await?;
+    // Another connection than before begins to be probed anew.
+    let probes = if before.connection == connection {
+        before.probes
+    } else {
+        0
+    };
     let seen = Sighting {
         connection,
         at: now,

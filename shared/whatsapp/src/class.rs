@@ -28,6 +28,8 @@ pub(crate) enum Class {
     Credentials,
     /// Not until the instance is connected again; nothing left.
     Disconnected,
+    /// Not until the provider can be reached again; nothing left.
+    Unreached,
     /// The request left, and what became of it is not known.
     Unknown {
         /// Whether nothing behind the connection answered in time: two such in a row close the instance.
@@ -63,6 +65,7 @@ impl Class {
             },
             Self::Credentials => SendOutcome::Credentials { why },
             Self::Disconnected => SendOutcome::Disconnected { why },
+            Self::Unreached => SendOutcome::Unreached { why },
             Self::Unknown { timed_out } => SendOutcome::Unknown { why, timed_out },
         }
     }

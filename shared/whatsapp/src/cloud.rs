@@ -1,5 +1,6 @@
 //! What the providers that take Meta's bodies have in common: a file that is here, and not on the web, is uploaded first.
 
+use crate::class::Class;
 use crate::exchange::{Answer, Exchange, exchange};
 use crate::file::{Source, decoded, name, permanent, source};
 use crate::json::text;
@@ -67,7 +68,8 @@ pub(crate) async fn uploaded(
             .map(|id| with_media_id(message, file.media, id))
             .ok_or_else(|| retryable("an upload's answer without an id")),
         Exchange::Answer(answer) => Err(nothing_left((upload.classify)(&answer, message.attempt))),
-        Exchange::NeverLeft(why) | Exchange::Lost { why, .. } => Err(retryable(why)),
+        Exchange::NeverLeft(why) => Err(Class::Unreached.outcome(why.to_owned(), None, message.attempt)),
+        Exchange::Lost { why, .. } => Err(retryable(why)),
     }
 }
 

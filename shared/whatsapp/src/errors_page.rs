@@ -26,6 +26,7 @@ Written by the tests of `shared/whatsapp` from the tables that classify; to chan
 | window | a dead letter at once, `window_closed`: until the contact writes again nothing but a template is taken |
 | credentials | not an attempt; the instance is marked `needs_credentials` and its messages wait until the key or the account is mended ([runbook](../runbooks/needs-credentials.md)) |
 | disconnected | not an attempt; the instance is closed, its messages wait and it is probed |
+| unreached | not an attempt; two in a row make the instance `unreachable`, its messages wait and it is probed |
 | unknown | the message may have been sent: evidence is looked for, and without any it is repeated, marked; when the attempts are used up, a dead letter, `unknown_outcome`, marked. Two in a row without an answer in time close the instance |
 
 Whatever is not certainly \"not sent\" is unknown. The last column says why it is certain.
@@ -55,6 +56,7 @@ fn words(class: Class) -> String {
         Class::Credentials => "credentials".to_owned(),
         Class::Disconnected => "disconnected".to_owned(),
         Class::Unknown { timed_out: true } => "unknown, no answer in time".to_owned(),
+        Class::Unreached => "unreached".to_owned(),
         Class::Unknown { timed_out: false } => "unknown".to_owned(),
     }
 }
@@ -131,7 +133,7 @@ fn no_answer(page: &mut String) {
         ("the connection broke after the request left", lost(false), ""),
     ] {
         let class = match exchange.answer() {
-            Err(SendOutcome::Retryable { .. }) => words(Class::Retry),
+            Err(SendOutcome::Unreached { .. }) => words(Class::Unreached),
             Err(SendOutcome::Unknown { timed_out, .. }) => words(Class::Unknown { timed_out }),
             other => panic!("{what}: {other:?}"),
         };

@@ -35,7 +35,7 @@ impl Exchange {
     pub(crate) fn answer(self) -> Result<Answer, SendOutcome> {
         let (class, why) = match self {
             Self::Answer(answer) => return Ok(answer),
-            Self::NeverLeft(why) => (Class::Retry, why),
+            Self::NeverLeft(why) => (Class::Unreached, why),
             Self::Lost { why, timed_out } => (Class::Unknown { timed_out }, why),
         };
         Err(class.outcome(why.to_owned(), None, 1))

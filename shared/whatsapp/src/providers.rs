@@ -259,7 +259,7 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
             Access::Missing(why) => return SendOutcome::Credentials { why: why.to_owned() },
             Access::Unclear => {
                 let why = "the credential could not be read".to_owned();
-                return SendOutcome::Retryable { why, after: None };
+                return SendOutcome::Unreached { why };
             }
         };
         if matches!(outcome, SendOutcome::Credentials { .. }) {
@@ -272,8 +272,12 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
     async fn connection(&self, bound: &Bound) -> ConnectionAnswer {
         let secret = match self.access(bound).await {
             Access::Credential(secret) => secret,
+            Access::Simulated(_) => return ConnectionAnswer::Open,
             // There is no connection that could be lost; what AWS refuses, it refuses to a send.
-            Access::Aws(_) | Access::Simulated(_) => return ConnectionAnswer::Open,
+            Access::Aws(client) => {
+                let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
+                return aws_social::connection(&client, timeout).await;
+            }
             Access::Missing(_) => return ConnectionAnswer::NeedsCredentials,
             Access::Unclear => return ConnectionAnswer::Unclear,
         };

@@ -62,6 +62,8 @@ pub enum Mutation {
     NoReconcile,
     /// A disconnected send counts as an attempt.
     DisconnectionCounts,
+    /// A send that did not reach the provider counts as an attempt.
+    UnreachedCounts,
     /// A webhook is acknowledged before its event is recorded and enqueued (and nothing else looks).
     AcknowledgeBeforeEnqueue,
     /// The sender does not look whether the contact's 24 hours at Meta are over.
@@ -114,6 +116,7 @@ impl Mutation {
         Self::ReviveAlways,
         Self::NoReconcile,
         Self::DisconnectionCounts,
+        Self::UnreachedCounts,
         Self::AcknowledgeBeforeEnqueue,
         Self::WindowNotJudged,
         Self::UnknownIsNotCounted,

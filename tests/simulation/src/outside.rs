@@ -144,6 +144,8 @@ pub struct Line {
     pub connected: bool,
     /// Whether our key is good.
     pub key_is_good: bool,
+    /// Whether its provider can be reached.
+    pub reachable: bool,
     /// How sends end.
     pub fates: Fates,
     /// How the next sends end, before chance decides.
@@ -210,6 +212,7 @@ impl Outside {
             provider,
             connected: true,
             key_is_good: true,
+            reachable: true,
             fates,
             script: VecDeque::new(),
             script_is_steady: false,
@@ -229,6 +232,11 @@ impl Outside {
     /// Looks at or changes a line.
     pub fn line<T>(&self, instance: &InstanceId, change: impl FnOnce(&mut Line) -> T) -> Option<T> {
         self.state().lines.get_mut(instance).map(change)
+    }
+
+    /// Whether the provider of an instance can be reached.
+    fn is_reachable(&self, instance: &InstanceId) -> bool {
+        self.line(instance, |line| line.reachable).unwrap_or(true)
     }
 
     /// All instances.
@@ -256,6 +264,7 @@ impl Outside {
         for line in state.lines.values_mut() {
             line.connected = true;
             line.key_is_good = true;
+            line.reachable = true;
             line.fates = Fates::calm();
             line.script.clear();
         }

@@ -57,6 +57,8 @@ pub struct Plan {
     pub outages: Vec<(usize, i64, i64)>,
     /// How many messages a turn reads.
     pub turn_messages: usize,
+    /// The same for the providers that cannot be reached.
+    pub unreachable: Vec<(usize, i64, i64)>,
 }
 
 /// A tenant's number of `provider`, with a name of its own.
@@ -150,6 +152,7 @@ impl Plan {
             slow: None,
             outages: Vec::new(),
             turn_messages: 20,
+            unreachable: Vec::new(),
         };
         let lines = simulation.pick(&[1, 1, 2, 3]);
         for number in 0..lines {
@@ -157,9 +160,11 @@ impl Plan {
         }
         plan.turn_messages = simulation.pick(&[20, 20, 3, 1]);
         plan.outages = outages(simulation, lines);
+        plan.unreachable = unreachable(simulation, lines);
         let over = plan
             .outages
             .iter()
+            .chain(&plan.unreachable)
             .map(|(_, at, length)| at + length)
             .max()
             .unwrap_or(0);
@@ -246,6 +251,18 @@ fn fates(simulation: &Simulation, provider: Provider) -> Fates {
         accepted_then_failed: some(3),
         steady: some(30),
     }
+}
+
+/// Now and then a provider cannot be reached for some minutes.
+fn unreachable(simulation: &Simulation, lines: usize) -> Vec<(usize, i64, i64)> {
+    let count = simulation.pick(&[0, 0, 0, 0, 1, 2]);
+    (0..count)
+        .map(|_| {
+            let line = usize::try_from(simulation.below(lines as u64)).unwrap_or(0);
+            let length = simulation.pick(&[1_500, 20_000, 120_000, 600_000, 1_800_000]);
+            (line, simulation.between(0, 120_000), length)
+        })
+        .collect()
 }
 
 fn outages(simulation: &Simulation, lines: usize) -> Vec<(usize, i64, i64)> {

@@ -72,6 +72,12 @@ async fn state(there: &Installation, instance: &Instance) -> Finding {
             "its key is missing or was refused there: messages wait",
         )
         .mend("docs/runbooks/needs-credentials.md"),
+        Some("unreachable") => Finding::broken(
+            name,
+            "state",
+            "its provider cannot be reached, or its credential cannot be read: messages wait",
+        )
+        .mend("docs/runbooks/disconnected-instance.md"),
         Some(other) => Finding::broken(name, "state", format!("{other}: messages wait"))
             .mend("docs/runbooks/disconnected-instance.md"),
         None => Finding::broken(name, "state", "the installation says nothing of it"),

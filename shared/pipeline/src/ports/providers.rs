@@ -43,6 +43,11 @@ pub enum SendOutcome {
         /// What it said.
         why: String,
     },
+    /// The provider was not reached, or the credential could not be read; nothing left.
+    Unreached {
+        /// What happened.
+        why: String,
+    },
     /// It failed in a way that may pass; nothing left.
     Retryable {
         /// What it said.
@@ -74,7 +79,7 @@ pub enum SendOutcome {
 /// What the provider says of its connection to WhatsApp.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConnectionAnswer {
-    /// It is there (or the provider has no such notion).
+    /// It is there. Where the provider has no such notion: the provider answers.
     Open,
     /// It is not.
     Closed,

@@ -19,7 +19,7 @@ use std::time::Duration;
 /// How soon an unknown outcome is looked at first: most statuses are there by then.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// So many time-outs in a row park an instance: one hung provider must not fill the sender.
+/// So many attempts in a row that time out or do not reach the provider park an instance.
 const TIMEOUTS_MAX: u32 = 2;
 
 pub(super) async fn outcome<W: World>(
@@ -43,6 +43,13 @@ pub(super) async fn outcome<W: World>(
         SendOutcome::Credentials { why } => {
             let step = put_back(world, message, flight, &why).await?;
             closed(world, instance, Connection::NeedsCredentials, None).await?;
+            Ok(step)
+        }
+        SendOutcome::Unreached { why } => {
+            let step = put_back(world, message, flight, &why).await?;
+            if world.store().note_timeout(instance, true).await? >= TIMEOUTS_MAX {
+                closed(world, instance, Connection::Unreachable, None).await?;
+            }
             Ok(step)
         }
         SendOutcome::Retryable { why, after } => retry(world, message, flight, why, after).await,

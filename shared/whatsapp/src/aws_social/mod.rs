@@ -18,7 +18,7 @@ pub use send::{Bucket, Place};
 pub use verify::Topics;
 
 pub(crate) use connect::{BY_QUEUE, NOT_POSTED};
-pub(crate) use send::{Endpoint, NO_CLIENT, send};
+pub(crate) use send::{Endpoint, NO_CLIENT, connection, send};
 
 use recado_domain::provider::Provider;
 

@@ -2,7 +2,7 @@
 
 use recado_domain::ids::ExternalId;
 #[cfg(not(feature = "aws-social"))]
-use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
+use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
 use std::time::Duration;
 
 #[cfg(feature = "aws-social")]
@@ -43,5 +43,11 @@ pub(crate) async fn send(at: &Endpoint<'_>, _: &OutgoingMessage) -> SendOutcome 
     match *at.client {}
 }
 
+/// Asks nothing: there is no client.
+#[cfg(not(feature = "aws-social"))]
+pub(crate) async fn connection(client: &Client, _: Duration) -> ConnectionAnswer {
+    match *client {}
+}
+
 #[cfg(feature = "aws-social")]
-pub(crate) use sdk::send;
+pub(crate) use sdk::{connection, send};

@@ -81,6 +81,8 @@ pub(crate) async fn connection(at: &Endpoint<'_>) -> ConnectionAnswer {
         }
         Exchange::Answer(answer) => match classify(&answer, 1) {
             SendOutcome::Credentials { .. } => ConnectionAnswer::NeedsCredentials,
+            // Whatever it refuses to be read: 360dialog answers.
+            _ if answer.status < 500 => ConnectionAnswer::Open,
             _ => ConnectionAnswer::Unclear,
         },
         Exchange::NeverLeft(_) | Exchange::Lost { .. } => ConnectionAnswer::Unclear,

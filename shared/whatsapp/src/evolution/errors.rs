@@ -179,6 +179,7 @@ mod tests {
             SendOutcome::Unknown { timed_out: false, .. } => "unknown",
             SendOutcome::Permanent { .. } => "permanent",
             SendOutcome::Credentials { .. } => "credentials",
+            SendOutcome::Unreached { .. } => "unreached",
         }
     }
 

@@ -1,5 +1,5 @@
 //! Whether a number can send. Meta's numbers have no connection that could be lost, but a token can expire or be
-//! revoked: reading the number by it shows whether it is good.
+//! revoked: reading the number by it shows whether it is good, and that Meta can be reached.
 
 use super::errors::classify;
 use super::send::Endpoint;
@@ -17,6 +17,8 @@ pub(crate) async fn connection(at: &Endpoint<'_>) -> ConnectionAnswer {
         Exchange::Answer(answer) if answer.is_success() => ConnectionAnswer::Open,
         Exchange::Answer(answer) => match classify(&answer, 1) {
             SendOutcome::Credentials { .. } => ConnectionAnswer::NeedsCredentials,
+            // Whatever it refuses to be read: Meta answers.
+            _ if answer.status < 500 => ConnectionAnswer::Open,
             _ => ConnectionAnswer::Unclear,
         },
         Exchange::NeverLeft(_) | Exchange::Lost { .. } => ConnectionAnswer::Unclear,

@@ -64,9 +64,8 @@ async fn post(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
 }
 
 pub(crate) fn no_address() -> SendOutcome {
-    SendOutcome::Retryable {
+    SendOutcome::Unreached {
         why: "the provider's base URL is not an HTTP URL".to_owned(),
-        after: None,
     }
 }
 

@@ -15,6 +15,7 @@ mod switches;
 mod turns;
 mod unknown;
 mod uploads;
+mod waiting;
 mod window;
 mod world;
 

@@ -168,6 +168,12 @@ impl Edge {
         self.hand
             .common
             .note(|| format!("{} requests {}", self.hand.function, message.id));
+        if !self.outside.is_reachable(&bound.instance.id) {
+            self.hand.step("no connection").await;
+            return SendOutcome::Unreached {
+                why: "no connection".to_owned(),
+            };
+        }
         // Dead or slow from here on, the request has left.
         let state = self
             .outside
@@ -211,12 +217,7 @@ impl Edge {
                 }
             }
             (Some(_), Some(fate @ (Fate::LostUnheard | Fate::Late | Fate::Hangs))) => {
-                if fate == Fate::Late {
-                    self.go_out_late(bound, message);
-                }
-                simulation.sleep(TIMEOUT_MS).await;
-                self.hand.step("timed out").await;
-                unknown("no answer in time", true)
+                self.hangs(bound, message, fate).await
             }
             (Some(_), Some(fate)) => {
                 if fate == Fate::AcceptedThenFailed
@@ -242,6 +243,16 @@ impl Edge {
         if is_late && !excused {
             common.broken(format!("{message} was sent again although its echo had come"));
         }
+    }
+
+    /// No answer comes in time; the request may go out later.
+    async fn hangs(&self, bound: &Bound, message: &OutgoingMessage, fate: Fate) -> SendOutcome {
+        if fate == Fate::Late {
+            self.go_out_late(bound, message);
+        }
+        self.hand.common.simulation.sleep(TIMEOUT_MS).await;
+        self.hand.step("timed out").await;
+        unknown("no answer in time", true)
     }
 
     fn refusal(&self, fate: Fate) -> SendOutcome {
@@ -286,6 +297,16 @@ fn unknown(why: &str, timed_out: bool) -> SendOutcome {
     SendOutcome::Unknown {
         why: why.to_owned(),
         timed_out,
+    }
+}
+
+/// What the sender is told of an outcome.
+fn as_told(hand: &Hand, outcome: SendOutcome) -> SendOutcome {
+    match outcome {
+        SendOutcome::Unreached { why } if hand.lacks(Mutation::UnreachedCounts) => {
+            SendOutcome::Retryable { why, after: None }
+        }
+        outcome => outcome,
     }
 }
 
@@ -338,11 +359,14 @@ impl Providers for Edge {
         self.hand.note_request();
         let outcome = self.request(bound, message).await;
         self.hand.note_outcome(&outcome);
-        outcome
+        as_told(&self.hand, outcome)
     }
 
     async fn connection(&self, bound: &Bound) -> ConnectionAnswer {
         self.hand.step("connectionState").await;
+        if !self.outside.is_reachable(&bound.instance.id) {
+            return ConnectionAnswer::Unclear;
+        }
         let answer = self.outside.line(&bound.instance.id, |line| {
             let open = if self.hand.lacks(Mutation::ConnectionEventIsBelieved) {
                 line.last_event_says_open
@@ -364,7 +388,8 @@ impl Providers for Edge {
         if bound.instance.provider == Provider::named("meta") || self.hand.lacks(Mutation::NoEvidence) {
             return Evidence::None;
         }
-        if !self.hand.common.is_calm() && self.hand.common.simulation.chance(0.1) {
+        let dropped = !self.hand.common.is_calm() && self.hand.common.simulation.chance(0.1);
+        if dropped || !self.outside.is_reachable(&bound.instance.id) {
             return Evidence::Unclear;
         }
         let since = shift(claimed_at, -5_000);
@@ -400,7 +425,8 @@ impl Providers for Edge {
         if key_is_good == Some(false) {
             return Err(HistoryError::Credentials);
         }
-        if !self.hand.common.is_calm() && simulation.chance(0.05) {
+        let dropped = !self.hand.common.is_calm() && simulation.chance(0.05);
+        if dropped || !self.outside.is_reachable(&bound.instance.id) {
             return Err(HistoryError::Unavailable { why: "no answer" });
         }
         let found = self.outside.recall(bound, span, page);

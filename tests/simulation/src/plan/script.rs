@@ -47,6 +47,9 @@ where
     for (number, (line, at, length)) in plan.outages.iter().enumerate() {
         outage(stage, &plan.lines[*line], number, *at, *length);
     }
+    for (line, at, length) in &plan.unreachable {
+        unreachable(stage, &plan.lines[*line], *at, *length);
+    }
     if stage.simulation().chance(0.1) {
         credentials(stage, &plan.lines[0]);
     }
@@ -287,6 +290,24 @@ where
             if !open {
                 on.simulation().sleep(length).await;
             }
+        }
+    });
+}
+
+/// The provider cannot be reached for a while.
+fn unreachable<S, Q>(stage: &Arc<Stage<S, Q>>, line: &LinePlan, at: i64, length: i64)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let (on, instance) = (Arc::clone(stage), line.bound.instance.id.clone());
+    happens(stage, async move {
+        on.simulation().sleep(at).await;
+        for (reachable, length) in [(false, length), (true, 0)] {
+            on.outside.line(&instance, |line| line.reachable = reachable);
+            on.common
+                .note(|| format!("{instance}'s provider can be reached: {reachable}"));
+            on.simulation().sleep(length).await;
         }
     });
 }

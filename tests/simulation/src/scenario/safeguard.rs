@@ -153,6 +153,7 @@ pub const SAFEGUARDS: &[Safeguard] = &[
         Story::Disconnections,
         Troubles::None,
     ),
+    promise(Mutation::UnreachedCounts, Story::Unreachable, Troubles::None),
     promise(Mutation::AcknowledgeBeforeEnqueue, Story::Burst, Troubles::Crash).alone(),
     promise(Mutation::WindowNotJudged, Story::DayLate, Troubles::None),
     promise(

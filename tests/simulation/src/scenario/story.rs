@@ -39,6 +39,8 @@ pub enum Story {
     Answer,
     /// A person types on the phone while replies go out.
     Phone,
+    /// The provider cannot be reached for ten minutes.
+    Unreachable,
     /// WhatsApp is gone for two minutes.
     Outage,
     /// WhatsApp is gone for twenty seconds.
@@ -90,6 +92,7 @@ impl Story {
         Self::GiveBackInFlight,
         Self::Answer,
         Self::Phone,
+        Self::Unreachable,
         Self::Outage,
         Self::ShortOutage,
         Self::TwoOutages,
@@ -115,6 +118,7 @@ impl Story {
         match self {
             Self::Refused | Self::FailedLater => 1_250_000,
             Self::Disconnections
+            | Self::Unreachable
             | Self::NeverExplained
             | Self::AcceptedThenFailed
             | Self::SecondCopy
@@ -178,6 +182,7 @@ impl Story {
                 tell.people(self);
             }
             Self::Outage | Self::ShortOutage | Self::TwoOutages | Self::EventsCrossed => tell.outages(self),
+            Self::Unreachable => tell.unreachable(),
             Self::Disconnections => tell.sends(&[
                 Fate::Closed,
                 Fate::Closed,
@@ -456,6 +461,17 @@ where
                     }
                 }
             }
+        });
+    }
+
+    /// From the start, and for ten minutes, its provider cannot be reached.
+    fn unreachable(&self) {
+        self.messages(&[0, 30_000, 400_000]);
+        self.on_line(|line| line.reachable = false);
+        let tell = self.clone();
+        self.happens(async move {
+            tell.stage.simulation().sleep(600_000).await;
+            tell.on_line(|line| line.reachable = true);
         });
     }
 

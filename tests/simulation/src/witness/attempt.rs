@@ -48,7 +48,9 @@ impl Told {
                 Self::Later(i64::try_from(after).unwrap_or(i64::MAX))
             }
             SendOutcome::Permanent { .. } => Self::Refused,
-            SendOutcome::Disconnected { .. } | SendOutcome::Credentials { .. } => Self::NotReached,
+            SendOutcome::Disconnected { .. }
+            | SendOutcome::Credentials { .. }
+            | SendOutcome::Unreached { .. } => Self::NotReached,
             SendOutcome::Unknown { .. } => Self::Nothing,
         }
     }

@@ -16,7 +16,7 @@ use aws_sdk_socialmessaging::config::retry::RetryConfig;
 use aws_sdk_socialmessaging::config::timeout::TimeoutConfig;
 use aws_sdk_socialmessaging::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_socialmessaging::primitives::Blob;
-use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
+use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,6 +63,26 @@ pub(crate) async fn send(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOu
             Err(outcome) => outcome,
         },
         Err(outcome) => outcome,
+    }
+}
+
+/// Whether AWS can be reached, by a list of one account. Any answer shows that, a refusal too: a role that may send need
+/// not be one that may list.
+pub(crate) async fn connection(client: &Client, timeout: Duration) -> ConnectionAnswer {
+    let listed = client
+        .calls
+        .list_linked_whats_app_business_accounts()
+        .max_results(1)
+        .customize()
+        .config_override(within(timeout))
+        .send()
+        .await;
+    match listed {
+        Ok(_) => ConnectionAnswer::Open,
+        Err(SdkError::ServiceError(refused)) if refused.raw().status().as_u16() < 500 => {
+            ConnectionAnswer::Open
+        }
+        Err(_) => ConnectionAnswer::Unclear,
     }
 }
 
@@ -128,6 +148,7 @@ fn failure<E: ProvideErrorMetadata + Error + 'static>(error: &SdkError<E>, attem
             (Class::Credentials, "no AWS credentials")
         }
         SdkError::ConstructionFailure(_) => (Class::Retry, "the request could not be built"),
+        _ if never_connected(error) => (Class::Unreached, "no connection to AWS"),
         SdkError::TimeoutError(_) => (Class::Unknown { timed_out: true }, "time-out"),
         SdkError::DispatchFailure(failure) if failure.is_timeout() => {
             (Class::Unknown { timed_out: true }, "time-out")
@@ -135,7 +156,6 @@ fn failure<E: ProvideErrorMetadata + Error + 'static>(error: &SdkError<E>, attem
         SdkError::DispatchFailure(failure) if failure.is_user() => {
             (Class::Retry, "the request could not be sent")
         }
-        // No connection and a broken one look alike here.
         _ => (Class::Unknown { timed_out: false }, "connection broken"),
     };
     class.outcome(why.to_owned(), None, attempt)
@@ -146,6 +166,18 @@ fn lacks_credentials(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {
         if error.to_string().to_lowercase().contains("credential") {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// The HTTP client says so in one of the causes, by its kind of error.
+fn never_connected(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if error.to_string() == "client error (Connect)" {
             return true;
         }
         cause = error.source();

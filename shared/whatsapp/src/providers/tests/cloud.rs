@@ -116,7 +116,7 @@ async fn a_number_of_dialog360_counts_as_open_unless_its_key_is_refused() {
         assert!(request.headers.contains(&"d360-api-key: key-1".to_owned()));
         answer
     };
-    for status in [200, 403, 404] {
+    for status in [200, 403, 404, 429] {
         assert_eq!(
             answer(Does::Answers(status, "{}")).await,
             ConnectionAnswer::Open,
@@ -132,7 +132,7 @@ async fn a_number_of_dialog360_counts_as_open_unless_its_key_is_refused() {
         answer(Does::Answers(400, unpaid)).await,
         ConnectionAnswer::NeedsCredentials
     );
-    for does in [Does::Answers(503, ""), Does::Answers(429, ""), Does::Breaks] {
+    for does in [Does::Answers(503, ""), Does::Breaks] {
         assert_eq!(answer(does).await, ConnectionAnswer::Unclear);
     }
 }

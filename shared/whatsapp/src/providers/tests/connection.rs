@@ -9,6 +9,15 @@ async fn a_meta_number_is_open_while_its_token_is_good() {
             ConnectionAnswer::Open,
         ),
         (Does::Answers(401, expired), ConnectionAnswer::NeedsCredentials),
+        // A token that may send and not read, or too many questions: Meta answers.
+        (
+            Does::Answers(400, r#"{"error":{"message":"(#100) x","code":100}}"#),
+            ConnectionAnswer::Open,
+        ),
+        (
+            Does::Answers(400, r#"{"error":{"message":"(#4) x","code":4}}"#),
+            ConnectionAnswer::Open,
+        ),
         (Does::Answers(500, "{}"), ConnectionAnswer::Unclear),
         (Does::Hangs, ConnectionAnswer::Unclear),
     ] {

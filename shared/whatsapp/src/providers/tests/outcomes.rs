@@ -1,7 +1,7 @@
 use super::*;
 
 #[tokio::test]
-async fn what_breaks_after_the_request_left_is_unknown_and_before_it_is_retryable() {
+async fn what_breaks_after_the_request_left_is_unknown_and_before_it_is_unreached() {
     for bound in [evolution_instance(), meta_number()] {
         for (does, timed_out) in [
             (Does::Hangs, true),
@@ -25,7 +25,7 @@ async fn what_breaks_after_the_request_left_is_unknown_and_before_it_is_retryabl
                 .send(&bound, &message(PHONE))
                 .await;
             assert!(
-                matches!(outcome, SendOutcome::Retryable { .. }),
+                matches!(outcome, SendOutcome::Unreached { .. }),
                 "{base} {outcome:?}"
             );
         }

@@ -29,7 +29,9 @@ fn comes(outcome: &SendOutcome) -> Option<Comes> {
         SendOutcome::Credentials { .. } => Comes::Credentials,
         SendOutcome::Permanent { reason, .. } => Comes::Never(*reason),
         SendOutcome::Unknown { .. } => Comes::Unknown,
-        SendOutcome::Accepted { .. } | SendOutcome::Disconnected { .. } => return None,
+        SendOutcome::Accepted { .. } | SendOutcome::Disconnected { .. } | SendOutcome::Unreached { .. } => {
+            return None;
+        }
     })
 }
 

@@ -137,6 +137,33 @@ async fn a_time_out_and_a_broken_connection_are_not_known() {
 }
 
 #[tokio::test]
+async fn without_a_connection_nothing_has_left_and_any_answer_shows_that_there_is_one_again() {
+    let keys = || Credentials::new("key", "secret", None, None, "test");
+    let nowhere = config("http://127.0.0.1:9").credentials_provider(keys());
+    let outcome = sent(nowhere.clone(), &message("5511900000001", "Olá")).await;
+    assert!(matches!(outcome, SendOutcome::Unreached { .. }), "{outcome:?}");
+    let time = Duration::from_millis(500);
+    assert_eq!(
+        connection(&Client::new(nowhere), time).await,
+        ConnectionAnswer::Unclear
+    );
+    let denied = Does::Answers(403, r#"{"__type":"AccessDeniedException","message":"x"}"#);
+    for (does, expected) in [
+        (
+            Does::Answers(200, r#"{"linkedAccounts":[]}"#),
+            ConnectionAnswer::Open,
+        ),
+        (denied, ConnectionAnswer::Open),
+        (Does::Answers(503, "{}"), ConnectionAnswer::Unclear),
+        (Does::Hangs, ConnectionAnswer::Unclear),
+    ] {
+        let stand_in = StandIn::start(vec![does.clone()]).await;
+        let client = Client::new(config(&stand_in.url).credentials_provider(keys()));
+        assert_eq!(connection(&client, time).await, expected, "{does:?}");
+    }
+}
+
+#[tokio::test]
 async fn without_credentials_nothing_leaves_and_it_says_so() {
     let stand_in = StandIn::start(vec![Does::Answers(200, "{}")]).await;
     let outcome = sent(config(&stand_in.url), &message("5511900000001", "Olá")).await;

@@ -1,0 +1,187 @@
+//! What waits, and for how long; what counts as an attempt, and how many there are.
+
+use crate::world::Stage;
+use recado_domain::Timestamp;
+use recado_domain::dead_letter::DeadLetter;
+use recado_domain::event::EventKind;
+use recado_domain::instance::{Connection, InstanceState};
+use recado_domain::message::{Message, MessageStatus};
+use recado_domain::outbox::Outbox;
+use recado_domain::provider::Provider;
+use recado_domain::reason::Reason;
+use recado_pipeline::Verdict;
+use recado_pipeline::ports::{ConnectionAnswer, Conversations, DeadLetters, Instances, SendOutcome};
+use recado_pipeline::reconcile::reconcile;
+use recado_testkit::builders::Scene;
+use serde_json::Value;
+use std::time::Duration;
+
+async fn stage() -> Stage {
+    Stage::set(Scene::new()).await
+}
+
+async fn state(stage: &Stage) -> InstanceState {
+    let id = stage.scene.instance();
+    stage.world.store.instance_state(id).await.unwrap()
+}
+
+async fn stored(stage: &Stage, message: &Message) -> Message {
+    stage.world.store.message(&message.id()).await.unwrap().unwrap()
+}
+
+async fn out(stage: &Stage, message: &Message) -> Outbox {
+    stored(stage, message).await.out.unwrap()
+}
+
+async fn letter(stage: &Stage, message: &Message) -> Option<DeadLetter> {
+    let id = message.id();
+    stage.world.store.dead_letter(id.as_str()).await.unwrap()
+}
+
+fn unreached() -> SendOutcome {
+    SendOutcome::Unreached {
+        why: "no connection to the provider".to_owned(),
+    }
+}
+
+fn failed(after: Option<Duration>) -> SendOutcome {
+    SendOutcome::Retryable {
+        why: "busy".to_owned(),
+        after,
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_is_not_reached_twice_is_unreachable_and_nothing_is_counted() {
+    // Where a contact's 24 hours count, they go on meanwhile.
+    for (provider, hours) in [
+        ("evolution", 71),
+        ("meta", 20),
+        ("360dialog", 20),
+        ("aws-social", 20),
+    ] {
+        let stage = Stage::set(Scene::on(Provider::named(provider))).await;
+        let reply = stage.replied().await;
+        for expected in [Connection::Open, Connection::Unreachable] {
+            stage.answers(unreached());
+            assert_eq!(stage.kick(&reply.conversation).await, Verdict::SOON);
+            assert_eq!(state(&stage).await.connection, expected, "{provider}");
+            assert_eq!(out(&stage, &reply).await.attempts, 0);
+        }
+        assert_eq!(stage.kick(&reply.conversation).await, Verdict::Done, "parked");
+        assert_eq!(stage.world.providers.sent(), 2);
+        // For hours it stays so: probes come further and further apart, and nothing dies.
+        stage.world.providers.is(ConnectionAnswer::Unclear);
+        for _ in 0..(hours * 6) {
+            stage.pass(600);
+            reconcile(&stage.world).await.unwrap();
+        }
+        let probes = stage.world.providers.asked();
+        assert!((hours * 4..=hours * 6).contains(&probes), "{probes}");
+        assert_eq!(letter(&stage, &reply).await, None);
+        stage.world.providers.is(ConnectionAnswer::Open);
+        stage.pass(600);
+        reconcile(&stage.world).await.unwrap();
+        assert_eq!(state(&stage).await.connection, Connection::Open);
+        stage.send(&reply.conversation).await;
+        assert_eq!(stored(&stage, &reply).await.status(None), MessageStatus::Sent);
+        assert_eq!(out(&stage, &reply).await.attempts, 1);
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_is_not_reached_once_is_tried_again_at_once() {
+    let stage = stage().await;
+    for _ in 0..3 {
+        stage.answers(unreached());
+        let reply = stage.replied().await;
+        stage.send(&reply.conversation).await;
+        assert_eq!(stored(&stage, &reply).await.status(None), MessageStatus::Sent);
+        assert_eq!(state(&stage).await.timeouts, 0, "not in a row");
+    }
+}
+
+#[tokio::test]
+async fn the_first_probe_comes_after_half_a_minute_also_after_many_questions_while_it_was_open() {
+    let stage = stage().await;
+    for _ in 0..6 {
+        let job = stage.event(EventKind::Connection, Value::Null).await;
+        assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
+        stage.pass(60);
+    }
+    let reply = stage.replied().await;
+    stage.answers(unreached());
+    stage.answers(unreached());
+    stage.send(&reply.conversation).await;
+    let found = state(&stage).await;
+    assert_eq!(found.connection, Connection::Unreachable);
+    let wait = found.probe_at.unwrap().as_millisecond() - found.since.unwrap().as_millisecond();
+    assert_eq!(wait, 30_000);
+}
+
+#[tokio::test]
+async fn a_retry_waits_and_the_fifth_failure_is_the_last() {
+    let stage = stage().await;
+    let reply = stage.replied().await;
+    for attempt in 1..=5u32 {
+        // Once it asks for longer than the backoff would be.
+        let asked = (attempt == 3).then_some(Duration::from_secs(120));
+        stage.answers(failed(asked));
+        let verdict = stage.kick(&reply.conversation).await;
+        assert_eq!(stage.world.providers.sent(), u64::from(attempt));
+        assert_eq!(out(&stage, &reply).await.attempts, attempt);
+        if attempt == 5 {
+            assert_eq!(verdict, Verdict::Done);
+            break;
+        }
+        // Whoever kicks, and however often: no attempt before its time.
+        let not_before = out(&stage, &reply).await.not_before.unwrap();
+        let wait = not_before.as_millisecond() - stage.now().as_millisecond();
+        let least = asked.map_or(1_000 << (attempt - 1), |_| 120_000);
+        let most = asked.map_or(3_000 << (attempt - 1), |_| 120_000);
+        assert!(
+            (least..=most).contains(&wait),
+            "after attempt {attempt}: {wait} ms"
+        );
+        assert!(matches!(
+            stage.kick(&reply.conversation).await,
+            Verdict::ComeBack { .. }
+        ));
+        stage.world.ambient.pass(wait - 1);
+        assert!(matches!(
+            stage.kick(&reply.conversation).await,
+            Verdict::ComeBack { .. }
+        ));
+        assert_eq!(stage.world.providers.sent(), u64::from(attempt), "not yet");
+        stage.world.ambient.pass(1);
+    }
+    let letter = letter(&stage, &reply).await.unwrap();
+    assert_eq!(letter.reason, Reason::MaxRetriesExceeded);
+    stage.pass(7_200);
+    reconcile(&stage.world).await.unwrap();
+    stage.send(&reply.conversation).await;
+    assert_eq!(stage.world.providers.sent(), 5, "there is no sixth");
+}
+
+#[tokio::test]
+async fn what_waits_for_its_instance_is_given_up_after_three_days_and_not_before() {
+    let stage = stage().await;
+    let begun = stage.now();
+    stage.world.providers.is(ConnectionAnswer::Closed);
+    let job = stage.event(EventKind::Connection, Value::Null).await;
+    assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
+    let reply = stage.replied().await;
+    stage.send(&reply.conversation).await;
+    let hours = |begun: Timestamp, now: Timestamp| (now.as_second() - begun.as_second()) / 3600;
+    while letter(&stage, &reply).await.is_none() {
+        stage.pass(600);
+        reconcile(&stage.world).await.unwrap();
+        assert!(hours(begun, stage.now()) < 80, "it never ends");
+    }
+    assert_eq!(hours(begun, stage.now()), 72);
+    assert_eq!(
+        letter(&stage, &reply).await.unwrap().reason,
+        Reason::InstanceDisconnected
+    );
+    assert_eq!(stage.world.providers.sent(), 0);
+}
