@@ -170,9 +170,7 @@ impl Edge {
             .note(|| format!("{} requests {}", self.hand.function, message.id));
         if !self.outside.is_reachable(&bound.instance.id) {
             self.hand.step("no connection").await;
-            return SendOutcome::Unreached {
-                why: "no connection".to_owned(),
-            };
+            return unreached();
         }
         // Dead or slow from here on, the request has left.
         let state = self
@@ -297,6 +295,12 @@ fn unknown(why: &str, timed_out: bool) -> SendOutcome {
     SendOutcome::Unknown {
         why: why.to_owned(),
         timed_out,
+    }
+}
+
+fn unreached() -> SendOutcome {
+    SendOutcome::Unreached {
+        why: "no connection".to_owned(),
     }
 }
 
