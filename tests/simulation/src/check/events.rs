@@ -26,6 +26,7 @@ where
             ));
         }
     }
+    statuses(stage);
     let acknowledged = stage.ledger().acknowledged.clone();
     for id in &acknowledged {
         came_to_its_end(stage, id);
@@ -33,6 +34,26 @@ where
             stage
                 .common
                 .broken(format!("event {id} was acknowledged, and no message has it"));
+        }
+    }
+}
+
+/// A status whose webhook was acknowledged stands in its delivery's record.
+fn statuses<S, Q>(stage: &Stage<S, Q>)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let statuses = stage.ledger().statuses.clone();
+    for update in statuses {
+        let delivery = block_on(stage.store.delivery(&update.key)).expect("deliveries are read");
+        let reached = delivery
+            .map(|delivery| delivery.times.reached())
+            .unwrap_or_default();
+        if !reached.iter().any(|(status, _)| *status == update.status) {
+            stage.common.broken(format!(
+                "the status {update:?} was acknowledged and is not recorded"
+            ));
         }
     }
 }

@@ -101,7 +101,13 @@ fn conversation<S, Q>(
     let Some(external) = line.bound.instance.external() else {
         return;
     };
-    for _ in 0..simulation.between(1, 7) {
+    let messages = if simulation.chance(0.03) {
+        simulation.between(21, 40)
+    } else {
+        simulation.between(1, 7)
+    };
+    let mut together = Vec::new();
+    for _ in 0..messages {
         *name += 1;
         at += simulation.pick(&[100, 1_000, 3_000, 10_000, 60_000, 200_000]);
         let text = match simulation.below(40) {
@@ -127,7 +133,14 @@ fn conversation<S, Q>(
             continue;
         }
         let late = simulation.pick(&[0, 0, 0, 200, 5_000, 400_000]);
-        stage.post(WebhookItem::Event(event), at + late);
+        together.push(WebhookItem::Event(event));
+        // Now and then one webhook brings several.
+        if !simulation.chance(0.1) {
+            stage.post_all(std::mem::take(&mut together), at + late);
+        }
+    }
+    if !together.is_empty() {
+        stage.post_all(together, at);
     }
 }
 

@@ -325,6 +325,10 @@ impl WorkQueues for Sqs {
             .collect();
         if queue == QueueName::Turns {
             state.by_turns(&mut ready, now);
+            if self.simulation.chance(self.twice) {
+                // A standard queue promises no order.
+                ready.reverse();
+            }
         }
         let mut got = Vec::new();
         for id in ready {

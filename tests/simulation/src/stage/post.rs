@@ -24,14 +24,28 @@ where
 {
     /// What the provider owes is posted.
     pub(super) fn post_owed(self: &Arc<Self>) {
-        for owed in self.outside.take_owed() {
+        let owed = self.outside.take_owed();
+        let together = owed.len() > 1 && self.simulation().chance(0.1);
+        if let Some(after_ms) = owed.iter().map(|owed| owed.after_ms).max().filter(|_| together) {
+            self.post_all(owed.into_iter().map(|owed| owed.item).collect(), after_ms);
+            return;
+        }
+        for owed in owed {
             self.post(owed.item, owed.after_ms);
         }
     }
 
     /// Posts a webhook after a while, again and again until it is acknowledged; now and then once more.
-    pub fn post(self: &Arc<Self>, mut item: WebhookItem, after_ms: i64) {
-        if let WebhookItem::Event(event) = &mut item {
+    pub fn post(self: &Arc<Self>, item: WebhookItem, after_ms: i64) {
+        self.post_all(vec![item], after_ms);
+    }
+
+    /// Posts a webhook of several items, which is acknowledged as a whole.
+    pub fn post_all(self: &Arc<Self>, mut items: Vec<WebhookItem>, after_ms: i64) {
+        for item in &mut items {
+            let WebhookItem::Event(event) = item else {
+                continue;
+            };
             self.outside.by_the_providers_clock(event, after_ms);
             self.outside.remember(event);
             let mut ledger = self.ledger();
@@ -42,17 +56,19 @@ where
         let stage = Arc::clone(self);
         self.simulation().spawn(Life::default(), async move {
             stage.simulation().sleep(after_ms).await;
-            stage.until_acknowledged(&item).await;
+            stage.until_acknowledged(&items).await;
             stage.ledger().pending -= 1;
         });
     }
 
-    async fn until_acknowledged(self: &Arc<Self>, item: &WebhookItem) {
+    async fn until_acknowledged(self: &Arc<Self>, items: &[WebhookItem]) {
         let mut again = self.simulation().chance(self.posted_twice);
         for attempt in 0..TRIES {
             let believed = self.common.mutation == Some(Mutation::AcknowledgeBeforeEnqueue);
-            if self.post_once(item).await || believed {
-                self.acknowledged(item);
+            if self.post_once(items).await || believed {
+                for item in items {
+                    self.acknowledged(item);
+                }
                 if !again {
                     return;
                 }
@@ -86,9 +102,9 @@ where
     }
 
     /// Whether it was answered 200 in time.
-    async fn post_once(self: &Arc<Self>, item: &WebhookItem) -> bool {
+    async fn post_once(self: &Arc<Self>, items: &[WebhookItem]) -> bool {
         let hand = Hand::over(&self.common, "webhook");
-        let (world, items, caller) = (self.world(&hand), vec![item.clone()], hand.clone());
+        let (world, items, caller) = (self.world(&hand), items.to_vec(), hand.clone());
         let request = async move {
             let correlation = chance::correlation(&caller);
             ingest::ingest(&world, items, &correlation).await.is_ok()
