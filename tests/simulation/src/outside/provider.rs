@@ -200,9 +200,7 @@ impl Edge {
             }
             (Some((false, _)), _) if bound.instance.provider == Provider::named("evolution") => {
                 self.hand.step("refused").await;
-                SendOutcome::Disconnected {
-                    why: "Connection Closed".to_owned(),
-                }
+                disconnected()
             }
             (Some(_), Some(fate @ (Fate::Accepted | Fate::AcceptedUnheard | Fate::FailedLater))) => {
                 self.accepted(bound, message, fate).await
@@ -210,9 +208,7 @@ impl Edge {
             (Some(_), Some(Fate::Closed)) => {
                 simulation.sleep(8_000).await;
                 self.hand.step("refused").await;
-                SendOutcome::Disconnected {
-                    why: "Connection Closed".to_owned(),
-                }
+                disconnected()
             }
             (Some(_), Some(fate @ (Fate::LostUnheard | Fate::Late | Fate::Hangs))) => {
                 self.hangs(bound, message, fate).await
@@ -288,6 +284,12 @@ impl Edge {
                 edge.take(&bound, &external, &message);
             }
         });
+    }
+}
+
+fn disconnected() -> SendOutcome {
+    SendOutcome::Disconnected {
+        why: "Connection Closed".to_owned(),
     }
 }
 
