@@ -100,7 +100,7 @@ impl DeadLetter {
             }
             DeadWhat::Message { message } => {
                 let (conversation, upto) = message.parts()?;
-                let group = conversation.to_string();
+                let group = conversation.thread().as_str().to_owned();
                 let kick = SendKick {
                     conversation,
                     upto,

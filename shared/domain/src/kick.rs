@@ -1,22 +1,40 @@
 //! What the queues `outbound` and `turns` carry: names of what is to be looked at, never the thing itself.
 
-use crate::ids::{ConversationId, CorrelationId, MessageId, Ordinal, TenantId};
+use crate::ids::{ConversationId, CorrelationId, MessageId, Ordinal, TenantId, ThreadId};
+use crate::message::Message;
 use crate::millis;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// What a kick on `outbound` carries: send everything open in this conversation up to this ordinal.
+/// What a kick on `outbound` carries: send everything open of the contact up to this ordinal of this conversation, what is
+/// left of earlier conversations first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SendKick {
     /// The conversation.
     pub conversation: ConversationId,
-    /// Up to which ordinal.
+    /// Up to which ordinal; [`SendKick::ALL`] takes everything that the contact has open.
     pub upto: Ordinal,
     /// Follows it everywhere.
     pub correlation: CorrelationId,
     /// A dead letter's message to be revived first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redrive: Option<Redrive>,
+}
+
+impl SendKick {
+    /// As [`SendKick::upto`]: also what lies in later conversations of the contact.
+    pub const ALL: Ordinal = Ordinal(u64::MAX);
+
+    /// Whose messages it is about: all conversations of one contact are sent in one order.
+    pub fn thread(&self) -> &ThreadId {
+        self.conversation.thread()
+    }
+
+    /// Whether it takes `message`.
+    pub fn takes(&self, message: &Message) -> bool {
+        let upto = (self.conversation.number(), self.upto);
+        self.upto == Self::ALL || (message.conversation.number(), message.ordinal) <= upto
+    }
 }
 
 /// Which death of which message a redrive undoes.

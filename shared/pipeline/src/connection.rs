@@ -191,7 +191,7 @@ pub(crate) async fn release<W: World>(world: &W, instance: &InstanceId) -> PortR
 pub(crate) async fn release_one<W: World>(world: &W, parked: &Parked) -> PortResult<bool> {
     let kick = SendKick {
         conversation: parked.conversation.clone(),
-        upto: Ordinal(u64::MAX),
+        upto: SendKick::ALL,
         correlation: correlation(world.ambient()),
         redrive: None,
     };

@@ -28,15 +28,15 @@ pub(crate) async fn send<W: World>(
         .await
 }
 
-/// Kicks the sender if anything is open. A crash after a commit leaves a message that only this finds, so it stands on
+/// Kicks the sender if anything of the contact is open. A crash after a commit leaves a message that only this finds, so it stands on
 /// every way out of a turn.
 pub(crate) async fn flush<W: World>(
     world: &W,
     conversation: &ConversationId,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
-    match world.store().open(conversation).await?.last() {
-        Some(newest) => send(world, conversation, newest.ordinal, correlation).await,
+    match world.store().open(conversation.thread()).await?.last() {
+        Some(newest) => send(world, &newest.conversation, newest.ordinal, correlation).await,
         None => Ok(()),
     }
 }

@@ -173,11 +173,12 @@ async fn again<W: World>(world: &W, record: &EventRecord) -> PortResult<()> {
 const NOT_OPEN_MS: i64 = 30 * 60_000;
 const GONE_MS: i64 = 60 * 60_000;
 
-/// Kicks a conversation's open messages, once in five minutes. Those of an instance that cannot send are put off: what
+/// Kicks a contact's open messages, once in five minutes. Those of an instance that cannot send are put off: what
 /// waits for it must not fill the pass and hide others, and its opening releases them.
 async fn sweep<W: World>(world: &W, conversation: &ConversationId, newest: Ordinal) -> PortResult<bool> {
     let now = world.ambient().now();
-    let open = world.store().open(conversation).await?;
+    let thread = conversation.thread();
+    let open = world.store().open(thread).await?;
     let Some(last) = open.last() else { return Ok(false) };
     if world.store().bound_by_id(&last.instance).await?.is_none() {
         tracing::error!(instance_id = %last.instance, "messages of an instance that is no longer configured");
@@ -188,16 +189,18 @@ async fn sweep<W: World>(world: &W, conversation: &ConversationId, newest: Ordin
         put_off(world, open, shift(now, NOT_OPEN_MS)).await?;
         return Ok(false);
     }
+    let newest = (conversation.number(), newest);
+    let (number, upto) = newest.max((last.conversation.number(), last.ordinal));
     let kick = SendKick {
-        conversation: conversation.clone(),
-        upto: last.ordinal.max(newest),
+        conversation: ConversationId::new(thread.clone(), number),
+        upto,
         correlation: last.correlation.clone(),
         redrive: None,
     };
     let window = now.as_second() / 300;
     world
         .queues()
-        .send_kick(&kick, &format!("sweep-{conversation}-{window}"))
+        .send_kick(&kick, &format!("sweep-{}-{window}", thread.as_str()))
         .await?;
     Ok(true)
 }
@@ -264,7 +267,7 @@ async fn overdue_parked<W: World>(world: &W, parked: &Parked) -> PortResult<()> 
         return release_one(world, parked).await.map(|_| ());
     }
     let limit = world.settings().patience_ms();
-    for message in world.store().open(&parked.conversation).await? {
+    for message in world.store().open(parked.conversation.thread()).await? {
         if shift(message.stored_at, limit) > now {
             // The rest is younger. It is parked anew, with its own time.
             let since = message.stored_at;

@@ -269,8 +269,8 @@ mod tests {
         .unwrap();
         let kick: SendKick = serde_json::from_str(&body).unwrap();
         let died = instant(0);
+        assert_eq!(group, kick.thread().as_str());
         assert_eq!((kick.redrive, kick.upto.0), (Some(Redrive { message, died }), 7));
-        assert_eq!(group, kick.conversation.to_string());
     }
 
     #[test]

@@ -246,7 +246,7 @@ impl<A: Ambient> Queues for AwsQueues<A> {
         const WHAT: &str = "kicking the sender";
         let entry = Entry {
             body: body::body(WHAT, kick)?,
-            group: kick.conversation.to_string(),
+            group: kick.thread().as_str().to_owned(),
             deduplication: queue_id(deduplication),
         };
         self.send_one(WHAT, self.config.queue_url(WHAT, QueueName::Outbound)?, entry)

@@ -249,9 +249,10 @@ impl<A: Ambient> Conversations for DynamoStore<A> {
         };
         let limit = page.limit.max(1);
         // Open ones first: a message that is settled in between is then found in its record, as it became.
-        let open = self.open(id).await?;
+        let open = self.open(id.thread()).await?;
         let mut open: BTreeMap<Ordinal, Message> = open
             .into_iter()
+            .filter(|message| message.conversation == *id)
             .map(|message| (message.ordinal, message))
             .collect();
         let keys = Expression::new("#pk = :pk AND #sk BETWEEN :first AND :last")

@@ -6,7 +6,7 @@
 //! | conversation | `C#{thread}` | `{number}#Z` |
 //! | whose number a person without one has | `N#{thread of the identity}` | `N` |
 //! | message | `C#{thread}` | `{number}#M#{ordinal}` |
-//! | open message | `O#{conversation}` | `{ordinal}` |
+//! | open message | `O#{thread}` | `{number}#{ordinal}` |
 //! | client's key | `K#{scope}` | `{key}` |
 //! | delivery | `D#{key}` | `D` |
 //! | instance's state | `I#{instance}` | `STATE` |
@@ -92,7 +92,7 @@ impl Key {
 
     /// An open message's copy.
     pub(crate) fn open(id: &ConversationId, ordinal: Ordinal) -> Self {
-        Self::new(open(id), padded(ordinal))
+        Self::new(open(id.thread()), format!("{}{}", within(id), padded(ordinal)))
     }
 
     /// A client's key.
@@ -215,9 +215,9 @@ pub(crate) fn thread(id: &ThreadId) -> String {
     format!("C#{}", id.as_str())
 }
 
-/// `pk` of a conversation's open messages.
-pub(crate) fn open(id: &ConversationId) -> String {
-    format!("O#{id}")
+/// `pk` of a contact's open messages.
+pub(crate) fn open(id: &ThreadId) -> String {
+    format!("O#{}", id.as_str())
 }
 
 /// `pk` of what a provider told of an account.

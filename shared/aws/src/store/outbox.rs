@@ -8,7 +8,7 @@ use super::table::Refused;
 use super::transaction::{Action, Refusals, Transacted};
 use aws_sdk_dynamodb::types::ReturnValue;
 use recado_domain::conversation::{Conversation, Mode};
-use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
+use recado_domain::ids::{ConversationId, InstanceId, Ordinal, ThreadId};
 use recado_domain::instance::InFlight;
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
@@ -73,7 +73,7 @@ fn guarded(what: &'static str, guard: &Guard) -> PortResult<Expression> {
 
 /// The parts of replies that are not in `open`, before others that are and were never tried. They have left, or the
 /// query saw their transaction half done.
-fn earlier_parts(open: &[Message]) -> BTreeSet<Ordinal> {
+fn earlier_parts(open: &[Message]) -> BTreeSet<(ConversationId, Ordinal)> {
     let untried = |message: &&Message| {
         let out = message.out.as_ref();
         out.is_some_and(|out| out.state == OutboxState::Queued && out.attempts == 0)
@@ -82,11 +82,13 @@ fn earlier_parts(open: &[Message]) -> BTreeSet<Ordinal> {
         let part = message.out.as_ref().and_then(|out| out.part);
         let number = part.map_or(1, |part| u64::from(part.number));
         let first = message.ordinal.0.saturating_sub(number.saturating_sub(1));
-        (first..message.ordinal.0).map(Ordinal)
+        let place = |ordinal| (message.conversation.clone(), Ordinal(ordinal));
+        (first..message.ordinal.0).map(place).collect::<Vec<_>>()
     };
-    let mut earlier: BTreeSet<Ordinal> = open.iter().filter(untried).flat_map(before).collect();
+    let mut earlier: BTreeSet<(ConversationId, Ordinal)> =
+        open.iter().filter(untried).flat_map(before).collect();
     for message in open {
-        earlier.remove(&message.ordinal);
+        earlier.remove(&(message.conversation.clone(), message.ordinal));
     }
     earlier
 }
@@ -107,9 +109,9 @@ impl<A: Ambient> DynamoStore<A> {
 }
 
 impl<A: Ambient> OutboxStore for DynamoStore<A> {
-    async fn open(&self, conversation: &ConversationId) -> PortResult<Vec<Message>> {
+    async fn open(&self, thread: &ThreadId) -> PortResult<Vec<Message>> {
         const WHAT: &str = "reading open messages";
-        let found = self.table.partition(WHAT, keys::open(conversation), None).await?;
+        let found = self.table.partition(WHAT, keys::open(thread), None).await?;
         let mut open: Vec<Message> = found
             .iter()
             .map(|item| item::read(WHAT, item))
@@ -120,7 +122,7 @@ impl<A: Ambient> OutboxStore for DynamoStore<A> {
         }
         let keys = earlier
             .into_iter()
-            .map(|ordinal| Key::open(conversation, ordinal));
+            .map(|(conversation, ordinal)| Key::open(&conversation, ordinal));
         for item in self
             .table
             .get_settled(WHAT, keys.collect())
@@ -130,7 +132,7 @@ impl<A: Ambient> OutboxStore for DynamoStore<A> {
         {
             open.push(item::read(WHAT, item)?);
         }
-        open.sort_by_key(|message| message.ordinal);
+        open.sort_by_key(|message| (message.conversation.number(), message.ordinal));
         Ok(open)
     }
 

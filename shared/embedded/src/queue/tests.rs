@@ -200,7 +200,7 @@ fn a_repeat_within_five_minutes_is_dropped_even_after_the_first_is_gone() {
 }
 
 #[test]
-fn the_sender_is_kicked_in_the_group_of_the_conversation() {
+fn the_sender_is_kicked_in_the_group_of_the_contact() {
     let bench = Bench::new();
     block_on(async {
         let correlation = CorrelationId::parse("k").unwrap();
@@ -213,7 +213,7 @@ fn the_sender_is_kicked_in_the_group_of_the_conversation() {
         bench.queues.send_kick(&kick, "n1").await.unwrap();
         bench.queues.send_kick(&kick, "n2").await.unwrap();
         let received = bench.receive(QueueName::Outbound, 10).await.remove(0);
-        assert_eq!(received.group, Some(conversation().to_string()));
+        assert_eq!(received.group, Some(conversation().thread().as_str().to_owned()));
         assert_eq!(serde_json::from_str::<SendKick>(&received.body).unwrap(), kick);
         assert!(bench.receive(QueueName::Outbound, 10).await.is_empty());
     });

@@ -6,7 +6,7 @@ use crate::fault::Fault;
 use crate::record::{all, encode, execute};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
-use recado_domain::ids::{ConversationId, InstanceId, MessageId};
+use recado_domain::ids::{InstanceId, MessageId, ThreadId};
 use recado_domain::instance::InFlight;
 use recado_domain::message::Message;
 use recado_pipeline::ports::{Claimed, DeliveryLink, Guard, OutboxStore, PortResult, Written};
@@ -140,10 +140,16 @@ fn amend(connection: &Connection, message: &MessageRow) -> Result<Written, Fault
 }
 
 impl OutboxStore for Embedded {
-    async fn open(&self, conversation: &ConversationId) -> PortResult<Vec<Message>> {
-        let conversation = conversation.to_string();
-        let sql = "SELECT body FROM messages WHERE conversation = ?1 AND open = 1 ORDER BY ordinal";
-        self.read("open", move |c| all(c, sql, [conversation])).await
+    async fn open(&self, thread: &ThreadId) -> PortResult<Vec<Message>> {
+        // A conversation's id is its thread's and a number: `.` comes next after `-`.
+        let bounds = [
+            format!("c_{}-", thread.as_str()),
+            format!("c_{}.", thread.as_str()),
+        ];
+        let sql = "SELECT body FROM messages WHERE conversation > ?1 AND conversation < ?2 AND open = 1";
+        let mut open: Vec<Message> = self.read("open", move |c| all(c, sql, bounds)).await?;
+        open.sort_by_key(|message| (message.conversation.number(), message.ordinal));
+        Ok(open)
     }
 
     async fn save_open(&self, message: &Message, landed: Option<&InFlight>) -> PortResult<Written> {

@@ -142,7 +142,7 @@ async fn a_redrive_that_comes_again_after_a_later_death_changes_nothing() {
     )
     .await;
     let kick = kicks(&site).await.remove(0);
-    let alive = site.store.open(&id).await.unwrap().remove(0);
+    let alive = site.store.open(id.thread()).await.unwrap().remove(0);
     let second = dies(&site, &alive, shift(letter.at, 60_000)).await;
     let body = serde_json::to_string(&kick).unwrap();
     let verdict = send::send(&*site.world(), &body, 2, None).await;

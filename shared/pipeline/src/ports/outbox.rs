@@ -1,7 +1,7 @@
 use super::{PortResult, Written};
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::DeliveryKey;
-use recado_domain::ids::{ConversationId, InstanceId};
+use recado_domain::ids::{ConversationId, InstanceId, ThreadId};
 use recado_domain::instance::InFlight;
 use recado_domain::message::Message;
 use std::future::Future;
@@ -35,12 +35,12 @@ pub struct DeliveryLink {
     pub provider_message_id: Option<String>,
 }
 
-/// Messages on their way out. Open ones lie apart, so that one strong read finds all of a conversation's; `dead` counts
+/// Messages on their way out. Open ones lie apart, so that one strong read finds all of a contact's; `dead` counts
 /// as open until its dead letter exists.
 pub trait OutboxStore: Send + Sync {
-    /// A conversation's open messages, by ordinal, read strongly: of a reply in parts no later part without an earlier one
-    /// that is open too.
-    fn open(&self, conversation: &ConversationId) -> impl Future<Output = PortResult<Vec<Message>>> + Send;
+    /// A contact's open messages, by conversation and ordinal, read strongly: of a reply in parts no later part without an
+    /// earlier one that is open too.
+    fn open(&self, thread: &ThreadId) -> impl Future<Output = PortResult<Vec<Message>>> + Send;
 
     /// Writes an open message whose `out.rev` is one more than the stored one's; with `landed`, the in-flight note of
     /// its attempt is removed in the same transaction.

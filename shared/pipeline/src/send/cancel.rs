@@ -26,17 +26,18 @@ pub(super) async fn cancel<W: World>(world: &W, mut message: Message) -> PortRes
     if out.cancel(now, Reason::TakenOver).is_err() {
         return Ok(LOST);
     }
-    let uncovered = if never_left && conversation.mode == Mode::Ai {
+    if never_left && conversation.mode == Mode::Ai {
         let left = left(world, &conversation, Some(message.ordinal)).await?;
-        conversation.uncover(left, now)
-    } else {
-        false
-    };
-    let changed = uncovered.then(|| {
-        conversation.rev += 1;
-        &conversation
-    });
-    if world.store().settle(&message, None, None, changed).await? == Written::Conflict {
+        conversation.uncover(left, now);
+    }
+    // Written also where nothing changes: a give-back that counted this message as leaving must read again.
+    conversation.rev += 1;
+    if world
+        .store()
+        .settle(&message, None, None, Some(&conversation))
+        .await?
+        == Written::Conflict
+    {
         return Ok(LOST);
     }
     tracing::info!(

@@ -1,5 +1,5 @@
-//! sender: the only code that sends. A kick names a conversation and an ordinal; every open message up to it is taken in
-//! order, and the first that cannot be finished now stops the kick.
+//! sender: the only code that sends. A kick names a conversation and an ordinal; every open message of the contact up to it
+//! is taken in order, and the first that cannot be finished now stops the kick.
 
 mod attempt;
 mod cancel;
@@ -81,7 +81,7 @@ async fn all<W: World>(
     if let Some(redrive) = &kick.redrive {
         revive(world, redrive).await?;
     }
-    let open = world.store().open(&kick.conversation).await?;
+    let open = world.store().open(kick.thread()).await?;
     let Some(instance) = open.first().map(|message| message.instance.clone()) else {
         return Ok(Verdict::Done);
     };
@@ -96,7 +96,7 @@ async fn all<W: World>(
         deadline,
         known: None,
     };
-    for message in open.into_iter().filter(|message| message.ordinal <= kick.upto) {
+    for message in open.into_iter().filter(|message| kick.takes(message)) {
         if let Step::Stop(verdict) = one(world, context, message).await? {
             return Ok(verdict);
         }

@@ -189,7 +189,7 @@ fn no_part_of_a_reply_is_open_without_those_before_it() {
             assert_eq!(committed.unwrap(), Written::Yes);
         },
         |world, (_, before)| {
-            let Some(open) = for_now(block_on(world.store.open(&before.id))) else {
+            let Some(open) = for_now(block_on(world.store.open(before.id.thread()))) else {
                 return;
             };
             let ordinals: Vec<Ordinal> = open.iter().map(|message| message.ordinal).collect();
@@ -211,7 +211,7 @@ fn a_part_that_has_left_does_not_keep_the_next_one_from_the_list() {
     let _ = block_on(world.store.claim(&sending, None, &flight)).unwrap();
     let settled = block_on(world.store.settle(&accepted(&sending), Some(&flight), None, None));
     assert_eq!(settled.unwrap(), Written::Yes);
-    assert_eq!(block_on(world.store.open(&conversation.id)).unwrap(), parts[1..]);
+    assert_eq!(block_on(world.store.open(conversation.id.thread())).unwrap(), parts[1..]);
 }
 
 #[test]

@@ -91,6 +91,7 @@ macro_rules! store_contract {
             }
             outbox {
                 open_messages_come_by_ordinal,
+                open_messages_of_all_conversations_of_a_contact_come_in_order,
                 an_open_message_is_saved_only_one_rev_after_the_stored_one,
                 of_twenty_saves_at_once_one_wins,
                 a_message_that_is_not_open_is_not_saved_as_open,

@@ -21,7 +21,7 @@ async fn flights<S: Store>(store: &S, scene: &Scene) -> Vec<InFlight> {
 }
 
 async fn open<S: Store>(store: &S, conversation: &ConversationId) -> Vec<Message> {
-    store.open(conversation).await.unwrap()
+    store.open(conversation.thread()).await.unwrap()
 }
 
 pub async fn a_claim_makes_it_sending_and_notes_it_in_flight<S: Store>(store: &S) {

@@ -15,7 +15,7 @@ pub async fn a_message_is_committed_with_its_conversation_and_is_open<S: Store>(
         Some(conversation.clone())
     );
     assert_eq!(store.message(&message.id()).await.unwrap(), Some(message.clone()));
-    assert_eq!(store.open(&conversation.id).await.unwrap(), [message]);
+    assert_eq!(store.open(conversation.id.thread()).await.unwrap(), [message]);
 }
 
 pub async fn a_message_that_is_not_queued_is_not_open<S: Store>(store: &S) {
@@ -93,7 +93,7 @@ pub async fn of_twenty_commits_at_once_one_wins<S: Store>(store: &S) {
         Some(message)
     );
     assert_eq!(
-        store.open(&conversation.id).await.unwrap(),
+        store.open(conversation.id.thread()).await.unwrap(),
         *std::slice::from_ref(message)
     );
 }

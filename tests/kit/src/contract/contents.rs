@@ -237,7 +237,7 @@ pub async fn every_content_comes_back_exactly<S: Store>(store: &S) {
         assert_eq!(found, [message.clone(), message.clone(), message]);
     }
     assert_eq!(
-        store.open(&conversation.id).await.unwrap().len(),
+        store.open(conversation.id.thread()).await.unwrap().len(),
         contents().len()
     );
 }
@@ -255,7 +255,10 @@ pub async fn a_long_text_and_history_come_back_exactly<S: Store>(store: &S) {
         out(&mut message).put_back(at(index), true, &why).unwrap();
     }
     committed(store, &conversation, &message).await;
-    assert_eq!(store.open(&conversation.id).await.unwrap(), [message.clone()]);
+    assert_eq!(
+        store.open(conversation.id.thread()).await.unwrap(),
+        [message.clone()]
+    );
     assert_eq!(store.message(&message.id()).await.unwrap(), Some(message));
 }
 

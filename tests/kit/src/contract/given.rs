@@ -70,7 +70,7 @@ pub(super) fn ordinals(messages: &[Message]) -> Vec<u64> {
 
 /// The ordinals of a conversation's open messages.
 pub(super) async fn open_ordinals<S: Store>(store: &S, conversation: &Conversation) -> Vec<u64> {
-    ordinals(&store.open(&conversation.id).await.unwrap())
+    ordinals(&store.open(conversation.id.thread()).await.unwrap())
 }
 
 /// Asserts that `store` holds the conversation and at this place no message.

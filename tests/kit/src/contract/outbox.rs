@@ -37,13 +37,40 @@ pub async fn open_messages_come_by_ordinal<S: Store>(store: &S) {
     assert_eq!(open_ordinals(store, &conversation).await, [2, 4, 6, 8, 10, 12]);
 }
 
+pub async fn open_messages_of_all_conversations_of_a_contact_come_in_order<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let other = scene.other_contact();
+    let mut expected = Vec::new();
+    // 2, 10: numbers are not compared as text.
+    for number in [10, 2, 1] {
+        let mut conversation = scene.conversation(number);
+        received(store, &scene, &mut conversation, &scene.job()).await;
+        for _ in 0..2 {
+            replied(store, &scene, &mut conversation).await;
+        }
+        expected.extend([(number, 2), (number, 3)]);
+    }
+    expected.sort_unstable();
+    let mut theirs = begun(store, &other).await;
+    let theirs = replied(store, &other, &mut theirs).await;
+    let open = store.open(&scene.thread()).await.unwrap();
+    let places = open
+        .iter()
+        .map(|message| (message.conversation.number(), message.ordinal.0));
+    assert_eq!(places.collect::<Vec<_>>(), expected);
+    assert_eq!(store.open(&other.thread()).await.unwrap(), [theirs]);
+}
+
 pub async fn an_open_message_is_saved_only_one_rev_after_the_stored_one<S: Store>(store: &S) {
     let scene = Scene::new();
     let mut conversation = begun(store, &scene).await;
     let mut message = replied(store, &scene, &mut conversation).await;
     out(&mut message).hold_slot(at(9_000));
     assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
-    assert_eq!(store.open(&conversation.id).await.unwrap(), [message.clone()]);
+    assert_eq!(
+        store.open(conversation.id.thread()).await.unwrap(),
+        [message.clone()]
+    );
     assert_eq!(stored(store, &message).await, message);
     for rev in [0, 1, 2, 4] {
         let mut other = message.clone();
@@ -55,7 +82,7 @@ pub async fn an_open_message_is_saved_only_one_rev_after_the_stored_one<S: Store
             "rev {rev} after 2"
         );
     }
-    assert_eq!(store.open(&conversation.id).await.unwrap(), [message]);
+    assert_eq!(store.open(conversation.id.thread()).await.unwrap(), [message]);
 }
 
 pub async fn of_twenty_saves_at_once_one_wins<S: Store>(store: &S) {
@@ -76,7 +103,10 @@ pub async fn of_twenty_saves_at_once_one_wins<S: Store>(store: &S) {
         .filter_map(|(change, found)| (found.unwrap() == Written::Yes).then_some(change))
         .collect();
     assert_eq!(won.len(), 1);
-    assert_eq!(store.open(&conversation.id).await.unwrap(), [won[0].clone()]);
+    assert_eq!(
+        store.open(conversation.id.thread()).await.unwrap(),
+        [won[0].clone()]
+    );
 }
 
 pub async fn a_message_that_is_not_open_is_not_saved_as_open<S: Store>(store: &S) {
@@ -101,7 +131,10 @@ pub async fn a_dead_message_is_open_until_its_dead_letter_exists<S: Store>(store
         .give_up(at(1), Reason::WindowClosed, None)
         .unwrap();
     assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
-    assert_eq!(store.open(&conversation.id).await.unwrap(), [message.clone()]);
+    assert_eq!(
+        store.open(conversation.id.thread()).await.unwrap(),
+        [message.clone()]
+    );
     out(&mut message).mark_copied();
     assert_eq!(
         store.settle(&message, None, None, None).await.unwrap(),
@@ -118,7 +151,10 @@ pub async fn a_sent_message_that_failed_after_all_is_open_until_copied<S: Store>
         .give_up(at(2), Reason::WhatsappPermanentError, None)
         .unwrap();
     assert_eq!(store.amend(&message).await.unwrap(), Written::Yes);
-    assert_eq!(store.open(&conversation.id).await.unwrap(), [message.clone()]);
+    assert_eq!(
+        store.open(conversation.id.thread()).await.unwrap(),
+        [message.clone()]
+    );
     assert_eq!(stored(store, &message).await, message);
     out(&mut message).mark_copied();
     assert_eq!(
@@ -150,7 +186,7 @@ pub async fn a_redriven_message_is_open_again<S: Store>(store: &S) {
     assert_eq!(stored(store, &message).await, message);
     let (sending, flight) = claimed(&message);
     assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
-    assert_eq!(store.open(&conversation.id).await.unwrap()[0], sending);
+    assert_eq!(store.open(conversation.id.thread()).await.unwrap()[0], sending);
 }
 
 pub async fn a_purged_message_is_not_open<S: Store>(store: &S) {
@@ -219,7 +255,7 @@ pub async fn an_open_message_is_not_amended<S: Store>(store: &S) {
     let mut other = message.clone();
     out(&mut other).give_up(at(2), Reason::Stale, None).unwrap();
     assert_eq!(store.amend(&other).await.unwrap(), Written::Conflict);
-    assert_eq!(store.open(&conversation.id).await.unwrap(), [message]);
+    assert_eq!(store.open(conversation.id.thread()).await.unwrap(), [message]);
     let never_stored = scene.reply(&mut conversation);
     assert_eq!(store.amend(&never_stored).await.unwrap(), Written::Conflict);
     assert_eq!(store.message(&never_stored.id()).await.unwrap(), None);
@@ -231,7 +267,7 @@ pub async fn a_person_and_an_agent_write_to_one_open_list<S: Store>(store: &S) {
     replied(store, &scene, &mut conversation).await;
     let answer = scene.answer(&mut conversation);
     committed(store, &conversation, &answer).await;
-    let open = store.open(&conversation.id).await.unwrap();
+    let open = store.open(conversation.id.thread()).await.unwrap();
     assert!(open.iter().all(|message| is(message, "queued")));
     assert_eq!(open_ordinals(store, &conversation).await, [2, 3]);
 }

@@ -43,7 +43,7 @@ pub async fn a_reply_is_committed_with_its_conversation_and_is_open<S: Store>(st
         store.message(&reply[0].id()).await.unwrap().as_ref(),
         Some(&reply[0])
     );
-    assert_eq!(store.open(&conversation.id).await.unwrap(), reply);
+    assert_eq!(store.open(conversation.id.thread()).await.unwrap(), reply);
 }
 
 pub async fn ten_parts_of_the_longest_text_are_committed_at_once_and_are_open_in_order<S: Store>(store: &S) {
@@ -59,7 +59,7 @@ pub async fn ten_parts_of_the_longest_text_are_committed_at_once_and_are_open_in
         store.conversation(&conversation.id).await.unwrap(),
         Some(conversation.clone())
     );
-    assert_eq!(store.open(&conversation.id).await.unwrap(), parts);
+    assert_eq!(store.open(conversation.id.thread()).await.unwrap(), parts);
     let (_, history) = store.with_history(&conversation.id, 10).await.unwrap().unwrap();
     assert_eq!(history, parts);
 }
@@ -98,7 +98,7 @@ pub async fn of_ten_replies_at_once_one_is_committed_with_all_its_parts<S: Store
         .collect();
     assert_eq!(won.len(), 1);
     let (_, parts) = &drafts[won[0]];
-    assert_eq!(&store.open(&conversation.id).await.unwrap(), parts);
+    assert_eq!(&store.open(conversation.id.thread()).await.unwrap(), parts);
     let last = parts.last().map_or(Ordinal(0), |part| part.ordinal);
     let all = store
         .message(&conversation.id.message(last.next()))

@@ -55,7 +55,7 @@ fn status(link: &DeliveryLink, status: DeliveryStatus) -> StatusUpdate {
 impl Sending {
     async fn assert_still_sending<S: Store>(&self, store: &S) {
         assert_eq!(
-            store.open(&self.conversation.id).await.unwrap(),
+            store.open(self.conversation.id.thread()).await.unwrap(),
             *std::slice::from_ref(&self.message)
         );
         assert_eq!(
@@ -101,7 +101,7 @@ pub async fn the_others_stay_open<S: Store>(store: &S) {
         store.settle(&sent, Some(&s.flight), None, None).await.unwrap(),
         Written::Yes
     );
-    assert_eq!(store.open(&s.conversation.id).await.unwrap(), [next]);
+    assert_eq!(store.open(s.conversation.id.thread()).await.unwrap(), [next]);
 }
 
 pub async fn a_status_that_came_first_is_kept<S: Store>(store: &S) {

@@ -25,7 +25,7 @@ pub async fn a_message_its_conversation_and_its_event_are_stored_together<S: Sto
     );
     assert_eq!(store.message(&message.id()).await.unwrap(), Some(message));
     assert!(
-        store.open(&conversation.id).await.unwrap().is_empty(),
+        store.open(conversation.id.thread()).await.unwrap().is_empty(),
         "what came in does not go out"
     );
 }

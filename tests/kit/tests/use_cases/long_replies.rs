@@ -36,7 +36,7 @@ async fn in_parts(count: usize) -> (Stage, ConversationId) {
 }
 
 async fn open(stage: &Stage, conversation: &ConversationId) -> Vec<Message> {
-    stage.world.store.open(conversation).await.unwrap()
+    stage.world.store.open(conversation.thread()).await.unwrap()
 }
 
 async fn states(stage: &Stage, parts: &[Message]) -> Vec<&'static str> {

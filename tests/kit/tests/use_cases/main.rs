@@ -10,6 +10,7 @@ mod identities;
 mod long_replies;
 mod lookalikes;
 mod memory;
+mod order;
 mod spellings;
 mod switches;
 mod turns;
@@ -338,7 +339,7 @@ async fn answers_to_one_contact_of_meta_are_spaced_beyond_the_burst() {
         stage
             .world
             .store
-            .open(&first.conversation)
+            .open(first.conversation.thread())
             .await
             .unwrap()
             .is_empty()

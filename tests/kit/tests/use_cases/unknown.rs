@@ -181,7 +181,7 @@ async fn a_late_second_failure_makes_no_letter_of_what_was_purged() {
         stage
             .world
             .store
-            .open(&reply.conversation)
+            .open(reply.conversation.thread())
             .await
             .unwrap()
             .is_empty()

@@ -216,7 +216,7 @@ async fn waiting(stage: &Stage, contact: &Scene) -> Vec<Message> {
         .await
         .unwrap()
         .unwrap();
-    stage.world.store.open(&latest.id).await.unwrap()
+    stage.world.store.open(latest.id.thread()).await.unwrap()
 }
 
 #[tokio::test]

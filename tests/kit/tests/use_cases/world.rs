@@ -8,7 +8,7 @@ use recado_domain::content::Content;
 use recado_domain::context::Context;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
-use recado_domain::ids::{ConversationId, Ordinal};
+use recado_domain::ids::ConversationId;
 use recado_domain::inbound::{Inbound, InboundMessage};
 use recado_domain::kick::{SendKick, TurnKick};
 use recado_domain::message::{Message, Usage};
@@ -336,7 +336,7 @@ impl Stage {
     pub(crate) async fn kick(&self, conversation: &ConversationId) -> Verdict {
         let kick = SendKick {
             conversation: conversation.clone(),
-            upto: Ordinal(u64::MAX),
+            upto: SendKick::ALL,
             correlation: correlation(),
             redrive: None,
         };
@@ -389,7 +389,7 @@ impl Stage {
     /// The contact's turn, and the last that was committed in it.
     pub(crate) async fn turn(&self, scene: &Scene) -> Message {
         let conversation = self.turns(scene).await;
-        let open = self.world.store.open(&conversation).await.unwrap();
+        let open = self.world.store.open(conversation.thread()).await.unwrap();
         open.into_iter().next_back().unwrap()
     }
 

@@ -6,7 +6,7 @@ use crate::queue::WorkQueues;
 use crate::stage::Stage;
 use futures::executor::block_on;
 use recado_domain::event::EventState;
-use recado_domain::ids::{ConversationId, MessageId, Ordinal};
+use recado_domain::ids::{MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::outbox::{Outbox, OutboxState};
 use recado_domain::rate::Rate;
@@ -84,14 +84,15 @@ where
     records.any(|record| record.state == EventState::Dead)
 }
 
-/// By first arrival, a conversation's messages came in the order of their ordinals (a redriven one counts by its own time).
+/// By first arrival, a contact's messages came in the order of their conversations and ordinals, also where one conversation
+/// was resolved before the next began (a redriven one counts by its own time).
 fn order<S, Q>(stage: &Stage<S, Q>)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
     for arrived in stage.outside.phones().values() {
-        let mut newest: BTreeMap<ConversationId, Ordinal> = BTreeMap::new();
+        let mut newest: BTreeMap<ThreadId, (u32, Ordinal)> = BTreeMap::new();
         let mut seen = Vec::new();
         for one in arrived {
             let Ok((conversation, ordinal)) = one.message.parts() else {
@@ -101,13 +102,15 @@ where
                 continue;
             }
             seen.push(one.message.clone());
-            let before = newest.entry(conversation).or_default();
-            if ordinal < *before && !redriven(stage, &one.message) {
-                stage
-                    .common
-                    .broken(format!("{} arrived after number {before}", one.message));
+            let place = (conversation.number(), ordinal);
+            let before = newest.entry(conversation.thread().clone()).or_default();
+            if place < *before && !redriven(stage, &one.message) {
+                stage.common.broken(format!(
+                    "{} arrived after number {}.{}",
+                    one.message, before.0, before.1
+                ));
             }
-            *before = ordinal.max(*before);
+            *before = place.max(*before);
         }
     }
 }

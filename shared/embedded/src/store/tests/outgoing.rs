@@ -83,7 +83,7 @@ fn a_message_that_is_settled_takes_its_note_its_delivery_and_its_conversation_al
             .await
             .unwrap();
         assert_eq!(won, Written::Yes);
-        assert!(store.open(&conversation.id).await.unwrap().is_empty());
+        assert!(store.open(conversation.id.thread()).await.unwrap().is_empty());
         assert!(store.in_flight(&reply.instance).await.unwrap().is_empty());
         let delivery = store
             .deliveries(std::slice::from_ref(&key))
@@ -110,13 +110,13 @@ fn a_dead_message_is_open_until_its_dead_letter_exists_and_again_when_it_is_redr
             .give_up(instant(1), Reason::Poison, None)
             .unwrap();
         assert_eq!(store.save_open(&reply, None).await.unwrap(), Written::Yes);
-        assert_eq!(store.open(&conversation.id).await.unwrap().len(), 1);
+        assert_eq!(store.open(conversation.id.thread()).await.unwrap().len(), 1);
         reply.out.as_mut().unwrap().mark_copied();
         assert_eq!(
             store.settle(&reply, None, None, None).await.unwrap(),
             Written::Yes
         );
-        assert!(store.open(&conversation.id).await.unwrap().is_empty());
+        assert!(store.open(conversation.id.thread()).await.unwrap().is_empty());
         reply
             .out
             .as_mut()
@@ -129,7 +129,10 @@ fn a_dead_message_is_open_until_its_dead_letter_exists_and_again_when_it_is_redr
             "it is not open"
         );
         assert_eq!(store.amend(&reply).await.unwrap(), Written::Yes);
-        assert_eq!(store.open(&conversation.id).await.unwrap(), [reply.clone()]);
+        assert_eq!(
+            store.open(conversation.id.thread()).await.unwrap(),
+            [reply.clone()]
+        );
         let inbound = message(&conversation, Ordinal(9), None);
         assert!(!store.amend(&inbound).await.unwrap_err().retryable());
     });

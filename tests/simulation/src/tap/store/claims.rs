@@ -13,8 +13,8 @@ use recado_pipeline::ports::{
 use std::sync::atomic::Ordering;
 
 impl<S: Store> OutboxStore for Tap<S> {
-    async fn open(&self, conversation: &ConversationId) -> PortResult<Vec<Message>> {
-        let mut open = self.hand.call("open", self.inner.open(conversation)).await?;
+    async fn open(&self, thread: &ThreadId) -> PortResult<Vec<Message>> {
+        let mut open = self.hand.call("open", self.inner.open(thread)).await?;
         self.saw(&open);
         if self.hand.lacks(Mutation::MissingLetterStays) {
             open.retain(|message| !is_dead(message));
