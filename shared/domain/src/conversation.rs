@@ -122,6 +122,10 @@ pub struct Conversation {
     /// When the instance's re-engagement template went to the contact last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reengaged: Option<Reengaged>,
+    /// Where the person's conversation goes on, if this thread only leads there: the person was known before under another
+    /// identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_to: Option<ConversationId>,
     /// Grows at every write: the condition of the next.
     pub rev: u64,
 }
@@ -178,6 +182,7 @@ impl Conversation {
             pair_arrival: None,
             marketing_stopped_at: None,
             reengaged: None,
+            moved_to: None,
             rev: 0,
         }
     }

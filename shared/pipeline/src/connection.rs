@@ -6,7 +6,7 @@ use crate::ports::{Ambient, ConnectionAnswer, Instances, PortResult, Providers, 
 use crate::verdict::Verdict;
 use jiff::Timestamp;
 use recado_domain::config::Bound;
-use recado_domain::ids::{CorrelationId, InstanceId, Ordinal};
+use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_domain::instance::{Connection, Parked, Sighting};
 use recado_domain::kick::SendKick;
 use recado_domain::millis::shift;

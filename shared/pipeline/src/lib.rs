@@ -17,6 +17,7 @@ pub mod ingest;
 mod keeping;
 mod kick;
 pub mod operate;
+mod person;
 pub mod ports;
 pub mod process;
 mod queued;

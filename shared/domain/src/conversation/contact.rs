@@ -1,6 +1,6 @@
 //! What is known of the contact, and stays true when a resolved conversation is followed by a new one.
 
-use super::Conversation;
+use super::{Conversation, Status};
 use crate::contact::ContactAddress;
 use crate::content::{Content, SystemNote};
 use crate::window;
@@ -40,6 +40,14 @@ impl Conversation {
     /// The identity that `other` adds to what is known of the contact, if it does.
     pub fn unknown_as<'a>(&self, other: Option<&'a ContactAddress>) -> Option<&'a ContactAddress> {
         other.filter(|other| self.known_as.as_ref() != Some(other))
+    }
+
+    /// Makes this conversation, which nobody wrote in yet, lead to `known`, the conversation of the same person under
+    /// another identity.
+    pub fn lead_to(&mut self, known: &Self) {
+        self.status = Status::Resolved;
+        self.mode = known.mode;
+        self.moved_to = Some(known.id.clone());
     }
 
     /// Carries over what is the contact's, whatever conversation it is: the contact's rate, the window with the template

@@ -9,6 +9,7 @@ mod now;
 use crate::World;
 use crate::identity;
 use crate::kick;
+use crate::person;
 use crate::ports::{Aliases, Ambient, Conversations, Directory, KeyClaim, KeyRecord, PortError, PortResult};
 use crate::wish::{NotSendable, Ready, WishError, fingerprint, needs_look_ups, ready};
 use crate::world::traits;
@@ -134,7 +135,10 @@ pub async fn send<W: World>(world: &W, instance: &InstanceId, send: Send) -> Res
     {
         return repeated(world, Some(claim), record, &send.correlation).await;
     }
-    let thread = identity::thread(world, instance, to.as_str()).await?;
+    let mut thread = identity::thread(world, instance, to.as_str()).await?;
+    if needs_look_ups(&send.content, &send.options) {
+        (thread, _) = person::latest(world, thread).await?;
+    }
     let wish = (send.content.clone(), send.options.clone());
     let ready = ready(world, &bound, &thread, wish, ahead).await?;
     let checked = Checked {
@@ -249,7 +253,7 @@ async fn conversation<W: World>(
     };
     let to = alias.as_ref().unwrap_or(to);
     let thread = identity::thread(world, &bound.instance.id, to.as_str()).await?;
-    let latest = world.store().latest(&thread).await?;
+    let (thread, latest) = person::latest(world, thread).await?;
     let now = world.ambient().now();
     Ok(crate::process::current(
         latest,

@@ -1,6 +1,7 @@
 use super::{MessageView, OperateError, TRIES, conversation, message};
 use crate::World;
 use crate::kick;
+use crate::person::take_over_others;
 use crate::ports::{Ambient, Committed, Conversations, Directory, KeyClaim, PortResult};
 use crate::wish::{Ready, fingerprint, ready};
 use crate::world::pair_rate;
@@ -59,7 +60,8 @@ pub async fn answer<W: World>(
         match world.store().commit(&conversation, &made, claim.as_ref()).await? {
             Committed::Yes => {
                 tracing::info!(conversation_id = %id, ordinal = made.ordinal.0, "answered by a person");
-                kick::send(world, id, made.ordinal, &answer.correlation).await?;
+                take_over_others(world, &conversation).await?;
+                kick::send(world, &conversation.id, made.ordinal, &answer.correlation).await?;
                 let status = made.status(None);
                 return Ok(MessageView {
                     message: made,

@@ -6,6 +6,7 @@ mod notices;
 
 use crate::World;
 use crate::kick;
+use crate::person::take_over_others;
 use crate::ports::{
     Ambient, ConversationFilter, Conversations, Deliveries, Directory, Page, PageRequest, PortError,
     PortResult, Written,
@@ -76,13 +77,17 @@ pub async fn conversations<W: World>(
     Ok(world.store().list(filter, page).await?)
 }
 
-/// One conversation.
+/// One conversation; where this one only leads to another of the same person, that one.
 pub async fn conversation<W: World>(world: &W, id: &ConversationId) -> Result<Conversation, OperateError> {
-    world
-        .store()
-        .conversation(id)
-        .await?
-        .ok_or(OperateError::NotFound("conversation"))
+    let missing = OperateError::NotFound("conversation");
+    let found = world.store().conversation(id).await?.ok_or(missing)?;
+    match &found.moved_to {
+        None => Ok(found),
+        Some(moved_to) => {
+            let found = world.store().conversation(moved_to).await?;
+            found.ok_or(OperateError::NotFound("conversation"))
+        }
+    }
 }
 
 /// A conversation's messages, the newest first.
@@ -92,7 +97,7 @@ pub async fn messages<W: World>(
     page: &PageRequest,
 ) -> Result<Page<MessageView>, OperateError> {
     let conversation = conversation(world, id).await?;
-    let found = world.store().messages(id, page).await?;
+    let found = world.store().messages(&conversation.id, page).await?;
     let bound = world.store().bound_by_id(&conversation.instance).await?;
     let items = joined(world, bound.as_ref(), found.items).await?;
     Ok(Page {
@@ -172,7 +177,8 @@ pub async fn set_mode<W: World>(
             }
             tracing::info!(conversation_id = %id, ?mode, "mode changed by a person");
         }
-        // Also when nothing changed: the request may be a repeat of one that crashed before its kick.
+        // Also when nothing changed: the request may be a repeat of one that crashed before it came so far.
+        take_over_others(world, &conversation).await?;
         if mode == Mode::Ai && conversation.owes() {
             kick::turn(world, &conversation, correlation).await?;
         }

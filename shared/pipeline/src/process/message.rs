@@ -1,8 +1,6 @@
 use super::identity;
 use crate::World;
-use crate::ports::{
-    Ambient, Conversations, InboundStored, InboundWrite, Inbox, PortError, PortResult, Queues,
-};
+use crate::ports::{Ambient, InboundStored, InboundWrite, Inbox, PortError, PortResult, Queues};
 use recado_domain::config::Bound;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, Status};
@@ -52,9 +50,8 @@ async fn store<W: World>(
     wants: bool,
     stale: bool,
 ) -> PortResult<StoredAs> {
-    let thread = crate::identity::thread(world, &bound.instance.id, inbound.address.as_str()).await?;
     for _ in 0..TRIES {
-        let latest = world.store().latest(&thread).await?;
+        let (thread, latest) = identity::person(world, job, bound, inbound).await?;
         let (phone, now) = (inbound.phone.clone(), world.ambient().now());
         let mut conversation = current(latest, &thread, bound, &inbound.address, phone, now);
         let Ok(ordinal) = conversation.receive(wants, job.received_at) else {

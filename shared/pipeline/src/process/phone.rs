@@ -4,6 +4,7 @@
 use super::identity;
 use super::message::{TRIES, current, is_stale, record};
 use crate::World;
+use crate::person::take_over_others;
 use crate::ports::{
     Ambient, Conversations, Deliveries, InboundStored, InboundWrite, Inbox, OutboxStore, PortError,
     PortResult,
@@ -94,9 +95,8 @@ pub(super) async fn typed<W: World>(
         tracing::debug!("an echo of what was sent");
         return Ok(());
     }
-    let thread = crate::identity::thread(world, &bound.instance.id, inbound.address.as_str()).await?;
     for _ in 0..TRIES {
-        let latest = world.store().latest(&thread).await?;
+        let (thread, latest) = identity::person(world, job, bound, inbound).await?;
         let (phone, now) = (inbound.phone.clone(), world.ambient().now());
         let mut conversation = current(latest, &thread, bound, &inbound.address, phone, now);
         let ordinal = if is_stale(world, job, inbound) || !answers(&inbound.content) {
@@ -118,9 +118,9 @@ pub(super) async fn typed<W: World>(
         match world.store().store_inbound(write).await? {
             InboundStored::Yes => {
                 tracing::info!(conversation_id = %conversation.id, "answered on the phone");
-                return Ok(());
+                return take_over_others(world, &conversation).await;
             }
-            InboundStored::Already(_) => return Ok(()),
+            InboundStored::Already(_) => return take_over_others(world, &conversation).await,
             InboundStored::Conflict => {}
         }
     }

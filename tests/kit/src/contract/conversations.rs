@@ -191,6 +191,7 @@ pub async fn every_field_of_a_conversation_comes_back<S: Store>(store: &S) {
     let by = conversation.id.message(Ordinal(1));
     conversation.reengage_instead(&by, at(11));
     conversation.human = Ordinal(1);
+    conversation.moved_to = Some(ConversationId::new(scene.thread(), 7));
     conversation.known_as = recado_domain::contact::ContactAddress::parse("100000000000001@lid");
     updated(store, &mut conversation).await;
     assert_eq!(

@@ -10,7 +10,7 @@ use recado_domain::millis::shift;
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::{Aliases, Conversations};
 use recado_pipeline::{Verdict, operate};
-use recado_testkit::builders::{Scene, identity_key};
+use recado_testkit::builders::{Scene, correlation, identity_key};
 use serde_json::{Value, json};
 
 const NUMBER: &str = "5511900000001@s.whatsapp.net";
@@ -98,17 +98,68 @@ async fn a_user_id_without_a_number_continues_the_thread_and_is_answered_at_the_
 }
 
 #[tokio::test]
-async fn an_identity_whose_number_nobody_showed_is_a_contact_of_its_own() {
+async fn a_person_known_without_a_number_keeps_the_conversation_when_the_number_is_shown() {
     let stage = on("evolution").await;
     receive(&stage, words("oi", LID, None, false)).await;
     let alone = thread(&stage, LID).await.unwrap();
     assert_eq!((&alone.address, &alone.known_as), (&known(LID), &None));
-    // From the first message that shows both, they are one.
+    operate::set_mode(&stage.world, &alone.id, Mode::Manual, &correlation())
+        .await
+        .unwrap();
     receive(&stage, words("sou eu", NUMBER, Some(LID), false)).await;
     receive(&stage, words("de novo", LID, None, false)).await;
-    assert_eq!(said(&stage, &alone).await.len(), 1);
-    let one = thread(&stage, NUMBER).await.unwrap();
-    assert_eq!(said(&stage, &one).await.len(), 2);
+    receive(&stage, words("e aqui", NUMBER, None, false)).await;
+    let sent = stage.client_writes(NUMBER).await;
+    assert_eq!(sent.conversation, Some(alone.id.clone()));
+    let one = thread(&stage, LID).await.unwrap();
+    assert_eq!((&one.id, one.mode), (&alone.id, Mode::Manual));
+    assert_eq!(said(&stage, &one).await.len(), 5);
+    // The number's thread leads there, also for people.
+    let leading = thread(&stage, NUMBER).await.unwrap();
+    assert_eq!(leading.moved_to, Some(alone.id.clone()));
+    let shown = operate::conversation(&stage.world, &leading.id).await.unwrap();
+    assert_eq!(shown.id, alone.id);
+}
+
+#[tokio::test]
+async fn a_takeover_of_either_of_two_conversations_is_one_of_both_from_when_they_are_known_to_be_one_persons()
+{
+    for before in [LID, NUMBER] {
+        let stage = on("evolution").await;
+        receive(&stage, words("oi", LID, None, false)).await;
+        receive(&stage, words("oi", NUMBER, None, false)).await;
+        let taken = thread(&stage, before).await.unwrap();
+        operate::set_mode(&stage.world, &taken.id, Mode::Manual, &correlation())
+            .await
+            .unwrap();
+        receive(&stage, words("sou eu", NUMBER, Some(LID), false)).await;
+        for address in [LID, NUMBER] {
+            let conversation = thread(&stage, address).await.unwrap();
+            assert_eq!(
+                (conversation.mode, conversation.epoch),
+                (Mode::Manual, 1),
+                "{address}"
+            );
+        }
+    }
+    for after in [LID, NUMBER] {
+        let stage = on("evolution").await;
+        receive(&stage, words("oi", LID, None, false)).await;
+        receive(&stage, words("oi", NUMBER, None, false)).await;
+        receive(&stage, words("sou eu", NUMBER, Some(LID), false)).await;
+        let taken = thread(&stage, after).await.unwrap();
+        operate::set_mode(&stage.world, &taken.id, Mode::Manual, &correlation())
+            .await
+            .unwrap();
+        for address in [LID, NUMBER] {
+            let conversation = thread(&stage, address).await.unwrap();
+            assert_eq!(
+                (conversation.mode, conversation.epoch),
+                (Mode::Manual, 1),
+                "{address}"
+            );
+        }
+    }
 }
 
 #[tokio::test]

@@ -17,12 +17,12 @@ async fn a_message_of_the_next_conversation_waits_for_what_a_resolved_one_still_
         why: "HTTP 500".to_owned(),
         timed_out: false,
     });
-    stage.kick(&conversation).await;
+    let _ = stage.kick(&conversation).await;
     operate::resolve(&stage.world, &conversation, None).await.unwrap();
     let second = stage.client_writes(to).await;
     let next = second.conversation.clone().unwrap();
     assert_ne!(next, conversation);
-    stage.kick(&next).await;
+    let _ = stage.kick(&next).await;
     assert_eq!(stage.world.providers.sent(), 1, "the first is still unknown");
     stage.send(&next).await;
     for id in [&first.id, &second.id] {

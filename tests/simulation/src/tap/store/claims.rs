@@ -3,7 +3,7 @@ use crate::mutation::Mutation;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, Mode};
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
-use recado_domain::ids::{ConversationId, InstanceId};
+use recado_domain::ids::{InstanceId, ThreadId};
 use recado_domain::instance::InFlight;
 use recado_domain::message::Message;
 use recado_domain::outbox::{Author, OutboxState};
