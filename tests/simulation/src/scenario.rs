@@ -2,6 +2,7 @@
 
 mod safeguard;
 mod story;
+mod teller;
 
 pub use safeguard::{BACKED, Costs, SAFEGUARDS, Safeguard};
 pub use story::Story;

@@ -1,0 +1,299 @@
+//! What stories are told with: messages, people, outages, redrives.
+
+use super::story::Story;
+use crate::executor::Life;
+use crate::outside::{Fate, Fates, Line, Said, connection_event};
+use crate::plan::{address, identity_key};
+use crate::queue::WorkQueues;
+use crate::stage::{Stage, Wish};
+use futures::executor::block_on;
+use recado_domain::config::Bound;
+use recado_domain::contact::ContactAddress;
+use recado_domain::ids::{ConversationId, Ordinal};
+use recado_domain::inbound::WebhookItem;
+use recado_domain::millis::shift;
+use recado_pipeline::ports::Store;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// Tells a story on a stage.
+pub(super) struct Teller<S, Q> {
+    pub(super) stage: Arc<Stage<S, Q>>,
+}
+
+impl<S, Q> Clone for Teller<S, Q> {
+    fn clone(&self) -> Self {
+        let stage = Arc::clone(&self.stage);
+        Self { stage }
+    }
+}
+
+impl<S, Q> Teller<S, Q>
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    pub(super) fn bound(&self) -> &Bound {
+        &self.stage.bounds[0]
+    }
+
+    pub(super) fn connect(&self) {
+        let instance = &self.bound().instance;
+        self.stage
+            .outside
+            .connect(&instance.id, instance.provider, Fates::calm());
+    }
+
+    pub(super) fn happens<F: Future<Output = ()> + Send + 'static>(&self, happening: F) {
+        self.stage.ledger().pending += 1;
+        let after = Arc::clone(&self.stage);
+        self.stage.simulation().spawn(Life::default(), async move {
+            happening.await;
+            after.ledger().pending -= 1;
+        });
+    }
+
+    /// A contact's words, written and posted at these times.
+    pub(super) fn says_to(
+        &self,
+        contact: &ContactAddress,
+        words: &str,
+        from_me: bool,
+        written: i64,
+        posted: i64,
+    ) {
+        let instance = &self.bound().instance;
+        let Some(external) = instance.external() else {
+            return;
+        };
+        let id = format!("in-{words}");
+        let said = Said {
+            id: &id,
+            text: words,
+            from_me,
+            sent_at: Some(shift(self.stage.simulation().now(), written)),
+        };
+        let event = said.event(instance.provider, &external, contact);
+        self.stage.post(WebhookItem::Event(event), posted);
+    }
+
+    pub(super) fn says(&self, words: &str, written: i64, posted: i64) {
+        self.says_to(&address(0, 0), words, false, written, posted);
+    }
+
+    pub(super) fn messages(&self, at: &[i64]) {
+        for (number, at) in at.iter().enumerate() {
+            self.says(&format!("m{}", number + 1), *at, *at);
+        }
+    }
+
+    pub(super) fn crowd(&self, contacts: usize) {
+        for contact in 0..contacts {
+            self.says_to(&address(0, contact), &format!("m{contact}"), false, 0, 0);
+        }
+    }
+
+    pub(super) fn on_line(&self, change: impl FnOnce(&mut Line)) {
+        self.stage.outside.line(&self.bound().instance.id, change);
+    }
+
+    pub(super) fn sends(&self, fates: &[Fate]) {
+        self.on_line(|line| line.script.extend(fates));
+        self.messages(&[0, 60_000]);
+    }
+
+    pub(super) fn conversation(&self, contact: usize) -> Option<ConversationId> {
+        let thread = identity_key().thread(&self.bound().instance.id, address(0, contact).as_str());
+        block_on(self.stage.store.latest(&thread))
+            .ok()
+            .flatten()
+            .map(|conversation| conversation.id)
+    }
+
+    pub(super) fn wishes(&self, wishes: Vec<(i64, Wish)>) {
+        self.wishes_of(0, wishes);
+    }
+
+    /// Wishes about a contact, each after so many milliseconds from the one before.
+    pub(super) fn wishes_of(&self, contact: usize, wishes: Vec<(i64, Wish)>) {
+        let tell = self.clone();
+        self.happens(async move {
+            for (after, wish) in wishes {
+                tell.stage.simulation().sleep(after).await;
+                if let Some(id) = tell.conversation(contact) {
+                    tell.stage.wish(&id, wish);
+                }
+            }
+        });
+    }
+
+    pub(super) fn people(&self, story: Story) {
+        let answer = |words: &str| Wish::Answer(words.to_owned(), Ordinal(1));
+        match story {
+            Story::TakeOver => {
+                self.messages(&[0, 30_000]);
+                let wishes = vec![
+                    (4_500, Wish::TakeOver),
+                    (3_000, answer("person-1")),
+                    (12_000, Wish::GiveBack),
+                ];
+                self.wishes(wishes);
+            }
+            Story::GiveBack => {
+                // The burst is used up, so the reply waits for its slot.
+                self.crowd(12);
+                for contact in 0..12 {
+                    self.wishes_of(contact, vec![(6_000, Wish::TakeOver), (40_000, Wish::GiveBack)]);
+                }
+            }
+            Story::GiveBackInFlight => {
+                let instance = &self.bound().instance.id;
+                self.stage
+                    .outside
+                    .line(instance, |line| line.script.push_back(Fate::Closed));
+                self.messages(&[0]);
+                self.take_back_in_flight();
+            }
+            Story::Answer => {
+                self.messages(&[0]);
+                self.wishes(vec![(2_000, answer("person-1"))]);
+            }
+            _ => {
+                self.messages(&[0, 20_000]);
+                self.types(10_000, "typed-1");
+            }
+        }
+    }
+
+    /// As soon as a request has left: taken over, and given back.
+    pub(super) fn take_back_in_flight(&self) {
+        let tell = self.clone();
+        self.happens(async move {
+            let instance = tell.bound().instance.id.clone();
+            for _ in 0..600 {
+                tell.stage.simulation().sleep(200).await;
+                let left = tell.stage.outside.line(&instance, |line| line.requests.len());
+                if left > Some(0) {
+                    break;
+                }
+            }
+            if let Some(id) = tell.conversation(0) {
+                tell.stage.wish(&id, Wish::TakeOver);
+                tell.stage.simulation().sleep(2_000).await;
+                tell.stage.wish(&id, Wish::GiveBack);
+            }
+        });
+    }
+
+    /// As soon as something is dead, it is redriven.
+    pub(super) fn redrives_at_once(&self) {
+        let tell = self.clone();
+        self.happens(async move {
+            for _ in 0..400 {
+                tell.stage.simulation().sleep(200).await;
+                for dead in tell.stage.queues.dead() {
+                    if let Some(copy) = &dead.copy_of {
+                        tell.stage.redrive(copy.letter.clone());
+                        return;
+                    }
+                }
+            }
+        });
+    }
+
+    pub(super) fn failed_beside_unknown(&self) {
+        self.on_line(|line| line.script.extend([Fate::Unexplained, Fate::FailedLater]));
+        for contact in 0..2 {
+            let written = i64::try_from(contact).unwrap_or(0) * 12_000;
+            self.says_to(
+                &address(0, contact),
+                &format!("m{contact}"),
+                false,
+                written,
+                written,
+            );
+        }
+        self.types_to(1, 60_000, "typed-1");
+    }
+
+    pub(super) fn types(&self, after: i64, words: &'static str) {
+        self.types_to(0, after, words);
+    }
+
+    pub(super) fn types_to(&self, contact: usize, after: i64, words: &'static str) {
+        let tell = self.clone();
+        self.happens(async move {
+            tell.stage.simulation().sleep(after).await;
+            let (instance, contact) = (tell.bound().instance.clone(), address(0, contact));
+            tell.stage.outside.type_on_phone(&instance.id, &contact, words);
+            tell.stage.ledger().typed.insert(words.to_owned());
+            tell.says_to(&contact, words, true, 0, 500);
+        });
+    }
+
+    pub(super) fn outages(&self, story: Story) {
+        let lengths: &[(i64, i64)] = match story {
+            Story::TwoOutages => &[(2_000, 15_000), (3_000, 40_000)],
+            Story::EventsCrossed => &[(2_000, 1_500)],
+            Story::ShortOutage => &[(2_000, 20_000)],
+            _ => &[(2_000, 120_000)],
+        };
+        self.messages(&[0, 30_000]);
+        let (tell, lengths) = (self.clone(), lengths.to_vec());
+        let crossed = story == Story::EventsCrossed;
+        self.happens(async move {
+            let instance = tell.bound().instance.clone();
+            let Some(external) = instance.external() else {
+                return;
+            };
+            for (number, (before, length)) in lengths.into_iter().enumerate() {
+                tell.stage.simulation().sleep(before).await;
+                for open in [false, true] {
+                    tell.stage
+                        .outside
+                        .line(&instance.id, |line| line.connected = open);
+                    let event = connection_event(instance.provider, &external, number as u64, open);
+                    let late = if crossed && !open { 6_000 } else { 100 };
+                    tell.stage.post(WebhookItem::Event(event), late);
+                    if !open {
+                        tell.stage.simulation().sleep(length).await;
+                    }
+                }
+            }
+        });
+    }
+
+    /// From the start, and for ten minutes, its provider cannot be reached.
+    pub(super) fn unreachable(&self) {
+        self.messages(&[0, 30_000, 400_000]);
+        self.on_line(|line| line.reachable = false);
+        let tell = self.clone();
+        self.happens(async move {
+            tell.stage.simulation().sleep(600_000).await;
+            tell.on_line(|line| line.reachable = true);
+        });
+    }
+
+    /// What is dead is moved back after ten minutes, and what is dead then after ten more.
+    pub(super) fn redrives(&self) {
+        let tell = self.clone();
+        self.happens(async move {
+            for _ in 0..2 {
+                tell.stage.simulation().sleep(600_000).await;
+                for dead in tell
+                    .stage
+                    .queues
+                    .dead()
+                    .into_iter()
+                    .filter(|dead| dead.copy_of.is_some())
+                {
+                    // By the API and in the console, both.
+                    if let Some(copy) = &dead.copy_of {
+                        tell.stage.redrive(copy.letter.clone());
+                    }
+                    tell.stage.move_back(&dead);
+                }
+            }
+        });
+    }
+}
