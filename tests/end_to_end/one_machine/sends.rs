@@ -1,5 +1,6 @@
 use crate::machine::{INSTANCE, Machine, eventually, seconds};
 use jiff::Timestamp;
+use recado_testkit::servers::Behaviour;
 use recado_testkit::webhooks::evolution_text;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -131,4 +132,32 @@ async fn an_answered_messages_way_leads_in_and_out_and_its_trace_holds_event_mes
         };
         assert_eq!(ids(&found), [asked["id"].clone(), reply["id"].clone()], "{query}");
     }
+}
+
+#[tokio::test]
+async fn a_provider_that_always_answers_500_is_tried_five_times_and_the_next_message_leaves() {
+    let machine = Machine::serving(&[("RECADO_UNKNOWN_WAIT_SECONDS", "1")]);
+    let failed =
+        json!({"status": 500, "error": "Internal Server Error", "response": {"message": "TypeError"}});
+    machine
+        .stand_ins
+        .evolution
+        .next_all([(); 5].map(|()| Behaviour::status(500, failed.clone())));
+    let (_, first) = send(&machine, json!({"to": MARIA, "text": "Um"})).await;
+    let (_, second) = send(&machine, json!({"to": MARIA, "text": "Dois"})).await;
+    let walked = way(&machine, second["id"].as_str().unwrap(), "sent").await;
+    assert_eq!(walked.last().unwrap()["step"], "sent");
+    assert_eq!(machine.phone(1).await[0].text, "Dois");
+    let letters = machine.get("/v1/dead-letters").await["items"].clone();
+    assert_eq!(letters.as_array().unwrap().len(), 1, "{letters}");
+    assert_eq!(letters[0]["reason"], "unknown_outcome");
+    let shown = machine
+        .get(&format!("/v1/messages/{}", first["id"].as_str().unwrap()))
+        .await;
+    assert_eq!(shown["maybe_sent"], true, "{shown}");
+    let requests = machine.stand_ins.evolution.requests();
+    let sends = requests
+        .iter()
+        .filter(|request| request.path.contains("sendText"));
+    assert_eq!(sends.count(), 6);
 }
