@@ -24,7 +24,11 @@ fn overdue(connection: &Connection, now: Timestamp, most: usize) -> Result<Vec<O
     let mut rows = statement.query(params![now.as_millisecond(), limit(most)])?;
     let mut work = Vec::new();
     while let Some(row) = rows.next()? {
-        work.push(work_of(row)?);
+        // One record that cannot be read must not keep the others from being found.
+        match work_of(row) {
+            Ok(found) => work.push(found),
+            Err(error) => tracing::error!(%error, "an open record cannot be read"),
+        }
     }
     Ok(work)
 }

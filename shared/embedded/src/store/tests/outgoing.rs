@@ -1,4 +1,5 @@
 use super::*;
+use crate::record::execute;
 
 #[test]
 fn a_claim_is_stopped_by_another_epoch_and_known_again_by_its_nonce() {
@@ -135,5 +136,23 @@ fn a_dead_message_is_open_until_its_dead_letter_exists_and_again_when_it_is_redr
         );
         let inbound = message(&conversation, Ordinal(9), None);
         assert!(!store.amend(&inbound).await.unwrap_err().retryable());
+    });
+}
+
+#[test]
+fn a_record_that_cannot_be_read_hides_nothing_else_that_is_overdue() {
+    let store = store();
+    block_on(async {
+        let (_, reply) = with_reply(&store).await;
+        store.record_event(&event()).await.unwrap();
+        let spoil = "UPDATE events SET body = '{'";
+        let spoilt = store.write("spoil", |c| execute(c, spoil, [])).await.unwrap();
+        assert_eq!(spoilt, 1);
+        let found = store.overdue(instant(3_600_000), 10).await.unwrap();
+        let expected = OverdueWork::Outgoing {
+            conversation: reply.conversation.clone(),
+            ordinal: reply.ordinal,
+        };
+        assert_eq!(found, [expected]);
     });
 }
