@@ -91,10 +91,10 @@ async fn note<W: World>(
     let (id, now) = (message.id(), world.ambient().now());
     match latest.reengage(&id, heard_at, now) {
         Reengagement::Ours => return Ok(Noted::Ours),
-        Reengagement::Another(other) => match fate(world, &other).await? {
+        Reengagement::Another(other) => match fate(world, message, &other).await? {
             Fate::MayHaveLeft => return Ok(Noted::Another),
             Fate::Waits => return Ok(Noted::Waits),
-            Fate::NeverLeft => latest.reengage_instead(&id, now),
+            Fate::NeverLeft | Fate::Behind => latest.reengage_instead(&id, now),
         },
         Reengagement::Noted => {}
     }
@@ -109,16 +109,26 @@ async fn note<W: World>(
 enum Fate {
     MayHaveLeft,
     Waits,
+    /// It waits itself for the message that asks.
+    Behind,
     NeverLeft,
 }
 
-async fn fate<W: World>(world: &W, id: &MessageId) -> PortResult<Fate> {
-    let Some(out) = world.store().message(id).await?.and_then(|message| message.out) else {
+/// What became of message `id`, for which the template was noted, as `message` sees it.
+async fn fate<W: World>(world: &W, message: &Message, id: &MessageId) -> PortResult<Fate> {
+    let Some(noted) = world.store().message(id).await? else {
+        return Ok(Fate::MayHaveLeft);
+    };
+    let place = |message: &Message| (message.conversation.number(), message.ordinal);
+    let is_behind =
+        noted.conversation.thread() == message.conversation.thread() && place(&noted) > place(message);
+    let Some(out) = noted.out else {
         return Ok(Fate::MayHaveLeft);
     };
     Ok(match out.state {
         _ if out.maybe_sent => Fate::MayHaveLeft,
         OutboxState::Cancelled { .. } | OutboxState::Dead { .. } => Fate::NeverLeft,
+        OutboxState::Queued if is_behind => Fate::Behind,
         OutboxState::Queued => Fate::Waits,
         _ => Fate::MayHaveLeft,
     })

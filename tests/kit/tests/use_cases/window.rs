@@ -12,6 +12,7 @@ use recado_domain::reason::Reason;
 use recado_pipeline::ports::{Conversations, DeadLetters, OutboxStore, SendOutcome};
 use recado_pipeline::{Verdict, operate};
 use recado_testkit::builders::{Scene, correlation};
+use std::time::Duration;
 
 const DAY: i64 = 86_400;
 
@@ -318,4 +319,46 @@ async fn what_was_given_up_for_the_template_leaves_as_it_is_once_the_contact_wro
     stage.send(&waiting[0].conversation).await;
     let contents = stage.world.providers.contents();
     assert_eq!(contents, [Content::Template(template()), Content::text("Sim.")]);
+}
+
+#[tokio::test]
+async fn a_redriven_message_takes_the_template_over_from_one_that_stands_behind_it() {
+    let stage = on_meta(Some(template())).await;
+    let waiting = waiting(&stage, &stage.scene).await;
+    let busy = |seconds: u64| SendOutcome::Retryable {
+        why: "busy".to_owned(),
+        after: Some(Duration::from_secs(seconds)),
+    };
+    let refused = SendOutcome::Permanent {
+        reason: Reason::WhatsappPermanentError,
+        why: "refused".to_owned(),
+    };
+    // The first dies, and the template is noted for the second, which waits.
+    stage.answers(refused);
+    stage.answers(busy(10));
+    let waits = |verdict: Verdict| matches!(verdict, Verdict::ComeBack { .. });
+    assert!(waits(stage.kick(&waiting[0].conversation).await));
+    stage.pass(DAY);
+    stage.answers(busy(600));
+    assert!(waits(stage.kick(&waiting[0].conversation).await));
+    let templates = |stage: &Stage| {
+        let contents = stage.world.providers.contents();
+        contents
+            .iter()
+            .filter(|sent| matches!(sent, Content::Template(_)))
+            .count()
+    };
+    assert_eq!(templates(&stage), 1);
+    operate::dead_letters::redrive(&stage.world, waiting[0].id().as_str())
+        .await
+        .unwrap();
+    stage.send(&waiting[0].conversation).await;
+    assert_eq!(templates(&stage), 2, "once more, in the first one's place");
+    assert!(matches!(
+        state(&stage, &waiting[0].id()).await,
+        OutboxState::Sent { .. }
+    ));
+    for other in &waiting[1..] {
+        assert!(is_dead(&state(&stage, &other.id()).await));
+    }
 }
