@@ -15,6 +15,7 @@ use crate::ports::{
     PortResult, Queues, Written,
 };
 use crate::reply::opening;
+use crate::send::LEASE_ENDED;
 use crate::silence;
 use crate::upload;
 use futures::stream::{self, StreamExt};
@@ -27,6 +28,7 @@ use recado_domain::instance::{Connection, Parked};
 use recado_domain::kick::SendKick;
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
+use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use std::collections::BTreeSet;
 
@@ -173,8 +175,11 @@ async fn again<W: World>(world: &W, record: &EventRecord) -> PortResult<()> {
 const NOT_OPEN_MS: i64 = 30 * 60_000;
 const GONE_MS: i64 = 60 * 60_000;
 
-/// Kicks a contact's open messages, once in five minutes. Those of an instance that cannot send are put off: what
-/// waits for it must not fill the pass and hide others, and its opening releases them.
+/// How long messages that were kicked are not looked at again.
+const KICKED_MS: i64 = 5 * 60_000;
+
+/// Kicks a contact's open messages, once in five minutes. All are put off, those of an instance that cannot send for longer,
+/// since its opening releases them: what waits must not fill the pass and hide others.
 async fn sweep<W: World>(world: &W, conversation: &ConversationId, newest: Ordinal) -> PortResult<bool> {
     let now = world.ambient().now();
     let thread = conversation.thread();
@@ -202,6 +207,7 @@ async fn sweep<W: World>(world: &W, conversation: &ConversationId, newest: Ordin
         .queues()
         .send_kick(&kick, &format!("sweep-{}-{window}", thread.as_str()))
         .await?;
+    put_off(world, open, shift(now, KICKED_MS)).await?;
     Ok(true)
 }
 
@@ -281,9 +287,25 @@ async fn overdue_parked<W: World>(world: &W, parked: &Parked) -> PortResult<()> 
             world.store().unpark(parked).await?;
             return world.store().park(&entry).await;
         }
-        if !give_up_message(world, message, Reason::InstanceDisconnected, None).await? {
+        if !gave_up(world, message).await? {
             return Ok(());
         }
     }
     world.store().unpark(parked).await.map(|_| ())
+}
+
+/// Gives up a message that waited too long; `false`: what is behind it waits. One that is being sent is judged by its
+/// outcome, and by its lease if that never comes.
+async fn gave_up<W: World>(world: &W, mut message: Message) -> PortResult<bool> {
+    let now = world.ambient().now();
+    if let Some(out) = message.out.as_mut()
+        && let OutboxState::Sending { lease_until, .. } = out.state
+    {
+        if lease_until <= now && out.lose_track(now, LEASE_ENDED).is_ok() {
+            // Of unknown outcome from now on: the next pass finds it so.
+            let _ = world.store().save_open(&message, None).await?;
+        }
+        return Ok(false);
+    }
+    give_up_message(world, message, Reason::InstanceDisconnected, None).await
 }

@@ -39,6 +39,9 @@ enum Step {
 /// A failed condition means stop and come back: whoever goes on sends reply 2 before reply 1.
 const LOST: Step = Step::Stop(Verdict::SOON);
 
+/// What the history says of an attempt whose function ended before its outcome was known.
+pub(crate) const LEASE_ENDED: &str = "the attempt's lease ended without an outcome";
+
 /// What a kick is handled with.
 #[derive(Debug, Clone, Copy)]
 struct Context<'a> {
@@ -122,9 +125,7 @@ async fn one<W: World>(world: &W, context: Context<'_>, mut message: Message) ->
             Ok(Step::Stop(Verdict::at(lease_until, now)))
         }
         OutboxState::Sending { .. } => {
-            if out
-                .lose_track(now, "the attempt's lease ended without an outcome")
-                .is_err()
+            if out.lose_track(now, LEASE_ENDED).is_err()
                 || world.store().save_open(&message, None).await? == Written::Conflict
             {
                 return Ok(LOST);

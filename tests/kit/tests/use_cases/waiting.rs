@@ -4,15 +4,19 @@ use crate::world::Stage;
 use recado_domain::Timestamp;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::EventKind;
-use recado_domain::instance::{Connection, InstanceState};
+use recado_domain::instance::{Connection, InFlight, InstanceState, PATIENCE_MS, Parked};
 use recado_domain::message::{Message, MessageStatus};
-use recado_domain::outbox::Outbox;
+use recado_domain::millis::shift;
+use recado_domain::outbox::{Outbox, OutboxState};
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
-use recado_pipeline::ports::{ConnectionAnswer, Conversations, DeadLetters, Instances, SendOutcome};
+use recado_pipeline::ports::{
+    Claimed, ConnectionAnswer, Conversations, DeadLetters, Instances, OutboxStore, Overdue, OverdueWork,
+    SendOutcome,
+};
 use recado_pipeline::reconcile::reconcile;
-use recado_testkit::builders::Scene;
+use recado_testkit::builders::{Scene, nonce};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -184,4 +188,81 @@ async fn what_waits_for_its_instance_is_given_up_after_three_days_and_not_before
         Reason::InstanceDisconnected
     );
     assert_eq!(stage.world.providers.sent(), 0);
+}
+
+/// What is overdue of messages on their way out.
+async fn overdue(stage: &Stage) -> usize {
+    let found = stage.world.store.overdue(stage.now(), 1_000).await.unwrap();
+    let outgoing = |work: &&OverdueWork| matches!(work, OverdueWork::Outgoing { .. });
+    found.iter().filter(outgoing).count()
+}
+
+#[tokio::test]
+async fn what_was_kicked_hides_no_others_for_five_minutes() {
+    let stage = stage().await;
+    let reply = stage.replied().await;
+    stage.pass(360);
+    assert_eq!(overdue(&stage).await, 1);
+    assert_eq!(reconcile(&stage.world).await.unwrap().kicked, 1);
+    assert_eq!(overdue(&stage).await, 0);
+    stage.pass(299);
+    assert_eq!(overdue(&stage).await, 0);
+    stage.pass(1);
+    assert_eq!(
+        reconcile(&stage.world).await.unwrap().kicked,
+        1,
+        "it is not forgotten"
+    );
+    stage.send(&reply.conversation).await;
+    assert_eq!(stage.world.providers.sent(), 1);
+}
+
+#[tokio::test]
+async fn what_is_being_sent_is_not_given_up_for_its_age() {
+    let stage = stage().await;
+    let reply = stage.replied().await;
+    let parked = Parked {
+        instance: stage.scene.instance().clone(),
+        conversation: reply.conversation.clone(),
+        version: nonce(),
+        since: stage.now(),
+        not_before: None,
+        patience_ms: PATIENCE_MS,
+    };
+    stage.world.store.park(&parked).await.unwrap();
+    stage.pass(73 * 3_600);
+    let mut sending = stored(&stage, &reply).await;
+    let (nonce, lease_until) = (nonce(), shift(stage.now(), 60_000));
+    let out_of = sending.out.as_mut().unwrap();
+    out_of.claim(nonce.clone(), stage.now(), lease_until).unwrap();
+    let flight = InFlight {
+        message: reply.id(),
+        to: out_of.to.clone(),
+        nonce,
+        claimed_at: stage.now(),
+        until: lease_until,
+        text_hash: String::new(),
+        echo: None,
+    };
+    let taken = stage.world.store.claim(&sending, None, &flight).await.unwrap();
+    assert_eq!(taken, Claimed::Yes);
+    stage.world.providers.is(ConnectionAnswer::Closed);
+    let job = stage.event(EventKind::Connection, Value::Null).await;
+    assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
+    reconcile(&stage.world).await.unwrap();
+    assert_eq!(out(&stage, &reply).await.state, sending.out.unwrap().state);
+    assert_eq!(letter(&stage, &reply).await, None);
+    // Its lease ends without an outcome: then it may have been sent, and is given up as that.
+    stage.pass(600);
+    reconcile(&stage.world).await.unwrap();
+    assert!(matches!(
+        out(&stage, &reply).await.state,
+        OutboxState::Unknown { .. }
+    ));
+    for _ in 0..2 {
+        reconcile(&stage.world).await.unwrap();
+    }
+    let given_up = letter(&stage, &reply).await.unwrap();
+    assert_eq!(given_up.reason, Reason::InstanceDisconnected);
+    assert!(out(&stage, &reply).await.maybe_sent);
 }
