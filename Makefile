@@ -13,11 +13,11 @@ export AWS_EC2_METADATA_DISABLED := true
 export SAM_CLI_TELEMETRY := 0
 export INSTA_UPDATE := no
 
-.PHONY: test tools lint policy functions lambdas suite simulation extra dynamo fuzz exhaustive deploy figures soak isolation clean
+.PHONY: test tools lint policy functions lambdas suite simulation extra social dynamo fuzz exhaustive deploy figures soak isolation clean
 
 # Everything: lints, the template, unit, property and contract tests, the simulation, end to end on this machine and on the
 # emulator. The suite last: its summary is what one looks for.
-test: tools lint functions simulation dynamo extra suite
+test: tools lint functions simulation dynamo extra social suite
 
 # Pinned tools, into this folder's own .tools. (Without ensurepip, which Debian ships apart.)
 tools: $(VENV)/.installed
@@ -61,6 +61,10 @@ ifdef RECADO_EXTRA_FIXTURES
 else
 	@echo "left out: $$($(EXTRA) --list 2>/dev/null | grep -c ': test$$') cases: RECADO_EXTRA_FIXTURES names no folder"
 endif
+
+# AWS End User Messaging Social, a feature of its own: it brings an SDK that nothing else needs.
+social:
+	cargo test -p recado-whatsapp --features aws-social --lib aws_social
 
 # Coverage-guided fuzzing of each provider's parser, for so many seconds: FUZZ_SECONDS=600 for a night's.
 FUZZ_SECONDS ?= 10
