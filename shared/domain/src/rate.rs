@@ -10,6 +10,12 @@ use serde::{Deserialize, Serialize};
 /// How long after its time a slot may still be used.
 pub const SLOT_SLACK_MS: i64 = 1_000;
 
+/// A stored time is believed at least this far ahead of the clock.
+const AHEAD_MS: i64 = 24 * 3_600_000;
+
+/// So many messages may wait for their slots at once, at least.
+const BACKLOG: i64 = 100_000;
+
 /// How fast an instance may send.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,9 +67,18 @@ impl Rate {
             .max(0)
     }
 
+    /// The latest arrival time or slot that messages waiting at `now` can have led to: a day ahead, and more where the rate is
+    /// slow or the burst large. A later one is of a clock that ran ahead and was set back; it counts for nothing, or
+    /// nothing would leave until the clock is there again.
+    pub fn latest(&self, now: Timestamp) -> Timestamp {
+        let backlog = self.interval_ms().saturating_mul(BACKLOG);
+        shift(now, AHEAD_MS.max(backlog).saturating_add(self.tolerance_ms()))
+    }
+
     /// Reserves a slot at `now`, given the stored arrival time. Returns the slot and the arrival time to store.
     pub fn reserve(&self, stored: Option<Timestamp>, now: Timestamp) -> Slot {
-        let arrival = stored.map_or(now, |stored| stored.max(now));
+        let believed = stored.filter(|stored| *stored <= self.latest(now));
+        let arrival = believed.map_or(now, |stored| stored.max(now));
         Slot {
             at: now.max(shift(arrival, -self.tolerance_ms())),
             arrival: shift(arrival, self.interval_ms()),
@@ -127,6 +142,27 @@ mod tests {
             .windows(2)
             .all(|pair| (6000..=6001).contains(&(pair[1] - pair[0])));
         assert!(spaced, "{slots:?}");
+    }
+
+    #[test]
+    fn a_clock_that_ran_ahead_blocks_nothing_once_it_is_set_back() {
+        let (now, year) = (instant(0), instant(365 * 86_400_000));
+        for rate in [Rate::EVOLUTION, Rate::META] {
+            let ahead = rate.reserve(None, year);
+            assert_eq!(rate.reserve(Some(ahead.arrival), now), rate.reserve(None, now));
+        }
+    }
+
+    #[test]
+    fn a_backlog_of_a_hundred_thousand_messages_is_believed() {
+        let now = instant(0);
+        for per_second in [0.1, 1.0, 80.0] {
+            let rate = Rate { per_second, burst: 5 };
+            let arrival = shift(now, rate.interval_ms() * 100_000);
+            let slot = rate.reserve(Some(arrival), now);
+            assert_eq!(slot.arrival, shift(arrival, rate.interval_ms()));
+            assert!(slot.at > now);
+        }
     }
 
     proptest! {

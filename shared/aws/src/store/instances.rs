@@ -109,8 +109,11 @@ impl<A: Ambient> Instances for DynamoStore<A> {
     /// An idle instance takes one request, a busy one two: the arrival time lies ahead, and grows where it stands.
     async fn reserve(&self, id: &InstanceId, rate: Rate, now: Timestamp) -> PortResult<Reservation> {
         const WHAT: &str = "reserving a slot";
-        let idle = when("(attribute_not_exists(#arrival) OR #arrival <= :now)", now);
-        let busy = when("#arrival > :now", now);
+        // What is later is not believed.
+        let latest = rate.latest(now).as_millisecond();
+        let idle = "(attribute_not_exists(#arrival) OR #arrival <= :now OR #arrival > :latest)";
+        let idle = when(idle, now).number(":latest", latest);
+        let busy = when("#arrival > :now AND #arrival <= :latest", now).number(":latest", latest);
         let fresh = rate.reserve(None, now);
         let first = || Change::default().set_to("asked_at", "if_not_exists(#asked_at, :now)");
         let restart = first().set("arrival", milliseconds(fresh.arrival));

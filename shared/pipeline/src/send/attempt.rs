@@ -132,7 +132,11 @@ async fn slot<W: World>(
     message: &mut Message,
 ) -> PortResult<Result<(Timestamp, InstanceState), Step>> {
     let now = world.ambient().now();
+    let instance = &context.bound.instance;
+    let traits = world.providers().traits(instance.provider);
+    let rate = instance.rate(&traits, world.settings().rate);
     let held = message.out.as_ref().and_then(|out| out.slot_at(now));
+    let held = held.filter(|slot| *slot <= rate.latest(now));
     let (slot, state) = if let Some(slot) = held {
         // Reserved before: the instance may have closed since.
         let state = world.store().instance_state(&message.instance).await?;
@@ -141,9 +145,6 @@ async fn slot<W: World>(
         }
         (slot, state)
     } else {
-        let instance = &context.bound.instance;
-        let traits = world.providers().traits(instance.provider);
-        let rate = instance.rate(&traits, world.settings().rate);
         match world.store().reserve(&instance.id, rate, now).await? {
             Reservation::NotOpen => return parking::park(world, message, None).await.map(Err),
             Reservation::Slot { at, state } => (at, *state),

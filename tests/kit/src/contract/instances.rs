@@ -101,9 +101,11 @@ pub async fn slots_follow_the_rates_arithmetic<S: Store>(store: &S) {
         per_second: 0.3,
         burst: 3,
     };
-    // A burst, a busy time, a pause, and a clock that goes back.
+    // A burst, a busy time, a pause, a clock that goes back, and one that was a year ahead.
+    let year = 365 * 86_400_000;
     let times = [
-        0, 0, 0, 0, 0, 0, 0, 10, 10, 700, 2_500, 60_000, 60_000, 60_001, 59_000, 61_000, 200_000,
+        0, 0, 0, 0, 0, 0, 0, 10, 10, 700, 2_500, 60_000, 60_000, 60_001, 59_000, 61_000, 200_000, year, year,
+        300_000, 300_000, 301_000,
     ];
     for rate in [Rate::EVOLUTION, Rate::META, odd] {
         let (scene, mut arrival) = (Scene::new(), None);
