@@ -24,6 +24,9 @@ pub struct Witness {
     pub attempts: Vec<Attempt>,
     /// When an echo was taken first for an attempt at each message.
     pub heard: BTreeMap<MessageId, i64>,
+    /// Writes of each message that a store began and did not answer: it may have done them or not. Only a store that is
+    /// reached by requests of its own has any.
+    unanswered: BTreeMap<MessageId, u32>,
 }
 
 impl Witness {
@@ -38,6 +41,23 @@ impl Witness {
     /// An echo is taken for an attempt at `message`.
     pub fn hear(&mut self, message: &MessageId, at_ms: i64) {
         self.heard.entry(message.clone()).or_insert(at_ms);
+    }
+
+    /// A store begins to write a message.
+    pub fn begin_write(&mut self, message: &MessageId) {
+        *self.unanswered.entry(message.clone()).or_default() += 1;
+    }
+
+    /// The store has answered.
+    pub fn end_write(&mut self, message: &MessageId) {
+        if let Some(count) = self.unanswered.get_mut(message) {
+            *count = count.saturating_sub(1);
+        }
+    }
+
+    /// Whether a store never answered a write of this message.
+    pub fn is_unsure_of(&self, message: &MessageId) -> bool {
+        self.unanswered.get(message).is_some_and(|count| *count > 0)
     }
 
     /// An event is on the queue.

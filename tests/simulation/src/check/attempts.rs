@@ -16,6 +16,9 @@ use std::time::Duration;
 /// How long a worker may stall between making a message and storing it, in milliseconds.
 const STALLED_MS: i64 = 600_000;
 
+/// How long a sender may stall in its claim and still send, in milliseconds: what its lease leaves beside the request.
+const STALLED_IN_CLAIM_MS: i64 = 15_000;
+
 pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Conversations])
 where
     S: Store + Clone + Debug + 'static,
@@ -25,6 +28,9 @@ where
     for message in told.iter().flat_map(|(_, messages)| messages) {
         let Some(out) = &message.out else { continue };
         let id = message.id();
+        if stage.common.witness().is_unsure_of(&id) {
+            continue;
+        }
         let attempts = by_message.get(&id).map_or(&[][..], Vec::as_slice);
         let of_message = OfMessage {
             stage,
@@ -120,7 +126,13 @@ where
             Told::Nothing => {
                 let least = milliseconds(self.stage.settings.unknown_wait);
                 let waited = attempt.claimed_ms - before.claimed_ms;
-                if waited < least - skew {
+                // The wait begins with the claim as its sender dates it, before it stalled in it; then no request leaves.
+                let stalled = if before.requested_ms.is_some() {
+                    STALLED_IN_CLAIM_MS
+                } else {
+                    STALLED_MS
+                };
+                if waited < least - skew - stalled {
                     self.broken(&format!("was repeated after {waited} of {least} ms"));
                 }
                 if !attempt.marked {

@@ -64,7 +64,9 @@ impl<S: Store> OutboxStore for Tap<S> {
     ) -> PortResult<Claimed> {
         let guard_used = guard.filter(|_| !self.hand.lacks(Mutation::ClaimWithoutGuard));
         let effect = async {
+            self.hand.common.witness().begin_write(&message.id());
             let claimed = self.inner.claim(message, guard_used, flight).await?;
+            self.hand.common.witness().end_write(&message.id());
             if claimed == Claimed::Yes {
                 self.hand.note_claim(message);
                 self.check_takeover(message).await?;
@@ -169,7 +171,9 @@ impl<S: Store> Tap<S> {
         write: impl Future<Output = PortResult<Written>>,
         message: &Message,
     ) -> PortResult<Written> {
+        self.hand.common.witness().begin_write(&message.id());
         let written = write.await?;
+        self.hand.common.witness().end_write(&message.id());
         if written == Written::Yes {
             self.hand.note_written(message);
         }
