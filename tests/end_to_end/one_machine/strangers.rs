@@ -158,6 +158,7 @@ async fn behind_a_proxy_each_client_has_its_own_share() {
     let machine = Machine::serving(&[
         ("RECADO_CONNECTIONS_PER_ADDRESS", "2"),
         ("RECADO_HEADER_TIMEOUT_SECONDS", "30"),
+        ("RECADO_BODY_TIMEOUT_SECONDS", "120"),
     ]);
     let slow = |client: &str| {
         let request = format!(
@@ -174,7 +175,7 @@ async fn behind_a_proxy_each_client_has_its_own_share() {
         async {
             Some(
                 request
-                    .timeout(Duration::from_secs(2))
+                    .timeout(Duration::from_secs(10))
                     .send()
                     .await
                     .ok()?
