@@ -166,7 +166,7 @@ async fn behind_a_proxy_each_client_has_its_own_share() {
         );
         begun(&machine, request.as_bytes())
     };
-    let held: Vec<TcpStream> = (0..4).map(|_| slow("203.0.113.9")).collect();
+    let mut held = Vec::new();
     let ask = |client: &'static str| {
         let request = machine
             .http
@@ -175,7 +175,7 @@ async fn behind_a_proxy_each_client_has_its_own_share() {
         async {
             Some(
                 request
-                    .timeout(Duration::from_secs(10))
+                    .timeout(Duration::from_secs(2))
                     .send()
                     .await
                     .ok()?
@@ -184,17 +184,21 @@ async fn behind_a_proxy_each_client_has_its_own_share() {
             )
         }
     };
-    eventually("the flood to be held off", || async {
-        (ask("1.1.1.1, 203.0.113.9").await == Some(429)).then_some(())
+    // Of places and waiting requests there are two each. One slow client more each time: a question may have come before
+    // it and taken the place that it was to have.
+    eventually("the flood to be held off", || {
+        held.push(slow("203.0.113.9"));
+        async { (ask("1.1.1.1, 203.0.113.9").await == Some(429)).then_some(()) }
     })
     .await;
-    let another = ask("203.0.113.9, 198.51.100.7").await;
-    assert_eq!(another, Some(200), "what stands further left is not believed");
-    assert_eq!(
-        health(&machine).await.as_secs(),
-        0,
-        "this machine's own are not counted"
-    );
+    eventually("what stands further left is not believed", || async {
+        (ask("203.0.113.9, 198.51.100.7").await == Some(200)).then_some(())
+    })
+    .await;
+    eventually("this machine's own are not counted", || async {
+        (health(&machine).await.as_secs() == 0).then_some(())
+    })
+    .await;
     drop(held);
     eventually("a free place", || async {
         (ask("203.0.113.9").await == Some(200)).then_some(())
