@@ -70,6 +70,7 @@ pub(crate) async fn compose(environment: &Environment) -> Result<Composed> {
         llm,
         ambient: SystemAmbient,
         settings: environment.settings.clone(),
+        retries: recado_pipeline::Retries::default(),
     };
     Ok(Composed {
         world,

@@ -134,7 +134,8 @@ pub struct EventRecord {
     /// Where its message was stored, once it was: the conversation's id and the ordinal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored: Option<StoredAs>,
-    /// How often its processing began, counted from the second time the queue delivered it.
+    /// How often its processing ended without a report, or with one that trying again cannot help; counted from the second
+    /// time the queue delivered it, and with the attempt that runs.
     #[serde(default)]
     pub attempts: u32,
     /// How often it was enqueued again because it stayed pending.

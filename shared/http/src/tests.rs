@@ -238,6 +238,7 @@ impl Site {
             llm: NotCalled,
             ambient: SystemAmbient,
             settings: self.settings.clone(),
+            retries: recado_pipeline::Retries::default(),
         })
     }
 

@@ -183,6 +183,7 @@ pub async fn compose(required: &[&'static str]) -> Result<Composed, ComposeError
         llm,
         ambient: SystemAmbient,
         settings,
+        retries: recado_pipeline::Retries::default(),
     };
     Ok(Composed { world, secrets })
 }

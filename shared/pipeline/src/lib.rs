@@ -36,4 +36,4 @@ pub mod world;
 pub use settings::Settings;
 pub use verdict::Verdict;
 pub use wish::NotSendable;
-pub use world::{Parts, World};
+pub use world::{Parts, Retries, World};

@@ -2,9 +2,11 @@
 
 use crate::ports::{Ambient, DeadQueues, Llm, Providers, Queues, Store};
 use crate::settings::Settings;
+use futures::lock::{Mutex, MutexGuard};
 use recado_domain::config::Bound;
 use recado_domain::provider::Traits;
 use recado_domain::rate::Rate;
+use std::sync::Arc;
 
 /// What the functions compose once at start and the use cases borrow.
 pub trait World: Send + Sync {
@@ -31,6 +33,19 @@ pub trait World: Send + Sync {
     fn ambient(&self) -> &Self::Ambient;
     /// Times and limits.
     fn settings(&self) -> &Settings;
+    /// The process's turn to try an event again.
+    fn retries(&self) -> &Retries;
+}
+
+/// Lets one event at a time be tried again in this process, so that a process that ends tells which event ended it.
+#[derive(Debug, Clone, Default)]
+pub struct Retries(Arc<Mutex<()>>);
+
+impl Retries {
+    /// Waits until nothing else is tried again, and keeps it so while the guard lives.
+    pub(crate) async fn alone(&self) -> MutexGuard<'_, ()> {
+        self.0.lock().await
+    }
 }
 
 /// What the rules ask of an instance's provider.
@@ -58,6 +73,8 @@ pub struct Parts<S, Q, P, L, A> {
     pub ambient: A,
     /// Times and limits.
     pub settings: Settings,
+    /// The process's turn to try an event again.
+    pub retries: Retries,
 }
 
 impl<S: Store, Q: Queues + DeadQueues, P: Providers, L: Llm, A: Ambient> World for Parts<S, Q, P, L, A> {
@@ -89,5 +106,9 @@ impl<S: Store, Q: Queues + DeadQueues, P: Providers, L: Llm, A: Ambient> World f
 
     fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    fn retries(&self) -> &Retries {
+        &self.retries
     }
 }

@@ -12,6 +12,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::TenantId;
 use recado_domain::kick::TurnKick;
 use recado_domain::millis::shift;
+use recado_pipeline::Retries;
 use recado_pipeline::ports::{Ambient, PortError, PortResult};
 use std::future::{Future, pending};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
@@ -251,6 +252,8 @@ pub struct Hand {
     pub parked: Arc<AtomicBool>,
     /// Timers that are set too late, for a mutation.
     pub later: Later,
+    /// Its turn to try an event again, for all its records.
+    pub retries: Retries,
 }
 
 /// Turn timers that a mutation holds back until their function is done.
@@ -283,6 +286,7 @@ impl Hand {
             frozen: Arc::new(AtomicI64::new(i64::MIN)),
             parked: Arc::default(),
             later: Later::default(),
+            retries: Retries::default(),
         };
         common.began(&hand.life);
         hand

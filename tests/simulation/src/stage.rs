@@ -133,6 +133,7 @@ where
             llm: Model::new(self.outside.clone(), hand.clone()),
             ambient: hand.clone(),
             settings: self.settings.clone(),
+            retries: hand.retries.clone(),
         }
     }
 

@@ -1,6 +1,6 @@
 use super::DynamoStore;
 use super::conversations::follows;
-use super::expression::{COUNTED_BY, Change, Expression};
+use super::expression::{Change, Expression};
 use super::item::{self, Item, number, text};
 use super::keys::Key;
 use super::records;
@@ -209,23 +209,21 @@ impl<A: Ambient> Inbox for DynamoStore<A> {
         self.settle(WHAT, id, &change).await
     }
 
-    async fn count_attempt(&self, id: &EventId) -> PortResult<u32> {
-        const WHAT: &str = "counting an attempt";
-        let nonce = self.nonce();
-        let change = Change::default().count("attempts", &nonce);
-        let owed = is(PENDING).and(Expression::not_counted_by(&nonce));
-        let is_this = |found: &Item| item::string(found, COUNTED_BY) == Some(nonce.as_str());
+    async fn set_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {
+        const WHAT: &str = "setting an event's attempts";
+        let change = Change::default().set("attempts", number(attempts));
+        let as_read = is(PENDING).and(Expression::new("#attempts = :seen").number(":seen", seen));
+        // Two workers that set the same at once may both be told so after a repeated request: it is one attempt more
+        // that ends with a report, not one that is lost.
+        let is_this = |found: &Item| {
+            item::string(found, "state") == Some(PENDING)
+                && item::whole(found, "attempts") == Some(i64::from(attempts))
+        };
         let key = Key::event(id);
-        let counted =
-            self.table
-                .update_known(WHAT, key, &change, Some(owed), ReturnValue::UpdatedNew, is_this);
-        let attempts = counted
-            .await?
-            .ok()
-            .and_then(|item| item::whole(&item, "attempts"));
-        Ok(attempts
-            .and_then(|attempts| u32::try_from(attempts).ok())
-            .unwrap_or_default())
+        let set = self
+            .table
+            .update_known(WHAT, key, &change, Some(as_read), ReturnValue::None, is_this);
+        Ok(set.await?.is_ok())
     }
 
     async fn revive_event(&self, id: &EventId, died: Timestamp) -> PortResult<bool> {

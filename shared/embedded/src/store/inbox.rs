@@ -171,14 +171,14 @@ impl Inbox for Embedded {
         self.write("finish_event", work).await.map(drop)
     }
 
-    async fn count_attempt(&self, id: &EventId) -> PortResult<u32> {
+    async fn set_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {
         let (id, now) = (id.clone(), self.now());
-        let count = |record: &mut EventRecord| record.attempts = record.attempts.saturating_add(1);
-        let work = move |c: &Connection| change(c, &id, EventState::Pending, now, None, count);
-        Ok(self
-            .write("count_attempt", work)
-            .await?
-            .map_or(0, |record| record.attempts))
+        let work = move |c: &Connection| {
+            let is_as_read = event(c, &id, now)?.is_some_and(|record| record.attempts == seen);
+            let set = |record: &mut EventRecord| record.attempts = attempts;
+            Ok(is_as_read && change(c, &id, EventState::Pending, now, None, set)?.is_some())
+        };
+        self.write("set_attempts", work).await
     }
 
     async fn revive_event(&self, id: &EventId, died: Timestamp) -> PortResult<bool> {

@@ -197,12 +197,12 @@ fn an_inbound_message_is_stored_with_its_event_and_conversation_or_not_at_all() 
             store.with_history(&first.id, 5).await.unwrap(),
             Some((first, vec![hello]))
         );
-        assert_eq!(store.count_attempt(&job.event).await.unwrap(), 1);
+        assert!(store.set_attempts(&job.event, 0, 1).await.unwrap());
         store
             .settle_event(&job.event, Some(Reason::Poison), instant(3), instant(4))
             .await
             .unwrap();
-        assert_eq!(store.count_attempt(&job.event).await.unwrap(), 0, "it is dead");
+        assert!(!store.set_attempts(&job.event, 1, 2).await.unwrap(), "it is dead");
         assert!(store.revive_event(&job.event, instant(3)).await.unwrap());
         assert!(!store.revive_event(&job.event, instant(3)).await.unwrap());
         assert_eq!(store.note_again(&job.event, instant(9)).await.unwrap(), 1);

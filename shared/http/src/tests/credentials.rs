@@ -88,6 +88,7 @@ impl Vault {
             llm: NotCalled,
             ambient: SystemAmbient,
             settings: Settings::default(),
+            retries: recado_pipeline::Retries::default(),
         });
         Self { site, world }
     }

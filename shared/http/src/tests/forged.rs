@@ -82,6 +82,7 @@ impl Town {
             llm: NotCalled,
             ambient: SystemAmbient,
             settings: Settings::default(),
+            retries: recado_pipeline::Retries::default(),
         });
         Self { site, world }
     }

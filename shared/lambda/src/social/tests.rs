@@ -46,6 +46,7 @@ fn world() -> TestWorld {
         llm: Model::Simulated(Simulated::new(SystemAmbient, Duration::ZERO)),
         ambient: SystemAmbient,
         settings: Settings::default(),
+        retries: recado_pipeline::Retries::default(),
     }
 }
 

@@ -75,8 +75,14 @@ pub trait Inbox: Send + Sync {
         expires: Timestamp,
     ) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Counts an attempt at a pending event and returns how many there were with it; 0 if there is no such event.
-    fn count_attempt(&self, id: &EventId) -> impl Future<Output = PortResult<u32>> + Send;
+    /// Sets a pending event's attempts from `seen`, as was read, to `attempts`. `false` if there is no such event, it is
+    /// not pending, or somebody else changed them meanwhile.
+    fn set_attempts(
+        &self,
+        id: &EventId,
+        seen: u32,
+        attempts: u32,
+    ) -> impl Future<Output = PortResult<bool>> + Send;
 
     /// `dead → pending`, with its attempts back at 0 and no reason, if it died at `died`. `false` if it is not dead, or
     /// of another death.

@@ -1,5 +1,6 @@
 //! processor: persist what came in and decide what follows from it.
 
+mod attempts;
 mod change;
 mod failed;
 mod identity;
@@ -45,11 +46,7 @@ pub async fn process<W: World>(world: &W, body: &str, receives: u32) -> Verdict 
     .await
 }
 
-/// After so many receives an event is counted as attempted before its body is even read.
-const READS_MAX: u32 = 40;
-
 async fn apply<W: World>(world: &W, job: &InboundJob, receives: u32) -> PortResult<Verdict> {
-    let started_at = world.ambient().now();
     if receives >= RECEIVES_HALF && queued::renew_event(world, job).await? {
         return Ok(Verdict::Done);
     }
@@ -68,34 +65,52 @@ async fn apply<W: World>(world: &W, job: &InboundJob, receives: u32) -> PortResu
         give_up_event(world, job, None, Reason::UnknownInstance, 1, None).await?;
         return Ok(Verdict::Done);
     };
-    // Waiting is no attempt and is looked at first, but a body that ends its reader every time must end some time.
-    if receives > READS_MAX && used_up(world, job, &bound).await? {
-        return Ok(Verdict::Done);
+    if receives > 1 {
+        return attempts::counted(world, job, &bound, receives).await;
     }
+    work(world, job, &bound, receives).await
+}
+
+/// Reads the body and does what it asks for, if it need not wait.
+async fn work<W: World>(world: &W, job: &InboundJob, bound: &Bound, receives: u32) -> PortResult<Verdict> {
+    let started_at = world.ambient().now();
     let payload = match body_of(world, job).await {
         Err(error @ PortError::Invalid { .. }) => {
             let why = Some(chain(&error));
-            give_up_event(world, job, Some(bound.instance.id), Reason::Poison, receives, why).await?;
+            give_up_event(
+                world,
+                job,
+                Some(bound.instance.id.clone()),
+                Reason::Poison,
+                receives,
+                why,
+            )
+            .await?;
             return Ok(Verdict::Done);
         }
         read => read?,
     };
     let inbound = world.providers().interpret(job, &payload);
     let inbound = identity::numbered(world, &bound.instance.id, inbound).await?;
-    let inbound = match change::resolve(world, job, &bound, inbound).await? {
+    let inbound = match change::resolve(world, job, bound, inbound).await? {
         Resolved::As(inbound) => inbound,
         Resolved::Later(verdict) => return Ok(verdict),
     };
-    if let Some(verdict) = must_wait(world, job, &bound, &inbound).await? {
+    if let Some(verdict) = must_wait(world, job, bound, &inbound).await? {
         return Ok(verdict);
     }
-    if receives > 1 && used_up(world, job, &bound).await? {
-        return Ok(Verdict::Done);
-    }
-    let enqueued = match follow(world, job, &bound, inbound).await {
+    let enqueued = match follow(world, job, bound, inbound).await {
         Err(error @ PortError::TooLarge { .. }) => {
             let why = Some(chain(&error));
-            give_up_event(world, job, Some(bound.instance.id), Reason::Poison, receives, why).await?;
+            give_up_event(
+                world,
+                job,
+                Some(bound.instance.id.clone()),
+                Reason::Poison,
+                receives,
+                why,
+            )
+            .await?;
             return Ok(Verdict::Done);
         }
         followed => followed?,
@@ -151,7 +166,7 @@ async fn settled<W: World>(world: &W, job: &InboundJob) -> PortResult<bool> {
     Ok(record.state != EventState::Pending)
 }
 
-/// Waiting is no attempt, so it is looked at before attempts are counted.
+/// Whether it is too early for the event.
 async fn must_wait<W: World>(
     world: &W,
     job: &InboundJob,
@@ -169,26 +184,6 @@ async fn must_wait<W: World>(
         Inbound::ConnectionChanged => connection::event_waits(world, bound, job.received_at).await,
         Inbound::Message(_) | Inbound::Change(_) | Inbound::Ignored { .. } => Ok(None),
     }
-}
-
-/// Counts the attempt; gives the event up if there were too many.
-async fn used_up<W: World>(world: &W, job: &InboundJob, bound: &Bound) -> PortResult<bool> {
-    // The first receive is not counted: most events need no second one.
-    let before = world.store().count_attempt(&job.event).await?;
-    if before < world.settings().attempts.inbound {
-        return Ok(false);
-    }
-    message::send_timer_if_stored(world, job, bound).await?;
-    give_up_event(
-        world,
-        job,
-        Some(bound.instance.id.clone()),
-        Reason::Poison,
-        before,
-        None,
-    )
-    .await?;
-    Ok(true)
 }
 
 async fn body_of<W: World>(world: &W, job: &InboundJob) -> PortResult<Value> {

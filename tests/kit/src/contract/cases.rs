@@ -24,7 +24,7 @@ macro_rules! store_contract {
                 a_settled_event_stays_as_it_is,
                 settling_an_unknown_event_makes_none,
                 attempts_are_counted_while_pending,
-                ten_attempts_at_once_are_ten,
+                ten_attempts_at_once_are_one,
                 a_dead_event_is_revived_with_its_attempts_back_at_0,
                 only_dead_events_are_revived,
                 an_event_is_revived_of_the_death_that_is_named_only,

@@ -13,13 +13,14 @@ use recado_domain::reason::Reason;
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
     Ambient, ConnectionAnswer, Conversations, DeadCopy, DeadLetterFilter, DeadLetters, DeadQueues, Enqueue,
-    Inbox, Instances, PageRequest, PortResult, Queues, Recorded,
+    Inbox, Instances, PageRequest, PortError, PortResult, Queues, Recorded,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Parts, Settings, deliver, operate, process, send, upload};
 use recado_testkit::builders::{Scene, correlation, seen};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -27,11 +28,13 @@ const DAY_MS: i64 = 86_400_000;
 
 /// Queues whose bodies expire 14 days after they were put or renewed.
 #[derive(Debug, Clone)]
-struct Bucket {
+pub(crate) struct Bucket {
     queues: Embedded,
     bodies: Arc<Mutex<BTreeMap<String, (Timestamp, Value)>>>,
     /// What lies in the dead-letter queue of `inbound`.
     dead: Arc<Mutex<Vec<DeadCopy>>>,
+    /// How many further timers of turns fail to be sent.
+    pub(crate) turns_fail: Arc<AtomicU32>,
     time: Time,
 }
 
@@ -41,6 +44,14 @@ impl Queues for Bucket {
     }
 
     async fn send_turn(&self, kick: &TurnKick, delay: Duration) -> PortResult<()> {
+        let left = |left: u32| left.checked_sub(1);
+        if self
+            .turns_fail
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, left)
+            .is_ok()
+        {
+            return Err(PortError::unavailable("the queue", "the test says so"));
+        }
         self.queues.send_turn(kick, delay).await
     }
 
@@ -95,15 +106,16 @@ impl DeadQueues for Bucket {
     }
 }
 
-type World = Parts<Embedded, Bucket, crate::world::Provider, crate::world::Model, Time>;
+pub(crate) type World = Parts<Embedded, Bucket, crate::world::Provider, crate::world::Model, Time>;
 
 /// The stage's world with such a bucket, whose messages wait for so many days for their instance.
-fn world(stage: &Stage, patience_days: u64) -> World {
+pub(crate) fn world(stage: &Stage, patience_days: u64) -> World {
     let world = &stage.world;
     let queues = Bucket {
         queues: world.queues.clone(),
         bodies: Arc::default(),
         dead: Arc::default(),
+        turns_fail: Arc::default(),
         time: world.ambient.clone(),
     };
     let settings = Settings {
@@ -117,6 +129,7 @@ fn world(stage: &Stage, patience_days: u64) -> World {
         llm: crate::world::Model::default(),
         ambient: world.ambient.clone(),
         settings,
+        retries: recado_pipeline::Retries::default(),
     }
 }
 

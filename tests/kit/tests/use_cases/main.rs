@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
+mod attempts;
 mod bucket;
 mod bursts;
 mod catching_up;

@@ -23,7 +23,7 @@ pub(crate) fn failure(payload: &Value) -> Inbound {
     })
 }
 
-async fn failed(stage: &Stage, message: &Message, provider_message_id: &str) -> InboundJob {
+pub(crate) async fn failed(stage: &Stage, message: &Message, provider_message_id: &str) -> InboundJob {
     let (provider, external) = (stage.scene.bound.instance.provider, stage.scene.external());
     let update = StatusUpdate {
         key: DeliveryKey::provider(provider, &external, provider_message_id),

@@ -274,6 +274,7 @@ impl Stage {
             llm: Model::default(),
             ambient: time,
             settings: Settings::default(),
+            retries: recado_pipeline::Retries::default(),
         };
         Self {
             world,

@@ -6,6 +6,7 @@ use crate::stage::Stage;
 use futures::executor::block_on;
 use recado_domain::event::EventState;
 use recado_domain::ids::EventId;
+use recado_domain::reason::Reason;
 use recado_pipeline::ports::Store;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -65,6 +66,15 @@ where
     Q: WorkQueues,
 {
     let record = block_on(stage.store.event(id)).expect("events are read");
+    let of_poison = record
+        .as_ref()
+        .is_some_and(|record| record.reason == Some(Reason::Poison));
+    let said = stage.ledger().said.get(id).map(|spoken| spoken.text.clone());
+    if of_poison && said.as_deref() != Some("poison") {
+        stage
+            .common
+            .broken(format!("event {id} died of poison and is none"));
+    }
     match record.map(|record| record.state) {
         Some(EventState::Applied) => {}
         Some(EventState::Dead) if has_letter(stage, id) => {}

@@ -81,10 +81,9 @@ impl<S: Store> Inbox for Tap<S> {
         self.hand.call("finish_event", effect).await
     }
 
-    async fn count_attempt(&self, id: &EventId) -> PortResult<u32> {
-        self.hand
-            .call("count_attempt", self.inner.count_attempt(id))
-            .await
+    async fn set_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {
+        let effect = self.inner.set_attempts(id, seen, attempts);
+        self.hand.call("set_attempts", effect).await
     }
 
     async fn revive_event(&self, id: &EventId, died: Timestamp) -> PortResult<bool> {

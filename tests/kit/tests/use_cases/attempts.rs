@@ -1,0 +1,125 @@
+//! What counts as an attempt at an event, and how many there are.
+
+use crate::bucket;
+use crate::world::Stage;
+use futures::FutureExt;
+use futures::future::join;
+use recado_domain::event::{EventKind, EventRecord, EventState, InboundJob};
+use recado_domain::reason::Reason;
+use recado_pipeline::ports::{DeadLetters, Inbox};
+use recado_pipeline::{Settings, Verdict, process};
+use recado_testkit::builders::Scene;
+use serde_json::json;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+async fn stage() -> Stage {
+    Stage::set(Scene::new()).await
+}
+
+async fn record(stage: &Stage, job: &InboundJob) -> EventRecord {
+    stage.world.store.event(&job.event).await.unwrap().unwrap()
+}
+
+/// A message that arrives.
+async fn hello(stage: &Stage, scene: &Scene, id: &str) -> InboundJob {
+    let payload = json!({"address": scene.address.as_str(), "id": id, "text": "Olá", "from_me": false});
+    stage.event(EventKind::Message, payload).await
+}
+
+/// A message whose body ends whoever reads it.
+async fn killer(stage: &Stage) -> InboundJob {
+    stage.event(EventKind::Message, json!({"address": 7})).await
+}
+
+/// A receive in a process that may end; whether it did.
+async fn ends(stage: &Stage, job: &InboundJob, receives: u32) -> bool {
+    let worked = AssertUnwindSafe(stage.receive(job, receives));
+    worked.catch_unwind().await.is_err()
+}
+
+#[test]
+fn an_event_and_a_turn_are_tried_three_times_and_a_message_is_stale_after_an_hour() {
+    let settings = Settings::default();
+    assert_eq!((settings.attempts.inbound, settings.attempts.turn), (3, 3));
+    assert_eq!(settings.stale_after, Duration::from_secs(3_600));
+}
+
+#[tokio::test]
+async fn a_failing_queue_is_no_attempt_however_long_it_fails() {
+    for first in [1, 30, 41, 200] {
+        let stage = stage().await;
+        let world = bucket::world(&stage, 3);
+        let job = hello(&stage, &stage.scene, "A").await;
+        let body = serde_json::to_string(&job).unwrap();
+        world.queues.turns_fail.store(10, Ordering::SeqCst);
+        for receives in first..first + 10 {
+            let verdict = process::process(&world, &body, receives).await;
+            assert!(matches!(verdict, Verdict::ComeBack { .. }));
+            let found = record(&stage, &job).await;
+            assert_eq!((found.state, found.attempts), (EventState::Pending, 0));
+            stage.pass(60);
+        }
+        assert_eq!(process::process(&world, &body, first + 10).await, Verdict::Done);
+        assert_eq!(record(&stage, &job).await.state, EventState::Applied);
+        assert_eq!(stage.due_turns().await.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn an_event_that_ends_its_process_is_given_up_after_three_counted_attempts() {
+    let stage = stage().await;
+    let job = killer(&stage).await;
+    // The first receive is not counted: most events need no second one.
+    for (receives, attempts) in [(1, 0), (2, 1), (3, 2), (4, 3)] {
+        assert!(ends(&stage, &job, receives).await);
+        assert_eq!(record(&stage, &job).await.attempts, attempts);
+    }
+    assert_eq!(stage.receive(&job, 5).await, Verdict::Done);
+    let letter = stage.world.store.dead_letter(job.event.as_str()).await.unwrap();
+    let letter = letter.unwrap();
+    assert_eq!((letter.reason, letter.attempts), (Reason::Poison, 3));
+}
+
+#[tokio::test]
+async fn an_event_beside_one_that_ends_the_process_loses_no_attempt() {
+    let stage = stage().await;
+    let (killer, other) = (killer(&stage).await, hello(&stage, &stage.scene, "A").await);
+    for receives in 2..=4 {
+        // One batch: whichever comes first, the process ends.
+        let batch = join(stage.receive(&killer, receives), stage.receive(&other, receives));
+        assert!(AssertUnwindSafe(batch).catch_unwind().await.is_err());
+        assert_eq!(record(&stage, &killer).await.attempts, receives - 1);
+        let beside = record(&stage, &other).await;
+        assert!(
+            beside.state == EventState::Applied || beside.attempts == 0,
+            "{beside:?}"
+        );
+    }
+    assert_eq!(stage.receive(&killer, 5).await, Verdict::Done);
+    assert_eq!(stage.receive(&other, 5).await, Verdict::Done);
+    assert_eq!(record(&stage, &killer).await.reason, Some(Reason::Poison));
+    assert_eq!(record(&stage, &other).await.state, EventState::Applied);
+}
+
+#[tokio::test]
+async fn a_failed_delivery_that_waits_is_never_given_up_for_waiting() {
+    let stage = stage().await;
+    let reply = stage.replied().await;
+    stage.times_out();
+    let _ = stage.kick(&reply.conversation).await;
+    let job = crate::unknown::failed(&stage, &reply, "ELSE").await;
+    for receives in 1..=60 {
+        assert!(matches!(
+            stage.receive(&job, receives).await,
+            Verdict::ComeBack { .. }
+        ));
+        let found = record(&stage, &job).await;
+        assert_eq!((found.state, found.attempts), (EventState::Pending, 0));
+    }
+    stage.send(&reply.conversation).await;
+    stage.pass(600);
+    assert_eq!(stage.receive(&job, 61).await, Verdict::Done);
+    assert_eq!(record(&stage, &job).await.state, EventState::Applied);
+}
