@@ -70,7 +70,10 @@ where
         .as_ref()
         .is_some_and(|record| record.reason == Some(Reason::Poison));
     let said = stage.ledger().said.get(id).map(|spoken| spoken.text.clone());
-    if of_poison && said.as_deref() != Some("poison") {
+    // A process that dies by chance, or stalls until it is cut off, costs the event at which it was an attempt.
+    let counters = stage.common.counters();
+    let by_chance = counters.crashes > 0 || counters.stalls > 0;
+    if of_poison && !by_chance && said.as_deref() != Some("poison") {
         stage
             .common
             .broken(format!("event {id} died of poison and is none"));
