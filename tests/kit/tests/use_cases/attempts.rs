@@ -4,9 +4,10 @@ use crate::bucket;
 use crate::world::Stage;
 use futures::FutureExt;
 use futures::future::join;
+use recado_domain::content::Content;
 use recado_domain::event::{EventKind, EventRecord, EventState, InboundJob};
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{DeadLetters, Inbox};
+use recado_pipeline::ports::{DeadLetters, Inbox, OutboxStore};
 use recado_pipeline::{Settings, Verdict, process};
 use recado_testkit::builders::Scene;
 use serde_json::json;
@@ -81,6 +82,30 @@ async fn an_event_that_ends_its_process_is_given_up_after_three_counted_attempts
     let letter = stage.world.store.dead_letter(job.event.as_str()).await.unwrap();
     let letter = letter.unwrap();
     assert_eq!((letter.reason, letter.attempts), (Reason::Poison, 3));
+}
+
+#[tokio::test]
+async fn a_turn_that_ends_its_process_three_times_gives_the_agents_error_message() {
+    let stage = stage().await;
+    stage.message(&stage.scene, "A", "Olá", false).await;
+    let model = &stage.world.llm;
+    model.ends.store(true, Ordering::SeqCst);
+    for asked in 1..=3 {
+        stage.pass(600);
+        let turn = AssertUnwindSafe(stage.turns(&stage.scene));
+        assert!(turn.catch_unwind().await.is_err());
+        assert_eq!(model.asked.lock().unwrap().len(), asked);
+        let open = stage.world.store.open(&stage.scene.thread()).await.unwrap();
+        assert_eq!(open, [], "the model is asked again");
+    }
+    stage.pass(600);
+    let reply = stage.turn(&stage.scene).await;
+    let error = stage.scene.bound.agent.error_message.clone();
+    assert_eq!(
+        (reply.content, reply.unanswered),
+        (Content::text(error), Some(Reason::ModelFailed))
+    );
+    assert_eq!(model.asked.lock().unwrap().len(), 3, "there is no fourth call");
 }
 
 #[tokio::test]

@@ -206,12 +206,15 @@ pub(crate) struct Model {
     pub(crate) says: Mutex<Option<String>>,
     /// What it was asked last in each call.
     pub(crate) asked: Mutex<Vec<String>>,
+    /// Whether a call ends the process that makes it.
+    pub(crate) ends: AtomicBool,
 }
 
 impl Llm for Model {
     async fn complete(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         let asked = request.turns.last().map(|turn| turn.text.clone());
         self.asked.lock().unwrap().extend(asked);
+        assert!(!self.ends.load(Ordering::SeqCst), "the process ends");
         let text = self.says.lock().unwrap().clone();
         Ok(LlmReply {
             text: text.ok_or_else(|| LlmError::Refused("no case asks the model".to_owned()))?,
