@@ -37,8 +37,12 @@ pub(crate) async fn collect<W: World>(world: &W, queue: QueueName) -> PortResult
     let mut gone = 0;
     let until = shift(world.ambient().now(), LOOKS_MS);
     for _ in 0..BATCHES_MAX {
+        // What is received is looked at: it is hidden from the next look for a while.
+        if world.ambient().now() > until {
+            break;
+        }
         let batch = world.queues().receive_dead(queue).await?;
-        if batch.is_empty() || world.ambient().now() > until {
+        if batch.is_empty() {
             break;
         }
         for copy in batch {

@@ -20,7 +20,7 @@ use recado_pipeline::{Parts, Settings, deliver, operate, process, send, upload};
 use recado_testkit::builders::{Scene, correlation, seen};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -33,6 +33,8 @@ pub(crate) struct Bucket {
     bodies: Arc<Mutex<BTreeMap<String, (Timestamp, Value)>>>,
     /// What lies in the dead-letter queue of `inbound`.
     dead: Arc<Mutex<Vec<DeadCopy>>>,
+    /// How long it takes to receive some of them.
+    receive_ms: Arc<AtomicI64>,
     /// How many further timers of turns fail to be sent.
     pub(crate) turns_fail: Arc<AtomicU32>,
     time: Time,
@@ -91,6 +93,7 @@ impl Queues for Bucket {
 impl DeadQueues for Bucket {
     /// What was received is hidden from then on.
     async fn receive_dead(&self, queue: QueueName) -> PortResult<Vec<DeadCopy>> {
+        self.time.pass(self.receive_ms.load(Ordering::SeqCst));
         let mut dead = self.dead.lock().unwrap();
         let count = dead.len().min(10);
         let some = if queue == QueueName::Inbound { count } else { 0 };
@@ -115,6 +118,7 @@ pub(crate) fn world(stage: &Stage, patience_days: u64) -> World {
         queues: world.queues.clone(),
         bodies: Arc::default(),
         dead: Arc::default(),
+        receive_ms: Arc::default(),
         turns_fail: Arc::default(),
         time: world.ambient.clone(),
     };
@@ -328,4 +332,33 @@ async fn what_a_queue_gave_up_is_entered_although_it_lies_behind_hundreds_of_cop
         .dead_letters(&DeadLetterFilter::default(), &page)
         .await;
     assert_eq!(letters.unwrap().items.len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_received_of_a_dead_letter_queue_is_entered_however_long_receiving_takes() {
+    let stage = Stage::set(Scene::new()).await;
+    let world = world(&stage, 3);
+    let given_up = |number: u32| DeadCopy {
+        queue: QueueName::Inbound,
+        body: format!("no JSON {number}"),
+        sent_at: stage.now(),
+        copy_of: None,
+        receipt: number.to_string(),
+    };
+    let all = 90;
+    world.queues.dead.lock().unwrap().extend((0..all).map(given_up));
+    world.queues.receive_ms.store(1_000, Ordering::SeqCst);
+    reconcile(&world).await.unwrap();
+    let page = PageRequest {
+        limit: 100,
+        cursor: None,
+    };
+    let letters = world
+        .store
+        .dead_letters(&DeadLetterFilter::default(), &page)
+        .await;
+    let entered = letters.unwrap().items.len();
+    let left = world.queues.dead.lock().unwrap().len();
+    assert!(left > 0, "there was no time for all");
+    assert_eq!(entered + left, all as usize, "none was received and left alone");
 }
