@@ -114,6 +114,13 @@ impl Newest {
         self
     }
 
+    /// Only where `column` is not `value`.
+    pub(crate) fn but(mut self, column: &'static str, value: &str) -> Self {
+        self.conditions.push(format!("{column} <> ?"));
+        self.values.push(value.to_owned().into());
+        self
+    }
+
     /// Only what is of `since` or later and from before `until`, where they are given.
     pub(crate) fn between(mut self, since: Option<Timestamp>, until: Option<Timestamp>) -> Self {
         for (at, than) in [(since, ">="), (until, "<")] {

@@ -159,7 +159,9 @@ fn matches(filter: &ConversationFilter, conversation: &Conversation) -> bool {
         .as_ref()
         .is_none_or(|instance| *instance == conversation.instance)
         && filter.mode.is_none_or(|mode| mode == conversation.mode)
-        && filter.status.is_none_or(|status| status == conversation.status)
+        && conversation
+            .listed_as()
+            .is_some_and(|status| filter.status.is_none_or(|wanted| wanted == status))
 }
 
 #[cfg(test)]

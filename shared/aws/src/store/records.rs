@@ -45,14 +45,16 @@ fn dropped(what: &'static str) -> PortResult<aws_sdk_dynamodb::types::AttributeV
 pub(super) fn conversation(what: &'static str, conversation: &Conversation) -> PortResult<Item> {
     let key = Key::conversation(&conversation.id);
     let mut item = item::write(what, conversation)?;
-    item.insert(
-        "list_key".to_owned(),
-        text(keys::conversations_of(&conversation.instance)),
-    );
-    item.insert(
-        "list_at".to_owned(),
-        number(conversation.last_message_at.as_millisecond()),
-    );
+    if conversation.listed_as().is_some() {
+        item.insert(
+            "list_key".to_owned(),
+            text(keys::conversations_of(&conversation.instance)),
+        );
+        item.insert(
+            "list_at".to_owned(),
+            number(conversation.last_message_at.as_millisecond()),
+        );
+    }
     keys::index_open(&mut item, &key, conversation.due());
     Ok(key.into_item(item))
 }

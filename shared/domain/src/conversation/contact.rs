@@ -3,6 +3,7 @@
 use super::{Conversation, Status};
 use crate::contact::ContactAddress;
 use crate::content::{Content, SystemNote};
+use crate::ids::Ordinal;
 use crate::window;
 use jiff::Timestamp;
 
@@ -48,6 +49,12 @@ impl Conversation {
         self.status = Status::Resolved;
         self.mode = known.mode;
         self.moved_to = Some(known.id.clone());
+    }
+
+    /// The status under which lists show it; `None` for one in which nobody wrote and that only leads to another.
+    pub fn listed_as(&self) -> Option<Status> {
+        let only_leads = self.moved_to.is_some() && self.last == Ordinal(0);
+        (!only_leads).then_some(self.status)
     }
 
     /// Carries over what is the contact's, whatever conversation it is: the contact's rate, the window with the template

@@ -25,6 +25,9 @@ fn status_name(status: Status) -> &'static str {
     }
 }
 
+/// The status column of a conversation that is in no list.
+const UNLISTED: &str = "unlisted";
+
 /// A conversation as it lies in its table.
 #[derive(Debug)]
 pub(crate) struct ConversationRow {
@@ -49,7 +52,7 @@ impl ConversationRow {
             number: conversation.id.number(),
             instance: conversation.instance.as_str().to_owned(),
             mode: mode_name(conversation.mode),
-            status: status_name(conversation.status),
+            status: conversation.listed_as().map_or(UNLISTED, status_name),
             epoch: integer(conversation.epoch),
             rev: integer(conversation.rev),
             last_at: conversation.last_message_at.as_millisecond(),
@@ -343,6 +346,7 @@ impl Conversations for Embedded {
                 .only("instance", filter.instance.as_ref().map(InstanceId::as_str))
                 .only("mode", filter.mode.map(mode_name))
                 .only("status", filter.status.map(status_name))
+                .but("status", UNLISTED)
                 .page(c)
         };
         self.read("list", work).await

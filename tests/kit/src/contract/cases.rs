@@ -86,6 +86,7 @@ macro_rules! store_contract {
                 a_list_holds_conversations_as_they_are,
                 a_list_is_narrowed_by_instance_mode_and_status,
                 a_list_without_an_instance_holds_all_instances,
+                what_only_leads_to_another_conversation_is_not_listed,
                 messages_come_newest_first_by_pages,
                 open_messages_are_listed_as_they_are_now,
             }

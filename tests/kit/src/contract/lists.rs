@@ -189,6 +189,30 @@ pub async fn a_list_without_an_instance_holds_all_instances<S: Store>(store: &S)
     assert!(there(&eventually(INDEX, read, there).await));
 }
 
+pub async fn what_only_leads_to_another_conversation_is_not_listed<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let known = begun(store, &scene).await;
+    let mut leading = scene.other_contact().conversation(1);
+    leading.lead_to(&known);
+    updated(store, &mut leading).await;
+    // What is listed after it shows that the index has seen it.
+    let (contact, mut job) = (scene.other_contact(), scene.job());
+    job.received_at = at(60 * 60_000);
+    let mut later = contact.conversation(1);
+    received(store, &contact, &mut later, &job).await;
+    for status in [None, Some(Status::Active), Some(Status::Resolved)] {
+        let filter = ConversationFilter {
+            status,
+            ..of_instance(&scene)
+        };
+        let fits = |c: &&Conversation| status.is_none_or(|status| status == c.status);
+        let expected = ids_of([&later, &known].into_iter().filter(fits));
+        assert_eq!(ids(store, &filter, 50, &expected).await, expected, "{status:?}");
+    }
+    let stored = store.conversation(&leading.id).await.unwrap();
+    assert_eq!(stored, Some(leading), "its id leads on");
+}
+
 async fn messages<S: Store>(store: &S, id: &ConversationId, limit: usize) -> Vec<Message> {
     let (mut all, mut cursor) = (Vec::new(), None);
     for _ in 0..PAGES_MAX {
