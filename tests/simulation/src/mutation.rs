@@ -20,6 +20,10 @@ pub enum Mutation {
     GiveBackKeepsAnswered,
     /// A cancelled reply's messages are not owed again.
     CancelKeepsAnswered,
+    /// A cancelled reply's conversation is written only where something of it changes.
+    CancelLeavesConversation,
+    /// The sender looks at the open messages of a contact's newest conversation first.
+    NewestConversationFirst,
     /// The commit does not look whether the conversation is as it was read.
     CommitUnconditional,
     /// No rate.
@@ -95,6 +99,8 @@ impl Mutation {
         Self::LateMessagesAreOld,
         Self::GiveBackKeepsAnswered,
         Self::CancelKeepsAnswered,
+        Self::CancelLeavesConversation,
+        Self::NewestConversationFirst,
         Self::CommitUnconditional,
         Self::NoRate,
         Self::ClockNotReadAgain,

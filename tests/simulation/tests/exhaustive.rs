@@ -41,6 +41,24 @@ fn the_machine_may_lose_its_power_at_any_step() {
 }
 
 #[test]
+fn a_function_may_stall_for_some_seconds_while_a_reply_is_taken_back() {
+    for (style, seed) in [(Style::Lambda, 1), (Style::Lambda, 2), (Style::Machine, 1)] {
+        let base = Telling {
+            style,
+            seed,
+            ..Telling::of(Story::GiveBackInFailure)
+        };
+        for step in 0..tell(&base, false).steps {
+            for milliseconds in [5_000, 10_000, 20_000] {
+                let telling = base.with(Trouble::Stall(step, milliseconds));
+                let broken = tell(&telling, false).violations;
+                assert!(broken.is_empty(), "{telling:?}: {broken:?}");
+            }
+        }
+    }
+}
+
+#[test]
 #[ignore = "takes minutes: `make exhaustive` runs it"]
 fn a_worker_may_stall_past_its_visibility_at_any_step_and_go_on() {
     assert!(at_every_step(Style::Machine, |step| Trouble::Stall(step, 130_000)) > 1_500);

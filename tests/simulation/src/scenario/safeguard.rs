@@ -118,6 +118,16 @@ pub const SAFEGUARDS: &[Safeguard] = &[
         Troubles::None,
     ),
     promise(
+        Mutation::CancelLeavesConversation,
+        Story::GiveBackInFailure,
+        Troubles::Stall(10_000),
+    ),
+    promise(
+        Mutation::NewestConversationFirst,
+        Story::ResolvedWithOpen,
+        Troubles::None,
+    ),
+    promise(
         Mutation::CommitUnconditional,
         Story::Burst,
         Troubles::Stall(130_000),

@@ -31,6 +31,10 @@ pub enum Story {
     GiveBack,
     /// A person takes over and gives back during a send that finds WhatsApp gone.
     GiveBackInFlight,
+    /// A person takes over and gives back during a send that the provider refuses for now.
+    GiveBackInFailure,
+    /// A person's answer is of unknown outcome when its conversation is resolved; the contact writes again.
+    ResolvedWithOpen,
     /// A person answers.
     Answer,
     /// A person types on the phone while replies go out.
@@ -86,6 +90,8 @@ impl Story {
         Self::TakeOver,
         Self::GiveBack,
         Self::GiveBackInFlight,
+        Self::GiveBackInFailure,
+        Self::ResolvedWithOpen,
         Self::Answer,
         Self::Phone,
         Self::Unreachable,
@@ -128,7 +134,7 @@ impl Story {
     pub fn unknown_wait(self) -> Option<Duration> {
         matches!(
             self,
-            Self::NeverExplained | Self::AcceptedThenFailed | Self::EchoAlone
+            Self::NeverExplained | Self::AcceptedThenFailed | Self::EchoAlone | Self::ResolvedWithOpen
         )
         .then_some(Duration::from_secs(60))
     }
@@ -174,9 +180,10 @@ impl Story {
                 tell.says("m1", 10_000 - WINDOW_MS, 0);
                 tell.wishes(vec![(25_000, Wish::Answer("person-1".to_owned(), Ordinal(1)))]);
             }
-            Self::TakeOver | Self::GiveBack | Self::GiveBackInFlight | Self::Answer | Self::Phone => {
-                tell.people(self);
-            }
+            Self::TakeOver | Self::GiveBack | Self::Answer | Self::Phone => tell.people(self),
+            Self::GiveBackInFlight => tell.gives_back_during(Fate::Closed, 2_000),
+            Self::GiveBackInFailure => tell.gives_back_during(Fate::Failed, 700),
+            Self::ResolvedWithOpen => tell.resolves_with_open(),
             Self::Outage | Self::ShortOutage | Self::TwoOutages | Self::EventsCrossed => tell.outages(self),
             Self::Unreachable => tell.unreachable(),
             Self::Disconnections => tell.sends(&[

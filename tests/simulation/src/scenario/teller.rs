@@ -146,14 +146,6 @@ where
                     self.wishes_of(contact, vec![(6_000, Wish::TakeOver), (40_000, Wish::GiveBack)]);
                 }
             }
-            Story::GiveBackInFlight => {
-                let instance = &self.bound().instance.id;
-                self.stage
-                    .outside
-                    .line(instance, |line| line.script.push_back(Fate::Closed));
-                self.messages(&[0]);
-                self.take_back_in_flight();
-            }
             Story::Answer => {
                 self.messages(&[0]);
                 self.wishes(vec![(2_000, answer("person-1"))]);
@@ -165,8 +157,10 @@ where
         }
     }
 
-    /// As soon as a request has left: taken over, and given back.
-    pub(super) fn take_back_in_flight(&self) {
+    /// As soon as a request has left, which ends as `fate`: taken over, and given back `after` milliseconds later.
+    pub(super) fn gives_back_during(&self, fate: Fate, after: i64) {
+        self.on_line(|line| line.script.push_back(fate));
+        self.messages(&[0]);
         let tell = self.clone();
         self.happens(async move {
             let instance = tell.bound().instance.id.clone();
@@ -179,10 +173,18 @@ where
             }
             if let Some(id) = tell.conversation(0) {
                 tell.stage.wish(&id, Wish::TakeOver);
-                tell.stage.simulation().sleep(2_000).await;
+                tell.stage.simulation().sleep(after).await;
                 tell.stage.wish(&id, Wish::GiveBack);
             }
         });
+    }
+
+    /// A person answers, which nobody knows to have arrived, and resolves; the contact writes on.
+    pub(super) fn resolves_with_open(&self) {
+        self.on_line(|line| line.script.push_back(Fate::Unexplained));
+        self.messages(&[0, 40_000]);
+        let answer = Wish::Answer("person-1".to_owned(), Ordinal(1));
+        self.wishes(vec![(2_000, answer), (10_000, Wish::Resolve(Ordinal(1)))]);
     }
 
     /// As soon as something is dead, it is redriven.

@@ -16,6 +16,10 @@ impl<S: Store> OutboxStore for Tap<S> {
     async fn open(&self, thread: &ThreadId) -> PortResult<Vec<Message>> {
         let mut open = self.hand.call("open", self.inner.open(thread)).await?;
         self.saw(&open);
+        if self.hand.lacks(Mutation::NewestConversationFirst) && self.hand.function == "sender" {
+            let newest = open.last().map(|message| message.conversation.clone());
+            open.retain(|message| Some(&message.conversation) == newest.as_ref());
+        }
         if self.hand.lacks(Mutation::MissingLetterStays) {
             open.retain(|message| !is_dead(message));
         }
@@ -94,6 +98,12 @@ impl<S: Store> OutboxStore for Tap<S> {
         conversation: Option<&Conversation>,
     ) -> PortResult<Written> {
         let conversation = conversation.filter(|_| !self.hand.lacks(Mutation::CancelKeepsAnswered));
+        let conversation = match conversation {
+            Some(conversation) if self.hand.lacks(Mutation::CancelLeavesConversation) => {
+                self.changed(conversation).await?
+            }
+            conversation => conversation,
+        };
         let gone = self.note_that_goes(message).await?;
         let landed = landed.or(gone.as_ref());
         let effect = self.inner.settle(message, landed, link, conversation);
@@ -149,6 +159,16 @@ fn letter_of(message: &Message) -> DeadLetter {
 }
 
 impl<S: Store> Tap<S> {
+    /// `conversation`, if more than its revision changes.
+    async fn changed<'a>(&self, conversation: &'a Conversation) -> PortResult<Option<&'a Conversation>> {
+        let stored = self.inner.conversation(&conversation.id).await?;
+        let next = stored.map(|stored| Conversation {
+            rev: stored.rev + 1,
+            ..stored
+        });
+        Ok((next.as_ref() != Some(conversation)).then_some(conversation))
+    }
+
     /// Claims whatever the message is by now.
     async fn claim_anyway(&self, message: &Message, flight: &InFlight) -> PortResult<Claimed> {
         let Some(stored) = self.inner.message(&message.id()).await? else {
