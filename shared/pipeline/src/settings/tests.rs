@@ -19,6 +19,23 @@ fn nothing_set_changes_nothing() {
 }
 
 #[test]
+fn times_that_nobody_can_set_are_these() {
+    let settings = Settings::default();
+    let seconds = Duration::from_secs;
+    assert_eq!(settings.delivery_ttl, seconds(30 * 86_400));
+    assert_eq!(settings.config_ttl, seconds(30));
+    assert_eq!(settings.llm_timeout, seconds(60));
+    assert_eq!(
+        (settings.turn_lease, settings.send_lease),
+        (seconds(95), seconds(35))
+    );
+    assert_eq!(
+        (Visibility::INBOUND, Visibility::TURNS, Visibility::OUTBOUND),
+        (seconds(30), seconds(120), seconds(60))
+    );
+}
+
+#[test]
 fn every_setting_that_cannot_be_used_is_named_at_once() {
     let wrong = [
         ("RECADO_DEBOUNCE_SECONDS", "four"),
