@@ -148,6 +148,26 @@ async fn health_is_503_while_the_store_fails() {
 }
 
 #[tokio::test]
+async fn what_lists_the_way_to_whatsapp_is_503_while_the_store_fails() {
+    let folder = std::env::temp_dir().join(format!("recado-http-{}-whatsapp", std::process::id()));
+    let site = Site::over(Embedded::open(&folder, Clock::system()).unwrap());
+    site.store.close().await;
+    let strangers = site.ask("GET", "/health/whatsapp", &[], "").await;
+    assert_eq!(strangers.status, StatusCode::SERVICE_UNAVAILABLE);
+    for path in [
+        "/health/whatsapp",
+        "/health/whatsapp/detailed",
+        "/health/whatsapp/dlq",
+    ] {
+        let answered = site.operate("GET", path, &Value::Null).await;
+        assert_eq!(answered.status, StatusCode::SERVICE_UNAVAILABLE, "{path}");
+        assert_eq!(answered.header("content-type"), Some("application/problem+json"));
+        assert_eq!(answered.header("retry-after"), Some("5"), "{path}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
 async fn the_id_of_the_health_checks_record_is_nobodys() {
     let site = Site::in_memory().configured().await;
     let mut wrong = serde_json::to_value(document()).unwrap();
