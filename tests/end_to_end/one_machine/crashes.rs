@@ -1,7 +1,8 @@
 use crate::machine::{INSTANCE, Machine, PATIENCE, eventually, eventually_within, seconds};
 use recado_testkit::servers::Behaviour;
 use recado_testkit::webhooks::evolution_text;
-use std::time::Duration;
+use rusqlite::Connection;
+use std::time::{Duration, Instant};
 
 const MARIA: &str = "5511900000001@s.whatsapp.net";
 
@@ -93,4 +94,25 @@ async fn a_terminated_process_finishes_what_it_began() {
     machine.phone(1).await;
     let asked = machine.stand_ins.anthropic.requests().len();
     assert_eq!(asked, 1, "the model was waited for, not asked again");
+}
+
+#[tokio::test]
+async fn queues_that_cannot_be_read_are_looked_at_again_after_a_wait_and_go_on_without_a_restart() {
+    let machine = Machine::serving(&[]);
+    let database = Connection::open(machine.data().join("recado.db")).unwrap();
+    database.busy_timeout(PATIENCE).unwrap();
+    let unreadable = || machine.log().matches("the queue cannot be read").count();
+    database
+        .execute_batch("ALTER TABLE queue_messages RENAME TO hidden")
+        .unwrap();
+    let hidden = Instant::now();
+    eventually("an error", || async { (unreadable() > 0).then_some(()) }).await;
+    let most = 3 * (2 + hidden.elapsed().as_secs());
+    assert!(unreadable() as u64 <= most, "{}", machine.log());
+    database
+        .execute_batch("ALTER TABLE hidden RENAME TO queue_messages")
+        .unwrap();
+    let body = evolution_text(INSTANCE, MARIA, "Q1", "Oi", seconds());
+    assert_eq!(machine.evolution(&body).await, 200);
+    assert_eq!(machine.phone(1).await[0].text, "echo: Oi");
 }
