@@ -324,6 +324,9 @@ impl Machine {
 impl Drop for Machine {
     fn drop(&mut self) {
         if let Some(mut running) = self.running.take() {
+            if std::thread::panicking() {
+                eprintln!("what it logged:\n{}", running.log.lock().unwrap());
+            }
             let _ = running.child.kill();
             let _ = running.child.wait();
         }
