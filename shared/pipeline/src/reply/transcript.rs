@@ -44,6 +44,13 @@ pub(super) fn transcript(reading: &Reading) -> Vec<ChatTurn> {
             _ => turns.push(ChatTurn { speaker, text }),
         }
     }
+    if turns.last().is_none_or(|last| last.speaker == Speaker::Assistant) {
+        // Everything that is owed was taken back, and shown as such where it stood.
+        turns.push(ChatTurn {
+            speaker: Speaker::User,
+            text: DELETED.to_owned(),
+        });
+    }
     turns
 }
 

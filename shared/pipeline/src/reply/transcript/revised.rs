@@ -9,6 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What a message is shown as that was taken back.
 pub(super) const DELETED: &str = "[message deleted]";
 
+/// What a message of the contact is shown as that says nothing. It is owed an answer as any other.
+const EMPTY: &str = "[empty message]";
+
 /// A message as the provider knows it: whose side it is on, and its id there.
 type Target<'a> = (bool, &'a str);
 
@@ -133,6 +136,14 @@ impl<'a> Revised<'a> {
 
     /// The message in words, without repeating what it quotes if that was taken back.
     fn unquoted(&self, message: &Message) -> String {
+        let words = self.words(message);
+        if side(message) && words.trim().is_empty() {
+            return EMPTY.to_owned();
+        }
+        words
+    }
+
+    fn words(&self, message: &Message) -> String {
         let quoted = message.context.reply_to.as_ref();
         let id = quoted.and_then(|quoted| quoted.id.as_deref());
         let gone = id.is_some_and(|id| {

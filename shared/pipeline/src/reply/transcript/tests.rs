@@ -53,6 +53,21 @@ fn a_burst_is_one_turn_in_the_order_it_was_written() {
 }
 
 #[test]
+fn a_message_that_says_nothing_is_read_as_one() {
+    let first = [message(1, Role::User, 10, "")];
+    assert_eq!(said(&first, 0, 1), ["User: [empty message]"]);
+    let later = [
+        message(1, Role::User, 10, "question"),
+        message(2, Role::Assistant, 20, "answer"),
+        message(3, Role::User, 30, " \n"),
+    ];
+    assert_eq!(
+        said(&later, 1, 3),
+        ["User: question", "Assistant: answer", "User: [empty message]"]
+    );
+}
+
+#[test]
 fn what_is_owed_comes_last_even_if_its_webhook_came_late() {
     let messages = [
         message(1, Role::User, 10, "first"),
@@ -195,6 +210,22 @@ fn the_words_of_a_deleted_message_are_not_repeated_nor_are_its_edits_and_quotes(
         ["User: [message deleted]\ndesculpe"],
         "it began too long ago to be read"
     );
+}
+
+#[test]
+fn the_contact_speaks_last_also_where_all_that_is_owed_was_taken_back() {
+    let messages = [
+        with_id(1, Role::User, "A", "sexta às 10"),
+        with_id(2, Role::Assistant, "R", "Marcado: sexta às 10."),
+        edit(3, Role::User, "A", "sexta às 11"),
+        deletion(4, Role::User, "A"),
+    ];
+    let expected = [
+        "User: [message deleted]",
+        "Assistant: Marcado: sexta às 10.",
+        "User: [message deleted]",
+    ];
+    assert_eq!(said(&messages, 1, 3), expected);
 }
 
 #[test]
