@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 /// A folder of its own, removed at the end.
 pub(crate) struct Scratch(pub(crate) PathBuf);
@@ -22,6 +23,20 @@ impl Scratch {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Self(std::env::temp_dir().join(format!("recado-embedded-{}-{number}", std::process::id())))
+    }
+
+    /// Opens the store in it. A process that another test begins at that moment holds every lock of this one until it
+    /// runs its own program, so this waits for it.
+    pub(crate) fn store(&self) -> Embedded {
+        let begun = Instant::now();
+        loop {
+            match Embedded::open(&self.0, Clock::system()) {
+                Err(OpenError::InUse { .. }) if begun.elapsed() < Duration::from_secs(30) => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                opened => return opened.unwrap(),
+            }
+        }
     }
 }
 
@@ -48,11 +63,11 @@ fn letter(id: &str) -> DeadLetter {
 #[test]
 fn what_was_acknowledged_is_there_after_a_reopening_without_close() {
     let scratch = Scratch::new();
-    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let store = scratch.store();
     block_on(store.put_dead_letter(&letter("a"))).unwrap();
     block_on(store.put_payload("b/c", &json!({"x": [1, 2]}))).unwrap();
     drop(store);
-    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let store = scratch.store();
     assert_eq!(block_on(store.dead_letter("a")).unwrap(), Some(letter("a")));
     assert_eq!(
         block_on(store.payload("b/c")).unwrap(),
@@ -98,7 +113,7 @@ fn what_was_acknowledged_before_a_kill_is_there_after_it() {
     victim.kill().unwrap();
     victim.wait().unwrap();
     assert_eq!(written.len(), 100);
-    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let store = scratch.store();
     for id in written {
         assert!(block_on(store.dead_letter(&id)).unwrap().is_some(), "{id}");
     }
@@ -108,7 +123,7 @@ fn what_was_acknowledged_before_a_kill_is_there_after_it() {
 fn a_copy_of_the_files_at_any_time_holds_what_was_acknowledged() {
     // What a killed process leaves: the files as they are, the log not yet written back.
     let (scratch, image) = (Scratch::new(), Scratch::new());
-    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let store = scratch.store();
     block_on(store.put_dead_letter(&letter("a"))).unwrap();
     std::fs::create_dir(&image.0).unwrap();
     for name in ["recado.db", "recado.db-wal"] {
@@ -121,17 +136,17 @@ fn a_copy_of_the_files_at_any_time_holds_what_was_acknowledged() {
 #[test]
 fn two_processes_cannot_work_on_one_folder() {
     let scratch = Scratch::new();
-    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let store = scratch.store();
     let refused = Embedded::open(&scratch.0, Clock::system()).unwrap_err();
     assert!(matches!(refused, OpenError::InUse { .. }) && refused.to_string().contains("in use"));
     block_on(store.close());
-    Embedded::open(&scratch.0, Clock::system()).unwrap();
+    scratch.store();
 }
 
 #[test]
 fn a_closed_store_has_finished_everything_and_refuses_more() {
     let scratch = Scratch::new();
-    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let store = scratch.store();
     let begun: Vec<_> = (0..50).map(|n| letter(&n.to_string())).collect();
     let writes: Vec<_> = begun.iter().map(|letter| store.put_dead_letter(letter)).collect();
     block_on(async {
@@ -140,7 +155,7 @@ fn a_closed_store_has_finished_everything_and_refuses_more() {
     });
     let refused = block_on(store.put_dead_letter(&letter("late"))).unwrap_err();
     assert!(matches!(refused, PortError::Unavailable { .. }));
-    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let store = scratch.store();
     assert_eq!(block_on(store.count_dead_letters(None)).unwrap(), 50);
 }
 
@@ -149,7 +164,7 @@ fn a_closed_store_has_finished_everything_and_refuses_more() {
 fn only_the_owner_can_read_the_data() {
     use std::os::unix::fs::PermissionsExt;
     let scratch = Scratch::new();
-    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let store = scratch.store();
     block_on(store.put_payload("key", &json!(1))).unwrap();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&scratch.0), 0o700);
@@ -167,7 +182,7 @@ fn only_the_owner_can_read_the_data() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn thirty_two_writers_at_once_all_get_through() {
     let scratch = Scratch::new();
-    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let store = scratch.store();
     let writers = (0..32).map(|writer| {
         let store = store.clone();
         tokio::spawn(async move {
@@ -188,7 +203,7 @@ async fn thirty_two_writers_at_once_all_get_through() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_acknowledged_before_the_commit_that_it_shares() {
     let scratch = Scratch::new();
-    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let store = scratch.store();
     // The writer is kept busy until two more are waiting, which then share a commit.
     let (first_gate, second_gate) = (mpsc::channel::<()>(), mpsc::channel::<()>());
     let (first_begun, second_begun) = (mpsc::channel::<()>(), mpsc::channel::<()>());
@@ -237,10 +252,7 @@ async fn nothing_is_acknowledged_before_the_commit_that_it_shares() {
 #[test]
 fn a_panic_in_one_operation_is_its_callers_error_and_nobody_elses() {
     let scratch = Scratch::new();
-    for store in [
-        Embedded::open(&scratch.0, Clock::system()).unwrap(),
-        Embedded::in_memory(Clock::system()).unwrap(),
-    ] {
+    for store in [scratch.store(), Embedded::in_memory(Clock::system()).unwrap()] {
         let bug = store.write::<()>("bug", |c| {
             execute(c, "INSERT INTO tenants (id, body) VALUES ('t', '{}')", [])?;
             panic!("a bug");
@@ -257,20 +269,20 @@ fn a_panic_in_one_operation_is_its_callers_error_and_nobody_elses() {
 #[test]
 fn an_operation_whose_caller_went_away_is_finished() {
     let scratch = Scratch::new();
-    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let store = scratch.store();
     let dead = letter("a");
     let mut put = Box::pin(store.put_dead_letter(&dead));
     let _ = block_on(async { futures::poll!(&mut put) });
     drop(put);
     block_on(store.close());
-    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let store = scratch.store();
     assert!(block_on(store.dead_letter("a")).unwrap().is_some());
 }
 
 #[tokio::test]
 async fn a_commit_waits_for_the_disk() {
     let scratch = Scratch::new();
-    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let store = scratch.store();
     let pragma = |name: &'static str| {
         store.write("pragma", move |connection| {
             Ok(connection

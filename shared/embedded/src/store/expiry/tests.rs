@@ -74,7 +74,7 @@ fn an_applied_event_is_forgotten_when_it_expires_and_a_pending_one_never() {
 #[test]
 fn a_large_body_stays_as_long_as_its_event_may_need_it() {
     let scratch = crate::embedded::tests::Scratch::new();
-    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let store = scratch.store();
     block_on(async {
         let job = job("a", Payload::Stored("body-a".to_owned()));
         store.put_payload("body-a", &json!("large")).await.unwrap();
@@ -102,7 +102,7 @@ fn a_large_body_stays_as_long_as_its_event_may_need_it() {
 #[test]
 fn a_note_of_a_send_is_swept_once_no_echo_can_come_any_more() {
     let scratch = crate::embedded::tests::Scratch::new();
-    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let store = scratch.store();
     block_on(async {
         let note = InFlight {
             message: MessageId::parse("c.1").unwrap(),
@@ -155,7 +155,7 @@ fn sends(instance: &InstanceId, id: &str) -> (Conversation, Message) {
 #[test]
 fn an_upload_stays_as_long_as_a_message_or_a_dead_letter_names_it() {
     let scratch = crate::embedded::tests::Scratch::new();
-    let store = Embedded::open(&scratch.0, Clock::system()).unwrap();
+    let store = scratch.store();
     let instance = InstanceId::parse("front-desk").unwrap();
     let key = |id: &str| key_of(instance.as_str(), &format!("upload:{id}")).unwrap();
     let now = Timestamp::now();
