@@ -1,0 +1,141 @@
+//! What contacts write.
+
+use super::{LinePlan, happens};
+use crate::outside::{Said, traits};
+use crate::plan::address;
+use crate::queue::WorkQueues;
+use crate::stage::Stage;
+use recado_domain::contact::ContactAddress;
+use recado_domain::inbound::WebhookItem;
+use recado_domain::millis::shift;
+use recado_pipeline::ports::Store;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// A contact writes some messages; their webhooks come late, twice and in another order.
+pub(super) fn conversation<S, Q>(
+    stage: &Arc<Stage<S, Q>>,
+    line: &LinePlan,
+    contact: &ContactAddress,
+    (lost, name): (f64, &mut usize),
+) where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let simulation = stage.simulation();
+    let (provider, mut at) = (line.bound.instance.provider, simulation.between(0, 20_000));
+    let Some(external) = line.bound.instance.external() else {
+        return;
+    };
+    let messages = if simulation.chance(0.03) {
+        simulation.between(21, 40)
+    } else {
+        simulation.between(1, 7)
+    };
+    let mut together = Vec::new();
+    for _ in 0..messages {
+        *name += 1;
+        at += simulation.pick(&[100, 1_000, 3_000, 10_000, 60_000, 200_000]);
+        let text = match simulation.below(40) {
+            0 => format!("reaction m{name}"),
+            1 => "poison".to_owned(),
+            _ => format!("m{name}"),
+        };
+        // Some are two hours old: too old to be answered; some fifty minutes.
+        let written = match simulation.below(100) {
+            0..=2 => at - 7_200_000,
+            3..=4 => at - 3_000_000,
+            _ => at,
+        };
+        let said = Said {
+            id: &format!("in-{name}"),
+            text: &text,
+            from_me: false,
+            sent_at: Some(shift(simulation.now(), written)),
+        };
+        let mut event = said.event(provider, &external, contact);
+        if lost > 0.0 && traits(provider).remembers && simulation.chance(lost) {
+            stage.lose(&mut event);
+            continue;
+        }
+        let late = simulation.pick(&[0, 0, 0, 200, 5_000, 400_000]);
+        together.push(WebhookItem::Event(event));
+        // Now and then one webhook brings several.
+        if !simulation.chance(0.1) {
+            stage.post_all(std::mem::take(&mut together), at + late);
+        }
+    }
+    if !together.is_empty() {
+        stage.post_all(together, at);
+    }
+}
+
+/// A contact writes once more, much later.
+pub(super) fn write<S, Q>(
+    stage: &Arc<Stage<S, Q>>,
+    line: &LinePlan,
+    contact: &ContactAddress,
+    name: usize,
+    at: i64,
+) where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let instance = &line.bound.instance;
+    let Some(external) = instance.external() else {
+        return;
+    };
+    let said = Said {
+        id: &format!("in-{name}"),
+        text: &format!("m{name}"),
+        from_me: false,
+        sent_at: Some(shift(stage.simulation().now(), at)),
+    };
+    let event = said.event(instance.provider, &external, contact);
+    stage.post(WebhookItem::Event(event), at);
+}
+
+/// Sixty messages of ten more contacts at once.
+pub(super) fn flood<S, Q>(stage: &Arc<Stage<S, Q>>, line: &LinePlan, name: &mut usize)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let Some(external) = line.bound.instance.external() else {
+        return;
+    };
+    for number in 0..60 {
+        *name += 1;
+        let contact = address(900, number % 10);
+        let said = Said {
+            id: &format!("in-{name}"),
+            text: &format!("m{name}"),
+            from_me: false,
+            sent_at: Some(stage.simulation().now()),
+        };
+        let event = said.event(line.bound.instance.provider, &external, &contact);
+        stage.post(WebhookItem::Event(event), stage.simulation().between(0, 2_000));
+    }
+}
+
+/// An operator fetches what was missed: now and then, and once more when nothing goes wrong any more.
+pub(super) fn catch_ups<S, Q>(stage: &Arc<Stage<S, Q>>, line: &LinePlan, calm_from_ms: i64)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let (on, instance) = (Arc::clone(stage), line.bound.instance.id.clone());
+    let begun = stage.simulation().now();
+    happens(stage, async move {
+        let simulation = on.simulation();
+        for _ in 0..simulation.between(0, 4) {
+            simulation.sleep(simulation.between(1_000, 120_000)).await;
+            let since = simulation.pick(&[None, Some(begun)]);
+            on.fetch(&instance, since);
+        }
+        let left = calm_from_ms.saturating_sub(simulation.elapsed_ms()).max(0);
+        simulation.sleep(left + simulation.between(0, 60_000)).await;
+        // What was written two hours before its webhook is to be found, too.
+        on.fetch(&instance, Some(shift(begun, -7_200_000)));
+    });
+}

@@ -1,0 +1,122 @@
+//! What people of the business do.
+
+use super::{LinePlan, happens};
+use crate::outside::Said;
+use crate::plan::identity_key;
+use crate::queue::WorkQueues;
+use crate::stage::{Stage, Wish};
+use futures::executor::block_on;
+use recado_domain::contact::ContactAddress;
+use recado_domain::conversation::Conversation;
+use recado_domain::inbound::WebhookItem;
+use recado_pipeline::ports::Store;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// People take over, answer, give back, resolve, and type on the phone.
+pub(super) fn people<S, Q>(stage: &Arc<Stage<S, Q>>, line: &LinePlan, contact: &ContactAddress)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let (on, line, contact) = (Arc::clone(stage), line.clone(), contact.clone());
+    happens(stage, async move {
+        for number in 0..on.simulation().between(1, 4) {
+            on.simulation()
+                .sleep(on.simulation().between(1_000, 60_000))
+                .await;
+            let Some(conversation) = seen(&on, &line, &contact) else {
+                continue;
+            };
+            let last = conversation.last;
+            let answer = format!(
+                "person-{}-{number}",
+                contact.as_str().len() + usize::try_from(on.simulation().below(1 << 40)).unwrap_or(0)
+            );
+            let wish = match on.simulation().below(10) {
+                0..=2 => Wish::TakeOver,
+                3..=5 => Wish::Answer(answer, last),
+                6..=7 => Wish::GiveBack,
+                8 => Wish::Resolve(last),
+                _ => {
+                    type_on_phone(&on, &line, &contact, &answer);
+                    continue;
+                }
+            };
+            on.wish(&conversation.id, wish);
+        }
+        on.simulation()
+            .sleep(on.simulation().between(1_000, 90_000))
+            .await;
+        if let Some(conversation) = seen(&on, &line, &contact) {
+            on.wish(&conversation.id, Wish::GiveBack);
+        }
+    });
+}
+
+/// What an operator sees of the contact's conversation now.
+pub(super) fn seen<S, Q>(
+    stage: &Stage<S, Q>,
+    line: &LinePlan,
+    contact: &ContactAddress,
+) -> Option<Conversation>
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let thread = identity_key().thread(&line.bound.instance.id, contact.as_str());
+    block_on(stage.store.latest(&thread)).ok().flatten()
+}
+
+pub(super) fn type_on_phone<S, Q>(
+    stage: &Arc<Stage<S, Q>>,
+    line: &LinePlan,
+    contact: &ContactAddress,
+    text: &str,
+) where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let instance = &line.bound.instance;
+    let Some(external) = instance.external() else {
+        return;
+    };
+    let id = stage.outside.type_on_phone(&instance.id, contact, text);
+    stage.ledger().typed.insert(text.to_owned());
+    let said = Said {
+        id: &id,
+        text,
+        from_me: true,
+        sent_at: Some(stage.simulation().now()),
+    };
+    let event = said.event(instance.provider, &external, contact);
+    stage.post(WebhookItem::Event(event), stage.simulation().between(0, 3_000));
+}
+
+/// An operator moves dead letters back, some of them twice.
+pub(super) fn redrives<S, Q>(stage: &Arc<Stage<S, Q>>)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let on = Arc::clone(stage);
+    if stage.simulation().chance(0.5) {
+        return;
+    }
+    happens(stage, async move {
+        for _ in 0..3 {
+            on.simulation()
+                .sleep(on.simulation().between(60_000, 400_000))
+                .await;
+            for dead in on.queues.dead().into_iter().filter(|dead| dead.copy_of.is_some()) {
+                on.common.note(|| format!("redriven: {}", dead.body));
+                if let Some(copy) = dead.copy_of.as_ref().filter(|_| on.simulation().chance(0.4)) {
+                    on.redrive(copy.letter.clone());
+                }
+                if on.simulation().chance(0.7) {
+                    on.move_back(&dead);
+                }
+            }
+        }
+    });
+}
