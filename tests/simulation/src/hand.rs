@@ -40,6 +40,8 @@ pub struct Faults {
     pub stall_at: Option<(u64, i64)>,
     /// A queue that hands nothing out for a while.
     pub slow: Option<Slow>,
+    /// Queues whose function may not run for a while: what is handed out comes again, received once more, and nobody saw it.
+    pub throttled: Vec<Slow>,
     /// For how long a function stalls by chance, in milliseconds: one of these.
     pub stall_ms: Vec<i64>,
     /// From when on, in milliseconds since the start, nothing goes wrong by chance any more.
@@ -57,13 +59,22 @@ pub struct Slow {
     pub until_ms: i64,
 }
 
+impl Slow {
+    fn is_on(&self, queue: QueueName, now_ms: i64) -> bool {
+        self.queue == queue && (self.from_ms..self.until_ms).contains(&now_ms)
+    }
+}
+
 impl Faults {
     /// Until when `queue` hands nothing out, if it does not at `now_ms`.
     pub fn slow_until(&self, queue: QueueName, now_ms: i64) -> Option<i64> {
-        let slow = self.slow.filter(|slow| slow.queue == queue)?;
-        (slow.from_ms..slow.until_ms)
-            .contains(&now_ms)
-            .then_some(slow.until_ms)
+        let slow = self.slow.filter(|slow| slow.is_on(queue, now_ms));
+        slow.map(|slow| slow.until_ms)
+    }
+
+    /// Whether what `queue` hands out at `now_ms` is handled by nobody.
+    pub fn is_throttled(&self, queue: QueueName, now_ms: i64) -> bool {
+        self.throttled.iter().any(|slow| slow.is_on(queue, now_ms))
     }
 }
 
@@ -103,6 +114,8 @@ pub struct Counters {
     pub sender_receives: u64,
     /// Model calls.
     pub model_calls: u64,
+    /// Batches that were handed out to functions that might not run.
+    pub throttled: u64,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

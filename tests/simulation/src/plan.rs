@@ -170,7 +170,9 @@ impl Plan {
             .unwrap_or(0);
         plan.slow = slow(simulation, &plan.lines);
         plan.faults.slow = plan.slow;
-        let over = over.max(plan.slow.map_or(0, |slow| slow.until_ms));
+        plan.faults.throttled = throttled(simulation, style);
+        let slow = plan.slow.iter().chain(&plan.faults.throttled);
+        let over = slow.map(|slow| slow.until_ms).fold(over, i64::max);
         plan.faults.calm_from_ms = over.max(simulation.pick(&[300_000, 900_000, 2_400_000])) + 60_000;
         plan
     }
@@ -198,6 +200,24 @@ fn slow(simulation: &Simulation, lines: &[LinePlan]) -> Option<Slow> {
         from_ms: simulation.between(0, 60_000),
         until_ms: WINDOW_MS + simulation.between(-300_000, 900_000),
     })
+}
+
+/// Now and then an account has no concurrency left for some function.
+fn throttled(simulation: &Simulation, style: Style) -> Vec<Slow> {
+    let count = simulation.pick(&[0, 0, 0, 1, 3]);
+    let throttled = (0..count).map(|_| {
+        let from_ms = simulation.between(0, 200_000);
+        Slow {
+            queue: simulation.pick(&QueueName::ALL),
+            from_ms,
+            until_ms: from_ms + simulation.pick(&[1_000, 20_000, 130_000, 900_000]),
+        }
+    });
+    if style == Style::Lambda {
+        throttled.collect()
+    } else {
+        Vec::new()
+    }
 }
 
 fn line(simulation: &Simulation, number: usize) -> LinePlan {

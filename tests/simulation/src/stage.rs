@@ -266,6 +266,10 @@ impl Loops {
                 if batch.is_empty() {
                     break;
                 }
+                if stage.common.faults.is_throttled(queue, now) {
+                    stage.common.count(|counters| counters.throttled += 1);
+                    continue;
+                }
                 self.running[at].push(stage.start(queue, batch));
             }
             let room = self.running[at].len() < AT_ONCE[at];

@@ -1,14 +1,17 @@
 //! A model of SQS: FIFO groups that are locked while one of theirs is in flight, several of a group in one batch,
-//! whole-second visibility, a receive limit, deduplication for five minutes, and a standard queue that delivers twice now
-//! and then.
+//! whole-second visibility, a receive limit, deduplication for five minutes, and a standard queue that delivers twice and
+//! in another order now and then. The dead-letter queues of FIFO queues are FIFO queues too.
+
+mod dead;
 
 use super::{Dead, Got, WorkQueues, visibility};
 use crate::executor::Simulation;
+use dead::Left;
 use jiff::Timestamp;
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName, RedrivenLetter};
+use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::kick::{SendKick, TurnKick};
 use recado_domain::millis::instant;
-use recado_pipeline::ports::{DeadCopy, DeadQueues, Enqueue, PortError, PortResult, Queues};
+use recado_pipeline::ports::{Enqueue, PortError, PortResult, Queues};
 use recado_pipeline::settings::Visibility;
 use serde::Serialize;
 use serde_json::Value;
@@ -32,9 +35,9 @@ struct State {
     next: u64,
     items: BTreeMap<u64, Item>,
     known: BTreeMap<(QueueName, String, String), i64>,
-    schedules: BTreeSet<String>,
-    dead: Vec<Dead>,
-    dead_hidden: BTreeMap<u64, i64>,
+    /// Until when the name of a schedule is taken: until it has fired.
+    schedules: BTreeMap<String, i64>,
+    dead: Vec<Left>,
     payloads: BTreeMap<String, Value>,
 }
 
@@ -118,18 +121,6 @@ fn tenant_of(body: &str) -> String {
     kick.map(|kick| kick.tenant.to_string()).unwrap_or_default()
 }
 
-/// A letter's body as its own queue carries it, marked as a redrive, and its group.
-fn marked(letter: &DeadLetter) -> PortResult<(String, String)> {
-    let carried = letter
-        .carried()
-        .map_err(|error| PortError::invalid("letter", error))?;
-    match (carried, &letter.what) {
-        (Some((group, carried)), _) => Ok((group, json("letter", &carried)?)),
-        (None, DeadWhat::Unreadable { body }) => Ok(("unreadable".to_owned(), body.clone())),
-        (None, _) => Err(PortError::invalid("letter", "it carries nothing")),
-    }
-}
-
 impl Queues for Sqs {
     async fn send_inbound(&self, events: &[Enqueue]) -> PortResult<()> {
         // A request's messages fail one by one, whatever their places: of each group its first ones are taken.
@@ -167,17 +158,20 @@ impl Queues for Sqs {
     }
 
     async fn schedule_turn(&self, kick: &TurnKick, at: Timestamp) -> PortResult<()> {
-        let name = format!("{}#{}", kick.conversation, at.as_second().div_euclid(60));
-        if self.state().schedules.insert(name) {
-            // Precise to a minute.
-            let late = self.simulation.between(0, 59_000);
-            self.put(
-                QueueName::Turns,
-                None,
-                &json("schedule_turn", kick)?,
-                at.as_millisecond() + late,
-            );
+        let now = self.now();
+        // A minute ahead at least, and precise to a minute.
+        let minute = (at.as_millisecond().max(now + 60_000) + 59_999).div_euclid(60_000);
+        let fires = minute * 60_000 + self.simulation.between(0, 59_000);
+        {
+            let mut state = self.state();
+            state.schedules.retain(|_, until| *until > now);
+            let name = format!("{}#{minute}", kick.conversation);
+            if state.schedules.contains_key(&name) {
+                return Ok(());
+            }
+            state.schedules.insert(name, fires);
         }
+        self.put(QueueName::Turns, None, &json("schedule_turn", kick)?, fires);
         Ok(())
     }
 
@@ -188,30 +182,7 @@ impl Queues for Sqs {
     }
 
     async fn send_dead(&self, letter: &DeadLetter) -> PortResult<()> {
-        let (_, body) = marked(letter)?;
-        let sent_at = self.simulation.now();
-        let mut state = self.state();
-        state.next += 1;
-        let dead = Dead {
-            id: state.next,
-            queue: letter.queue,
-            copy_of: Some(RedrivenLetter {
-                letter: letter.id.clone(),
-                died: letter.at,
-            }),
-            sent_at,
-            body,
-        };
-        // In the place of an earlier copy of the same letter.
-        let same = |other: &Dead| {
-            other
-                .copy_of
-                .as_ref()
-                .is_some_and(|copy| copy.letter == letter.id)
-        };
-        state.dead.retain(|other| !same(other));
-        state.dead.push(dead);
-        Ok(())
+        self.put_copy(letter)
     }
 
     async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
@@ -225,45 +196,6 @@ impl Queues for Sqs {
 
     async fn payload(&self, key: &str) -> PortResult<Option<Value>> {
         Ok(self.state().payloads.get(key).cloned())
-    }
-}
-
-impl DeadQueues for Sqs {
-    async fn receive_dead(&self, queue: QueueName) -> PortResult<Vec<DeadCopy>> {
-        let now = self.now();
-        let mut state = self.state();
-        let hidden = std::mem::take(&mut state.dead_hidden);
-        state.dead_hidden = hidden.into_iter().filter(|(_, until)| *until > now).collect();
-        let seen = |dead: &&Dead| dead.queue == queue && !state.dead_hidden.contains_key(&dead.id);
-        let some: Vec<Dead> = state.dead.iter().filter(seen).take(10).cloned().collect();
-        for dead in &some {
-            state.dead_hidden.insert(dead.id, now + 5_000);
-        }
-        let copy = |dead: Dead| DeadCopy {
-            queue: dead.queue,
-            body: dead.body,
-            sent_at: dead.sent_at,
-            copy_of: dead.copy_of,
-            receipt: dead.id.to_string(),
-        };
-        Ok(some.into_iter().map(copy).collect())
-    }
-
-    async fn remove_dead(&self, copy: &DeadCopy) -> PortResult<()> {
-        self.state()
-            .dead
-            .retain(|dead| dead.id.to_string() != copy.receipt);
-        Ok(())
-    }
-
-    async fn send_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
-        let (group, body) = marked(letter)?;
-        if letter.queue == QueueName::Turns {
-            self.put(QueueName::Turns, None, &body, self.now());
-        } else {
-            self.append(letter.queue, &group, deduplication, &body);
-        }
-        Ok(())
     }
 }
 
@@ -342,7 +274,7 @@ impl WorkQueues for Sqs {
                         sent_at: instant(now),
                         body: item.body,
                     };
-                    state.dead.push(dead);
+                    state.dead.push(Left::new(dead, item.group));
                 }
                 continue;
             }
@@ -401,21 +333,14 @@ impl WorkQueues for Sqs {
     }
 
     fn dead(&self) -> Vec<Dead> {
-        self.state().dead.clone()
+        let state = self.state();
+        state.dead.iter().map(|left| left.dead.clone()).collect()
     }
 
     fn move_back(&self, dead: &Dead) {
-        let found = {
-            let mut state = self.state();
-            let at = state.dead.iter().position(|other| other.id == dead.id);
-            at.map(|at| state.dead.remove(at))
-        };
-        if let Some(dead) = found {
-            // The console keeps the group; what it would be is in the body.
-            let body: Value = serde_json::from_str(&dead.body).unwrap_or(Value::Null);
-            let group = body["group"].as_str().or_else(|| body["conversation"].as_str());
-            let group = (dead.queue != QueueName::Turns).then(|| group.unwrap_or("console"));
-            self.put(dead.queue, group, &dead.body, self.now());
+        if let Some(Left { dead, group, .. }) = self.take_dead(dead.id) {
+            // The console keeps the group.
+            self.put(dead.queue, group.as_deref(), &dead.body, self.now());
         }
     }
 }
