@@ -29,6 +29,7 @@ where
     let told = told(stage);
     events::check(stage, &told);
     answers::check(stage, &told);
+    reading::check(stage, &told);
     people::check(stage, &told);
     sends::check(stage, &told);
     attempts::check(stage, &told);

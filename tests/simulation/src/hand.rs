@@ -263,6 +263,8 @@ pub struct Hand {
     pub frozen: Arc<AtomicI64>,
     /// Whether it has parked something, for a mutation.
     pub parked: Arc<AtomicBool>,
+    /// When it read the conversation last, in milliseconds since the start.
+    pub read_at: Arc<AtomicI64>,
     /// Timers that are set too late, for a mutation.
     pub later: Later,
     /// Its turn to try an event again, for all its records.
@@ -298,6 +300,7 @@ impl Hand {
             attempt: Arc::new(AtomicUsize::new(usize::MAX)),
             frozen: Arc::new(AtomicI64::new(i64::MIN)),
             parked: Arc::default(),
+            read_at: Arc::default(),
             later: Later::default(),
             retries: Retries::default(),
         };
@@ -313,6 +316,7 @@ impl Hand {
             attempt: Arc::new(AtomicUsize::new(usize::MAX)),
             frozen: Arc::new(AtomicI64::new(i64::MIN)),
             parked: Arc::default(),
+            read_at: Arc::default(),
             later: Later::default(),
             ..self.clone()
         }

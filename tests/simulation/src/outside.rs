@@ -1,5 +1,6 @@
 //! The world around: provider, phones, model. It remembers what really happened, whatever the records say.
 
+mod interpret;
 mod memory;
 mod model;
 mod provider;
@@ -8,7 +9,7 @@ mod window;
 
 pub use model::Model;
 pub use provider::Edge;
-pub use webhooks::{Said, connection_event, failed_event};
+pub use webhooks::{Changed, Said, connection_event, failed_event};
 
 use crate::executor::Simulation;
 use jiff::Timestamp;
@@ -18,7 +19,7 @@ use recado_domain::ids::{EventId, ExternalId, InstanceId, MessageId};
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
 use recado_domain::provider::Provider;
 use recado_domain::provider::Traits;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The provider of an instance with Meta's window; every other is a linked phone.
@@ -117,6 +118,15 @@ pub struct Arrived {
     pub text: String,
 }
 
+/// What one request showed to a model.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    /// When the conversation had been read for it, in milliseconds since the start.
+    pub read_ms: i64,
+    /// The words of the contact, all of them.
+    pub words: BTreeSet<String>,
+}
+
 /// A message that the provider has: what `chat/findMessages` would show.
 #[derive(Debug, Clone)]
 struct Kept {
@@ -175,7 +185,8 @@ struct State {
     sends: BTreeMap<MessageId, u32>,
     failures: Vec<(EventId, MessageId)>,
     owed: Vec<Owed>,
-    read: std::collections::BTreeSet<String>,
+    read: BTreeSet<String>,
+    shown: Vec<Shown>,
     next: u64,
     model_key_is_good: bool,
     model_fails: f64,
@@ -283,6 +294,20 @@ impl Outside {
     /// Whether a model was ever shown this word.
     pub fn was_read(&self, word: &str) -> bool {
         self.state().read.contains(word)
+    }
+
+    /// All that models were shown.
+    pub fn shown(&self) -> Vec<Shown> {
+        self.state().shown.clone()
+    }
+
+    /// The newest message that the provider keeps to a contact: its id there.
+    pub fn newest_to(&self, instance: &InstanceId, to: &ContactAddress) -> Option<String> {
+        let newest = |line: &mut Line| {
+            let of_contact = line.kept.iter().filter(|kept| kept.to == *to);
+            of_contact.last().map(|kept| kept.id.clone())
+        };
+        self.line(instance, newest).flatten()
     }
 
     /// How many requests to send each message reached WhatsApp.

@@ -29,7 +29,7 @@ where
                     .common
                     .broken(format!("{} was answered unread", message.id()));
             }
-            let waits = super::reading::is_too_much(stage, conversation);
+            let waits = super::reading::is_too_much(stage, conversation, message);
             if wants && !covered && !waits && !super::people::see_to(stage, conversation, message) {
                 stage
                     .common
@@ -43,7 +43,7 @@ where
             .iter()
             .filter(|message| message.role == Role::Operator && message.out.is_none())
         {
-            if !stage.ledger().typed.contains(&message.content.as_text()) {
+            if !was_typed(stage, message) {
                 stage.common.broken(format!(
                     "{} is our own echo, taken for a person's words",
                     message.id()
@@ -52,6 +52,15 @@ where
         }
     }
     named_twice(stage, told);
+}
+
+/// Whether somebody of the business wrote it on the phone, or changed there what had been sent.
+fn was_typed<S, Q>(stage: &Stage<S, Q>, message: &Message) -> bool {
+    let ledger = stage.ledger();
+    let spoken = message.event.as_ref().and_then(|event| ledger.said.get(event));
+    spoken.is_some_and(|spoken| {
+        ledger.typed.contains(&spoken.text) || (spoken.from_me && spoken.changes.is_some())
+    })
 }
 
 fn by_ai(message: &Message) -> bool {
@@ -88,6 +97,17 @@ pub(super) fn wants<S, Q>(stage: &Stage<S, Q>, message: &Message) -> Wants {
         return Wants::No;
     };
     let age = |at_ms: i64| spoken.sent_at.map_or(0, |sent_at| START_MS + at_ms - sent_at);
+    if message
+        .event
+        .as_ref()
+        .is_some_and(|event| stage.ledger().is_taken_back(event))
+    {
+        // Who takes it back may be answered before, or not at all.
+        return match spoken.kind {
+            Kind::Words => Wants::Either,
+            Kind::Reaction | Kind::Deletion => Wants::No,
+        };
+    }
     match (spoken.kind, received) {
         (Kind::Words, Some((_, last))) if age(last) < OLD_MS - CLOCKS_MS => Wants::Yes,
         (Kind::Words, Some((first, _))) if age(first) <= OLD_MS + CLOCKS_MS => Wants::Either,
@@ -203,13 +223,17 @@ where
         let marked = found.any(|message| message.out.as_ref().is_some_and(|out| out.maybe_sent));
         marked || super::sends::redriven(stage, id)
     };
+    let overtaken = super::reading::overtaken(stage);
     for arrived in stage.outside.phones().values() {
         let mut named: BTreeMap<&str, &MessageId> = BTreeMap::new();
         for one in arrived {
             let Some(names) = one.text.strip_prefix("re ") else {
                 continue;
             };
-            for name in names.split(' ').filter(|name| name.starts_with('m')) {
+            let names = names
+                .split_whitespace()
+                .filter(|name| name.starts_with('m') && !overtaken.contains(*name));
+            for name in names {
                 let before = named.insert(name, &one.message);
                 if before
                     .is_some_and(|before| *before != one.message && !maybe(before) && !maybe(&one.message))

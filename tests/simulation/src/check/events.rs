@@ -93,8 +93,16 @@ where
 /// Whether somebody wrote it: the contact, or a person on the phone. An echo of what was sent is no message.
 fn is_a_message<S, Q>(stage: &Stage<S, Q>, id: &EventId) -> bool {
     let ledger = stage.ledger();
-    let spoken = ledger.said.get(id);
-    spoken.is_some_and(|spoken| !spoken.from_me || ledger.typed.contains(&spoken.text))
+    let Some(spoken) = ledger.said.get(id) else {
+        return false;
+    };
+    // What changes a message that nobody has is nothing, unless the contact says something new by it.
+    let witness = stage.common.witness();
+    let known = |original| witness.stored.get(original) < witness.received.get(id).map(|(first, _)| first);
+    match &spoken.changes {
+        Some(original) => witness.stored.contains_key(original) && known(original),
+        None => !spoken.from_me || ledger.typed.contains(&spoken.text),
+    }
 }
 
 fn has_letter<S, Q>(stage: &Stage<S, Q>, id: &EventId) -> bool

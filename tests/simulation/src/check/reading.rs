@@ -1,13 +1,18 @@
-//! What a reply covers, its model was shown; what no turn could read waits for a person, and there is too much of it.
+//! What a reply covers, its model was shown, in the newest words; what was taken back it was not; what no turn could read
+//! waits for a person, and there is too much of it.
 
 use super::Told;
 use super::answers::{Wants, covers, wants};
 use super::people::see_to;
-use crate::stage::Stage;
+use crate::outside::Shown;
+use crate::stage::{Kind, Stage, Wish};
+use recado_domain::ids::{EventId, Ordinal};
 use recado_domain::message::{Message, Role};
 use recado_domain::reason::Reason;
+use std::collections::BTreeSet;
 
-/// Whether replies of the model cover `message`, and no model was ever shown its words, nor did people see to it.
+/// Whether replies of the model cover `message`, and no model was ever shown its words or those that came in their place,
+/// nor did people see to it.
 pub(super) fn is_covered_unread<S, Q>(
     stage: &Stage<S, Q>,
     told: &Told,
@@ -20,14 +25,139 @@ pub(super) fn is_covered_unread<S, Q>(
         .peekable();
     of_it.peek().is_some()
         && of_it.all(|reply| reply.model.is_some())
-        && !stage.outside.was_read(&message.content.as_text())
+        && !was_read(stage, message)
         && !see_to(stage, told, message)
 }
 
-/// Whether the conversation says that the agent could not read all of it, and more asked for an answer than three turns read.
-pub(super) fn is_too_much<S, Q>(stage: &Stage<S, Q>, (conversation, messages): &Told) -> bool {
-    let of_contact = messages.iter().filter(|message| message.role == Role::User);
+fn was_read<S, Q>(stage: &Stage<S, Q>, message: &Message) -> bool {
+    let ledger = stage.ledger();
+    let Some(event) = &message.event else { return false };
+    let mut versions = ledger.versions(event).into_iter();
+    ledger.is_taken_back(event) || versions.any(|(_, spoken)| stage.outside.was_read(&spoken.text))
+}
+
+/// Whether the conversation says that the agent could not read all of it, and more asked for an answer before `message`
+/// than three turns read.
+pub(super) fn is_too_much<S, Q>(
+    stage: &Stage<S, Q>,
+    (conversation, messages): &Told,
+    message: &Message,
+) -> bool {
+    let of_contact = messages
+        .iter()
+        .filter(|other| other.role == Role::User && other.ordinal < message.ordinal);
     let asked = of_contact.filter(|message| wants(stage, message) != Wants::No);
     conversation.needs_person == Some(Reason::TooMuchToRead)
-        && asked.count() > 3 * stage.settings.turn_reads.messages
+        && asked.count() >= 3 * stage.settings.turn_reads.messages
+}
+
+/// No model was shown what had been taken back, nor the old words of what had been changed before anybody answered it.
+pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told]) {
+    let shown = stage.outside.shown();
+    for change in changes(stage) {
+        let was_shown = |words: &str| shown.iter().any(|shown| shows(shown, change.stored_ms, words));
+        let mut old = change.old.iter();
+        if change.deletes {
+            for (version, words) in old.filter(|(_, words)| was_shown(words)) {
+                if told
+                    .iter()
+                    .any(|told| is_known_with(stage, told, version, &change))
+                {
+                    let what = format!("{words} was shown after it had been taken back");
+                    stage.common.broken(what);
+                }
+            }
+        } else if old.next().is_some_and(|(_, words)| was_shown(words))
+            && told.iter().any(|told| is_in_its_place(stage, told, &change))
+        {
+            let what = format!("{:?} were shown in the place of {}", change.old, change.event);
+            stage.common.broken(what);
+        }
+    }
+}
+
+/// A contact's change of a message, once stored.
+struct Change {
+    event: EventId,
+    original: EventId,
+    deletes: bool,
+    stored_ms: i64,
+    /// What the message said before, in its first words and in every other but these.
+    old: Vec<(EventId, String)>,
+}
+
+fn changes<S, Q>(stage: &Stage<S, Q>) -> Vec<Change> {
+    let (ledger, witness) = (stage.ledger(), stage.common.witness());
+    let of_contact = ledger.said.iter().filter(|(_, spoken)| !spoken.from_me);
+    let changes = of_contact.filter_map(|(event, spoken)| {
+        let versions = ledger.versions(event).into_iter();
+        let old = versions.filter(|(version, old)| old.kind == Kind::Words && *version != event);
+        Some(Change {
+            event: event.clone(),
+            original: spoken.changes.clone()?,
+            deletes: spoken.kind == Kind::Deletion,
+            stored_ms: *witness.stored.get(event)?,
+            old: old
+                .map(|(version, old)| (version.clone(), old.text.clone()))
+                .collect(),
+        })
+    });
+    changes.collect()
+}
+
+/// Whether the contact's `words` were shown, by somebody who read them after `stored_ms`.
+fn shows(shown: &Shown, stored_ms: i64, words: &str) -> bool {
+    shown.read_ms > stored_ms && shown.words.contains(words)
+}
+
+/// Words that came in the place of a message before that message itself: it is read in them, though they may have been
+/// answered by then.
+pub(super) fn overtaken<S, Q>(stage: &Stage<S, Q>) -> BTreeSet<String> {
+    let (ledger, witness) = (stage.ledger(), stage.common.witness());
+    let overtook = ledger.said.iter().filter(|(event, spoken)| {
+        let original = spoken
+            .changes
+            .as_ref()
+            .and_then(|event| witness.stored.get(event));
+        original.is_some_and(|original| witness.stored.get(*event).is_none_or(|at| at <= original))
+    });
+    overtook.map(|(_, spoken)| spoken.text.clone()).collect()
+}
+
+/// The places of what was `said` and of a change of it, where both are of this conversation.
+fn places((_, messages): &Told, said: &EventId, change: &Change) -> Option<(Ordinal, Ordinal)> {
+    let place = |event: &EventId| {
+        let found = messages
+            .iter()
+            .find(|message| message.event.as_ref() == Some(event));
+        found.map(|message| message.ordinal)
+    };
+    Some((place(said)?, place(&change.event)?))
+}
+
+/// Whether whoever reads what was `said` knows the change: it stands behind it, or every turn reads the whole conversation.
+fn is_known_with<S, Q>(stage: &Stage<S, Q>, told: &Told, said: &EventId, change: &Change) -> bool {
+    let behind = places(told, said, change).map(|(said, change)| said < change);
+    behind.is_some_and(|behind| behind || told.1.len() <= stage.settings.turn_reads.messages)
+}
+
+/// Whether every turn reads the whole conversation, and nobody can have answered the original without its change.
+fn is_in_its_place<S, Q>(stage: &Stage<S, Q>, told: &Told, change: &Change) -> bool {
+    let (conversation, messages) = told;
+    let Some((original, change)) = places(told, &change.original, change) else {
+        return false;
+    };
+    let between = |ordinal: Ordinal| (original..change).contains(&ordinal);
+    let mut others = messages.iter().filter(|message| message.role != Role::User);
+    let answered = others.any(|other| {
+        let covers = other.out.as_ref().map(|out| out.covers);
+        between(other.ordinal) || covers.is_none_or(between)
+    });
+    let ledger = stage.ledger();
+    let mut acts = ledger.acts_on(&conversation.id);
+    let seen = acts.any(|act| match act.wish {
+        Wish::Answer(_, seen) | Wish::Resolve(seen) => between(seen),
+        Wish::TakeOver | Wish::GiveBack => false,
+    });
+    messages.len() <= stage.settings.turn_reads.messages && !answered && !seen
 }

@@ -20,7 +20,7 @@ impl Outside {
         let (Ok(instance), false) = (InstanceId::parse(event.external.as_str()), from_me) else {
             return;
         };
-        if event.kind != EventKind::Message {
+        if event.kind != EventKind::Message || event.payload["target"].is_string() {
             return;
         }
         let said_at = event.payload["sent_at"].as_i64();

@@ -1,8 +1,9 @@
-use super::Outside;
 use super::provider::TEXT_MAX;
+use super::{Outside, Shown};
 use crate::hand::Hand;
 use recado_domain::message::Usage;
-use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest};
+use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, Speaker};
+use std::sync::atomic::Ordering;
 
 /// A model that answers by naming what it was asked: `re m3 m4`. Now and then it says the same as always, or more than
 /// one message holds.
@@ -16,6 +17,27 @@ impl Model {
     /// The model, as the function under `hand` has it.
     pub fn new(outside: Outside, hand: Hand) -> Self {
         Self { outside, hand }
+    }
+}
+
+impl Model {
+    /// Notes what the model was shown, and of that what it was asked.
+    fn note(&self, request: &LlmRequest, asked: &str) {
+        if request.turns.last().map(|turn| turn.speaker) != Some(Speaker::User) {
+            self.hand.common.broken("a model was asked nothing".to_owned());
+        }
+        let of_contact = request.turns.iter().filter(|turn| turn.speaker == Speaker::User);
+        let words = of_contact.flat_map(|turn| turn.text.split_whitespace());
+        let shown = Shown {
+            read_ms: self.hand.read_at.load(Ordering::Relaxed),
+            words: words.map(str::to_owned).collect(),
+        };
+        self.hand
+            .common
+            .note(|| format!("the model is shown {:?}", request.turns));
+        let mut state = self.outside.state();
+        state.read.extend(asked.split(' ').map(str::to_owned));
+        state.shown.push(shown);
     }
 }
 
@@ -43,10 +65,7 @@ impl Llm for Model {
             .last()
             .map(|turn| turn.text.replace('\n', " "))
             .unwrap_or_default();
-        self.outside
-            .state()
-            .read
-            .extend(asked.split(' ').map(str::to_owned));
+        self.note(request, &asked);
         let text = if simulation.chance(0.1) {
             "certo".to_owned()
         } else if simulation.chance(goes_on) {

@@ -6,12 +6,11 @@ use jiff::Timestamp;
 use recado_domain::config::{Bound, ConfigError, Instance};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::context::Context;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
-use recado_domain::event::{EventKind, InboundJob};
+use recado_domain::event::InboundJob;
 use recado_domain::ids::{ExternalId, MessageId};
-use recado_domain::inbound::{FailedDelivery, Inbound, InboundMessage, WebhookItem};
-use recado_domain::millis::{instant, shift};
+use recado_domain::inbound::{Inbound, WebhookItem};
+use recado_domain::millis::shift;
 use recado_domain::provider::{Provider, Traits};
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{
@@ -30,8 +29,8 @@ pub(super) const TEXT_MAX: usize = 120;
 /// The provider, as the function under a hand has it.
 #[derive(Debug, Clone)]
 pub struct Edge {
-    outside: Outside,
-    hand: Hand,
+    pub(super) outside: Outside,
+    pub(super) hand: Hand,
 }
 
 fn weights(fates: &Fates) -> [(u32, Fate); 10] {
@@ -326,35 +325,7 @@ impl Providers for Edge {
     }
 
     fn interpret(&self, job: &InboundJob, payload: &Value) -> Inbound {
-        match job.kind {
-            EventKind::Connection => {
-                let open = payload["open"].as_bool().unwrap_or(true);
-                let instances = self.outside.instances();
-                for instance in instances.iter().filter(|id| id.as_str() == job.external.as_str()) {
-                    self.outside
-                        .line(instance, |line| line.last_event_says_open = open);
-                }
-                Inbound::ConnectionChanged
-            }
-            EventKind::Failed => match serde_json::from_value(payload.clone()) {
-                Ok(update) => Inbound::Failed(FailedDelivery {
-                    update,
-                    to: payload["to"].as_str().and_then(ContactAddress::parse),
-                    error: "131026".to_owned(),
-                    reason: Reason::WhatsappPermanentError,
-                }),
-                Err(_) => Inbound::Ignored {
-                    what: "unreadable".to_owned(),
-                },
-            },
-            EventKind::Message => {
-                if payload["text"] == "poison" && !self.hand.common.is_calm() {
-                    self.hand.common.note(|| "poison".to_owned());
-                    self.hand.life.end();
-                }
-                message_of(payload)
-            }
-        }
+        self.read(job, payload)
     }
 
     fn refuses(&self, _: Provider, _: &Content) -> Option<&'static str> {
@@ -438,31 +409,4 @@ impl Providers for Edge {
         let found = self.outside.recall(bound, span, page);
         found.ok_or(HistoryError::NotOffered)
     }
-}
-
-fn message_of(payload: &Value) -> Inbound {
-    let Some(address) = payload["address"].as_str().and_then(ContactAddress::parse) else {
-        return Inbound::Ignored {
-            what: "no address".to_owned(),
-        };
-    };
-    let text = payload["text"].as_str().unwrap_or_default();
-    let content = match text.strip_prefix("reaction ") {
-        Some(_) => Content::Reaction {
-            emoji: Some("👍".to_owned()),
-            target: None,
-        },
-        None => Content::text(text),
-    };
-    Inbound::Message(Box::new(InboundMessage {
-        also: None,
-        phone: address.phone(),
-        address,
-        name: None,
-        provider_message_id: payload["id"].as_str().map(str::to_owned),
-        from_me: payload["from_me"].as_bool().unwrap_or(false),
-        sent_at: payload["sent_at"].as_i64().map(instant),
-        content,
-        context: Context::default(),
-    }))
 }

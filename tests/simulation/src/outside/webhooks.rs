@@ -1,5 +1,6 @@
 //! Events as a provider's webhooks bring them.
 
+use super::CLOUD;
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::StatusUpdate;
@@ -38,6 +39,36 @@ impl Said<'_> {
             payload,
             lookalike: false,
         }
+    }
+}
+
+/// A message that was sent before is changed, as a provider's webhook tells it.
+#[derive(Debug, Clone, Copy)]
+pub struct Changed<'a> {
+    /// The change as a message of its own: its new words.
+    pub said: Said<'a>,
+    /// The provider's id of the message.
+    pub target: &'a str,
+    /// Whether it is taken back.
+    pub deletes: bool,
+    /// Whether the body tells the two sides exchanged, as a linked phone's may.
+    pub crossed: bool,
+}
+
+impl Changed<'_> {
+    /// Its event. A linked phone's tells no id of its own, and the queue orders it by itself.
+    pub fn event(&self, provider: Provider, external: &ExternalId, address: &ContactAddress) -> WebhookEvent {
+        let mut event = self.said.event(provider, external, address);
+        event.payload["target"] = self.target.into();
+        event.payload["deletes"] = self.deletes.into();
+        if provider != CLOUD {
+            event.payload["id"] = Value::Null;
+            event.address = ContactAddress::parse(&format!("{}@change", self.target));
+            if self.crossed {
+                event.payload["told_as"] = "5500999999999@s.whatsapp.net".into();
+            }
+        }
+        event
     }
 }
 

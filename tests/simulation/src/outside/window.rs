@@ -32,6 +32,7 @@ impl Outside {
             }
             if let Some(address) = &event.address
                 && event.payload["from_me"] != true
+                && !event.payload["target"].is_string()
             {
                 line.wrote.entry(address.clone()).or_default().push(wrote);
             }

@@ -25,6 +25,8 @@ pub enum Story {
     LongBurst,
     /// Two messages, six seconds apart.
     Overlap,
+    /// What was answered is edited and then taken back, before anybody reads that; another is edited before it is answered.
+    Reworded,
     /// A person takes over while the model thinks, answers, and gives back.
     TakeOver,
     /// A person takes over what waits for its slot, and gives it back later without a word.
@@ -87,6 +89,7 @@ impl Story {
         Self::LateWebhook,
         Self::LongBurst,
         Self::Overlap,
+        Self::Reworded,
         Self::TakeOver,
         Self::GiveBack,
         Self::GiveBackInFlight,
@@ -167,6 +170,7 @@ impl Story {
             Self::Burst => tell.messages(&[0, 800, 1_900, 40_000]),
             Self::LongBurst => tell.messages(&[0, 50, 100, 150, 200, 250, 300, 350, 80_000]),
             Self::Overlap => tell.messages(&[0, 6_000]),
+            Self::Reworded => tell.reworded(),
             Self::Reaction => {
                 tell.messages(&[0]);
                 tell.says("reaction r1", 1_000, 1_000);

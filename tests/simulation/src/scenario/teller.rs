@@ -2,7 +2,7 @@
 
 use super::story::Story;
 use crate::executor::Life;
-use crate::outside::{Fate, Fates, Line, Said, connection_event};
+use crate::outside::{Changed, Fate, Fates, Line, Said, connection_event};
 use crate::plan::{address, identity_key};
 use crate::queue::WorkQueues;
 use crate::stage::{Stage, Wish};
@@ -85,6 +85,36 @@ where
         for (number, at) in at.iter().enumerate() {
             self.says(&format!("m{}", number + 1), *at, *at);
         }
+    }
+
+    pub(super) fn reworded(&self) {
+        self.messages(&[0]);
+        self.changes("in-m1", "m2", 40_000);
+        self.changes("in-m1", "", 40_500);
+        self.says("m3", 80_000, 80_000);
+        self.changes("in-m3", "m4", 81_000);
+    }
+
+    /// The contact says something else in the place of a message, or nothing any more.
+    fn changes(&self, target: &str, words: &str, at: i64) {
+        let instance = &self.bound().instance;
+        let Some(external) = instance.external() else {
+            return;
+        };
+        let id = format!("in-{target}-{words}");
+        let changed = Changed {
+            said: Said {
+                id: &id,
+                text: words,
+                from_me: false,
+                sent_at: Some(shift(self.stage.simulation().now(), at)),
+            },
+            target,
+            deletes: words.is_empty(),
+            crossed: true,
+        };
+        let event = changed.event(instance.provider, &external, &address(0, 0));
+        self.stage.post(WebhookItem::Event(event), at);
     }
 
     pub(super) fn crowd(&self, contacts: usize) {

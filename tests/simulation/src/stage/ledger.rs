@@ -2,7 +2,7 @@
 //! records.
 
 use recado_domain::delivery::StatusUpdate;
-use recado_domain::event::EventKind;
+use recado_domain::event::{EventKind, event_id};
 use recado_domain::ids::{ConversationId, EventId, Ordinal};
 use recado_domain::inbound::WebhookEvent;
 use serde_json::Value;
@@ -41,6 +41,8 @@ pub enum Kind {
     Words,
     /// A reaction to something.
     Reaction,
+    /// Something was taken back.
+    Deletion,
 }
 
 /// A message as it was written.
@@ -54,6 +56,8 @@ pub struct Spoken {
     pub text: String,
     /// What it is.
     pub kind: Kind,
+    /// The event of the message that it edits or takes back.
+    pub changes: Option<EventId>,
     /// Whether the business wrote it.
     pub from_me: bool,
     /// When, by the provider's clock, in milliseconds since the Unix epoch.
@@ -67,16 +71,19 @@ impl Spoken {
             return None;
         }
         let text = event.payload["text"].as_str().unwrap_or_default();
-        let kind = if text.starts_with("reaction ") {
-            Kind::Reaction
-        } else {
-            Kind::Words
+        let target = event.payload["target"].as_str();
+        let kind = match target {
+            Some(_) if event.payload["deletes"] == true => Kind::Deletion,
+            None if text.starts_with("reaction ") => Kind::Reaction,
+            _ => Kind::Words,
         };
+        let of = |target| event_id(event.provider, &event.external, EventKind::Message, target);
         Some(Self {
             line: event.external.to_string(),
             address: event.payload["address"].as_str().unwrap_or_default().to_owned(),
             text: text.to_owned(),
             kind,
+            changes: target.map(of),
             from_me: event.payload["from_me"] == Value::Bool(true),
             sent_at: event.payload["sent_at"].as_i64(),
         })
@@ -128,6 +135,21 @@ impl Ledger {
         if let Some(spoken) = Spoken::of(event) {
             self.said.insert(event.id.clone(), spoken);
         }
+    }
+
+    /// All that was said of one thing: the message that `event` is or changes, first, and every change of it.
+    pub fn versions(&self, event: &EventId) -> Vec<(&EventId, &Spoken)> {
+        let changed = self.said.get(event).and_then(|spoken| spoken.changes.as_ref());
+        let original = changed.unwrap_or(event);
+        let of_it = |(_, spoken): &(&EventId, &Spoken)| spoken.changes.as_ref() == Some(original);
+        let first = self.said.get_key_value(original);
+        first.into_iter().chain(self.said.iter().filter(of_it)).collect()
+    }
+
+    /// Whether its author took back what `event` is or changes.
+    pub fn is_taken_back(&self, event: &EventId) -> bool {
+        let mut versions = self.versions(event).into_iter();
+        versions.any(|(_, spoken)| spoken.kind == Kind::Deletion)
     }
 
     /// Whether somebody redrove the letter `id` in this time.

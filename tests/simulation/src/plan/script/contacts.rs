@@ -1,7 +1,7 @@
 //! What contacts write.
 
 use super::{LinePlan, happens};
-use crate::outside::{Said, traits};
+use crate::outside::{Changed, Said, traits};
 use crate::plan::address;
 use crate::queue::WorkQueues;
 use crate::stage::Stage;
@@ -59,6 +59,9 @@ pub(super) fn conversation<S, Q>(
             continue;
         }
         let late = simulation.pick(&[0, 0, 0, 200, 5_000, 400_000]);
+        if text.starts_with('m') && simulation.chance(0.12) {
+            change(stage, line, contact, (said, at), name);
+        }
         together.push(WebhookItem::Event(event));
         // Now and then one webhook brings several.
         if !simulation.chance(0.1) {
@@ -67,6 +70,52 @@ pub(super) fn conversation<S, Q>(
     }
     if !together.is_empty() {
         stage.post_all(together, at);
+    }
+}
+
+/// The contact says something else in the place of what it `said` at some time, or takes it back; some do both.
+fn change<S, Q>(
+    stage: &Arc<Stage<S, Q>>,
+    line: &LinePlan,
+    contact: &ContactAddress,
+    (said, at): (Said<'_>, i64),
+    name: &mut usize,
+) where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let (simulation, provider) = (stage.simulation(), line.bound.instance.provider);
+    let Some(external) = line.bound.instance.external() else {
+        return;
+    };
+    let (mut changes, mut at) = (simulation.pick(&[1, 1, 1, 2]), at);
+    while changes > 0 {
+        changes -= 1;
+        *name += 1;
+        at += simulation.pick(&[100, 1_000, 5_000, 30_000, 200_000]);
+        let deletes = simulation.chance(0.4);
+        let words = if deletes {
+            String::new()
+        } else {
+            format!("m{name}")
+        };
+        let changed = Changed {
+            said: Said {
+                id: &format!("in-{name}"),
+                text: &words,
+                from_me: false,
+                sent_at: Some(shift(simulation.now(), at)),
+            },
+            target: said.id,
+            deletes,
+            crossed: simulation.chance(0.3),
+        };
+        let event = changed.event(provider, &external, contact);
+        let late = simulation.pick(&[0, 0, 200, 5_000, 100_000]);
+        stage.post(WebhookItem::Event(event), at + late);
+        if deletes {
+            return;
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What people of the business do.
 
 use super::{LinePlan, happens};
-use crate::outside::Said;
+use crate::outside::{Changed, Said};
 use crate::plan::identity_key;
 use crate::queue::WorkQueues;
 use crate::stage::{Stage, Wish};
@@ -33,11 +33,15 @@ where
                 "person-{}-{number}",
                 contact.as_str().len() + usize::try_from(on.simulation().below(1 << 40)).unwrap_or(0)
             );
-            let wish = match on.simulation().below(10) {
+            let wish = match on.simulation().below(11) {
                 0..=2 => Wish::TakeOver,
                 3..=5 => Wish::Answer(answer, last),
                 6..=7 => Wish::GiveBack,
                 8 => Wish::Resolve(last),
+                9 => {
+                    reword(&on, &line, &contact, &answer);
+                    continue;
+                }
                 _ => {
                     type_on_phone(&on, &line, &contact, &answer);
                     continue;
@@ -66,6 +70,33 @@ where
 {
     let thread = identity_key().thread(&line.bound.instance.id, contact.as_str());
     block_on(stage.store.latest(&thread)).ok().flatten()
+}
+
+/// On its phone the business says something else in the place of the newest message that the contact has, or takes it
+/// back. That answers nothing.
+fn reword<S, Q>(stage: &Arc<Stage<S, Q>>, line: &LinePlan, contact: &ContactAddress, text: &str)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let (instance, simulation) = (&line.bound.instance, stage.simulation());
+    let newest = stage.outside.newest_to(&instance.id, contact);
+    let (Some(external), Some(target)) = (instance.external(), newest) else {
+        return;
+    };
+    let changed = Changed {
+        said: Said {
+            id: text,
+            text,
+            from_me: true,
+            sent_at: Some(simulation.now()),
+        },
+        target: &target,
+        deletes: simulation.chance(0.5),
+        crossed: false,
+    };
+    let event = changed.event(instance.provider, &external, contact);
+    stage.post(WebhookItem::Event(event), simulation.between(0, 3_000));
 }
 
 pub(super) fn type_on_phone<S, Q>(

@@ -8,6 +8,7 @@ use recado_pipeline::ports::{
     Committed, ConversationFilter, Conversations, KeyClaim, KeyRecord, Page, PageRequest, PortResult, Store,
     Written,
 };
+use std::sync::atomic::Ordering;
 
 impl<S: Store> Conversations for Tap<S> {
     async fn latest(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {
@@ -30,10 +31,12 @@ impl<S: Store> Conversations for Tap<S> {
         id: &ConversationId,
         limit: usize,
     ) -> PortResult<Option<(Conversation, Vec<Message>)>> {
-        let mut found = self
-            .hand
-            .call("with_history", self.inner.with_history(id, limit))
-            .await?;
+        let effect = async {
+            let at = self.hand.common.simulation.elapsed_ms();
+            self.hand.read_at.store(at, Ordering::Relaxed);
+            self.inner.with_history(id, limit).await
+        };
+        let mut found = self.hand.call("with_history", effect).await?;
         if let Some((conversation, messages)) = &mut found {
             self.hand.saw(&conversation.tenant);
             self.saw(messages);

@@ -45,6 +45,8 @@ impl<S: Store> Inbox for Tap<S> {
             if matches!(stored, InboundStored::Yes) {
                 let at = self.hand.common.simulation.elapsed_ms();
                 self.hand.common.witness().store(write.event, at);
+                let (id, content) = (write.message.id(), &write.message.content);
+                self.hand.common.note(|| format!("{id} is {content:?}"));
             }
             Ok(stored)
         };

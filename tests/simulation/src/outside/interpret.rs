@@ -1,0 +1,90 @@
+//! What an event's body says, as the simulated providers write it.
+
+use super::CLOUD;
+use super::provider::Edge;
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::context::Context;
+use recado_domain::event::{EventKind, InboundJob};
+use recado_domain::inbound::{FailedDelivery, Inbound, InboundMessage};
+use recado_domain::millis::instant;
+use recado_domain::provider::Provider;
+use recado_domain::reason::Reason;
+use serde_json::Value;
+
+impl Edge {
+    /// Reads a webhook's event.
+    pub(super) fn read(&self, job: &InboundJob, payload: &Value) -> Inbound {
+        match job.kind {
+            EventKind::Connection => {
+                let open = payload["open"].as_bool().unwrap_or(true);
+                let instances = self.outside.instances();
+                for instance in instances.iter().filter(|id| id.as_str() == job.external.as_str()) {
+                    self.outside
+                        .line(instance, |line| line.last_event_says_open = open);
+                }
+                Inbound::ConnectionChanged
+            }
+            EventKind::Failed => match serde_json::from_value(payload.clone()) {
+                Ok(update) => Inbound::Failed(FailedDelivery {
+                    update,
+                    to: payload["to"].as_str().and_then(ContactAddress::parse),
+                    error: "131026".to_owned(),
+                    reason: Reason::WhatsappPermanentError,
+                }),
+                Err(_) => Inbound::Ignored {
+                    what: "unreadable".to_owned(),
+                },
+            },
+            EventKind::Message => {
+                if payload["text"] == "poison" && !self.hand.common.is_calm() {
+                    self.hand.common.note(|| "poison".to_owned());
+                    self.hand.life.end();
+                }
+                message_of(job.provider, payload)
+            }
+        }
+    }
+}
+
+fn message_of(provider: Provider, payload: &Value) -> Inbound {
+    let told_as = payload["told_as"].as_str();
+    let address = told_as.or_else(|| payload["address"].as_str());
+    let Some(address) = address.and_then(ContactAddress::parse) else {
+        return Inbound::Ignored {
+            what: "no address".to_owned(),
+        };
+    };
+    let text = payload["text"].as_str().unwrap_or_default();
+    let content = match text.strip_prefix("reaction ") {
+        Some(_) => Content::Reaction {
+            emoji: Some("👍".to_owned()),
+            target: None,
+        },
+        None => Content::text(text),
+    };
+    let content = match payload["target"].as_str().map(str::to_owned) {
+        None => content,
+        target if payload["deletes"] == true => Content::Deletion { target },
+        target => Content::Edit {
+            target,
+            content: Box::new(content),
+        },
+    };
+    let is_change = payload["target"].is_string() && provider != CLOUD;
+    let message = Box::new(InboundMessage {
+        also: None,
+        phone: address.phone(),
+        address,
+        name: None,
+        provider_message_id: payload["id"].as_str().map(str::to_owned),
+        from_me: payload["from_me"] == true || told_as.is_some(),
+        sent_at: payload["sent_at"].as_i64().map(instant),
+        content,
+        context: Context::default(),
+    });
+    if is_change {
+        return Inbound::Change(message);
+    }
+    Inbound::Message(message)
+}
