@@ -1,5 +1,6 @@
 //! The world around: provider, phones, model. It remembers what really happened, whatever the records say.
 
+mod fate;
 mod interpret;
 mod memory;
 mod model;
@@ -7,6 +8,7 @@ mod provider;
 mod webhooks;
 mod window;
 
+pub use fate::{Fate, Fates};
 pub use model::Model;
 pub use provider::Edge;
 pub use webhooks::{Changed, Said, connection_event, failed_event};
@@ -39,72 +41,6 @@ pub fn traits(provider: Provider) -> Traits {
         text_max: provider::TEXT_MAX,
         ..of_family
     }
-}
-
-/// How a send may end, as weights.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Fates {
-    /// It is accepted, and the answer comes.
-    pub accepted: u32,
-    /// It is accepted, and the answer is lost in a time-out.
-    pub accepted_unheard: u32,
-    /// It is not accepted, and nobody says so.
-    pub lost_unheard: u32,
-    /// It hangs beyond the time-out and goes out up to a minute later.
-    pub late: u32,
-    /// 429, with a time to wait.
-    pub throttled: u32,
-    /// 500; nothing left.
-    pub failed: u32,
-    /// Refused for good.
-    pub refused: u32,
-    /// Accepted, and reported as failed later.
-    pub failed_later: u32,
-    /// It is not accepted, and the answer does not say so.
-    pub unexplained: u32,
-    /// It is accepted, and a gateway answers 502.
-    pub accepted_then_failed: u32,
-    /// Of 100 sends, so many end as all later attempts at the same message will.
-    pub steady: u32,
-}
-
-impl Fates {
-    /// Everything is accepted.
-    pub fn calm() -> Self {
-        Self {
-            accepted: 1,
-            ..Self::default()
-        }
-    }
-}
-
-/// How one send ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// See [`Fates::accepted`].
-    Accepted,
-    /// See [`Fates::accepted_unheard`].
-    AcceptedUnheard,
-    /// See [`Fates::lost_unheard`].
-    LostUnheard,
-    /// See [`Fates::late`].
-    Late,
-    /// See [`Fates::throttled`].
-    Throttled,
-    /// See [`Fates::failed`].
-    Failed,
-    /// See [`Fates::refused`].
-    Refused,
-    /// See [`Fates::failed_later`].
-    FailedLater,
-    /// See [`Fates::unexplained`].
-    Unexplained,
-    /// See [`Fates::accepted_then_failed`].
-    AcceptedThenFailed,
-    /// It says after eight seconds that WhatsApp is gone, and nothing left.
-    Closed,
-    /// It answers, after sixty seconds; nobody waits for it.
-    Hangs,
 }
 
 /// One message as a phone got it.
@@ -304,8 +240,8 @@ impl Outside {
     /// The newest message that the provider keeps to a contact: its id there.
     pub fn newest_to(&self, instance: &InstanceId, to: &ContactAddress) -> Option<String> {
         let newest = |line: &mut Line| {
-            let of_contact = line.kept.iter().filter(|kept| kept.to == *to);
-            of_contact.last().map(|kept| kept.id.clone())
+            let mut of_contact = line.kept.iter().filter(|kept| kept.to == *to);
+            of_contact.next_back().map(|kept| kept.id.clone())
         };
         self.line(instance, newest).flatten()
     }

@@ -1,4 +1,4 @@
-use super::{Fate, Fates, Outside, failed_event, traits};
+use super::{Fate, Outside, failed_event, traits};
 use crate::executor::Life;
 use crate::hand::Hand;
 use crate::mutation::Mutation;
@@ -33,35 +33,6 @@ pub struct Edge {
     pub(super) hand: Hand,
 }
 
-fn weights(fates: &Fates) -> [(u32, Fate); 10] {
-    [
-        (fates.accepted, Fate::Accepted),
-        (fates.accepted_unheard, Fate::AcceptedUnheard),
-        (fates.lost_unheard, Fate::LostUnheard),
-        (fates.late, Fate::Late),
-        (fates.throttled, Fate::Throttled),
-        (fates.failed, Fate::Failed),
-        (fates.refused, Fate::Refused),
-        (fates.failed_later, Fate::FailedLater),
-        (fates.unexplained, Fate::Unexplained),
-        (fates.accepted_then_failed, Fate::AcceptedThenFailed),
-    ]
-}
-
-fn fate(fates: &Fates, mut at: u32) -> Fate {
-    for (weight, fate) in weights(fates) {
-        if at < weight {
-            return fate;
-        }
-        at -= weight;
-    }
-    Fate::Accepted
-}
-
-fn total(fates: &Fates) -> u32 {
-    weights(fates).iter().map(|(weight, _)| weight).sum()
-}
-
 impl Edge {
     /// See [`Edge`].
     pub fn new(outside: Outside, hand: Hand) -> Self {
@@ -79,8 +50,8 @@ impl Edge {
             return steady;
         }
         let drawn = scripted.unwrap_or_else(|| {
-            let at = simulation.below(u64::from(total(&fates).max(1)));
-            fate(&fates, u32::try_from(at).unwrap_or(0))
+            let at = simulation.below(u64::from(fates.total().max(1)));
+            fates.at(u32::try_from(at).unwrap_or(0))
         });
         let by_chance =
             scripted.is_none() && fates.steady > 0 && simulation.below(100) < u64::from(fates.steady);
