@@ -4,6 +4,7 @@ mod answers;
 mod attempts;
 mod events;
 mod people;
+mod persons;
 mod reading;
 mod sends;
 mod waits;
@@ -12,6 +13,7 @@ mod window;
 use crate::queue::WorkQueues;
 use crate::stage::Stage;
 use futures::executor::block_on;
+use people::People;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
 use recado_pipeline::ports::{ConversationFilter, PageRequest, Store};
@@ -28,9 +30,10 @@ where
 {
     let told = told(stage);
     events::check(stage, &told);
-    answers::check(stage, &told);
+    let people = People::of(stage, &told);
+    answers::check(stage, &told, &people);
     reading::check(stage, &told);
-    people::check(stage, &told);
+    people::check(stage, &told, &people);
     sends::check(stage, &told);
     attempts::check(stage, &told);
     waits::check(stage, &told);

@@ -16,6 +16,7 @@ pub mod hand;
 pub mod history;
 pub mod mutation;
 pub mod outside;
+pub mod person;
 pub mod plan;
 pub mod queue;
 pub mod scenario;

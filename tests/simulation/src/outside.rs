@@ -14,6 +14,7 @@ pub use provider::Edge;
 pub use webhooks::{Changed, Said, connection_event, failed_event};
 
 use crate::executor::Simulation;
+use crate::person::{self, Shows};
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
@@ -123,6 +124,7 @@ struct State {
     owed: Vec<Owed>,
     read: BTreeSet<String>,
     shown: Vec<Shown>,
+    identities: BTreeSet<ContactAddress>,
     next: u64,
     model_key_is_good: bool,
     model_fails: f64,
@@ -217,7 +219,12 @@ impl Outside {
         }
     }
 
-    /// What each phone got.
+    /// The person who has this number is known by an identity without one, too.
+    pub fn know_by_identity(&self, number: &ContactAddress) {
+        self.state().identities.insert(number.clone());
+    }
+
+    /// What each phone got, by the address with its number.
     pub fn phones(&self) -> BTreeMap<(InstanceId, ContactAddress), Vec<Arrived>> {
         self.state().phones.clone()
     }
@@ -240,7 +247,10 @@ impl Outside {
     /// The newest message that the provider keeps to a contact: its id there.
     pub fn newest_to(&self, instance: &InstanceId, to: &ContactAddress) -> Option<String> {
         let newest = |line: &mut Line| {
-            let mut of_contact = line.kept.iter().filter(|kept| kept.to == *to);
+            let mut of_contact = line
+                .kept
+                .iter()
+                .filter(|kept| person::phone(&kept.to) == person::phone(to));
             of_contact.next_back().map(|kept| kept.id.clone())
         };
         self.line(instance, newest).flatten()
@@ -288,7 +298,7 @@ impl Outside {
         };
         state
             .phones
-            .entry((instance.clone(), to.clone()))
+            .entry((instance.clone(), person::phone(to)))
             .or_default()
             .push(arrived);
         let Some(line) = state.lines.get_mut(instance) else {
@@ -339,7 +349,13 @@ impl Outside {
                 from_me: true,
                 sent_at: Some(simulation.now()),
             };
-            let event = said.event(provider, external, to);
+            let number = person::phone(to);
+            let event = if self.state().identities.contains(&number) {
+                let shows = [Shows::Number, Shows::Identity, Shows::Both];
+                said.event_in(provider, external, &number, simulation.pick(&shows))
+            } else {
+                said.event(provider, external, to)
+            };
             let after_ms = simulation.pick(&[0, 0, 500, 3_000, 25_000]);
             owed.push(Owed {
                 item: WebhookItem::Event(event),

@@ -1,6 +1,7 @@
 //! Every message that wants an answer has exactly one, or a reason.
 
 use super::Told;
+use super::people::{People, see_to};
 use crate::executor::START_MS;
 use crate::queue::WorkQueues;
 use crate::stage::{Kind, Stage};
@@ -11,7 +12,7 @@ use recado_pipeline::ports::Store;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told], people: &People)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
@@ -24,13 +25,13 @@ where
                 .iter()
                 .any(|reply| counts(reply) && covers(reply) >= message.ordinal);
             let wants = wants(stage, message) == Wants::Yes;
-            if wants && super::reading::is_covered_unread(stage, conversation, &replies, message) {
+            if wants && super::reading::is_covered_unread(stage, people, conversation, &replies, message) {
                 stage
                     .common
                     .broken(format!("{} was answered unread", message.id()));
             }
             let waits = super::reading::is_too_much(stage, conversation, message);
-            if wants && !covered && !waits && !super::people::see_to(stage, conversation, message) {
+            if wants && !covered && !waits && !see_to(stage, people, conversation, message) {
                 stage
                     .common
                     .broken(format!("{} was never answered", message.id()));

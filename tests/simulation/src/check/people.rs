@@ -2,25 +2,32 @@
 
 use super::Told;
 use super::answers::{Wants, wants};
+use super::persons::Persons;
+use crate::executor::START_MS;
+use crate::person::phone;
 use crate::queue::WorkQueues;
-use crate::stage::{Stage, Wish};
+use crate::stage::{Act, Stage, Wish};
+use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, Mode, Status};
+use recado_domain::ids::ConversationId;
 use recado_domain::message::{Message, Role};
 use recado_pipeline::ports::Store;
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told], people: &People)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
     answers(stage, told);
     for (conversation, messages) in told {
-        outranked(stage, conversation, messages);
+        let changes = people.to(conversation);
+        outranked(stage, &changes, messages);
         if conversation.status != Status::Active {
             continue;
         }
-        let (id, changes) = (&conversation.id, changes(stage, conversation, messages));
+        let id = &conversation.id;
         if conversation.mode == Mode::Manual && !changes.may_be_manual() {
             stage
                 .common
@@ -35,8 +42,7 @@ where
 }
 
 /// Nothing of the agent's was claimed while a person certainly had the conversation.
-fn outranked<S, Q>(stage: &Stage<S, Q>, conversation: &Conversation, messages: &[Message]) {
-    let changes = changes(stage, conversation, messages);
+fn outranked<S, Q>(stage: &Stage<S, Q>, changes: &Changes, messages: &[Message]) {
     if changes.taken.is_empty() {
         return;
     }
@@ -52,14 +58,19 @@ fn outranked<S, Q>(stage: &Stage<S, Q>, conversation: &Conversation, messages: &
 }
 
 /// Whether people saw to `message`, or have the conversation that it is in.
-pub(super) fn see_to<S, Q>(stage: &Stage<S, Q>, (conversation, messages): &Told, message: &Message) -> bool {
+pub(super) fn see_to<S, Q>(
+    stage: &Stage<S, Q>,
+    people: &People,
+    (conversation, messages): &Told,
+    message: &Message,
+) -> bool {
     let seen = |ordinal| ordinal >= message.ordinal;
     let ended = conversation.status == Status::Resolved
         && stage.ledger().resolved_upto(&conversation.id).is_some_and(seen);
     let of_people = messages.iter().filter(|other| other.role == Role::Operator);
     let mut answers = of_people.filter(|other| answered(stage, other, message));
     ended || answers.next().is_some() || {
-        let changes = changes(stage, conversation, messages);
+        let changes = people.to(conversation);
         conversation.status == Status::Active && conversation.mode == Mode::Manual && changes.may_be_manual()
     }
 }
@@ -110,7 +121,7 @@ struct Change {
 }
 
 /// How a conversation went to people and back.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Changes {
     taken: Vec<Change>,
     given_back: Vec<Change>,
@@ -140,6 +151,99 @@ impl Changes {
         let mut certain = self.taken.iter().filter(|taken| taken.certain);
         certain.any(|taken| Some(taken.from_ms) > last_back)
     }
+}
+
+/// How each conversation went to people and back.
+#[derive(Debug, Default)]
+pub(super) struct People {
+    changes: BTreeMap<ConversationId, Changes>,
+}
+
+impl People {
+    /// What people did to each conversation, and through another one of the same person.
+    pub(super) fn of<S, Q>(stage: &Stage<S, Q>, told: &[Told]) -> Self {
+        let persons = Persons::of(stage, told);
+        let own: BTreeMap<&ConversationId, Changes> = told
+            .iter()
+            .map(|(conversation, messages)| (&conversation.id, changes(stage, conversation, messages)))
+            .collect();
+        let mut people = Self::default();
+        for (conversation, _) in told {
+            let id = &conversation.id;
+            let mut all = own.get(id).cloned().unwrap_or_default();
+            let reaches = |change: &Change| reach(stage, &persons, conversation, *change);
+            for other in persons.others(id).filter_map(|other| own.get(other)) {
+                all.taken.extend(other.taken.iter().filter_map(reaches));
+                let given_back = other.given_back.iter().filter_map(reaches);
+                all.given_back.extend(given_back.map(|change| Change {
+                    // One from before both were known to be one person's gives back nothing of the other.
+                    certain: change.certain && Some(change.from_ms) > persons.joined_ms(id),
+                    ..change
+                }));
+            }
+            if persons.may_be_joined_ms(id).is_some() {
+                all.taken.extend(words_that_may_take(stage, conversation));
+            }
+            people.changes.insert(id.clone(), all);
+        }
+        people
+    }
+
+    fn to(&self, conversation: &Conversation) -> Changes {
+        self.changes.get(&conversation.id).cloned().unwrap_or_default()
+    }
+}
+
+/// What a change of another conversation of the same person is to this one: the same, from when on both are known to be one
+/// person's.
+fn reach<S, Q>(stage: &Stage<S, Q>, persons: &Persons, to: &Conversation, change: Change) -> Option<Change> {
+    let may_be = persons.may_be_joined_ms(&to.id)?;
+    let skew = stage.common.faults.skew_ms;
+    let began = to.created_at.as_millisecond() - START_MS;
+    let joined = persons.joined_ms(&to.id);
+    let over = change.to_ms.max(joined.unwrap_or(i64::MAX));
+    if began - skew > over {
+        // It began afterwards, as it is configured.
+        return None;
+    }
+    let was_known = joined.is_some_and(|joined| joined < change.from_ms);
+    if was_known {
+        let certain = change.certain && began + skew < change.from_ms;
+        return Some(Change { certain, ..change });
+    }
+    // What was done before counts for both once they are known to be one person's, if both go on.
+    let ended = |act: &Act| matches!(act.wish, Wish::Resolve(_)) && act.may_be_done();
+    let all_go_on = !persons
+        .others(&to.id)
+        .chain([&to.id])
+        .any(|id| stage.ledger().acts_on(id).any(ended));
+    let certain = change.certain
+        && all_go_on
+        && joined.is_some_and(|joined| change.to_ms < may_be && began + skew < joined);
+    Some(Change {
+        to_ms: over,
+        certain,
+        ..change
+    })
+}
+
+/// Words typed on the phone take the person's other conversations over first: also if they are never stored.
+fn words_that_may_take<S, Q>(stage: &Stage<S, Q>, conversation: &Conversation) -> Vec<Change> {
+    let (ledger, witness) = (stage.ledger(), stage.common.witness());
+    let typed = ledger.said.iter().filter(|(_, said)| {
+        said.from_me
+            && ledger.typed.contains(&said.text)
+            && said.line == conversation.instance.as_str()
+            && ContactAddress::parse(&said.address)
+                .is_some_and(|address| phone(&address) == phone(&conversation.address))
+    });
+    let received = typed.filter_map(|(event, _)| witness.received.get(event));
+    let taking = received.map(|(first, _)| Change {
+        from_ms: *first,
+        to_ms: i64::MAX,
+        certain: false,
+    });
+    taking.collect()
 }
 
 fn changes<S, Q>(stage: &Stage<S, Q>, conversation: &Conversation, messages: &[Message]) -> Changes {

@@ -3,7 +3,7 @@
 
 use super::Told;
 use super::answers::{Wants, covers, wants};
-use super::people::see_to;
+use super::people::{People, see_to};
 use crate::outside::Shown;
 use crate::stage::{Kind, Stage, Wish};
 use recado_domain::ids::{EventId, Ordinal};
@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 /// nor did people see to it.
 pub(super) fn is_covered_unread<S, Q>(
     stage: &Stage<S, Q>,
+    people: &People,
     told: &Told,
     replies: &[&Message],
     message: &Message,
@@ -26,7 +27,7 @@ pub(super) fn is_covered_unread<S, Q>(
     of_it.peek().is_some()
         && of_it.all(|reply| reply.model.is_some())
         && !was_read(stage, message)
-        && !see_to(stage, told, message)
+        && !see_to(stage, people, told, message)
 }
 
 fn was_read<S, Q>(stage: &Stage<S, Q>, message: &Message) -> bool {

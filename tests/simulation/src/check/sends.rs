@@ -1,6 +1,8 @@
 //! What the phones got agrees with the records: nothing twice without a mark, in order, and not too fast.
 
+use super::persons::Persons;
 use super::{Told, window};
+use crate::executor::START_MS;
 use crate::outside::traits;
 use crate::queue::WorkQueues;
 use crate::stage::Stage;
@@ -33,6 +35,7 @@ where
     }
     window::check(stage, told);
     order(stage);
+    order_of_persons(stage, told);
     rate(stage);
 }
 
@@ -113,6 +116,59 @@ where
             *before = place.max(*before);
         }
     }
+}
+
+/// A person's messages arrived in the order in which they were made, whatever thread they are of, from when on that was known
+/// to be the same person's. Each was made at its time by its maker's clock, and is known to others once it is committed.
+fn order_of_persons<S, Q>(stage: &Stage<S, Q>, told: &[Told]) {
+    let persons = Persons::of(stage, told);
+    let made: BTreeMap<MessageId, i64> = told
+        .iter()
+        .flat_map(|(_, messages)| messages)
+        .map(|message| (message.id(), message.stored_at.as_millisecond() - START_MS))
+        .collect();
+    let committed = stage.common.witness().committed.clone();
+    let clocks = 2 * stage.common.faults.skew_ms;
+    for arrived in stage.outside.phones().values() {
+        let mut seen: Vec<&MessageId> = Vec::new();
+        for one in arrived.iter().map(|arrived| &arrived.message) {
+            if seen.contains(&one) {
+                continue;
+            }
+            let overtook = seen.iter().find(|earlier| {
+                let (Ok((of_one, _)), Ok((of_earlier, _))) = (one.parts(), earlier.parts()) else {
+                    return false;
+                };
+                let joined = persons.joined_ms(&of_earlier);
+                let knew = joined
+                    .is_some_and(|joined| made.get(earlier).is_some_and(|made| joined + clocks < *made));
+                let before = committed.get(one).map(|at| at + clocks) < made.get(earlier).copied();
+                of_one.thread() != of_earlier.thread() && knew && before
+            });
+            if let Some(earlier) = overtook
+                && !redriven_in(stage, one)
+            {
+                let what = format!("{one} arrived after {earlier}, which was made later for the same person");
+                stage.common.broken(what);
+            }
+            seen.push(one);
+        }
+    }
+}
+
+/// Whether somebody redrove something of the same thread: what that answered may be answered anew, late.
+fn redriven_in<S, Q>(stage: &Stage<S, Q>, id: &MessageId) -> bool {
+    let thread = |id: &str| {
+        let id = MessageId::parse(id).ok()?;
+        let (conversation, _) = id.parts().ok()?;
+        Some(conversation.thread().clone())
+    };
+    let of_it = thread(id.as_str());
+    let ledger = stage.ledger();
+    ledger
+        .redrives
+        .iter()
+        .any(|redrive| thread(&redrive.letter) == of_it)
 }
 
 /// Whether somebody redrove it.

@@ -45,8 +45,13 @@ where
             ));
         }
     }
+    let unknown: Vec<&Message> = told
+        .iter()
+        .flat_map(|(_, messages)| messages)
+        .filter(|message| was_unknown(message))
+        .collect();
     for message in told.iter().flat_map(|(_, messages)| messages) {
-        failures(stage, told, message);
+        failures(stage, &unknown, message);
     }
 }
 
@@ -59,23 +64,24 @@ fn is_undisturbed<S, Q>(stage: &Stage<S, Q>) -> bool {
     faults == 0 && !poisoned && stage.common.faults.freeze.is_none() && !is_slow(QueueName::Inbound)
 }
 
-/// A failure takes effect soon unless an outcome of its own contact's is unknown.
-fn failures<S, Q>(stage: &Stage<S, Q>, told: &[Told], message: &Message)
+/// Whether the outcome of an attempt at it was unknown.
+fn was_unknown(message: &Message) -> bool {
+    let steps = message.out.iter().flat_map(|out| &out.history);
+    steps.into_iter().any(|step| step.what == "unknown")
+}
+
+/// A failure takes effect soon unless an outcome of its own contact's is unknown: of whoever has no number that may be.
+fn failures<S, Q>(stage: &Stage<S, Q>, unknown: &[&Message], message: &Message)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
     let id: MessageId = message.id();
-    let thread = message.conversation.thread();
-    let was_unknown = |message: &Message| {
-        let steps = message.out.iter().flat_map(|out| &out.history);
-        steps.into_iter().any(|step| step.what == "unknown")
+    let may_be_of_contact = |other: &&Message| {
+        let to = other.to().zip(message.to());
+        other.instance == message.instance && to.is_some_and(|(to, own)| to.may_be(own))
     };
-    let of_contact = told
-        .iter()
-        .filter(|(conversation, _)| conversation.id.thread() == thread)
-        .flat_map(|(_, messages)| messages);
-    if of_contact.into_iter().any(was_unknown) {
+    if unknown.iter().any(may_be_of_contact) {
         return;
     }
     for event in stage.outside.failures(&id) {

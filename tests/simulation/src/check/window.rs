@@ -2,6 +2,7 @@
 //! not, and nobody is asked back twice.
 
 use super::Told;
+use super::persons::Persons;
 use crate::outside::Arrived;
 use crate::queue::WorkQueues;
 use crate::stage::Stage;
@@ -57,6 +58,15 @@ where
             .and_then(|message| message.out.as_ref())
             .is_some_and(|out| matches!(out.state, OutboxState::Sent { .. }))
     };
+    let persons = Persons::of(stage, told);
+    // Nobody knew that both are of one person's threads.
+    let are_apart = |one: &Arrived, other: &Arrived| {
+        let (Ok((one_of, _)), Ok((other_of, _))) = (one.message.parts(), other.message.parts()) else {
+            return false;
+        };
+        let joined = persons.joined_ms(&one_of);
+        one_of.thread() != other_of.thread() && joined.is_none_or(|joined| joined + DELAYED_MS > one.at_ms)
+    };
     for arrived in stage.outside.phones().values() {
         let templates = arrived
             .iter()
@@ -64,7 +74,9 @@ where
         let mut before: Option<&Arrived> = None;
         for one in templates {
             if before.is_some_and(|before| {
-                before.message != one.message && one.at_ms - before.at_ms < WINDOW_MS - DELAYED_MS
+                before.message != one.message
+                    && one.at_ms - before.at_ms < WINDOW_MS - DELAYED_MS
+                    && !are_apart(one, before)
             }) {
                 stage
                     .common

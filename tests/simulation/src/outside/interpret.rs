@@ -73,7 +73,7 @@ fn message_of(provider: Provider, payload: &Value) -> Inbound {
     };
     let is_change = payload["target"].is_string() && provider != CLOUD;
     let message = Box::new(InboundMessage {
-        also: None,
+        also: payload["also"].as_str().and_then(ContactAddress::parse),
         phone: address.phone(),
         address,
         name: None,

@@ -2,6 +2,7 @@ use super::{Fate, Outside, failed_event, traits};
 use crate::executor::Life;
 use crate::hand::Hand;
 use crate::mutation::Mutation;
+use crate::person::phone;
 use jiff::Timestamp;
 use recado_domain::config::{Bound, ConfigError, Instance};
 use recado_domain::contact::ContactAddress;
@@ -119,7 +120,7 @@ impl Edge {
         state.owed.retain(|owed| !matches!(&owed.item, WebhookItem::Status(status) if status.key == update.key && status.status > DeliveryStatus::Sent));
         if let Some(phone) = state
             .phones
-            .get_mut(&(bound.instance.id.clone(), message.to.clone()))
+            .get_mut(&(bound.instance.id.clone(), phone(&message.to)))
         {
             phone.retain(|arrived| arrived.message != message.id);
         }
@@ -346,7 +347,9 @@ impl Providers for Edge {
             if !line.remembers {
                 return None;
             }
-            let fits = |kept: &&super::Kept| kept.to == message.to && kept.text == text && kept.at >= since;
+            let fits = |kept: &&super::Kept| {
+                phone(&kept.to) == phone(&message.to) && kept.text == text && kept.at >= since
+            };
             line.kept
                 .iter()
                 .filter(fits)

@@ -1,6 +1,7 @@
 //! Events as a provider's webhooks bring them.
 
 use super::CLOUD;
+use crate::person::Shows;
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::StatusUpdate;
@@ -24,6 +25,22 @@ pub struct Said<'a> {
 }
 
 impl Said<'_> {
+    /// Its event, in the chat of the person who has this number.
+    pub fn event_in(
+        &self,
+        provider: Provider,
+        external: &ExternalId,
+        number: &ContactAddress,
+        shows: Shows,
+    ) -> WebhookEvent {
+        let (address, also) = shows.names(number);
+        let mut event = self.event(provider, external, &address);
+        if let Some(also) = also {
+            event.payload["also"] = also.as_str().into();
+        }
+        event
+    }
+
     /// Its event.
     pub fn event(&self, provider: Provider, external: &ExternalId, address: &ContactAddress) -> WebhookEvent {
         let payload = json!({

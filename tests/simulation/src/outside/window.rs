@@ -2,6 +2,7 @@
 
 use super::Outside;
 use crate::outside::{Line, traits};
+use crate::person::phone;
 use recado_domain::config::Bound;
 use recado_domain::event::EventKind;
 use recado_domain::ids::{InstanceId, MessageId};
@@ -34,7 +35,7 @@ impl Outside {
                 && event.payload["from_me"] != true
                 && !event.payload["target"].is_string()
             {
-                line.wrote.entry(address.clone()).or_default().push(wrote);
+                line.wrote.entry(phone(address)).or_default().push(wrote);
             }
         });
     }
@@ -44,7 +45,7 @@ impl Outside {
         let now = self.simulation.now();
         let judge = |line: &mut Line| {
             let now = shift(now, line.clock_ms);
-            let wrote = line.wrote.get(&message.to).into_iter().flatten();
+            let wrote = line.wrote.get(&phone(&message.to)).into_iter().flatten();
             let last = wrote.filter(|at| **at <= now).max();
             let open = last.is_some_and(|at| shift(now, ON_ITS_WAY_MS) < shift(*at, WINDOW_MS));
             let refuses = traits(line.provider).window && !needs_none(&message.content) && !open;

@@ -58,6 +58,8 @@ pub struct Spoken {
     pub kind: Kind,
     /// The event of the message that it edits or takes back.
     pub changes: Option<EventId>,
+    /// Whether it shows the number and another identity of whose chat it is in.
+    pub shows_both: bool,
     /// Whether the business wrote it.
     pub from_me: bool,
     /// When, by the provider's clock, in milliseconds since the Unix epoch.
@@ -84,6 +86,7 @@ impl Spoken {
             text: text.to_owned(),
             kind,
             changes: target.map(of),
+            shows_both: event.payload["also"].is_string(),
             from_me: event.payload["from_me"] == Value::Bool(true),
             sent_at: event.payload["sent_at"].as_i64(),
         })
