@@ -6,6 +6,7 @@
 //! committed, and what was committed before can no longer be claimed.
 
 mod contact;
+mod person;
 mod reengaged;
 mod rest;
 mod turn;
@@ -122,10 +123,13 @@ pub struct Conversation {
     /// When the instance's re-engagement template went to the contact last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reengaged: Option<Reengaged>,
-    /// Where the person's conversation goes on, if this thread only leads there: the person was known before under another
-    /// identity.
+    /// Where the person's conversation goes on, under another identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<ConversationId>,
+    /// The person's conversations under other identities whose place this one took, while something there may be owed or on
+    /// its way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<ConversationId>,
     /// Grows at every write: the condition of the next.
     pub rev: u64,
 }
@@ -183,6 +187,7 @@ impl Conversation {
             marketing_stopped_at: None,
             reengaged: None,
             moved_to: None,
+            beside: Vec::new(),
             rev: 0,
         }
     }

@@ -122,6 +122,7 @@ impl Message {
     ) -> Self {
         let out = Outbox {
             heard_at: conversation.last_inbound_at,
+            beside: conversation.all_beside(),
             ..out
         };
         Self {
@@ -180,6 +181,19 @@ impl Message {
             Some(OutboxState::Dead { .. }) => MessageStatus::Failed,
             Some(OutboxState::Cancelled { .. }) => MessageStatus::Cancelled,
         }
+    }
+
+    /// Whether it leaves before `other`, which goes to the same person: by conversation and ordinal in one thread; in two by
+    /// when they were made, if `other` knows of this one's.
+    pub fn leaves_before(&self, other: &Self) -> bool {
+        let thread = self.conversation.thread();
+        if thread == other.conversation.thread() {
+            let place = |message: &Self| (message.conversation.number(), message.ordinal);
+            return place(self) < place(other);
+        }
+        let beside = other.out.iter().flat_map(|out| &out.beside);
+        let made = |message: &Self| (message.stored_at, message.id());
+        beside.into_iter().any(|known| known.thread() == thread) && made(self) < made(other)
     }
 
     /// Whether it is on its way out.

@@ -6,7 +6,7 @@
 mod state;
 
 use crate::contact::ContactAddress;
-use crate::ids::{Nonce, Ordinal};
+use crate::ids::{ConversationId, Nonce, Ordinal};
 use crate::metadata::Metadata;
 use crate::millis::{self, shift};
 use crate::options::SendOptions;
@@ -115,6 +115,9 @@ pub struct Outbox {
     /// nobody need look again.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub heard_at: Option<Timestamp>,
+    /// The person's conversations under other identities: what was made there before leaves before this.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<ConversationId>,
 }
 
 /// A transition that is not allowed.
@@ -155,6 +158,7 @@ impl Outbox {
             metadata: None,
             options: SendOptions::default(),
             heard_at: None,
+            beside: Vec::new(),
         }
     }
 

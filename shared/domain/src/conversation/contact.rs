@@ -1,9 +1,8 @@
 //! What is known of the contact, and stays true when a resolved conversation is followed by a new one.
 
-use super::{Conversation, Status};
+use super::Conversation;
 use crate::contact::ContactAddress;
 use crate::content::{Content, SystemNote};
-use crate::ids::Ordinal;
 use crate::window;
 use jiff::Timestamp;
 
@@ -38,29 +37,11 @@ impl Conversation {
         self.address.clone_from(address);
     }
 
-    /// The identity that `other` adds to what is known of the contact, if it does.
-    pub fn unknown_as<'a>(&self, other: Option<&'a ContactAddress>) -> Option<&'a ContactAddress> {
-        other.filter(|other| self.known_as.as_ref() != Some(other))
-    }
-
-    /// Makes this conversation, which nobody wrote in yet, lead to `known`, the conversation of the same person under
-    /// another identity.
-    pub fn lead_to(&mut self, known: &Self) {
-        self.status = Status::Resolved;
-        self.mode = known.mode;
-        self.moved_to = Some(known.id.clone());
-    }
-
-    /// The status under which lists show it; `None` for one in which nobody wrote and that only leads to another.
-    pub fn listed_as(&self) -> Option<Status> {
-        let only_leads = self.moved_to.is_some() && self.last == Ordinal(0);
-        (!only_leads).then_some(self.status)
-    }
-
     /// Carries over what is the contact's, whatever conversation it is: the contact's rate, the window with the template
-    /// that went out after it, the opt-out, its other name.
+    /// that went out after it, the opt-out, its other name and what was begun under that.
     pub fn follow(&mut self, resolved: &Self) {
         self.known_as.clone_from(&resolved.known_as);
+        self.beside.clone_from(&resolved.beside);
         self.pair_arrival = resolved.pair_arrival;
         self.last_inbound_at = resolved.last_inbound_at;
         self.marketing_stopped_at = resolved.marketing_stopped_at;

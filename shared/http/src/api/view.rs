@@ -54,6 +54,8 @@ pub(super) struct ConversationView {
     marketing_stopped_at: Option<Timestamp>,
     /// Why what is owed waits for a person although the agent has the conversation.
     needs_person: Option<Reason>,
+    /// Where the same person's conversation goes on, under another identity.
+    moved_to: Option<ConversationId>,
 }
 
 #[derive(Debug, Serialize)]
@@ -65,6 +67,7 @@ struct ContactView {
 
 impl From<Conversation> for ConversationView {
     fn from(conversation: Conversation) -> Self {
+        let status = conversation.listed_as().unwrap_or(conversation.status);
         let phone = conversation.phone.or_else(|| conversation.address.phone());
         Self {
             id: conversation.id,
@@ -74,12 +77,13 @@ impl From<Conversation> for ConversationView {
                 name: conversation.name,
             },
             mode: conversation.mode,
-            status: conversation.status,
+            status,
             last_message_at: conversation.last_message_at,
             last_ordinal: conversation.last,
             last_inbound_at: conversation.last_inbound_at,
             marketing_stopped_at: conversation.marketing_stopped_at,
             needs_person: conversation.needs_person,
+            moved_to: conversation.moved_to,
         }
     }
 }

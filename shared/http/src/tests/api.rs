@@ -313,3 +313,32 @@ async fn the_simulated_outbox_is_shown_where_there_is_one() {
         .await;
     assert_eq!(answered.body["items"][0]["provider_message_id"], "sim-1");
 }
+
+#[tokio::test]
+async fn a_conversation_that_was_left_says_where_the_person_goes_on_and_is_resolved_once_nothing_is_owed() {
+    let site = Site::in_memory().configured().await;
+    let (id, other) = (
+        site.conversation("5511900000001").await,
+        site.conversation("5511900000002").await,
+    );
+    let look = async || {
+        let path = format!("/v1/conversations/{id}");
+        let shown = site.operate("GET", &path, &Value::Null).await.body;
+        (shown["status"].clone(), shown["moved_to"].clone())
+    };
+    assert_eq!(look().await, (json!("active"), Value::Null));
+    for (owes, status) in [(true, "active"), (false, "resolved")] {
+        let mut conversation = site.store.conversation(&id).await.unwrap().unwrap();
+        conversation.move_to(&other);
+        if !owes {
+            conversation.answered = conversation.turn_upto;
+        }
+        conversation.rev += 1;
+        assert_eq!(site.store.update(&conversation).await.unwrap(), Written::Yes);
+        assert_eq!(look().await, (json!(status), json!(other)));
+        let path = format!("/v1/conversations?status={status}");
+        let listed = site.operate("GET", &path, &Value::Null).await.body;
+        let mut items = listed["items"].as_array().unwrap().iter();
+        assert!(items.any(|item| item["id"] == json!(id)), "{listed}");
+    }
+}

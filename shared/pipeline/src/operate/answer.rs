@@ -6,7 +6,7 @@ use crate::ports::{Ambient, Committed, Conversations, Directory, KeyClaim, PortR
 use crate::wish::{Ready, fingerprint, ready};
 use crate::world::pair_rate;
 use recado_domain::content::Content;
-use recado_domain::conversation::{Conversation, Status};
+use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, Ordinal, hash_of};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::shift;
@@ -49,7 +49,7 @@ pub async fn answer<W: World>(
         {
             return repeated(world, id, claim, record, &answer.correlation).await;
         }
-        if conversation.status == Status::Resolved {
+        if conversation.is_over() {
             return Err(recado_domain::conversation::ConversationError::Resolved.into());
         }
         let (ready, pair) = match &known {
@@ -57,10 +57,10 @@ pub async fn answer<W: World>(
             None => known.insert(made_ready(world, &conversation, &answer).await?),
         };
         let made = make(world, &mut conversation, &answer, ready, *pair);
+        take_over_others(world, &conversation).await?;
         match world.store().commit(&conversation, &made, claim.as_ref()).await? {
             Committed::Yes => {
                 tracing::info!(conversation_id = %id, ordinal = made.ordinal.0, "answered by a person");
-                take_over_others(world, &conversation).await?;
                 kick::send(world, &conversation.id, made.ordinal, &answer.correlation).await?;
                 let status = made.status(None);
                 return Ok(MessageView {

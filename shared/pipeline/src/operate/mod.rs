@@ -6,7 +6,7 @@ mod notices;
 
 use crate::World;
 use crate::kick;
-use crate::person::take_over_others;
+use crate::person::{give_back_others, latest, take_over_others};
 use crate::ports::{
     Ambient, ConversationFilter, Conversations, Deliveries, Directory, Page, PageRequest, PortError,
     PortResult, Written,
@@ -77,17 +77,15 @@ pub async fn conversations<W: World>(
     Ok(world.store().list(filter, page).await?)
 }
 
-/// One conversation; where this one only leads to another of the same person, that one.
+/// One conversation; where nobody wrote in this one and it only leads to another of the same person, that one.
 pub async fn conversation<W: World>(world: &W, id: &ConversationId) -> Result<Conversation, OperateError> {
     let missing = OperateError::NotFound("conversation");
     let found = world.store().conversation(id).await?.ok_or(missing)?;
-    match &found.moved_to {
-        None => Ok(found),
-        Some(moved_to) => {
-            let found = world.store().conversation(moved_to).await?;
-            found.ok_or(OperateError::NotFound("conversation"))
-        }
+    if found.listed_as().is_some() {
+        return Ok(found);
     }
+    let (_, newest) = latest(world, id.thread().clone()).await?;
+    newest.ok_or(OperateError::NotFound("conversation"))
 }
 
 /// A conversation's messages, the newest first.
@@ -170,6 +168,8 @@ pub async fn set_mode<W: World>(
                 conversation.give_back(left, now)
             }
         };
+        // Also when nothing changed: the request may be a repeat of one that crashed before it came so far.
+        take_over_others(world, &conversation).await?;
         if changed {
             conversation.rev += 1;
             if world.store().update(&conversation).await? == Written::Conflict {
@@ -177,10 +177,11 @@ pub async fn set_mode<W: World>(
             }
             tracing::info!(conversation_id = %id, ?mode, "mode changed by a person");
         }
-        // Also when nothing changed: the request may be a repeat of one that crashed before it came so far.
-        take_over_others(world, &conversation).await?;
-        if mode == Mode::Ai && conversation.owes() {
-            kick::turn(world, &conversation, correlation).await?;
+        if mode == Mode::Ai {
+            give_back_others(world, &conversation, correlation).await?;
+            if conversation.owes() {
+                kick::turn(world, &conversation, correlation).await?;
+            }
         }
         return Ok(conversation);
     }

@@ -57,10 +57,10 @@ async fn store<W: World>(
         let Ok(ordinal) = conversation.receive(wants, job.received_at) else {
             continue;
         };
+        identity::learn(world, job, &mut conversation, inbound).await?;
         conversation.wrote_from(&inbound.address);
         conversation.regard(&inbound.content, written_at(job, inbound));
         conversation.learn(inbound.name.as_deref(), inbound.phone.as_deref());
-        identity::learn(world, job, &mut conversation, inbound).await?;
         conversation.rev += 1;
         let mut message = record(world, job, &conversation, inbound, Role::User, ordinal);
         message.unanswered = stale.then_some(Reason::Stale);

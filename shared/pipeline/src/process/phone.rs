@@ -108,6 +108,7 @@ pub(super) async fn typed<W: World>(
         };
         conversation.learn(None, inbound.phone.as_deref());
         identity::learn(world, job, &mut conversation, inbound).await?;
+        take_over_others(world, &conversation).await?;
         conversation.rev += 1;
         let message = record(world, job, &conversation, inbound, Role::Operator, ordinal);
         let write = InboundWrite {
@@ -118,9 +119,9 @@ pub(super) async fn typed<W: World>(
         match world.store().store_inbound(write).await? {
             InboundStored::Yes => {
                 tracing::info!(conversation_id = %conversation.id, "answered on the phone");
-                return take_over_others(world, &conversation).await;
+                return Ok(());
             }
-            InboundStored::Already(_) => return take_over_others(world, &conversation).await,
+            InboundStored::Already(_) => return Ok(()),
             InboundStored::Conflict => {}
         }
     }

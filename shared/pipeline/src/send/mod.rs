@@ -2,6 +2,7 @@
 //! is taken in order, and the first that cannot be finished now stops the kick.
 
 mod attempt;
+mod beside;
 mod cancel;
 mod file;
 mod fresh;
@@ -100,7 +101,11 @@ async fn all<W: World>(
         known: None,
     };
     for message in open.into_iter().filter(|message| kick.takes(message)) {
-        if let Step::Stop(verdict) = one(world, context, message).await? {
+        let step = match beside::first(world, context, &message).await? {
+            Step::Next => one(world, context, message).await?,
+            waits @ Step::Stop(_) => waits,
+        };
+        if let Step::Stop(verdict) = step {
             return Ok(verdict);
         }
     }

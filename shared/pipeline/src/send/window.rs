@@ -4,6 +4,7 @@
 use super::{Context, LOST, Step, cancel};
 use crate::World;
 use crate::dead::give_up_message;
+use crate::person::latest;
 use crate::ports::{Ambient, Conversations, PortResult, Written};
 use crate::verdict::Verdict;
 use crate::world::traits;
@@ -45,7 +46,7 @@ pub(super) async fn look<W: World>(
     if !has_window || needs_none(&message.content) || is_open(known, world.ambient().now()) {
         return Ok(Ok(None));
     }
-    let latest = world.store().latest(message.conversation.thread()).await?;
+    let (_, latest) = latest(world, message.conversation.thread().clone()).await?;
     let heard_at = latest
         .as_ref()
         .and_then(|latest| latest.last_inbound_at)
@@ -119,9 +120,7 @@ async fn fate<W: World>(world: &W, message: &Message, id: &MessageId) -> PortRes
     let Some(noted) = world.store().message(id).await? else {
         return Ok(Fate::MayHaveLeft);
     };
-    let place = |message: &Message| (message.conversation.number(), message.ordinal);
-    let is_behind =
-        noted.conversation.thread() == message.conversation.thread() && place(&noted) > place(message);
+    let is_behind = message.leaves_before(&noted);
     let Some(out) = noted.out else {
         return Ok(Fate::MayHaveLeft);
     };

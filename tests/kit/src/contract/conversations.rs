@@ -192,6 +192,7 @@ pub async fn every_field_of_a_conversation_comes_back<S: Store>(store: &S) {
     conversation.reengage_instead(&by, at(11));
     conversation.human = Ordinal(1);
     conversation.moved_to = Some(ConversationId::new(scene.thread(), 7));
+    conversation.beside = vec![ConversationId::new(scene.other_contact().thread(), 3)];
     conversation.known_as = recado_domain::contact::ContactAddress::parse("100000000000001@lid");
     updated(store, &mut conversation).await;
     assert_eq!(

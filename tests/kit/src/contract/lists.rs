@@ -193,7 +193,7 @@ pub async fn what_only_leads_to_another_conversation_is_not_listed<S: Store>(sto
     let scene = Scene::new();
     let known = begun(store, &scene).await;
     let mut leading = scene.other_contact().conversation(1);
-    leading.lead_to(&known);
+    leading.lead_to(&known.id);
     updated(store, &mut leading).await;
     // What is listed after it shows that the index has seen it.
     let (contact, mut job) = (scene.other_contact(), scene.job());

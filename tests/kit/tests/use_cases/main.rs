@@ -8,6 +8,7 @@ mod bursts;
 mod catching_up;
 mod changes;
 mod identities;
+mod joined;
 mod long_replies;
 mod lookalikes;
 mod memory;
