@@ -1,6 +1,6 @@
 //! What is known of an instance at run time: its connection and its rate.
 
-use crate::ids::{ConversationId, InstanceId, Nonce};
+use crate::ids::{ConversationId, InstanceId, MessageId, Nonce};
 use crate::millis;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -56,9 +56,13 @@ pub struct InstanceState {
     /// The rate's theoretical arrival time.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub arrival: Option<Timestamp>,
-    /// Time-outs, and attempts that did not reach the provider, in a row; two park the instance.
+    /// Time-outs, and attempts that did not reach the provider, in a row; two park the instance. Time-outs of one and the
+    /// same message in a row count once.
     #[serde(default)]
     pub timeouts: u32,
+    /// The message whose time-out was counted last, if nothing else was counted or accepted since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timed_out: Option<MessageId>,
     /// The model's key is missing or was refused: turns wait.
     #[serde(default)]
     pub llm_needs_credentials: bool,
@@ -80,6 +84,15 @@ pub struct InstanceState {
     /// How its contacts usually write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<Pattern>,
+}
+
+/// What an attempt found that got no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoAnswer {
+    /// This message's request left, and no answer came in time: the instance hangs, or hangs at this message.
+    TimedOut(MessageId),
+    /// The provider was not reached.
+    Unreached,
 }
 
 /// What was seen of a connection.
@@ -123,11 +136,31 @@ impl InstanceState {
             self.connection = seen.connection;
             self.since = Some(seen.at);
             self.probes = 0;
-            self.timeouts = 0;
+            self.forget_timeouts();
         } else {
             self.probes = self.probes.saturating_add(1);
         }
         changed
+    }
+
+    /// Counts an attempt that got no answer; whether it counts. A message that always times out says nothing of others.
+    pub fn count_timeout(&mut self, found: &NoAnswer) -> bool {
+        let of = match found {
+            NoAnswer::TimedOut(message) => Some(message),
+            NoAnswer::Unreached => None,
+        };
+        let counts = of.is_none() || self.timed_out.as_ref() != of;
+        if counts {
+            self.timeouts = self.timeouts.saturating_add(1);
+            self.timed_out = of.cloned();
+        }
+        counts
+    }
+
+    /// Forgets the attempts that got no answer: the connection changed, or a message was accepted.
+    pub fn forget_timeouts(&mut self) {
+        self.timeouts = 0;
+        self.timed_out = None;
     }
 
     /// When its being open was last confirmed or asked for.

@@ -6,7 +6,7 @@ use super::table::ROUNDS;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::{Connection, InstanceState, Parked, Pattern, Sighting};
+use recado_domain::instance::{Connection, InstanceState, NoAnswer, Parked, Pattern, Sighting};
 use recado_domain::millis::{instant, shift};
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{Ambient, Instances, PortError, PortResult, Reservation};
@@ -65,6 +65,19 @@ fn changed(id: &InstanceId, sighting: &Sighting) -> Change {
         .set("since", milliseconds(sighting.at))
         .set("probes", number(0))
         .set("timeouts", number(0))
+        .remove(&["timed_out"])
+}
+
+/// A further attempt that got no answer, on condition that it counts.
+fn unanswered(found: &NoAnswer, nonce: &str) -> (Change, Expression) {
+    let change = Change::default().count("timeouts", nonce);
+    match found {
+        NoAnswer::TimedOut(message) => (
+            change.set("timed_out", text(message.as_str())),
+            Expression::new("(attribute_not_exists(#timed_out) OR #timed_out <> :timed_out)"),
+        ),
+        NoAnswer::Unreached => (change.remove(&["timed_out"]), Expression::not_counted_by(nonce)),
+    }
 }
 
 /// The same connection found again.
@@ -271,24 +284,31 @@ impl<A: Ambient> Instances for DynamoStore<A> {
         Ok(())
     }
 
-    async fn note_timeout(&self, id: &InstanceId, timed_out: bool) -> PortResult<u32> {
+    async fn note_timeout(&self, id: &InstanceId, found: &NoAnswer) -> PortResult<u32> {
         const WHAT: &str = "noting a time-out";
-        let nonce = self.nonce();
-        let (change, condition) = if timed_out {
-            let first = Expression::not_counted_by(&nonce);
-            (Change::default().count("timeouts", &nonce), Some(first))
-        } else {
-            (Change::default().set("timeouts", number(0)), None)
-        };
-        let is_this = |found: &Item| item::string(found, COUNTED_BY) == Some(nonce.as_str());
-        let key = Key::state(id);
-        let noted = self
+        let (change, counts) = unanswered(found, &self.nonce());
+        let noted = self.table.update(
+            WHAT,
+            Key::state(id),
+            &change,
+            Some(counts),
+            ReturnValue::UpdatedNew,
+        );
+        // What is not counted, or was by an earlier try, leaves what there is.
+        let item = noted.await?.or_else(|refused| refused.0.ok_or(()));
+        Ok(item.map_or(0, |item| small(&item, "timeouts")))
+    }
+
+    async fn forget_timeouts(&self, id: &InstanceId) -> PortResult<()> {
+        const WHAT: &str = "forgetting time-outs";
+        let change = Change::default()
+            .set("timeouts", number(0))
+            .remove(&["timed_out"]);
+        let _forgotten = self
             .table
-            .update_known(WHAT, key, &change, condition, ReturnValue::UpdatedNew, is_this);
-        Ok(noted
-            .await?
-            .map(|item| small(&item, "timeouts"))
-            .unwrap_or_default())
+            .update(WHAT, Key::state(id), &change, None, ReturnValue::None)
+            .await?;
+        Ok(())
     }
 
     async fn set_llm_needs_credentials(&self, id: &InstanceId, missing: bool) -> PortResult<bool> {

@@ -3,7 +3,7 @@ use crate::fault::Fault;
 use crate::record::{all, encode, execute, limit, one};
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::{Connection as Link, InstanceState, Parked, Pattern, Sighting};
+use recado_domain::instance::{Connection as Link, InstanceState, NoAnswer, Parked, Pattern, Sighting};
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{Instances, PortResult, Reservation};
 use rusqlite::{Connection, params};
@@ -74,18 +74,12 @@ fn ask(state: &mut InstanceState, now: Timestamp, before: Timestamp) -> bool {
     ours
 }
 
-fn note_timeout(connection: &Connection, id: &InstanceId, timed_out: bool) -> Result<u32, Fault> {
+fn note_timeout(connection: &Connection, id: &InstanceId, found: &NoAnswer) -> Result<u32, Fault> {
     let mut state = state(connection, id)?;
-    let timeouts = if timed_out {
-        state.timeouts.saturating_add(1)
-    } else {
-        0
-    };
-    if timeouts != state.timeouts {
-        state.timeouts = timeouts;
+    if state.count_timeout(found) {
         put(connection, id, &state)?;
     }
-    Ok(timeouts)
+    Ok(state.timeouts)
 }
 
 fn set_llm_needs_credentials(connection: &Connection, id: &InstanceId, missing: bool) -> Result<bool, Fault> {
@@ -201,9 +195,19 @@ impl Instances for Embedded {
             .await
     }
 
-    async fn note_timeout(&self, id: &InstanceId, timed_out: bool) -> PortResult<u32> {
+    async fn note_timeout(&self, id: &InstanceId, found: &NoAnswer) -> PortResult<u32> {
+        let (id, found) = (id.clone(), found.clone());
+        self.write("note_timeout", move |c| note_timeout(c, &id, &found))
+            .await
+    }
+
+    async fn forget_timeouts(&self, id: &InstanceId) -> PortResult<()> {
         let id = id.clone();
-        self.write("note_timeout", move |c| note_timeout(c, &id, timed_out))
+        let forget = |state: &mut InstanceState| {
+            state.forget_timeouts();
+            true
+        };
+        self.write("forget_timeouts", move |c| changed(c, &id, forget).map(drop))
             .await
     }
 

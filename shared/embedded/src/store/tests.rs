@@ -14,7 +14,7 @@ use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{
     ConversationId, CorrelationId, ExternalId, IdempotencyKey, InstanceId, Nonce, Ordinal,
 };
-use recado_domain::instance::{Connection, InFlight, PATIENCE_MS, Parked, Sighting};
+use recado_domain::instance::{Connection, InFlight, NoAnswer, PATIENCE_MS, Parked, Sighting};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::instant;
 use recado_domain::outbox::{Author, Outbox};

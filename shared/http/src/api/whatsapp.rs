@@ -271,7 +271,7 @@ struct Probes {
     /// How often in vain.
     failed: u32,
     next: Option<Timestamp>,
-    /// Time-outs, and attempts that did not reach the provider, in a row; two close an instance.
+    /// Time-outs, and attempts that did not reach the provider, in a row; two close an instance. Of one message they count once.
     timeouts: u32,
 }
 

@@ -1,7 +1,7 @@
 use super::PortResult;
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::{InstanceState, Parked, Pattern, Sighting};
+use recado_domain::instance::{InstanceState, NoAnswer, Parked, Pattern, Sighting};
 use recado_domain::rate::Rate;
 use std::future::Future;
 
@@ -74,8 +74,12 @@ pub trait Instances: Send + Sync {
     /// Keeps how its contacts usually write.
     fn set_pattern(&self, id: &InstanceId, pattern: &Pattern) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Counts a time-out (`true`) or forgets them (`false`); returns how many in a row.
-    fn note_timeout(&self, id: &InstanceId, timed_out: bool) -> impl Future<Output = PortResult<u32>> + Send;
+    /// Counts an attempt that got no answer, by [`InstanceState::count_timeout`]; returns how many in a row.
+    fn note_timeout(&self, id: &InstanceId, found: &NoAnswer)
+    -> impl Future<Output = PortResult<u32>> + Send;
+
+    /// Forgets the attempts that got no answer: `timeouts` is 0, and `timed_out` nothing.
+    fn forget_timeouts(&self, id: &InstanceId) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Notes whether the model's key is missing or was refused. Returns whether that changed.
     fn set_llm_needs_credentials(

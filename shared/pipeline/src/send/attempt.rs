@@ -49,8 +49,7 @@ pub(super) async fn attempt<W: World>(
     };
     let file = file::read(world, &message).await?;
     let now = world.ambient().now();
-    let need = i64::try_from(world.settings().provider_timeout.as_millis()).unwrap_or(i64::MAX);
-    if is_too_late(context, now, need) {
+    if is_too_late(world, context, now) {
         return Ok(LOST);
     }
     let unclaimed = message.clone();
@@ -67,7 +66,7 @@ pub(super) async fn attempt<W: World>(
     if missed(slot, now) {
         return settle::put_back(world, message, &flight, "its slot went by").await;
     }
-    if shift(now, need) > flight.until {
+    if shift(now, provider_timeout(world)) > flight.until {
         return Ok(LOST);
     }
     let Some(outgoing) = outgoing(&message) else {
@@ -85,11 +84,17 @@ pub(super) async fn attempt<W: World>(
     settle::outcome(world, context, message, &flight, outcome).await
 }
 
-/// Whether the function would end before a send that may take `need` milliseconds is settled.
-fn is_too_late(context: Context<'_>, now: Timestamp, need: i64) -> bool {
+/// How long the provider may take to answer, in milliseconds.
+fn provider_timeout<W: World>(world: &W) -> i64 {
+    i64::try_from(world.settings().provider_timeout.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Whether the function would end before a request to the provider is answered and the answer stored.
+pub(super) fn is_too_late<W: World>(world: &W, context: Context<'_>, now: Timestamp) -> bool {
+    let need = provider_timeout(world).saturating_add(5_000);
     context
         .deadline
-        .is_some_and(|deadline| shift(now, need.saturating_add(5_000)) > deadline)
+        .is_some_and(|deadline| shift(now, need) > deadline)
 }
 
 /// What the provider is given; `None` for a message that does not go out.

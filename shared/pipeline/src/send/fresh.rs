@@ -1,5 +1,6 @@
 //! Whether what is known of the instance is fresh enough to send on, and what a send says of it.
 
+use super::attempt::is_too_late;
 use super::{Context, LOST, Step, parking};
 use crate::World;
 use crate::connection::closed;
@@ -7,7 +8,7 @@ use crate::ports::{Ambient, ConnectionAnswer, Instances, PortResult, Providers};
 use crate::verdict::Verdict;
 use crate::world::traits;
 use jiff::Timestamp;
-use recado_domain::instance::Connection;
+use recado_domain::instance::{Connection, InstanceState};
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
 use recado_domain::rate::missed;
@@ -15,6 +16,9 @@ use std::time::Duration;
 
 /// How soon a worker comes back that found another one asking.
 const WHILE_ANOTHER_ASKS: Duration = Duration::from_secs(2);
+
+/// After a time-out, an answer that is older does not confirm that the instance is open.
+const SUSPECT_MS: i64 = 60_000;
 
 /// A reply of the model that is older says nothing of its key.
 const KEY_WAS_GOOD_MS: i64 = 60_000;
@@ -28,20 +32,32 @@ fn good_for<W: World>(world: &W, context: Context<'_>) -> Option<i64> {
     (linked && after > 0).then_some(after)
 }
 
-/// Asks the provider, if nothing has confirmed for long that the instance is open; one worker at a time. What to do
-/// instead of sending, if anything.
+/// Whether the message's own time-out is the last that is known of the instance. It may hang at this message only.
+fn is_suspect(known: &InstanceState, message: &Message) -> bool {
+    known.timed_out.as_ref() == Some(&message.id())
+}
+
+/// Asks the provider, if nothing has confirmed for long that the instance is open, or if the message is about to be sent
+/// again after a time-out; one worker at a time. What to do instead of sending, if anything.
 pub(super) async fn look<W: World>(
     world: &W,
     context: Context<'_>,
     message: &Message,
     slot: Timestamp,
 ) -> PortResult<Option<Step>> {
-    let (Some(known), Some(after)) = (context.known, good_for(world, context)) else {
+    let Some(known) = context.known else {
+        return Ok(None);
+    };
+    let suspect = is_suspect(known, message).then_some(SUSPECT_MS);
+    let Some(after) = [suspect, good_for(world, context)].into_iter().flatten().min() else {
         return Ok(None);
     };
     let now = world.ambient().now();
     if !known.is_stale(now, after) {
         return Ok(None);
+    }
+    if is_too_late(world, context, now) {
+        return Ok(Some(LOST));
     }
     let instance = &context.bound.instance.id;
     if !world
@@ -53,16 +69,18 @@ pub(super) async fn look<W: World>(
             after: WHILE_ANOTHER_ASKS,
         })));
     }
-    let connection = match world.providers().connection(context.bound).await {
+    let (connection, asked_at) = match world.providers().connection(context.bound).await {
+        // After a time-out no answer is a second one.
+        ConnectionAnswer::Unclear if suspect.is_some() => (Connection::Closed, None),
         // That it was asked for is noted; an answer that says nothing leaves what was believed.
         ConnectionAnswer::Open | ConnectionAnswer::Unclear => {
             // The question may have taken longer than the slot is good for.
             return Ok(missed(slot, world.ambient().now()).then_some(LOST));
         }
-        ConnectionAnswer::Closed => Connection::Closed,
-        ConnectionAnswer::NeedsCredentials => Connection::NeedsCredentials,
+        ConnectionAnswer::Closed => (Connection::Closed, Some(now)),
+        ConnectionAnswer::NeedsCredentials => (Connection::NeedsCredentials, Some(now)),
     };
-    closed(world, instance, connection, Some(now)).await?;
+    closed(world, instance, connection, asked_at).await?;
     parking::park(world, message, None).await.map(Some)
 }
 
@@ -78,7 +96,7 @@ pub(super) async fn accepted<W: World>(
     let Some(known) = context.known else { return Ok(()) };
     let (instance, now) = (&context.bound.instance.id, world.ambient().now());
     if known.timeouts > 0 {
-        world.store().note_timeout(instance, false).await?;
+        world.store().forget_timeouts(instance).await?;
     }
     if good_for(world, context).is_some_and(|after| known.is_stale(now, after / 2)) {
         world.store().confirm(instance, since).await?;

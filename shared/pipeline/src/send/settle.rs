@@ -10,7 +10,7 @@ use crate::verdict::Verdict;
 use crate::world::traits;
 use recado_domain::config::Bound;
 use recado_domain::delivery::DeliveryKey;
-use recado_domain::instance::{Connection, InFlight};
+use recado_domain::instance::{Connection, InFlight, NoAnswer};
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
 use recado_domain::reason::Reason;
@@ -19,7 +19,8 @@ use std::time::Duration;
 /// How soon an unknown outcome is looked at first: most statuses are there by then.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// So many attempts in a row that time out or do not reach the provider park an instance.
+/// So many attempts in a row that time out or do not reach the provider park an instance. A message that times out again
+/// and again counts once, and the provider is asked before it is sent again ([`fresh::look`]).
 const TIMEOUTS_MAX: u32 = 2;
 
 pub(super) async fn outcome<W: World>(
@@ -47,15 +48,16 @@ pub(super) async fn outcome<W: World>(
         }
         SendOutcome::Unreached { why } => {
             let step = put_back(world, message, flight, &why).await?;
-            if world.store().note_timeout(instance, true).await? >= TIMEOUTS_MAX {
+            if world.store().note_timeout(instance, &NoAnswer::Unreached).await? >= TIMEOUTS_MAX {
                 closed(world, instance, Connection::Unreachable, None).await?;
             }
             Ok(step)
         }
         SendOutcome::Retryable { why, after } => retry(world, message, flight, why, after).await,
         SendOutcome::Unknown { why, timed_out } => {
+            let found = NoAnswer::TimedOut(message.id());
             let step = lost_track(world, message, &why).await?;
-            if timed_out && world.store().note_timeout(instance, true).await? >= TIMEOUTS_MAX {
+            if timed_out && world.store().note_timeout(instance, &found).await? >= TIMEOUTS_MAX {
                 closed(world, instance, Connection::Closed, None).await?;
             }
             Ok(step)

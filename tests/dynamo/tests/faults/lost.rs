@@ -4,7 +4,8 @@ use crate::world::{World, unavailable};
 use futures::executor::block_on;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
-use recado_domain::instance::{Connection, InFlight};
+use recado_domain::ids::Ordinal;
+use recado_domain::instance::{Connection, InFlight, NoAnswer};
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
 use recado_domain::reason::Reason;
@@ -144,13 +145,14 @@ fn an_echo_that_is_noted_again_after_a_lost_answer_is_the_one_that_was_noted() {
 fn a_count_that_is_repeated_after_a_lost_answer_counts_once() {
     let world = World::with_attempts(3);
     let (scene, job) = (Scene::new(), Scene::new().job());
+    let unreached = NoAnswer::Unreached;
     let _ = block_on(world.store.record_event(&job)).unwrap();
     for expected in 1..=3 {
         world.fails_times(2, Fault::FailAfter);
         assert!(block_on(world.store.set_attempts(&job.event, expected - 1, expected)).unwrap());
         world.fails_times(2, Fault::FailAfter);
         assert_eq!(
-            block_on(world.store.note_timeout(scene.instance(), true)).unwrap(),
+            block_on(world.store.note_timeout(scene.instance(), &unreached)).unwrap(),
             expected
         );
         world.fails_times(2, Fault::FailAfter);
@@ -162,6 +164,12 @@ fn a_count_that_is_repeated_after_a_lost_answer_counts_once() {
     }
     let record = block_on(world.store.event(&job.event)).unwrap().unwrap();
     assert_eq!((record.attempts, record.again), (3, 3));
+    let timed_out = NoAnswer::TimedOut(scene.conversation(1).id.message(Ordinal(1)));
+    world.fails_times(2, Fault::FailAfter);
+    assert_eq!(
+        block_on(world.store.note_timeout(scene.instance(), &timed_out)).unwrap(),
+        4
+    );
 }
 
 #[test]

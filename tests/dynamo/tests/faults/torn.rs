@@ -211,7 +211,10 @@ fn a_part_that_has_left_does_not_keep_the_next_one_from_the_list() {
     let _ = block_on(world.store.claim(&sending, None, &flight)).unwrap();
     let settled = block_on(world.store.settle(&accepted(&sending), Some(&flight), None, None));
     assert_eq!(settled.unwrap(), Written::Yes);
-    assert_eq!(block_on(world.store.open(conversation.id.thread())).unwrap(), parts[1..]);
+    assert_eq!(
+        block_on(world.store.open(conversation.id.thread())).unwrap(),
+        parts[1..]
+    );
 }
 
 #[test]

@@ -187,6 +187,7 @@ macro_rules! store_contract {
                 an_instance_that_is_not_open_gives_no_slot,
                 instances_have_rates_of_their_own,
                 timeouts_in_a_row_are_counted_and_forgotten,
+                a_message_that_times_out_again_is_counted_once,
                 a_missing_model_key_is_noted_and_a_change_told,
                 what_is_noted_of_an_instance_does_not_disturb_the_rest,
                 a_slot_comes_with_the_state_after_it,

@@ -3,7 +3,8 @@
 use crate::builders::{Scene, at, seen};
 use futures::future::join_all;
 use jiff::Timestamp;
-use recado_domain::instance::{Connection, InstanceState, Pattern, Sighting};
+use recado_domain::ids::Ordinal;
+use recado_domain::instance::{Connection, InstanceState, NoAnswer, Pattern, Sighting};
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{Reservation, Store};
 
@@ -33,7 +34,10 @@ pub async fn an_instance_without_a_state_has_the_default_one<S: Store>(store: &S
 
 pub async fn a_change_of_connection_is_told_and_begins_anew<S: Store>(store: &S) {
     let scene = Scene::new();
-    store.note_timeout(scene.instance(), true).await.unwrap();
+    store
+        .note_timeout(scene.instance(), &NoAnswer::Unreached)
+        .await
+        .unwrap();
     assert!(set(store, &scene, Connection::Closed, 10, Some(60_000)).await);
     let expected = InstanceState {
         connection: Connection::Closed,
@@ -64,7 +68,10 @@ pub async fn a_change_of_connection_is_told_and_begins_anew<S: Store>(store: &S)
 pub async fn the_same_connection_again_counts_a_probe<S: Store>(store: &S) {
     let scene = Scene::new();
     assert!(set(store, &scene, Connection::Closed, 10, Some(60_000)).await);
-    store.note_timeout(scene.instance(), true).await.unwrap();
+    store
+        .note_timeout(scene.instance(), &NoAnswer::Unreached)
+        .await
+        .unwrap();
     for probes in 1..=3u32 {
         let now = i64::from(probes) * 60_000;
         assert!(!set(store, &scene, Connection::Closed, now, Some(now + 60_000)).await);
@@ -182,14 +189,47 @@ pub async fn instances_have_rates_of_their_own<S: Store>(store: &S) {
 pub async fn timeouts_in_a_row_are_counted_and_forgotten<S: Store>(store: &S) {
     let scene = Scene::new();
     let id = scene.instance();
-    assert_eq!(store.note_timeout(id, false).await.unwrap(), 0);
+    let unreached = NoAnswer::Unreached;
+    store.forget_timeouts(id).await.unwrap();
     for expected in 1..=3 {
-        assert_eq!(store.note_timeout(id, true).await.unwrap(), expected);
+        assert_eq!(store.note_timeout(id, &unreached).await.unwrap(), expected);
     }
     assert_eq!(state(store, &scene).await.timeouts, 3);
-    assert_eq!(store.note_timeout(id, false).await.unwrap(), 0);
+    store.forget_timeouts(id).await.unwrap();
     assert_eq!(state(store, &scene).await, InstanceState::default());
-    assert_eq!(store.note_timeout(id, true).await.unwrap(), 1);
+    assert_eq!(store.note_timeout(id, &unreached).await.unwrap(), 1);
+}
+
+pub async fn a_message_that_times_out_again_is_counted_once<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let id = scene.instance();
+    let message = |ordinal| scene.conversation(1).id.message(Ordinal(ordinal));
+    let timed_out = |ordinal| NoAnswer::TimedOut(message(ordinal));
+    let mut expected = InstanceState::default();
+    for (found, count) in [
+        (timed_out(1), 1),
+        (timed_out(1), 1),
+        (timed_out(2), 2),
+        (timed_out(2), 2),
+        (timed_out(1), 3),
+        (NoAnswer::Unreached, 4),
+        (timed_out(1), 5),
+    ] {
+        assert_eq!(store.note_timeout(id, &found).await.unwrap(), count);
+        expected.count_timeout(&found);
+        assert_eq!(state(store, &scene).await, expected);
+    }
+    assert_eq!(expected.timed_out, Some(message(1)));
+    store.forget_timeouts(id).await.unwrap();
+    assert_eq!(state(store, &scene).await, InstanceState::default());
+    assert_eq!(store.note_timeout(id, &timed_out(1)).await.unwrap(), 1);
+    set(store, &scene, Connection::Closed, 10, Some(60_000)).await;
+    let closed = state(store, &scene).await;
+    assert_eq!(
+        (closed.timeouts, closed.timed_out),
+        (0, None),
+        "a change forgets them"
+    );
 }
 
 pub async fn a_missing_model_key_is_noted_and_a_change_told<S: Store>(store: &S) {
@@ -212,7 +252,10 @@ pub async fn what_is_noted_of_an_instance_does_not_disturb_the_rest<S: Store>(st
     reserve(store, &scene, Rate::EVOLUTION, at(0)).await;
     store.confirm(scene.instance(), at(5)).await.unwrap();
     set(store, &scene, Connection::Closed, 10, Some(60_000)).await;
-    store.note_timeout(scene.instance(), true).await.unwrap();
+    store
+        .note_timeout(scene.instance(), &NoAnswer::Unreached)
+        .await
+        .unwrap();
     let mut pattern = Pattern::default();
     pattern.observe(at(0));
     pattern.observe(at(90_000));
@@ -236,7 +279,10 @@ pub async fn what_is_noted_of_an_instance_does_not_disturb_the_rest<S: Store>(st
 
 pub async fn a_slot_comes_with_the_state_after_it<S: Store>(store: &S) {
     let scene = Scene::new();
-    store.note_timeout(scene.instance(), true).await.unwrap();
+    store
+        .note_timeout(scene.instance(), &NoAnswer::Unreached)
+        .await
+        .unwrap();
     // An idle instance, and a busy one.
     for now in [0, 0, 10] {
         let found = store

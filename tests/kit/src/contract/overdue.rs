@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::Ordinal;
-use recado_domain::instance::{Connection, PATIENCE_MS, Parked};
+use recado_domain::instance::{Connection, NoAnswer, PATIENCE_MS, Parked};
 use recado_domain::message::Message;
 use recado_domain::millis::{instant, shift};
 use recado_domain::reason::Reason;
@@ -271,7 +271,7 @@ pub async fn a_closed_instance_is_to_be_probed_until_open<S: Store>(store: &S) {
         assert_due(store, minutes(base, after), ours).await;
     }
     store.set_llm_needs_credentials(id, true).await.unwrap();
-    store.note_timeout(id, true).await.unwrap();
+    store.note_timeout(id, &NoAnswer::Unreached).await.unwrap();
     assert_due(store, minutes(base, 30), ours).await;
     store
         .set_connection(id, &seen(Connection::Open, base, None))

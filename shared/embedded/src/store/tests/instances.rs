@@ -67,8 +67,8 @@ fn an_instance_keeps_its_rate_its_time_outs_and_what_waits_for_it() {
             slots.push(slot);
         }
         assert_eq!(slots[3..], [0, 1000, 2000].map(at));
-        assert_eq!(store.note_timeout(&id, true).await.unwrap(), 1);
-        assert_eq!(store.note_timeout(&id, true).await.unwrap(), 2);
+        assert_eq!(store.note_timeout(&id, &NoAnswer::Unreached).await.unwrap(), 1);
+        assert_eq!(store.note_timeout(&id, &NoAnswer::Unreached).await.unwrap(), 2);
         assert!(
             store
                 .set_connection(&id, &seen(Connection::Closed, at(5), None))

@@ -2,7 +2,7 @@ use super::Tap;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::{Connection, InstanceState, Parked, Pattern, Sighting};
+use recado_domain::instance::{Connection, InstanceState, NoAnswer, Parked, Pattern, Sighting};
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{Instances, PortResult, Reservation, Store};
 use std::sync::atomic::Ordering;
@@ -69,9 +69,15 @@ impl<S: Store> Instances for Tap<S> {
             .await
     }
 
-    async fn note_timeout(&self, id: &InstanceId, timed_out: bool) -> PortResult<u32> {
+    async fn note_timeout(&self, id: &InstanceId, found: &NoAnswer) -> PortResult<u32> {
         self.hand
-            .call("note_timeout", self.inner.note_timeout(id, timed_out))
+            .call("note_timeout", self.inner.note_timeout(id, found))
+            .await
+    }
+
+    async fn forget_timeouts(&self, id: &InstanceId) -> PortResult<()> {
+        self.hand
+            .call("forget_timeouts", self.inner.forget_timeouts(id))
             .await
     }
 
