@@ -2,8 +2,38 @@ use crate::machine::{INSTANCE, Machine, eventually, seconds};
 use recado_testkit::servers::ConnectionState;
 use recado_testkit::webhooks::{evolution_connection, evolution_text};
 use serde_json::json;
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpSocket, TcpStream};
 
 const MARIA: &str = "5511900000001@s.whatsapp.net";
+const JOAO: &str = "5511900000002@s.whatsapp.net";
+
+/// A provider's address. Nobody listens there until it opens, so that connections are refused; nobody else gets its port.
+struct Door(TcpSocket);
+
+impl Door {
+    fn shut() -> Self {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        Self(socket)
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}", self.0.local_addr().unwrap())
+    }
+
+    /// Leads to the server at `url` from now on.
+    fn open(self, url: &str) {
+        let there = url.strip_prefix("http://").unwrap().to_owned();
+        let listener = self.0.listen(64).unwrap();
+        tokio::spawn(async move {
+            while let Ok((mut from, _)) = listener.accept().await {
+                let mut to = TcpStream::connect(&there).await.unwrap();
+                tokio::spawn(async move { copy_bidirectional(&mut from, &mut to).await });
+            }
+        });
+    }
+}
 
 #[tokio::test]
 async fn without_a_credential_messages_wait_and_leave_once_it_is_there() {
@@ -75,6 +105,51 @@ async fn a_disconnected_instances_messages_are_parked_and_released_in_order() {
     let texts: Vec<&str> = got.iter().map(|got| got.text.as_str()).collect();
     assert_eq!(texts, ["echo: parte 0", "echo: parte 1", "echo: parte 2"]);
     assert_eq!(machine.get("/v1/dead-letters").await["items"], json!([]));
+}
+
+#[tokio::test]
+async fn what_comes_in_while_the_provider_is_down_is_answered_in_order_once_it_is_up() {
+    let door = Door::shut();
+    let machine = Machine::serving(&[
+        ("RECADO_DEBOUNCE_SECONDS", "0"),
+        ("EVOLUTION_API_URL", &door.url()),
+    ]);
+    for (number, jid) in [MARIA, JOAO, MARIA, JOAO, MARIA, JOAO].into_iter().enumerate() {
+        let text = format!("parte {number}");
+        let body = evolution_text(INSTANCE, jid, &format!("D{number}"), &text, seconds());
+        machine.evolution(&body).await;
+        machine
+            .stand_ins
+            .anthropic
+            .wait_for_requests(number + 1, crate::machine::PATIENCE)
+            .await;
+    }
+    eventually("the instance to be unreachable", || async {
+        let health = machine.get("/health/whatsapp").await.to_string();
+        health.contains("unreachable").then_some(())
+    })
+    .await;
+    machine.quiet().await;
+    assert_eq!(machine.stand_ins.evolution.requests(), []);
+    assert_eq!(machine.get("/v1/dead-letters").await["items"], json!([]));
+    door.open(&machine.stand_ins.evolution.url());
+    // The provider tells of its start. Without that the probe of the next minute finds it.
+    let state = evolution_connection(INSTANCE, "open", "2026-01-05T12:00:02.000Z");
+    machine.evolution(&state).await;
+    let got = machine.phone(6).await;
+    for (jid, expected) in [(MARIA, [0, 2, 4]), (JOAO, [1, 3, 5])] {
+        let to = jid.split('@').next().unwrap();
+        let texts: Vec<&str> = got
+            .iter()
+            .filter(|got| got.to.contains(to))
+            .map(|got| got.text.as_str())
+            .collect();
+        assert_eq!(texts, expected.map(|number| format!("echo: parte {number}")));
+    }
+    machine.quiet().await;
+    assert_eq!(machine.get("/v1/dead-letters").await["items"], json!([]));
+    let health = machine.get("/health/whatsapp").await.to_string();
+    assert!(!health.contains("unreachable"), "{health}");
 }
 
 #[tokio::test]
