@@ -80,6 +80,8 @@ impl Embedded {
 mod tests {
     use super::*;
     use crate::Clock;
+    use recado_domain::ids::InstanceId;
+    use recado_pipeline::ports::OutboxStore;
     use std::time::Duration;
 
     #[test]
@@ -100,6 +102,28 @@ mod tests {
                 store.receive(QueueName::Turns, 1, hour).await.unwrap()[0].receives,
                 2
             );
+        });
+    }
+
+    #[test]
+    fn a_note_of_a_send_that_ended_with_its_process_holds_nothing_up() {
+        futures::executor::block_on(async {
+            let store = Embedded::in_memory(Clock::system()).unwrap();
+            let id = InstanceId::parse("front-desk").unwrap();
+            let hour = 3_600_000;
+            let note = serde_json::json!({
+                "message": "c_0123456789abcdef0123456789abcdef-1.1", "to": "1@lid", "nonce": "n", "text_hash": "h",
+                "claimed_at": store.now().as_millisecond(), "until": store.now().as_millisecond() + hour,
+            });
+            let (instance, body) = (id.clone(), note.to_string());
+            let sql = "INSERT INTO in_flight (instance, message, nonce, body)
+                VALUES (?1, 'c_0123456789abcdef0123456789abcdef-1.1', 'n', ?2)";
+            let put = move |c: &Connection| execute(c, sql, params![instance.as_str(), body]);
+            store.write("test", put).await.unwrap();
+            store.recover().await.unwrap();
+            let notes = store.in_flight(&id).await.unwrap();
+            assert_eq!(notes.len(), 1, "its echo may still come");
+            assert!(notes[0].until <= store.now());
         });
     }
 }

@@ -140,3 +140,25 @@ pub(crate) async fn no_such_route(uri: Uri) -> Problem {
 pub(crate) async fn method_not_allowed() -> Problem {
     Problem::method_not_allowed()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_may_pass_is_worth_another_try() {
+        for (error, status, again) in [
+            (PortError::unavailable("a read", "down"), 503, true),
+            (PortError::invalid("a record", "no JSON"), 500, false),
+            (PortError::fits("a record", usize::MAX).unwrap_err(), 413, false),
+        ] {
+            let response = Problem::of_port(&error).into_response();
+            assert_eq!(response.status(), status, "{error}");
+            assert_eq!(
+                response.headers().contains_key(header::RETRY_AFTER),
+                again,
+                "{error}"
+            );
+        }
+    }
+}

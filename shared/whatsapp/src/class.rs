@@ -70,3 +70,33 @@ impl Class {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_provider_asks_for_lengthens_a_known_wait_and_never_shortens_it() {
+        let after = |class: Class, asked: Option<u64>| match class.outcome(
+            String::new(),
+            asked.map(Duration::from_secs),
+            2,
+        ) {
+            SendOutcome::Retryable { after, .. } => after.map(|after| after.as_secs()),
+            outcome => panic!("{outcome:?}"),
+        };
+        for (class, asked, expected) in [
+            (Class::RetryAfter(60), None, Some(60)),
+            (Class::RetryAfter(60), Some(5), Some(60)),
+            (Class::RetryAfter(60), Some(90), Some(90)),
+            (Class::Pair, Some(5), Some(16)),
+            (Class::Pair, Some(90), Some(90)),
+            (Class::Throttled, None, Some(60)),
+            (Class::Throttled, Some(5), Some(5)),
+            (Class::Retry, None, None),
+            (Class::Retry, Some(5), Some(5)),
+        ] {
+            assert_eq!(after(class, asked), expected, "{class:?} {asked:?}");
+        }
+    }
+}

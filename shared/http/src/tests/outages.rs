@@ -2,15 +2,17 @@
 
 use super::unsteady::Mood;
 use super::webhooks::{evolution_message, meta_body};
-use super::{Answered, Site, document, secret_at, secret_of, signature};
-use crate::Pulse;
+use super::{Answered, Site, ask_of, document, secret_at, secret_of, signature};
+use crate::{Pulse, WebhookLimits};
 use axum::http::StatusCode;
+use futures::future::{join, join_all};
 use recado_domain::config::RESERVED_INSTANCE;
 use recado_domain::ids::InstanceId;
 use recado_domain::provider::Provider;
 use recado_embedded::{Clock, Embedded};
 use recado_pipeline::ports::{Directory, Instances};
 use serde_json::{Value, json};
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -93,6 +95,42 @@ async fn a_webhook_that_is_kept_waiting_is_503_within_the_deadline_at_every_door
         assert_eq!(answered.header("retry-after"), Some("5"), "{path}");
     }
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn a_large_body_keeps_its_place_until_its_webhook_is_answered() {
+    let mut site = Site::in_memory();
+    site.settings.webhook_deadline = Duration::from_secs(3);
+    site.queues.set(Mood::Hanging);
+    let router = site.router_with(WebhookLimits { bytes_max: 1_000_000 });
+    let secret = secret_of("master", "suporte-01");
+    let answered = Mutex::new(Vec::new());
+    let post = async |id: String, key: &str| {
+        let mut message = evolution_message();
+        message["data"]["key"]["id"] = json!(id);
+        message["data"]["message"]["base64"] = json!("A".repeat(400_000));
+        let headers = [("apikey", key)];
+        let path = "/webhooks/evolution";
+        let answer = ask_of(router.clone(), "POST", path, &headers, message.to_string()).await;
+        answered.lock().unwrap().push((id, answer.status));
+    };
+    // As many as are held at a time, all kept waiting.
+    let held = join_all((0..16).map(|number| post(format!("L{number}"), &secret)));
+    let one_more = async {
+        let hang = || site.queues.hanging.load(Ordering::Relaxed) == 16;
+        while !hang() && answered.lock().unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        post("one more".to_owned(), "wrong").await;
+    };
+    join(held, one_more).await;
+    let answered = answered.into_inner().unwrap();
+    assert_eq!(answered.len(), 17);
+    let (id, status) = &answered[0];
+    assert!(
+        id != "one more" && *status == StatusCode::SERVICE_UNAVAILABLE,
+        "{answered:?}"
+    );
 }
 
 async fn proven_write(site: &Site) -> Option<recado_domain::Timestamp> {

@@ -6,7 +6,7 @@ use recado_domain::kick::{SendKick, TurnKick};
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{DeadCopy, DeadQueues, Enqueue, PortError, PortResult, Queues};
 use serde_json::Value;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -23,6 +23,8 @@ pub(crate) enum Mood {
 pub(crate) struct Unsteady {
     inner: Embedded,
     mood: Arc<AtomicU8>,
+    /// How many calls have come to a queue that hangs.
+    pub(crate) hanging: Arc<AtomicU64>,
     /// The deduplication ids of what was enqueued on `inbound`.
     pub(crate) inbound: Arc<Mutex<Vec<String>>>,
 }
@@ -32,6 +34,7 @@ impl Unsteady {
         Self {
             inner,
             mood: Arc::default(),
+            hanging: Arc::default(),
             inbound: Arc::default(),
         }
     }
@@ -43,6 +46,7 @@ impl Unsteady {
     async fn pass(&self) -> PortResult<()> {
         let mood = self.mood.load(Ordering::Relaxed);
         if mood == Mood::Hanging as u8 {
+            self.hanging.fetch_add(1, Ordering::Relaxed);
             std::future::pending::<()>().await;
         }
         if mood == Mood::Failing as u8 {

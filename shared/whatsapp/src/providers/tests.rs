@@ -12,7 +12,7 @@ use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::ids::MessageId;
 use recado_domain::millis::instant;
 use recado_domain::options::SendOptions;
-use recado_pipeline::ports::PortResult;
+use recado_pipeline::ports::{PortError, PortResult};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -22,6 +22,9 @@ mod cloud;
 pub(super) const PHONE: &str = "5511900000001@s.whatsapp.net";
 const OWN_ID: &str = "c_0123456789abcdef0123456789abcdef-1.7";
 
+/// The key that cannot be read.
+const UNREADABLE: &str = "unreadable";
+
 #[derive(Clone)]
 pub(super) struct Keys {
     key: Option<&'static str>,
@@ -30,6 +33,9 @@ pub(super) struct Keys {
 
 impl Secrets for Keys {
     async fn resolve(&self, _: &CredentialRef) -> PortResult<Option<Secret>> {
+        if self.key == Some(UNREADABLE) {
+            return Err(PortError::unavailable("reading a secret", "as the test wants"));
+        }
         Ok(self.key.and_then(Secret::new))
     }
 

@@ -13,8 +13,9 @@ use recado_domain::millis::instant;
 use recado_domain::outbox::{Author, Outbox};
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
+use recado_domain::scheduled::Scheduled;
 use recado_pipeline::ports::{
-    Committed, Conversations, DeadLetters, Inbox, OutboxStore, Queues, Recorded, Written,
+    Committed, Conversations, DeadLetters, Inbox, OutboxStore, Queues, Recorded, Scheduling, Written,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -160,7 +161,7 @@ fn an_upload_stays_as_long_as_a_message_or_a_dead_letter_names_it() {
     let key = |id: &str| key_of(instance.as_str(), &format!("upload:{id}")).unwrap();
     let now = Timestamp::now();
     block_on(async {
-        for id in ["waits", "dead", "nobodys"] {
+        for id in ["waits", "dead", "later", "nobodys"] {
             store.put_payload(&key(id), &json!("file")).await.unwrap();
         }
         let there = async |id: &str| store.payload(&key(id)).await.unwrap().is_some();
@@ -177,10 +178,24 @@ fn an_upload_stays_as_long_as_a_message_or_a_dead_letter_names_it() {
         let out = dead.out.as_mut().unwrap();
         out.give_up(now, Reason::MaxRetriesExceeded, None).unwrap();
         assert_eq!(store.save_open(&dead, None).await.unwrap(), Written::Yes);
+        let later = json!({
+            "id": "s_00000000000000000000000000000001", "tenant": "clinic", "instance": instance,
+            "to": "5500000000001@s.whatsapp.net", "send_at": now.as_millisecond() + 30 * 24 * HOUR, "created_at": 0,
+            "content": {"type": "media", "media": "image", "source": "upload:later"}, "correlation": "k",
+            "state": "pending", "rev": 1,
+        });
+        let mut later: Scheduled = serde_json::from_value(later).unwrap();
+        assert_eq!(store.put_scheduled(&later, None).await.unwrap(), Committed::Yes);
         for days in [2, 20] {
             store.sweep(millis::shift(now, days * 24 * HOUR)).await.unwrap();
-            assert!(there("waits").await && there("dead").await, "after {days} days");
+            for id in ["waits", "dead", "later"] {
+                assert!(there(id).await, "{id} after {days} days");
+            }
         }
+        later.cancel(now).unwrap();
+        assert_eq!(store.save_scheduled(&later).await.unwrap(), Written::Yes);
+        store.sweep(millis::shift(now, 20 * 24 * HOUR)).await.unwrap();
+        assert!(!there("later").await, "it will not be sent");
         assert!(!there("nobodys").await);
 
         let letter = DeadLetter {

@@ -58,3 +58,17 @@ async fn evidence_is_looked_for_in_both_forms_of_a_number_and_in_both_versions()
         Evidence::None
     );
 }
+
+#[tokio::test]
+async fn without_the_key_to_look_nothing_is_known() {
+    let claimed = instant(1_760_000_000_000);
+    for key in [Some(UNREADABLE), None] {
+        let stand_in = StandIn::start(vec![Does::Answers(200, "[]")]).await;
+        let asks = whatsapp(&stand_in.url, key, Simulation::Off);
+        let evidence = asks
+            .evidence(&evolution_instance(), &message(PHONE), claimed)
+            .await;
+        assert_eq!(evidence, Evidence::Unclear, "{key:?}");
+        assert!(stand_in.requests().is_empty());
+    }
+}
