@@ -1,8 +1,8 @@
-use crate::machine::{INSTANCE, Machine, PATIENCE, eventually, eventually_within, seconds};
+use crate::machine::{INSTANCE, Machine, PATIENCE, UNTIL_LET_GO, eventually, eventually_within, seconds};
 use recado_testkit::servers::Behaviour;
 use recado_testkit::webhooks::evolution_text;
 use rusqlite::Connection;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 const MARIA: &str = "5511900000001@s.whatsapp.net";
 
@@ -19,7 +19,7 @@ async fn killed_between_the_acknowledgement_and_the_reply_nothing_is_lost_and_on
     // A burst that is cut up by restarts may be answered in parts, but each part once and all of it. A slow machine may be
     // killed while it thinks, too: then the lease of that turn, 95 s, is waited for.
     let id = machine.conversation().await;
-    eventually_within(5 * PATIENCE, "all to be answered", || async {
+    eventually_within(2 * PATIENCE, "all to be answered", || async {
         let messages = machine.messages(&id).await;
         let inbound = messages
             .iter()
@@ -51,7 +51,7 @@ async fn killed_between_the_acknowledgement_and_the_reply_nothing_is_lost_and_on
 
 #[tokio::test]
 async fn killed_while_the_model_thinks_the_turn_is_taken_up_again() {
-    let mut machine = Machine::thinking(MARIA, Duration::from_secs(20)).await;
+    let mut machine = Machine::thinking(MARIA).await;
     machine.kill();
     machine.start("serve");
     assert_eq!(machine.phone(1).await[0].text, "echo: Oi");
@@ -62,19 +62,13 @@ async fn killed_while_the_model_thinks_the_turn_is_taken_up_again() {
 #[tokio::test]
 async fn killed_during_a_send_the_message_is_found_at_the_provider_and_not_sent_twice() {
     let mut machine = Machine::serving(&[("RECADO_DEBOUNCE_SECONDS", "0")]);
-    machine
-        .stand_ins
-        .evolution
-        .next(Behaviour::Hang(Duration::from_secs(2)));
+    machine.stand_ins.evolution.next(Behaviour::Hang(UNTIL_LET_GO));
     machine
         .evolution(&evolution_text(INSTANCE, MARIA, "S1", "Oi", seconds()))
         .await;
-    machine
-        .stand_ins
-        .evolution
-        .wait_for_requests(1, Duration::from_secs(20))
-        .await;
+    machine.stand_ins.evolution.wait_for_requests(1, PATIENCE).await;
     machine.kill();
+    machine.stand_ins.evolution.let_go();
     machine.phone(1).await;
     machine.start("serve");
     let id = machine.conversation().await;
@@ -88,8 +82,10 @@ async fn killed_during_a_send_the_message_is_found_at_the_provider_and_not_sent_
 
 #[tokio::test]
 async fn a_terminated_process_finishes_what_it_began() {
-    let mut machine = Machine::thinking(MARIA, Duration::from_millis(1500)).await;
-    assert!(machine.stop("-TERM").success());
+    let mut machine = Machine::thinking(MARIA).await;
+    machine.told_to_stop().await;
+    machine.stand_ins.anthropic.let_go();
+    assert!(machine.stopped().success());
     machine.start("serve");
     machine.phone(1).await;
     let asked = machine.stand_ins.anthropic.requests().len();

@@ -1,16 +1,16 @@
 //! Requests whose end two programs could see at different places: a second one could hide inside.
 
-use super::machine::Machine;
+use super::machine::{Machine, PATIENCE};
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
 
-/// All that comes back for `request`, until the server closes or is silent.
+/// All that comes back for `request`, until the server closes.
 fn said(machine: &Machine, request: &str) -> String {
     let address = machine.url("").replace("http://", "");
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
-    stream.write_all(request.as_bytes()).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    // It may be refused before all of it is written.
+    let _ = stream.write_all(request.as_bytes());
     let mut all = Vec::new();
     let _ = stream.read_to_end(&mut all);
     String::from_utf8_lossy(&all).into_owned()

@@ -23,8 +23,17 @@ pub(crate) const D360_KEY: &str = "d360-key-of-this-test";
 pub(crate) const INSTANCE: &str = "suporte-01";
 pub(crate) const PHONE_NUMBER_ID: &str = "100000000000001";
 
-/// How long anything may take before the test fails.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// A debounce that no pause in a burst outlasts, also on a busy machine.
+pub(crate) const BURST: [(&str, &str); 2] = [
+    ("RECADO_DEBOUNCE_SECONDS", "5"),
+    ("RECADO_DEBOUNCE_MAX_SECONDS", "120"),
+];
+
+/// How long anything may take before the test fails: a machine may be busy with other work.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Longer than any test: what hangs so long waits to be let go.
+pub(crate) const UNTIL_LET_GO: Duration = Duration::from_secs(3_600);
 
 /// What a running `recado` is started with and where its data is; restarted, it finds the same.
 pub(crate) struct Machine {
@@ -95,10 +104,10 @@ impl Machine {
         machine
     }
 
-    /// As [`Machine::serving`], with one message of `jid` in, which the model is thinking about for `how_long`.
-    pub(crate) async fn thinking(jid: &str, how_long: Duration) -> Self {
+    /// As [`Machine::serving`], with one message of `jid` in, which the model is thinking about until it is let go.
+    pub(crate) async fn thinking(jid: &str) -> Self {
         let machine = Self::serving(&[("RECADO_DEBOUNCE_SECONDS", "0")]);
-        machine.stand_ins.anthropic.next(Behaviour::Hang(how_long));
+        machine.stand_ins.anthropic.next(Behaviour::Hang(UNTIL_LET_GO));
         machine
             .evolution(&evolution_text(INSTANCE, jid, "THINK", "Oi", seconds()))
             .await;
@@ -235,9 +244,23 @@ impl Machine {
         assert!(asked.success());
     }
 
+    /// Asks it to stop, and waits until it says that it finishes what it has begun.
+    pub(crate) async fn told_to_stop(&self) {
+        self.signal("-TERM");
+        eventually("the signal to be heard", || async {
+            self.output().contains("Finishing what was begun").then_some(())
+        })
+        .await;
+    }
+
     /// Asks it to stop and waits until it has.
     pub(crate) fn stop(&mut self, signal: &str) -> ExitStatus {
         self.signal(signal);
+        self.stopped()
+    }
+
+    /// Waits until it has stopped.
+    pub(crate) fn stopped(&mut self) -> ExitStatus {
         let mut running = self.running.take().expect("recado is running");
         let began = Instant::now();
         loop {

@@ -1,4 +1,6 @@
-use crate::machine::{APP_SECRET, Machine, PATIENCE, PHONE_NUMBER_ID, VERIFY_TOKEN, eventually, seconds};
+use crate::machine::{
+    APP_SECRET, BURST, Machine, PATIENCE, PHONE_NUMBER_ID, VERIFY_TOKEN, eventually, seconds,
+};
 use recado_testkit::webhooks::{MetaText, meta_signature, meta_status, meta_text, meta_texts};
 use reqwest::StatusCode;
 use serde_json::Value;
@@ -50,7 +52,7 @@ async fn a_signed_message_is_answered_and_its_statuses_find_the_reply() {
 
 #[tokio::test]
 async fn many_messages_in_one_payload_keep_their_order() {
-    let machine = Machine::serving(&[]);
+    let machine = Machine::serving(&BURST);
     let text = |number: i64| MetaText {
         from: "5511900000003".to_owned(),
         wamid: format!("wamid.MANY{number}"),

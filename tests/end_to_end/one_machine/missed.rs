@@ -1,6 +1,6 @@
 //! Webhooks that never came: what the provider remembers is fetched.
 
-use crate::machine::{INSTANCE, Machine, eventually, seconds};
+use crate::machine::{BURST, INSTANCE, Machine, eventually, seconds};
 use recado_domain::Timestamp;
 use recado_testkit::webhooks::evolution_text;
 use reqwest::{Method, StatusCode};
@@ -24,7 +24,7 @@ fn contents(messages: &[Value]) -> Vec<&str> {
 
 #[tokio::test]
 async fn what_evolution_did_not_deliver_is_fetched_once_in_order_and_answered() {
-    let machine = Machine::serving(&[]);
+    let machine = Machine::serving(&BURST);
     machine
         .evolution(&evolution_text(INSTANCE, CARLA, "C1", "um", seconds() - 300))
         .await;

@@ -2,7 +2,6 @@ use crate::machine::{INSTANCE, Machine, TOKEN, eventually, json_of, seconds};
 use recado_testkit::webhooks::{evolution_from_me, evolution_text};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use std::time::Duration;
 
 const MARIA: &str = "5511900000001@s.whatsapp.net";
 
@@ -19,7 +18,7 @@ async fn answer(machine: &Machine, id: &str, key: &str, text: &str) -> (StatusCo
 
 #[tokio::test]
 async fn a_takeover_while_the_model_thinks_stops_its_reply_and_a_give_back_owes_it_again() {
-    let machine = Machine::thinking(MARIA, Duration::from_secs(2)).await;
+    let machine = Machine::thinking(MARIA).await;
     let id = machine.conversation().await;
     let path = format!("/v1/conversations/{id}");
     let (status, body) = machine
@@ -30,6 +29,7 @@ async fn a_takeover_while_the_model_thinks_stops_its_reply_and_a_give_back_owes_
         (StatusCode::OK, &json!("manual")),
         "{body}"
     );
+    machine.stand_ins.anthropic.let_go();
     machine.quiet().await;
     assert_eq!(machine.stand_ins.evolution.phone(), []);
     let (status, _) = machine
@@ -41,7 +41,10 @@ async fn a_takeover_while_the_model_thinks_stops_its_reply_and_a_give_back_owes_
 
 #[tokio::test]
 async fn an_operators_answer_is_sent_once_however_often_the_client_repeats_it() {
-    let machine = Machine::serving(&[("RECADO_DEBOUNCE_SECONDS", "30")]);
+    let machine = Machine::serving(&[
+        ("RECADO_DEBOUNCE_SECONDS", "300"),
+        ("RECADO_DEBOUNCE_MAX_SECONDS", "890"),
+    ]);
     machine
         .evolution(&evolution_text(INSTANCE, MARIA, "O2", "Oi", seconds()))
         .await;

@@ -1,14 +1,13 @@
-use crate::machine::{INSTANCE, Machine, eventually, seconds};
+use crate::machine::{BURST, INSTANCE, Machine, eventually, seconds};
 use recado_testkit::servers::Behaviour;
 use recado_testkit::webhooks::{evolution_status, evolution_text, evolution_v1_text, queue_worker_form};
 use serde_json::json;
-use std::time::Duration;
 
 const MARIA: &str = "5511900000001@s.whatsapp.net";
 
 #[tokio::test]
 async fn a_burst_is_answered_once_with_all_of_it_read() {
-    let machine = Machine::serving(&[]);
+    let machine = Machine::serving(&BURST);
     for (id, text) in [("A1", "Oi"), ("A2", "tudo bem?"), ("A3", "quero marcar")] {
         assert_eq!(
             machine
@@ -211,6 +210,6 @@ async fn a_send_whose_answer_is_lost_is_found_at_the_provider_and_not_repeated()
         (messages.len() == 2 && messages[1]["status"] == "sent").then_some(())
     })
     .await;
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    machine.quiet().await;
     machine.phone(1).await;
 }

@@ -26,7 +26,7 @@ pub enum Behaviour {
         /// Headers, such as `retry-after`.
         headers: BTreeMap<String, String>,
     },
-    /// Waits so long, then accepts and answers. It accepts also if the client is gone by then: Evolution sends a hung
+    /// Waits so long, or until it is let go, then accepts and answers. It accepts also if the client is gone by then: Evolution sends a hung
     /// request late.
     Hang(Duration),
     /// Accepts, then breaks the connection without a byte of an answer.

@@ -14,7 +14,6 @@ use recado_domain::secret::hmac_sha256;
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 /// A request that came in full. It stands in the journal already.
 #[derive(Debug)]
@@ -150,15 +149,22 @@ impl Call {
                 tokio::time::sleep(wait).await;
                 self.dropped()
             }
-            Behaviour::Hang(wait) => late(wait, move || accept(&self.journal, &self.request)).await,
+            Behaviour::Hang(wait) => {
+                let journal = self.journal.clone();
+                let hanging = async move { journal.hang(wait).await };
+                late(hanging, move || accept(&self.journal, &self.request)).await
+            }
         }
     }
 }
 
 /// Accepts later, in a task of its own: a client that gives up ends only the waiting for it.
-async fn late(wait: Duration, accept: impl FnOnce() -> Response + Send + 'static) -> Response {
+async fn late(
+    hanging: impl Future<Output = ()> + Send + 'static,
+    accept: impl FnOnce() -> Response + Send + 'static,
+) -> Response {
     let accepting = tokio::spawn(async move {
-        tokio::time::sleep(wait).await;
+        hanging.await;
         accept()
     });
     accepting

@@ -10,6 +10,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::sync::watch;
 
 /// How often a wait looks again.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
@@ -108,6 +109,8 @@ struct Pages {
 #[derive(Debug, Default)]
 pub struct Journal {
     pages: Mutex<Pages>,
+    /// Whether nothing hangs any more.
+    let_go: watch::Sender<bool>,
     notes: Notes,
     files: Files,
 }
@@ -199,9 +202,21 @@ impl Journal {
         self.pages().connections.insert(instance.to_owned(), state);
     }
 
+    /// Lets what hangs go on, and hangs no more.
+    pub fn let_go(&self) {
+        self.let_go.send_replace(true);
+    }
+
+    /// Waits as long as a request is to hang, unless it is let go before.
+    pub(super) async fn hang(&self, wait: Duration) {
+        let mut told = self.let_go.subscribe();
+        let _ = tokio::time::timeout(wait, told.wait_for(|let_go| *let_go)).await;
+    }
+
     /// Forgets everything that was seen or set.
     pub fn reset(&self) {
         *self.pages() = Pages::default();
+        self.let_go.send_replace(false);
         self.notes.forget();
         self.files.forget();
     }
