@@ -44,15 +44,15 @@ impl<S: Secrets, A: Ambient> Llm for Model<S, A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claude::tests::{KeyBox, ScaledClock, request};
+    use crate::claude::tests::{KeyBox, Time, request};
     use crate::{ClaudeSettings, http_client};
 
-    fn claude(keys: KeyBox) -> Claude<KeyBox, ScaledClock> {
+    fn claude(keys: KeyBox) -> Claude<KeyBox, Time> {
         let settings = ClaudeSettings {
             base_url: "http://127.0.0.1:9".to_owned(),
             ..ClaudeSettings::default()
         };
-        Claude::new(http_client().unwrap(), settings, keys, ScaledClock::start()).unwrap()
+        Claude::new(http_client().unwrap(), settings, keys, Time::default()).unwrap()
     }
 
     #[tokio::test]

@@ -80,10 +80,10 @@ fn words(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claude::tests::{ScaledClock, request, said};
+    use crate::claude::tests::{Time, request, said};
 
-    fn model(latency: Duration) -> Simulated<ScaledClock> {
-        Simulated::new(ScaledClock::start(), latency)
+    fn model(latency: Duration) -> Simulated<Time> {
+        Simulated::new(Time::default(), latency)
     }
 
     #[tokio::test]
@@ -116,9 +116,8 @@ mod tests {
     #[tokio::test]
     async fn it_takes_its_latency_and_no_longer_than_it_may() {
         let slow = model(Duration::from_secs(3));
-        let before = slow.ambient.now();
         slow.complete(&request()).await.unwrap();
-        assert!(slow.ambient.now().duration_since(before).as_secs() >= 2);
+        assert_eq!(slow.ambient.passed(), 3_000);
         let mut asked = request();
         asked.within = Duration::from_secs(1);
         assert!(matches!(

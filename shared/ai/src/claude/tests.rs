@@ -12,30 +12,29 @@ use recado_domain::Timestamp;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use tokio::sync::Notify;
 
-/// Real time, run faster, so that waits of seconds take a test milliseconds.
-#[derive(Debug, Clone)]
-pub(crate) struct ScaledClock {
-    began: Instant,
+/// A clock that only waits move on. The time-out of a request is longer than any wait between two; it is over once its
+/// server says that it hangs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Time {
+    passed: Arc<AtomicU64>,
     drawn: Arc<AtomicU64>,
+    hangs: Arc<Notify>,
 }
 
-const SPEED: u32 = 20;
+const SHORTEST_TIMEOUT: Duration = Duration::from_secs(13);
 
-impl ScaledClock {
-    pub(crate) fn start() -> Self {
-        Self {
-            began: Instant::now(),
-            drawn: Arc::default(),
-        }
+impl Time {
+    /// How many milliseconds have passed.
+    pub(crate) fn passed(&self) -> u64 {
+        self.passed.load(Ordering::Relaxed)
     }
 }
 
-impl Ambient for ScaledClock {
+impl Ambient for Time {
     fn now(&self) -> Timestamp {
-        let passed = self.began.elapsed() * SPEED;
-        shift(Timestamp::UNIX_EPOCH, i64::try_from(passed.as_millis()).unwrap())
+        shift(Timestamp::UNIX_EPOCH, i64::try_from(self.passed()).unwrap())
     }
 
     fn random(&self) -> u64 {
@@ -43,7 +42,11 @@ impl Ambient for ScaledClock {
     }
 
     async fn sleep(&self, duration: Duration) {
-        tokio::time::sleep(duration / SPEED).await;
+        if duration >= SHORTEST_TIMEOUT {
+            self.hangs.notified().await;
+        }
+        let milliseconds = u64::try_from(duration.as_millis()).unwrap();
+        self.passed.fetch_add(milliseconds, Ordering::Relaxed);
     }
 }
 
@@ -111,6 +114,7 @@ enum Answer {
 struct StandIn {
     answers: Arc<Vec<Answer>>,
     seen: Arc<Mutex<Vec<(HeaderMap, Value)>>>,
+    hangs: Arc<Notify>,
 }
 
 async fn messages(State(stand_in): State<StandIn>, headers: HeaderMap, body: Bytes) -> Response {
@@ -135,8 +139,8 @@ async fn messages(State(stand_in): State<StandIn>, headers: HeaderMap, body: Byt
             response
         }
         Answer::Slow => {
-            tokio::time::sleep(Duration::from_secs(30)).await;
-            StatusCode::OK.into_response()
+            stand_in.hangs.notify_one();
+            std::future::pending().await
         }
     }
 }
@@ -146,15 +150,17 @@ const FINE: &str = r#"{"id":"msg_1","type":"message","role":"assistant","model":
     "usage":{"input_tokens":12,"cache_creation_input_tokens":100,"cache_read_input_tokens":2000,"output_tokens":7}}"#;
 
 struct Trial {
-    claude: Claude<KeyBox, ScaledClock>,
+    claude: Claude<KeyBox, Time>,
     stand_in: StandIn,
     keys: KeyBox,
 }
 
 async fn trial(answers: Vec<Answer>) -> Trial {
+    let time = Time::default();
     let stand_in = StandIn {
         answers: Arc::new(answers),
         seen: Arc::default(),
+        hangs: Arc::clone(&time.hangs),
     };
     let router = Router::new()
         .route("/v1/messages", post(messages))
@@ -167,13 +173,7 @@ async fn trial(answers: Vec<Answer>) -> Trial {
         base_url,
         ..ClaudeSettings::default()
     };
-    let claude = Claude::new(
-        http_client().unwrap(),
-        settings,
-        keys.clone(),
-        ScaledClock::start(),
-    )
-    .unwrap();
+    let claude = Claude::new(http_client().unwrap(), settings, keys.clone(), time).unwrap();
     Trial {
         claude,
         stand_in,
@@ -250,10 +250,11 @@ async fn what_may_pass_is_tried_again_and_retry_after_is_waited_for() {
         Answer::Fine,
     ])
     .await;
-    let before = trial.claude.ambient.now();
     trial.claude.complete(&request()).await.unwrap();
     assert_eq!(trial.requests(), 4);
-    assert!(trial.claude.ambient.now().duration_since(before).as_secs() >= 5);
+    // Five seconds, one and two, these give or take a half.
+    let passed = trial.claude.ambient.passed();
+    assert!((6_500..=9_500).contains(&passed), "{passed}");
 }
 
 #[tokio::test]
@@ -341,22 +342,17 @@ async fn a_model_that_declines_is_not_asked_again() {
 #[tokio::test]
 async fn a_slow_attempt_is_cut_off_and_the_whole_ends_in_time() {
     let mut trial = trial(vec![Answer::Slow, Answer::Fine]).await;
-    trial.claude.settings.attempt_timeout = Duration::from_secs(4);
+    trial.claude.settings.attempt_timeout = Duration::from_secs(30);
     trial.claude.complete(&request()).await.unwrap();
     assert_eq!(trial.requests(), 2);
+    let passed = trial.claude.ambient.passed();
+    assert!((30_250..=30_750).contains(&passed), "{passed}");
 
     let trial = self::trial(vec![Answer::Slow]).await;
-    let before = trial.claude.ambient.now();
-    let error = trial
-        .claude
-        .complete(&LlmRequest {
-            within: Duration::from_secs(5),
-            ..request()
-        })
-        .await
-        .unwrap_err();
+    let error = trial.claude.complete(&request()).await.unwrap_err();
     assert!(matches!(error, LlmError::Unavailable(_)));
-    assert!(trial.claude.ambient.now().duration_since(before).as_secs() < 15);
+    // One attempt of 45 seconds, a wait of half a second, and what is left of 60.
+    assert_eq!((trial.requests(), trial.claude.ambient.passed()), (2, 60_000));
 }
 
 #[tokio::test]
@@ -369,7 +365,7 @@ async fn an_unreachable_server_is_tried_again_and_then_unavailable() {
         http_client().unwrap(),
         settings,
         KeyBox::with("k"),
-        ScaledClock::start(),
+        Time::default(),
     )
     .unwrap();
     let error = claude.complete(&request()).await.unwrap_err();
