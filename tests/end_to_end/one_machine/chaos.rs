@@ -2,7 +2,6 @@
 
 use recado_testkit::chance::seed;
 use recado_testkit::trial::crashes::{Outcome, Plan, run};
-use recado_testkit::trial::isolation;
 use std::path::Path;
 use std::time::Duration;
 
@@ -54,37 +53,4 @@ async fn killed_three_times_under_load_every_message_is_answered_exactly_once() 
     .await;
     let balance = outcome.balance;
     assert_eq!((balance.answered, balance.duplicates), (500, 0), "{balance}");
-}
-
-/// Generous, because tests run side by side on two cores: `make isolation` measures.
-async fn undisturbed(plan: &isolation::Plan, more: Duration) {
-    let compared = isolation::compare(Path::new(env!("CARGO_BIN_EXE_recado")), plan).await;
-    println!("{compared}");
-    assert!(compared.held > 0, "a provider hung: {compared}");
-    assert!(compared.ratio() <= 2.0 || compared.more() <= more, "{compared}");
-}
-
-/// One instance's provider hangs, and a message that nobody can read lies in a queue.
-const TROUBLE: isolation::Plan = isolation::Plan {
-    timed: 30,
-    every: Duration::from_millis(100),
-    flood: 0,
-    hung: 40,
-    rate: 1.0,
-};
-
-#[tokio::test]
-async fn a_hung_provider_and_a_poisoned_queue_do_not_slow_another_instances_replies() {
-    undisturbed(&TROUBLE, Duration::from_secs(1)).await;
-}
-
-#[tokio::test]
-async fn a_flooded_tenant_does_not_slow_another_instances_replies() {
-    let flood = isolation::Plan {
-        flood: 2_000,
-        ..TROUBLE
-    };
-    // A debug build beside other tests has hardly a core for all of it; without turns it was three seconds and more. What
-    // a flood costs on a machine of its own, `make isolation` measures.
-    undisturbed(&flood, Duration::from_secs(2)).await;
 }

@@ -151,9 +151,29 @@ impl Call {
             }
             Behaviour::Hang(wait) => {
                 let journal = self.journal.clone();
+                let waiting = Waiting(journal.clone(), false);
                 let hanging = async move { journal.hang(wait).await };
-                late(hanging, move || accept(&self.journal, &self.request)).await
+                let response = late(hanging, move || accept(&self.journal, &self.request)).await;
+                waiting.answered();
+                response
             }
+        }
+    }
+}
+
+/// A client that waits for its answer; it is noted if it gives up.
+struct Waiting(Arc<Journal>, bool);
+
+impl Waiting {
+    fn answered(mut self) {
+        self.1 = true;
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if !self.1 {
+            self.0.note_given_up();
         }
     }
 }

@@ -8,6 +8,7 @@ use recado_domain::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -111,6 +112,8 @@ pub struct Journal {
     pages: Mutex<Pages>,
     /// Whether nothing hangs any more.
     let_go: watch::Sender<bool>,
+    /// How many clients gave up while their request hung.
+    given_up: AtomicUsize,
     notes: Notes,
     files: Files,
 }
@@ -205,6 +208,15 @@ impl Journal {
     /// Lets what hangs go on, and hangs no more.
     pub fn let_go(&self) {
         self.let_go.send_replace(true);
+    }
+
+    /// How many clients gave up while their request hung.
+    pub fn given_up(&self) -> usize {
+        self.given_up.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn note_given_up(&self) {
+        self.given_up.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Waits as long as a request is to hang, unless it is let go before.

@@ -90,6 +90,9 @@ async fn a_request_that_hangs_goes_out_late_even_if_its_client_is_gone() {
     server.wait_for_requests(1, SOON).await;
     late.abort();
     assert!(late.await.unwrap_err().is_cancelled());
+    while server.given_up() == 0 {
+        tokio::task::yield_now().await;
+    }
     assert_eq!(go(evolution_send(&server, "patient")).await.0, 201);
     assert_eq!(texts(&server.phone()), ["patient"]);
     server.let_go();

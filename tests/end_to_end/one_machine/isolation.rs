@@ -1,0 +1,215 @@
+//! Whether one tenant's trouble is another's, told by the order of work and not by the clock: `make isolation` measures.
+
+use crate::machine::{MASTER, Machine, PATIENCE, UNTIL_LET_GO, eventually, seconds};
+use axum::http::HeaderMap;
+use recado_ai::{Simulated, http_client};
+use recado_domain::config::CredentialRef;
+use recado_domain::ids::CorrelationId;
+use recado_domain::secret::Secret;
+use recado_embedded::{Clock, Embedded, SystemAmbient};
+use recado_pipeline::ports::{Ambient, PortResult, Secrets};
+use recado_pipeline::{Parts, Retries, Settings, World, ingest};
+use recado_testkit::servers::{Behaviour, StandIn};
+use recado_testkit::webhooks::evolution_text;
+use recado_whatsapp::webhook::{Brings, Method as Posted, Route, Taken, WebhookKeys};
+use recado_whatsapp::{ProviderConfig, WhatsApp};
+use reqwest::{Method, StatusCode};
+use rusqlite::Connection;
+use serde_json::json;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+const QUIET: &str = "quieta-01";
+const OTHER: &str = "outra-01";
+
+/// How many messages of another tenant lie in front of the quiet one's, each of a contact of its own.
+const FLOOD: usize = 600;
+
+/// How many messages the quiet tenant's contacts write.
+const ASKED: usize = 20;
+
+/// What of a flood may be done before the last of the quiet tenant's messages: one for each of them, and what workers may have
+/// begun already, 60 for one owner at most. Ten for each would be 200.
+const BETWEEN: usize = ASKED + HELD_MAX;
+
+/// How many turns or sends of one owner are under way at once, at most: three quarters of 80.
+const HELD_MAX: usize = 60;
+
+/// Two tenants with an instance each, whose credentials are those of their own provider.
+fn prepared(quiet: &StandIn, other: &StandIn) -> Machine {
+    let mut machine = Machine::prepared(&[("RECADO_DEBOUNCE_SECONDS", "0")]);
+    let mut document = String::new();
+    for (instance, provider) in [(QUIET, quiet), (OTHER, other)] {
+        let key = format!(
+            "RECADO_CREDENTIAL_T_{}_KEY",
+            instance.to_uppercase().replace('-', "_")
+        );
+        machine.set(&key, "customers-key");
+        let url = provider.url();
+        write!(
+            document,
+            r#"
+            [[tenants]]
+            id = "t-{instance}"
+            [[agents]]
+            id = "a-{instance}"
+            tenant = "t-{instance}"
+            model = "claude-sonnet-4-5"
+            system_prompt = "p"
+            [[instances]]
+            id = "{instance}"
+            tenant = "t-{instance}"
+            agent = "a-{instance}"
+            provider = "evolution"
+            base_url = "{url}"
+            credential = "env:{key}"
+            rate = {{ per_second = 100.0, burst = 1000 }}
+            "#
+        )
+        .unwrap();
+    }
+    machine.configure(&document);
+    machine
+}
+
+struct NoSecrets;
+
+impl Secrets for NoSecrets {
+    async fn resolve(&self, _: &CredentialRef) -> PortResult<Option<Secret>> {
+        Ok(None)
+    }
+
+    async fn forget(&self, _: &CredentialRef) {}
+}
+
+/// What takes webhooks in, and works on nothing.
+fn door(store: &Embedded) -> impl World {
+    Parts {
+        store: store.clone(),
+        queues: store.clone(),
+        providers: WhatsApp::new(
+            http_client().unwrap(),
+            NoSecrets,
+            SystemAmbient,
+            ProviderConfig::default(),
+        ),
+        llm: Simulated::new(SystemAmbient, Duration::ZERO),
+        ambient: SystemAmbient,
+        settings: Settings::default(),
+        retries: Retries::default(),
+    }
+}
+
+/// Takes in a text of a contact, as the webhook does.
+async fn take(door: &impl World, instance: &str, contact: usize) {
+    let jid = format!("55119{contact:08}@s.whatsapp.net");
+    let body = evolution_text(instance, &jid, &format!("{instance}{contact}"), "Oi", seconds()).to_string();
+    let mut headers = HeaderMap::new();
+    headers.insert("apikey", Machine::secret(instance).parse().unwrap());
+    let brings = Brings {
+        query: None,
+        headers: &headers,
+        body: body.as_bytes(),
+    };
+    let keys = WebhookKeys::default().with_masters(vec![Secret::new(MASTER).unwrap()]);
+    let route = Route::find(Some(Posted::Post), "/webhooks/evolution").unwrap();
+    let Ok(Taken::Items(items)) = route.receive(brings, &keys, SystemAmbient.now()) else {
+        panic!("a webhook is refused");
+    };
+    let correlation = CorrelationId::parse("isolation").unwrap();
+    assert_eq!(ingest::ingest(door, items, &correlation).await.unwrap().events, 1);
+}
+
+/// How many messages of others were stored before the last of the quiet tenant's, of those in this role.
+fn stored_before(machine: &Machine, role: &str) -> usize {
+    let database = Connection::open(machine.data().join("recado.db")).unwrap();
+    let sql = "SELECT c.instance FROM messages AS m JOIN conversations AS c ON c.id = m.conversation
+        WHERE m.body ->> 'role' = ?1 ORDER BY m.rowid";
+    let mut statement = database.prepare(sql).unwrap();
+    let rows = statement
+        .query_map([role], |row| row.get::<_, String>(0))
+        .unwrap();
+    let stored: Vec<String> = rows.map(Result::unwrap).collect();
+    assert_eq!(stored.iter().filter(|instance| *instance == QUIET).count(), ASKED);
+    let last = stored.iter().rposition(|instance| instance == QUIET).unwrap();
+    last + 1 - ASKED
+}
+
+#[tokio::test]
+async fn a_tenant_behind_anothers_flood_takes_turns_with_it() {
+    let provider = StandIn::evolution();
+    let mut machine = prepared(&provider, &provider);
+    let store = Embedded::open(&machine.data(), Clock::system()).unwrap();
+    let door = door(&store);
+    futures::future::join_all((0..FLOOD).map(|contact| take(&door, OTHER, contact))).await;
+    for contact in 0..ASKED {
+        take(&door, QUIET, contact).await;
+    }
+    drop(door);
+    store.close().await;
+    drop(store);
+    machine.start("serve");
+    let of_quiet = |phone: &[recado_testkit::servers::Delivered]| {
+        phone.iter().filter(|message| message.instance == QUIET).count()
+    };
+    eventually("the quiet tenant's replies", || async {
+        (of_quiet(&provider.phone()) == ASKED).then_some(())
+    })
+    .await;
+    let phone = provider.phone();
+    let last = phone
+        .iter()
+        .rposition(|message| message.instance == QUIET)
+        .unwrap();
+    let before = [
+        stored_before(&machine, "user"),
+        stored_before(&machine, "assistant"),
+        last + 1 - ASKED,
+    ];
+    println!("of the flood, before the last of {ASKED}: applied, answered, sent {before:?}");
+    assert!(before.iter().all(|before| *before <= BETWEEN), "{before:?}");
+}
+
+/// Asks the API for a message to a contact of this instance.
+async fn send(machine: &Machine, instance: &str, contact: usize) {
+    let body = json!({"to": format!("55119{contact:08}"), "text": format!("aviso {contact}")});
+    let path = format!("/v1/instances/{instance}/messages");
+    let (status, told) = machine.api(Method::POST, &path, Some(body)).await;
+    assert_eq!(status, StatusCode::ACCEPTED, "{told}");
+}
+
+/// A message that nobody can read lies in the queue of turns, past everything.
+fn poison(machine: &Machine) {
+    let database = Connection::open(machine.data().join("recado.db")).unwrap();
+    database.busy_timeout(PATIENCE).unwrap();
+    let sql =
+        "INSERT INTO queue_messages (queue, visible_at, sent_at, body) VALUES ('turns', 0, 0, '{ poison')";
+    assert_eq!(database.execute(sql, []).unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_hung_provider_and_a_poisoned_queue_hold_no_other_tenant_up() {
+    let (mine, hung) = (StandIn::evolution(), StandIn::evolution());
+    hung.usually(Behaviour::Hang(UNTIL_LET_GO));
+    let mut machine = prepared(&mine, &hung);
+    machine.start("serve");
+    poison(&machine);
+    // More than workers could ever hold.
+    futures::future::join_all((0..2 * HELD_MAX).map(|contact| send(&machine, OTHER, contact))).await;
+    let held = hung.wait_for_requests(HELD_MAX, PATIENCE).await.len();
+    // A send is given up after 20 seconds. Whoever waited for one of these would be answered after that.
+    let mut meanwhile = 0;
+    for contact in 0..ASKED {
+        let jid = format!("55119{contact:08}@s.whatsapp.net");
+        let body = evolution_text(QUIET, &jid, &format!("Q{contact}"), "Oi", seconds());
+        assert_eq!(machine.evolution(&body).await, StatusCode::OK);
+        assert_eq!(
+            mine.wait_for_phone(contact + 1, PATIENCE).await.len(),
+            contact + 1
+        );
+        meanwhile += usize::from(hung.given_up() == 0);
+    }
+    println!("{held} sends held, {meanwhile} of {ASKED} replies meanwhile");
+    assert!(held >= HELD_MAX && meanwhile > 0, "{held} {meanwhile}");
+    hung.let_go();
+}
