@@ -84,6 +84,14 @@ pub enum Mutation {
     NotesNameNobody,
     /// A reply answers all that is owed, whatever of it was read.
     UnreadIsCovered,
+    /// A thread that leads to another one of the same person is taken for a resolved conversation.
+    LeadsNowhere,
+    /// A takeover leaves the person's conversation alone that was left for another.
+    LeftIsNotTakenOver,
+    /// The sender does not look for what was made before in the person's other threads.
+    ThreadsUnordered,
+    /// An identity that was shown beside a number may begin a conversation of its own.
+    BeginsUnderIdentity,
     /// A turn that left something unread asks for no other (and nothing else looks).
     NotReadOn,
 }
@@ -132,6 +140,10 @@ impl Mutation {
         Self::NotesNameNobody,
         Self::UnreadIsCovered,
         Self::NotReadOn,
+        Self::LeadsNowhere,
+        Self::LeftIsNotTakenOver,
+        Self::ThreadsUnordered,
+        Self::BeginsUnderIdentity,
     ];
 
     /// Whether it leaves `other` out.

@@ -68,6 +68,7 @@ pub struct Shown {
 #[derive(Debug, Clone)]
 struct Kept {
     to: ContactAddress,
+    also: Option<ContactAddress>,
     text: String,
     id: String,
     at: Timestamp,
@@ -306,6 +307,7 @@ impl Outside {
         };
         line.kept.push(Kept {
             to: to.clone(),
+            also: None,
             text: text.to_owned(),
             id: id.clone(),
             at,
@@ -316,13 +318,19 @@ impl Outside {
         id
     }
 
-    /// Words typed by the business on its phone.
-    pub fn type_on_phone(&self, instance: &InstanceId, to: &ContactAddress, text: &str) -> String {
+    /// Words typed by the business on its phone, in the chat that these names show.
+    pub fn type_on_phone(
+        &self,
+        instance: &InstanceId,
+        (to, also): (ContactAddress, Option<ContactAddress>),
+        text: &str,
+    ) -> String {
         let id = self.fresh_id();
         let at = self.simulation.now();
         if let Some(line) = self.state().lines.get_mut(instance) {
             line.kept.push(Kept {
-                to: to.clone(),
+                to,
+                also,
                 text: text.to_owned(),
                 id: id.clone(),
                 at,

@@ -1,6 +1,7 @@
 //! One person's two names: an address with a number, and an identity without one. Both have the same digits, so whose phone
 //! a message reaches is known without asking.
 
+use crate::executor::Simulation;
 use recado_domain::contact::ContactAddress;
 
 /// What the number's digits begin with; the identity's begin otherwise, and are no phone number.
@@ -45,6 +46,51 @@ impl Shows {
             Self::Identity => (identity(number), None),
             Self::Both => (number.clone(), Some(identity(number))),
         }
+    }
+}
+
+/// Under which of their names a person appears, message after message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Habit {
+    /// By the number, always.
+    Plain,
+    /// By the identity alone for so many messages, then by both.
+    IdentityFirst(u64),
+    /// By the number alone for so many messages, then by both.
+    NumberFirst(u64),
+    /// By either alone or both, as it comes.
+    Mixed,
+}
+
+impl Habit {
+    /// Most have only a number.
+    pub fn of_chance(simulation: &Simulation) -> Self {
+        let first = simulation.below(4);
+        match simulation.below(20) {
+            0..=1 => Self::IdentityFirst(first),
+            2 => Self::NumberFirst(first),
+            3..=5 => Self::Mixed,
+            _ => Self::Plain,
+        }
+    }
+
+    /// How the message number `nth` shows whose it is, from 0.
+    pub fn shows(self, simulation: &Simulation, nth: u64) -> Shows {
+        match self {
+            Self::Plain => Shows::Number,
+            Self::IdentityFirst(first) if nth < first => Shows::Identity,
+            Self::NumberFirst(first) if nth < first => Shows::Number,
+            Self::IdentityFirst(_) | Self::NumberFirst(_) => Shows::Both,
+            Self::Mixed => self.shows_now(simulation),
+        }
+    }
+
+    /// How something else shows whose chat it is in.
+    pub fn shows_now(self, simulation: &Simulation) -> Shows {
+        if self == Self::Plain {
+            return Shows::Number;
+        }
+        simulation.pick(&[Shows::Number, Shows::Identity, Shows::Identity, Shows::Both])
     }
 }
 

@@ -5,6 +5,7 @@ mod script;
 use crate::executor::Simulation;
 use crate::hand::{Faults, Slow};
 use crate::outside::{CLOUD, Fates};
+use crate::person::Habit;
 use crate::queue::WorkQueues;
 use crate::stage::{Stage, Style};
 use recado_domain::config::{Agent, Bound, Instance, Tenant};
@@ -32,8 +33,8 @@ pub struct LinePlan {
     pub fates: Fates,
     /// Whether it can be asked what became of a send.
     pub remembers: bool,
-    /// Who writes to it.
-    pub contacts: Vec<ContactAddress>,
+    /// Who writes to it, and under which names.
+    pub contacts: Vec<(ContactAddress, Habit)>,
 }
 
 /// See the module.
@@ -246,7 +247,9 @@ fn line(simulation: &Simulation, number: usize) -> LinePlan {
         clock_ms,
         fates: fates(simulation, provider),
         remembers: simulation.chance(0.8),
-        contacts: (0..people).map(|contact| address(number, contact)).collect(),
+        contacts: (0..people)
+            .map(|contact| (address(number, contact), Habit::of_chance(simulation)))
+            .collect(),
     }
 }
 

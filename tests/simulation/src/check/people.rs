@@ -202,27 +202,25 @@ fn reach<S, Q>(stage: &Stage<S, Q>, persons: &Persons, to: &Conversation, change
     let began = to.created_at.as_millisecond() - START_MS;
     let joined = persons.joined_ms(&to.id);
     let over = change.to_ms.max(joined.unwrap_or(i64::MAX));
-    if began - skew > over {
-        // It began afterwards, as it is configured.
-        return None;
-    }
-    let was_known = joined.is_some_and(|joined| joined < change.from_ms);
-    if was_known {
-        let certain = change.certain && began + skew < change.from_ms;
-        return Some(Change { certain, ..change });
-    }
-    // What was done before counts for both once they are known to be one person's, if both go on.
     let ended = |act: &Act| matches!(act.wish, Wish::Resolve(_)) && act.may_be_done();
     let all_go_on = !persons
         .others(&to.id)
         .chain([&to.id])
         .any(|id| stage.ledger().acts_on(id).any(ended));
-    let certain = change.certain
-        && all_go_on
-        && joined.is_some_and(|joined| change.to_ms < may_be && began + skew < joined);
+    if began - skew > over && !all_go_on {
+        // It began anew, as it is configured.
+        return None;
+    }
+    let certain = if joined.is_some_and(|joined| joined < change.from_ms) {
+        all_go_on || began + skew < change.from_ms
+    } else {
+        // What was done before counts for both once they are known to be one person's, if both go on.
+        all_go_on && joined.is_some() && change.to_ms < may_be
+    };
+    let was_known = joined.is_some_and(|joined| joined < change.from_ms);
     Some(Change {
-        to_ms: over,
-        certain,
+        to_ms: if was_known { change.to_ms } else { over },
+        certain: certain && change.certain,
         ..change
     })
 }

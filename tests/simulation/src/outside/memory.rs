@@ -77,8 +77,12 @@ fn told(line: &Line, external: &ExternalId) -> Vec<HistoryRecord> {
             from_me: true,
             sent_at: Some(kept.at),
         };
+        let mut event = said.event(line.provider, external, &kept.to);
+        if let Some(also) = &kept.also {
+            event.payload["also"] = also.as_str().into();
+        }
         HistoryRecord {
-            items: vec![WebhookItem::Event(said.event(line.provider, external, &kept.to))],
+            items: vec![WebhookItem::Event(event)],
             at: Some(kept.at),
             own: Some(DeliveryKey::provider(line.provider, external, &kept.id)),
         }

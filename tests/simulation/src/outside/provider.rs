@@ -347,9 +347,7 @@ impl Providers for Edge {
             if !line.remembers {
                 return None;
             }
-            let fits = |kept: &&super::Kept| {
-                phone(&kept.to) == phone(&message.to) && kept.text == text && kept.at >= since
-            };
+            let fits = |kept: &&super::Kept| kept.to == message.to && kept.text == text && kept.at >= since;
             line.kept
                 .iter()
                 .filter(fits)

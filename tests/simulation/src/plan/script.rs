@@ -4,6 +4,7 @@ mod troubles;
 
 use super::{LinePlan, Plan};
 use crate::executor::Life;
+use crate::person::Habit;
 use crate::queue::WorkQueues;
 use crate::stage::{Stage, Style};
 use contacts::{catch_ups, conversation, flood, write};
@@ -27,6 +28,8 @@ where
         stage.outside.line(&instance.id, |known| {
             (known.clock_ms, known.remembers) = (line.clock_ms, line.remembers);
         });
+        let named = line.contacts.iter().filter(|(_, habit)| *habit != Habit::Plain);
+        named.for_each(|(contact, _)| stage.outside.know_by_identity(contact));
     }
     let mut name = 0;
     for line in &plan.lines {

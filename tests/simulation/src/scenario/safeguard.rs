@@ -185,6 +185,19 @@ pub const SAFEGUARDS: &[Safeguard] = &[
     ),
     promise(Mutation::UnreadIsCovered, Story::LongBurst, Troubles::None),
     promise(Mutation::NotReadOn, Story::LongBurst, Troubles::None).alone(),
+    promise(Mutation::LeadsNowhere, Story::TwoNames, Troubles::None),
+    promise(
+        Mutation::LeftIsNotTakenOver,
+        Story::TwoConversations,
+        Troubles::None,
+    ),
+    promise(Mutation::ThreadsUnordered, Story::OrderOfTwo, Troubles::None),
+    promise(
+        Mutation::BeginsUnderIdentity,
+        Story::LateWorker,
+        Troubles::Stall(20_000),
+    )
+    .on_one_machine(),
 ];
 
 /// Safeguards that no story misses while the others are there, and what is there in their place: whoever loses a parked

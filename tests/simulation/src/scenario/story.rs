@@ -77,6 +77,17 @@ pub enum Story {
     SecondCopy,
     /// The answer to an accepted send is lost, at a provider that remembers nothing; its echo comes.
     EchoAlone,
+    /// A contact whose conversation under an identity was taken over shows its number, and writes on under that.
+    TwoNames,
+    /// A reply under an identity is of unknown outcome when the contact, who wrote under its number, too, shows both; then it
+    /// is taken over under the number.
+    TwoConversations,
+    /// A person's answer under an identity is of unknown outcome when the contact shows both names and is answered under the
+    /// number.
+    OrderOfTwo,
+    /// A message under an identity is read, shortly after one under the number, before both are shown, and stored after a
+    /// takeover.
+    LateWorker,
     /// A contact's send hangs; another's accepted message fails, and somebody types to that one on the phone.
     FailedBesideUnknown,
 }
@@ -116,6 +127,10 @@ impl Story {
         Self::SecondCopy,
         Self::EchoAlone,
         Self::FailedBesideUnknown,
+        Self::TwoNames,
+        Self::TwoConversations,
+        Self::OrderOfTwo,
+        Self::LateWorker,
     ];
 
     /// When all has happened that happens by itself, in milliseconds since the start.
@@ -128,6 +143,7 @@ impl Story {
             | Self::AcceptedThenFailed
             | Self::SecondCopy
             | Self::EchoAlone
+            | Self::TwoConversations
             | Self::FailedBesideUnknown => 600_000,
             _ => 120_000,
         }
@@ -137,7 +153,12 @@ impl Story {
     pub fn unknown_wait(self) -> Option<Duration> {
         matches!(
             self,
-            Self::NeverExplained | Self::AcceptedThenFailed | Self::EchoAlone | Self::ResolvedWithOpen
+            Self::NeverExplained
+                | Self::AcceptedThenFailed
+                | Self::EchoAlone
+                | Self::ResolvedWithOpen
+                | Self::TwoConversations
+                | Self::OrderOfTwo
         )
         .then_some(Duration::from_secs(60))
     }
@@ -188,6 +209,9 @@ impl Story {
             Self::GiveBackInFlight => tell.gives_back_during(Fate::Closed, 2_000),
             Self::GiveBackInFailure => tell.gives_back_during(Fate::Failed, 700),
             Self::ResolvedWithOpen => tell.resolves_with_open(),
+            Self::TwoNames | Self::TwoConversations | Self::OrderOfTwo | Self::LateWorker => {
+                tell.persons(self);
+            }
             Self::Outage | Self::ShortOutage | Self::TwoOutages | Self::EventsCrossed => tell.outages(self),
             Self::Unreachable => tell.unreachable(),
             Self::Disconnections => tell.sends(&[

@@ -257,7 +257,9 @@ where
         self.happens(async move {
             tell.stage.simulation().sleep(after).await;
             let (instance, contact) = (tell.bound().instance.clone(), address(0, contact));
-            tell.stage.outside.type_on_phone(&instance.id, &contact, words);
+            tell.stage
+                .outside
+                .type_on_phone(&instance.id, (contact.clone(), None), words);
             tell.stage.ledger().typed.insert(words.to_owned());
             tell.says_to(&contact, words, true, 0, 500);
         });

@@ -2,6 +2,7 @@
 
 use super::{LinePlan, happens};
 use crate::outside::{Changed, Said, traits};
+use crate::person::Habit;
 use crate::plan::address;
 use crate::queue::WorkQueues;
 use crate::stage::Stage;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 pub(super) fn conversation<S, Q>(
     stage: &Arc<Stage<S, Q>>,
     line: &LinePlan,
-    contact: &ContactAddress,
+    contact: &(ContactAddress, Habit),
     (lost, name): (f64, &mut usize),
 ) where
     S: Store + Clone + Debug + 'static,
@@ -33,7 +34,8 @@ pub(super) fn conversation<S, Q>(
         simulation.between(1, 7)
     };
     let mut together = Vec::new();
-    for _ in 0..messages {
+    let (number, habit) = contact;
+    for nth in 0..messages.unsigned_abs() {
         *name += 1;
         at += simulation.pick(&[100, 1_000, 3_000, 10_000, 60_000, 200_000]);
         let text = match simulation.below(40) {
@@ -53,7 +55,8 @@ pub(super) fn conversation<S, Q>(
             from_me: false,
             sent_at: Some(shift(simulation.now(), written)),
         };
-        let mut event = said.event(provider, &external, contact);
+        let shows = habit.shows(simulation, nth);
+        let mut event = said.event_in(provider, &external, number, shows);
         if lost > 0.0 && traits(provider).remembers && simulation.chance(lost) {
             stage.lose(&mut event);
             continue;
@@ -77,7 +80,7 @@ pub(super) fn conversation<S, Q>(
 fn change<S, Q>(
     stage: &Arc<Stage<S, Q>>,
     line: &LinePlan,
-    contact: &ContactAddress,
+    (number, habit): &(ContactAddress, Habit),
     (said, at): (Said<'_>, i64),
     name: &mut usize,
 ) where
@@ -110,7 +113,8 @@ fn change<S, Q>(
             deletes,
             crossed: simulation.chance(0.3),
         };
-        let event = changed.event(provider, &external, contact);
+        let (address, _) = habit.shows_now(simulation).names(number);
+        let event = changed.event(provider, &external, &address);
         let late = simulation.pick(&[0, 0, 200, 5_000, 100_000]);
         stage.post(WebhookItem::Event(event), at + late);
         if deletes {
@@ -123,7 +127,7 @@ fn change<S, Q>(
 pub(super) fn write<S, Q>(
     stage: &Arc<Stage<S, Q>>,
     line: &LinePlan,
-    contact: &ContactAddress,
+    (number, habit): &(ContactAddress, Habit),
     name: usize,
     at: i64,
 ) where
@@ -140,7 +144,8 @@ pub(super) fn write<S, Q>(
         from_me: false,
         sent_at: Some(shift(stage.simulation().now(), at)),
     };
-    let event = said.event(instance.provider, &external, contact);
+    let shows = habit.shows_now(stage.simulation());
+    let event = said.event_in(instance.provider, &external, number, shows);
     stage.post(WebhookItem::Event(event), at);
 }
 

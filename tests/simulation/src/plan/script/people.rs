@@ -2,6 +2,7 @@
 
 use super::{LinePlan, happens};
 use crate::outside::{Changed, Said};
+use crate::person::{Habit, identity};
 use crate::plan::identity_key;
 use crate::queue::WorkQueues;
 use crate::stage::{Stage, Wish};
@@ -14,7 +15,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 /// People take over, answer, give back, resolve, and type on the phone.
-pub(super) fn people<S, Q>(stage: &Arc<Stage<S, Q>>, line: &LinePlan, contact: &ContactAddress)
+pub(super) fn people<S, Q>(stage: &Arc<Stage<S, Q>>, line: &LinePlan, contact: &Contact)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
@@ -31,7 +32,7 @@ where
             let last = conversation.last;
             let answer = format!(
                 "person-{}-{number}",
-                contact.as_str().len() + usize::try_from(on.simulation().below(1 << 40)).unwrap_or(0)
+                contact.0.as_str().len() + usize::try_from(on.simulation().below(1 << 40)).unwrap_or(0)
             );
             let wish = match on.simulation().below(11) {
                 0..=2 => Wish::TakeOver,
@@ -58,29 +59,36 @@ where
     });
 }
 
-/// What an operator sees of the contact's conversation now.
-pub(super) fn seen<S, Q>(
-    stage: &Stage<S, Q>,
-    line: &LinePlan,
-    contact: &ContactAddress,
-) -> Option<Conversation>
+/// A contact, and the names under which they appear.
+type Contact = (ContactAddress, Habit);
+
+/// What an operator sees now of the contact's conversation, or of one of two.
+pub(super) fn seen<S, Q>(stage: &Stage<S, Q>, line: &LinePlan, contact: &Contact) -> Option<Conversation>
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let thread = identity_key().thread(&line.bound.instance.id, contact.as_str());
-    block_on(stage.store.latest(&thread)).ok().flatten()
+    let conversations = [contact.0.clone(), identity(&contact.0)].map(|name| {
+        let thread = identity_key().thread(&line.bound.instance.id, name.as_str());
+        block_on(stage.store.latest(&thread)).ok().flatten()
+    });
+    let mut shown: Vec<Conversation> = conversations.into_iter().flatten().collect();
+    shown.retain(|conversation| conversation.listed_as().is_some());
+    if shown.len() > 1 && stage.simulation().chance(0.5) {
+        return shown.pop();
+    }
+    shown.into_iter().next()
 }
 
 /// On its phone the business says something else in the place of the newest message that the contact has, or takes it
 /// back. That answers nothing.
-fn reword<S, Q>(stage: &Arc<Stage<S, Q>>, line: &LinePlan, contact: &ContactAddress, text: &str)
+fn reword<S, Q>(stage: &Arc<Stage<S, Q>>, line: &LinePlan, contact: &Contact, text: &str)
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
     let (instance, simulation) = (&line.bound.instance, stage.simulation());
-    let newest = stage.outside.newest_to(&instance.id, contact);
+    let newest = stage.outside.newest_to(&instance.id, &contact.0);
     let (Some(external), Some(target)) = (instance.external(), newest) else {
         return;
     };
@@ -95,16 +103,13 @@ where
         deletes: simulation.chance(0.5),
         crossed: false,
     };
-    let event = changed.event(instance.provider, &external, contact);
+    let (address, _) = contact.1.shows_now(simulation).names(&contact.0);
+    let event = changed.event(instance.provider, &external, &address);
     stage.post(WebhookItem::Event(event), simulation.between(0, 3_000));
 }
 
-pub(super) fn type_on_phone<S, Q>(
-    stage: &Arc<Stage<S, Q>>,
-    line: &LinePlan,
-    contact: &ContactAddress,
-    text: &str,
-) where
+pub(super) fn type_on_phone<S, Q>(stage: &Arc<Stage<S, Q>>, line: &LinePlan, contact: &Contact, text: &str)
+where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
@@ -112,7 +117,9 @@ pub(super) fn type_on_phone<S, Q>(
     let Some(external) = instance.external() else {
         return;
     };
-    let id = stage.outside.type_on_phone(&instance.id, contact, text);
+    let shows = contact.1.shows_now(stage.simulation());
+    let names = shows.names(&contact.0);
+    let id = stage.outside.type_on_phone(&instance.id, names, text);
     stage.ledger().typed.insert(text.to_owned());
     let said = Said {
         id: &id,
@@ -120,7 +127,7 @@ pub(super) fn type_on_phone<S, Q>(
         from_me: true,
         sent_at: Some(stage.simulation().now()),
     };
-    let event = said.event(instance.provider, &external, contact);
+    let event = said.event_in(instance.provider, &external, &contact.0, shows);
     stage.post(WebhookItem::Event(event), stage.simulation().between(0, 3_000));
 }
 

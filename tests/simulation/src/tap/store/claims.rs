@@ -20,6 +20,10 @@ impl<S: Store> OutboxStore for Tap<S> {
             let newest = open.last().map(|message| message.conversation.clone());
             open.retain(|message| Some(&message.conversation) == newest.as_ref());
         }
+        if self.hand.lacks(Mutation::ThreadsUnordered) {
+            let outs = open.iter_mut().filter_map(|message| message.out.as_mut());
+            outs.for_each(|out| out.beside.clear());
+        }
         if self.hand.lacks(Mutation::MissingLetterStays) {
             open.retain(|message| !is_dead(message));
         }

@@ -12,8 +12,13 @@ use std::sync::atomic::Ordering;
 
 impl<S: Store> Conversations for Tap<S> {
     async fn latest(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {
-        let found = self.hand.call("latest", self.inner.latest(thread)).await?;
+        let mut found = self.hand.call("latest", self.inner.latest(thread)).await?;
         self.saw_conversation(found.as_ref());
+        if self.hand.lacks(Mutation::LeadsNowhere)
+            && let Some(found) = found.as_mut()
+        {
+            found.moved_to = None;
+        }
         Ok(found)
     }
 
@@ -69,6 +74,9 @@ impl<S: Store> Conversations for Tap<S> {
             && changed.mode == Mode::Ai
         {
             changed.answered = before.answered;
+        }
+        if self.is_left_out(conversation).await? {
+            return Ok(Written::Yes);
         }
         let written = self.hand.call("update", self.inner.update(&changed)).await?;
         if written == Written::Conflict && self.hand.lacks(Mutation::GoOnAfterConflict) {
@@ -158,6 +166,18 @@ fn covering_all(conversation: &Conversation, parts: &[Message]) -> (Conversation
 }
 
 impl<S: Store> Tap<S> {
+    /// Whether a mutation leaves this write out.
+    async fn is_left_out(&self, changed: &Conversation) -> PortResult<bool> {
+        if self.hand.lacks(Mutation::BeginsUnderIdentity) && changed.address.is_numberless() {
+            return Ok(changed.listed_as().is_none());
+        }
+        if !self.hand.lacks(Mutation::LeftIsNotTakenOver) || changed.mode == Mode::Ai {
+            return Ok(false);
+        }
+        let before = self.inner.conversation(&changed.id).await?;
+        Ok(before.is_some_and(|before| before.moved_to.is_some() && before.mode == Mode::Ai))
+    }
+
     pub(super) fn note_commit(&self, messages: &[Message]) {
         let at = self.hand.common.simulation.elapsed_ms();
         for message in messages {
