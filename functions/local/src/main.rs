@@ -7,6 +7,7 @@
 )]
 
 mod catching_up;
+mod clock;
 mod compose;
 mod configuration;
 mod connect;

@@ -1,5 +1,6 @@
 //! `recado serve`: the HTTP server and the workers, until a signal.
 
+use crate::clock;
 use crate::compose::{Composed, EmbeddedDepths, LocalWorld, compose};
 use crate::configuration;
 use crate::demonstration;
@@ -119,6 +120,15 @@ async fn take_over(embedded: &Embedded) -> Result<()> {
         tracing::warn!(
             ?recovered,
             "the process before did not end well: what it held is taken up again"
+        );
+    }
+    let behind = embedded.behind().await?;
+    if behind > clock::NOTHING {
+        let changed = embedded.set_back().await?;
+        tracing::warn!(
+            seconds = behind.as_secs(),
+            changed,
+            "the machine's clock was set back: what waited for it as it was goes on"
         );
     }
     Ok(())

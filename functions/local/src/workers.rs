@@ -1,5 +1,6 @@
 //! The functions' part of the process: one loop per queue, and the clockwork.
 
+use crate::clock::Watch;
 use crate::compose::LocalWorld;
 use futures::FutureExt;
 use recado_domain::dead_letter::QueueName;
@@ -10,7 +11,7 @@ use recado_pipeline::settings::Visibility;
 use recado_pipeline::{Verdict, World, deliver, process, reconcile, reply, send};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
@@ -217,11 +218,14 @@ async fn scheduled_sends(world: Arc<LocalWorld>, queues: Embedded, mut stop: wat
 async fn clockwork(world: Arc<LocalWorld>, queues: Embedded, mut stop: watch::Receiver<bool>) {
     let mut minute = tokio::time::interval(Duration::from_secs(60));
     minute.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut watch = Watch::new(world.ambient().now(), Instant::now());
+    let mut set_back = false;
     loop {
         tokio::select! {
             _ = minute.tick() => {}
             _ = stop.changed() => return,
         }
+        set_back = mind_the_clock(&mut watch, set_back, &world, &queues).await;
         if let Err(error) = reconcile::reconcile(&*world).await {
             tracing::error!(%error, "reconcile failed");
         }
@@ -229,4 +233,23 @@ async fn clockwork(world: Arc<LocalWorld>, queues: Embedded, mut stop: watch::Re
             tracing::error!(%error, "expired records were not removed");
         }
     }
+}
+
+/// Lets nothing wait for what the clock said before it was set back, a minute after that was found: by then no send runs any
+/// more that was begun before. Returns whether that is still to be done.
+async fn mind_the_clock(watch: &mut Watch, found: bool, world: &LocalWorld, queues: &Embedded) -> bool {
+    if found {
+        match queues.set_back().await {
+            Ok(changed) => tracing::warn!(changed, "what waited for the clock as it was goes on"),
+            Err(error) => {
+                tracing::error!(%error, "what waits for the clock as it was could not be changed yet");
+                return true;
+            }
+        }
+    }
+    let by = watch.look(world.ambient().now(), Instant::now());
+    if let Some(by) = by {
+        tracing::warn!(seconds = by.as_secs(), "the machine's clock was set back");
+    }
+    by.is_some()
 }

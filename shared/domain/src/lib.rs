@@ -36,6 +36,7 @@ pub mod reason;
 pub mod recipient;
 pub mod scheduled;
 pub mod secret;
+pub mod set_back;
 pub mod split;
 pub mod turn;
 pub mod window;

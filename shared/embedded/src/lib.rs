@@ -22,6 +22,7 @@ mod private;
 mod queue;
 mod record;
 mod recovery;
+mod set_back;
 mod store;
 
 pub use clock::{Clock, SystemAmbient};

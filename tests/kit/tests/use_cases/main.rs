@@ -7,6 +7,7 @@ mod bucket;
 mod bursts;
 mod catching_up;
 mod changes;
+mod clocks;
 mod hanging;
 mod identities;
 mod joined;

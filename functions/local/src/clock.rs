@@ -1,0 +1,54 @@
+//! Whether the machine's clock was set back while the process ran.
+
+use jiff::Timestamp;
+use std::time::{Duration, Instant};
+
+/// A clock that was set back by less is left alone: what waits for it as it was does so for no longer.
+pub(crate) const NOTHING: Duration = Duration::from_secs(30);
+
+/// What the clock said, and when that was by the time that really passes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Watch {
+    said: Timestamp,
+    then: Instant,
+}
+
+impl Watch {
+    pub(crate) fn new(says: Timestamp, now: Instant) -> Self {
+        Self {
+            said: says,
+            then: now,
+        }
+    }
+
+    /// By how much the clock was set back since it was last looked at, if it was.
+    pub(crate) fn look(&mut self, says: Timestamp, now: Instant) -> Option<Duration> {
+        let before = std::mem::replace(self, Self::new(says, now));
+        let passed = i128::try_from(now.saturating_duration_since(before.then).as_millis()).ok()?;
+        let told = i128::from(says.as_millisecond()) - i128::from(before.said.as_millisecond());
+        let behind = Duration::from_millis(u64::try_from(passed - told).ok()?);
+        (behind > NOTHING).then_some(behind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recado_domain::millis::instant;
+
+    #[test]
+    fn a_clock_that_goes_on_or_is_set_forward_is_not_set_back() {
+        let began = Instant::now();
+        let at = |seconds: u64| began + Duration::from_secs(seconds);
+        let mut watch = Watch::new(instant(0), began);
+        assert_eq!(watch.look(instant(60_000), at(60)), None);
+        assert_eq!(watch.look(instant(118_500), at(120)), None, "a little slow");
+        assert_eq!(watch.look(instant(9_000_000), at(180)), None, "set forward");
+        assert_eq!(
+            watch.look(instant(5_460_000), at(240)),
+            Some(Duration::from_secs(3600)),
+            "set back by an hour in this minute"
+        );
+        assert_eq!(watch.look(instant(5_520_000), at(300)), None, "told once");
+    }
+}

@@ -1,0 +1,218 @@
+//! A machine whose clock ran ahead and is set back.
+
+use crate::world::Stage;
+use recado_domain::conversation::Mode;
+use recado_domain::dead_letter::QueueName;
+use recado_domain::event::EventKind;
+use recado_domain::ids::MessageId;
+use recado_domain::instance::Connection;
+use recado_domain::message::{MessageStatus, Role};
+use recado_pipeline::deliver::Accepted;
+use recado_pipeline::ports::{Claimed, ConnectionAnswer, Conversations, Instances, OutboxStore, SendOutcome};
+use recado_pipeline::reconcile::reconcile;
+use recado_pipeline::{Verdict, operate, process, reply, send};
+use recado_testkit::builders::{Scene, claimed, correlation};
+use serde_json::json;
+use std::time::Duration;
+
+/// Works on what the queues hand out now, until they hand out no more.
+async fn work(stage: &Stage) {
+    let (world, queues) = (&stage.world, &stage.world.queues);
+    loop {
+        let mut received = Vec::new();
+        for queue in QueueName::ALL {
+            received.extend(
+                queues
+                    .receive(queue, 100, Duration::from_secs(120))
+                    .await
+                    .unwrap(),
+            );
+        }
+        if received.is_empty() {
+            return;
+        }
+        for message in received {
+            let (body, times) = (&message.body, message.receives);
+            let verdict = match message.queue {
+                QueueName::Inbound => process::process(world, body, times).await,
+                QueueName::Turns => reply::reply(world, body, times).await,
+                QueueName::Outbound => send::send(world, body, times, None).await,
+            };
+            match verdict {
+                Verdict::Done => queues.delete(&message.receipt).await,
+                Verdict::ComeBack { after } => queues.change_visibility(&message.receipt, after).await,
+            }
+            .unwrap();
+        }
+    }
+}
+
+/// Minutes as they pass on a machine: the queues every second, `reconcile` in between.
+async fn minutes(stage: &Stage, minutes: usize) {
+    for _ in 0..minutes {
+        for _ in 0..60 {
+            work(stage).await;
+            stage.pass(1);
+        }
+        reconcile(&stage.world).await.unwrap();
+    }
+}
+
+async fn status(stage: &Stage, message: &MessageId) -> MessageStatus {
+    let stored = stage.world.store.message(message).await.unwrap();
+    stored.unwrap().status(None)
+}
+
+async fn open_of(stage: &Stage, contact: &Scene) -> usize {
+    stage.world.store.open(&contact.thread()).await.unwrap().len()
+}
+
+/// What waits since the clock was so many seconds ahead: an event that was not enqueued, a turn, an outcome, retries sooner and
+/// later, slots. The clock is right again.
+async fn waits_ahead(ahead: i64) -> (Stage, Scene, Vec<Accepted>) {
+    let stage = Stage::set(Scene::new()).await;
+    *stage.world.llm.says.lock().unwrap() = Some("Olá!".to_owned());
+    stage.pass(ahead);
+    let contact = stage.scene.other_contact();
+    stage.message(&contact, "W1", "Oi", false).await;
+    let lost = json!({"address": contact.address.as_str(), "id": "W2", "text": "Alô?", "from_me": false});
+    stage.event(EventKind::Message, lost).await;
+    stage.answers(SendOutcome::Unknown {
+        why: "server error".to_owned(),
+        timed_out: false,
+    });
+    for after in [60, 3600] {
+        stage.answers(SendOutcome::Retryable {
+            why: "busy".to_owned(),
+            after: Some(Duration::from_secs(after)),
+        });
+    }
+    let mut sent = Vec::new();
+    for number in 10..30 {
+        // The rate lets the first leave at once.
+        sent.push(stage.client_writes(&format!("+55 11 90000-00{number}")).await);
+        work(&stage).await;
+    }
+    stage.pass(-ahead);
+    (stage, contact, sent)
+}
+
+#[tokio::test]
+async fn what_waits_for_a_clock_that_ran_ahead_goes_on_once_it_is_set_back() {
+    for ahead in [600, 3 * 3600, 40 * 86_400] {
+        let (stage, contact, sent) = waits_ahead(ahead).await;
+        assert!(stage.world.store.behind().await.unwrap() >= Duration::from_secs(590));
+        stage.pass(60);
+        assert!(stage.world.store.set_back().await.unwrap() > 0);
+        assert_eq!(stage.world.store.behind().await.unwrap(), Duration::ZERO);
+        assert_eq!(
+            stage.world.store.set_back().await.unwrap(),
+            0,
+            "nothing is ahead any more"
+        );
+        minutes(&stage, 2).await;
+        let mut waiting = 0;
+        for message in &sent {
+            waiting += usize::from(status(&stage, &message.id).await != MessageStatus::Sent);
+        }
+        assert_eq!(waiting, 1, "what nobody knows of is still to be looked for");
+        minutes(&stage, 6).await;
+        for message in &sent {
+            let found = status(&stage, &message.id).await;
+            assert_eq!(found, MessageStatus::Sent, "{ahead} s ahead");
+        }
+        let (_, said) = stage
+            .world
+            .store
+            .with_history(&stage.turns(&contact).await, 10)
+            .await
+            .unwrap()
+            .unwrap();
+        let roles: Vec<Role> = said.iter().map(|message| message.role).collect();
+        assert_eq!(roles, [Role::User, Role::Assistant, Role::User, Role::Assistant]);
+        assert_eq!(open_of(&stage, &contact).await, 0);
+        assert_eq!(
+            stage.world.providers.sent(),
+            25,
+            "with two retries, a repeat and two replies"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_echo_of_a_send_from_ahead_of_time_is_still_ours() {
+    let stage = Stage::set(Scene::new()).await;
+    let contact = stage.scene.other_contact();
+    stage.pass(3 * 3600);
+    stage.answers(SendOutcome::Unknown {
+        why: "server error".to_owned(),
+        timed_out: false,
+    });
+    let reply = stage.replied_to(&contact).await;
+    assert_ne!(stage.kick(&reply.conversation).await, Verdict::Done);
+    stage.pass(-3 * 3600);
+    stage.world.store.set_back().await.unwrap();
+    stage
+        .message(&contact, "ECHO", &reply.content.as_text(), true)
+        .await;
+    stage.send(&reply.conversation).await;
+    let conversation = stage.world.store.conversation(&reply.conversation).await.unwrap();
+    assert_eq!(conversation.unwrap().mode, Mode::Ai);
+    assert_eq!(stage.world.providers.sent(), 1);
+}
+
+#[tokio::test]
+async fn an_attempt_that_runs_while_the_clock_is_set_back_keeps_its_outcome() {
+    let stage = Stage::set(Scene::new()).await;
+    let reply = stage.replied().await;
+    let (sending, flight) = claimed(&reply);
+    let was = stage.world.store.claim(&sending, None, &flight).await.unwrap();
+    assert_eq!(was, Claimed::Yes);
+    stage.world.store.set_back().await.unwrap();
+    let stored = stage.world.store.message(&reply.id()).await.unwrap();
+    assert_eq!(stored.unwrap(), sending);
+}
+
+#[tokio::test]
+async fn an_instance_that_was_closed_ahead_of_time_is_asked_and_opens() {
+    let stage = Stage::set(Scene::new()).await;
+    stage.pass(3 * 3600);
+    let reply = stage.replied().await;
+    for _ in 0..2 {
+        stage.answers(SendOutcome::Unreached {
+            why: "no connection".to_owned(),
+        });
+    }
+    stage.send(&reply.conversation).await;
+    stage.world.providers.is(ConnectionAnswer::Open);
+    stage.pass(-3 * 3600);
+    stage.world.store.set_back().await.unwrap();
+    minutes(&stage, 3).await;
+    let found = stage
+        .world
+        .store
+        .instance_state(stage.scene.instance())
+        .await
+        .unwrap();
+    assert_eq!(found.connection, Connection::Open);
+    assert_eq!(status(&stage, &reply.id()).await, MessageStatus::Sent);
+}
+
+#[tokio::test]
+async fn people_keep_what_they_took_over_while_the_clock_was_ahead() {
+    let (stage, contact, _) = waits_ahead(3 * 3600).await;
+    let latest = stage
+        .world
+        .store
+        .latest(&contact.thread())
+        .await
+        .unwrap()
+        .unwrap();
+    operate::set_mode(&stage.world, &latest.id, Mode::Manual, &correlation())
+        .await
+        .unwrap();
+    stage.world.store.set_back().await.unwrap();
+    minutes(&stage, 8).await;
+    let after = stage.world.store.conversation(&latest.id).await.unwrap().unwrap();
+    assert_eq!((after.mode, after.answered), (Mode::Manual, latest.answered));
+}
