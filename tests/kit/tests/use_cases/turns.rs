@@ -3,9 +3,10 @@
 use crate::world::Stage;
 use recado_domain::content::{Content, SystemNote};
 use recado_pipeline::operate;
-use recado_pipeline::ports::Conversations;
+use recado_pipeline::ports::{Conversations, OutboxStore};
 use recado_testkit::builders::Scene;
 use serde_json::json;
+use std::sync::atomic::Ordering;
 
 const UNREADABLE: &str = "Não consigo abrir isso.";
 
@@ -72,7 +73,7 @@ async fn the_newest_message_of_a_burst_is_shown_as_read_where_the_instance_says_
 async fn what_is_shown_meanwhile_ends_with_the_reply() {
     let stage = stage(|scene| scene.bound.instance.typing = true).await;
     let shows = &stage.world.providers.shows_for_ever;
-    shows.store(true, std::sync::atomic::Ordering::SeqCst);
+    shows.store(true, Ordering::SeqCst);
     stage.message(&stage.scene, "W1", "oi", false).await;
     stage.turn(&stage.scene).await;
     let told = stage.world.providers.shown.lock().unwrap().clone();
@@ -103,4 +104,22 @@ async fn an_opt_out_is_kept_in_the_conversation_and_in_the_next() {
         .sends(&stage.scene, "W3", &note(SystemNote::MarketingResumed))
         .await;
     assert_eq!(latest().await.marketing_stopped_at, None);
+}
+
+#[tokio::test]
+async fn a_turn_without_the_models_key_is_no_attempt_and_is_answered_once_the_key_is_there() {
+    let stage = stage(|_| {}).await;
+    let model = &stage.world.llm;
+    *model.says.lock().unwrap() = Some("certo".to_owned());
+    model.lacks_key.store(true, Ordering::SeqCst);
+    stage.message(&stage.scene, "W1", "oi", false).await;
+    for asked in 1..=6 {
+        stage.turns(&stage.scene).await;
+        assert_eq!(model.asked.lock().unwrap().len(), asked);
+        let open = stage.world.store.open(&stage.scene.thread()).await.unwrap();
+        assert_eq!(open, [], "the contact is told nothing");
+        stage.pass(300);
+    }
+    model.lacks_key.store(false, Ordering::SeqCst);
+    assert_eq!(stage.turn(&stage.scene).await.content, Content::text("certo"));
 }

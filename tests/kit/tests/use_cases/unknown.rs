@@ -187,3 +187,21 @@ async fn a_late_second_failure_makes_no_letter_of_what_was_purged() {
             .is_empty()
     );
 }
+
+#[tokio::test]
+async fn a_second_report_of_a_failure_does_not_give_up_what_was_redriven_and_waits() {
+    let stage = Stage::set(Scene::new()).await;
+    let reply = stage.replied().await;
+    stage.send(&reply.conversation).await;
+    let first = failed(&stage, &reply, "P0").await;
+    assert_eq!(stage.receive(&first, 1).await, Verdict::Done);
+    let id = reply.id();
+    assert!(dead_letters::redrive(&stage.world, id.as_str()).await.unwrap());
+    stage.pass(5);
+    let second = failed(&stage, &reply, "P0").await;
+    assert_eq!(stage.receive(&second, 1).await, Verdict::Done);
+    let out = stored(&stage, &reply).await.out.unwrap();
+    assert_eq!(out.state, OutboxState::Queued);
+    stage.send(&reply.conversation).await;
+    assert_eq!(stage.world.providers.sent(), 2, "it goes out again");
+}

@@ -362,3 +362,25 @@ async fn a_redriven_message_takes_the_template_over_from_one_that_stands_behind_
         assert!(is_dead(&state(&stage, &other.id()).await));
     }
 }
+
+#[tokio::test]
+async fn a_template_that_may_have_left_before_its_message_was_given_up_is_the_days_only_one() {
+    let stage = on_meta(Some(template())).await;
+    let first = stage.replied_to(&stage.scene).await;
+    stage.pass(DAY);
+    for _ in 0..5 {
+        stage.answers(SendOutcome::Unknown {
+            why: "an answer that does not say".to_owned(),
+            timed_out: false,
+        });
+    }
+    stage.send(&first.conversation).await;
+    let given_up = stored(&stage, &first.id()).await.out.unwrap();
+    assert!(given_up.died().is_some() && given_up.maybe_sent);
+    let before = stage.world.providers.sent();
+    let second = api_send(&stage, &stage.scene).await;
+    assert!(is_dead(&state(&stage, &second).await));
+    let why = why_dead(&stage, &second).await;
+    assert!(why.contains("went out for another message"), "{why}");
+    assert_eq!(stage.world.providers.sent(), before);
+}

@@ -65,6 +65,8 @@ pub(crate) const TEXT_MAX: usize = 200;
 pub(crate) struct Provider {
     pub(crate) outcomes: Arc<Mutex<VecDeque<SendOutcome>>>,
     pub(crate) connection: Arc<Mutex<ConnectionAnswer>>,
+    /// What it tells of a send of unknown outcome.
+    pub(crate) evidence: Arc<Mutex<Evidence>>,
     pub(crate) asked: Arc<AtomicU64>,
     pub(crate) sent: Arc<AtomicU64>,
     contents: Arc<Mutex<Vec<Content>>>,
@@ -180,7 +182,7 @@ impl Providers for Provider {
     }
 
     async fn evidence(&self, _: &Bound, _: &OutgoingMessage, _: Timestamp) -> Evidence {
-        Evidence::None
+        self.evidence.lock().unwrap().clone()
     }
 
     async fn seen(&self, _: &Bound, id: &str, _: &ContactAddress, typing: bool) {
@@ -208,6 +210,8 @@ pub(crate) struct Model {
     pub(crate) asked: Mutex<Vec<String>>,
     /// Whether a call ends the process that makes it.
     pub(crate) ends: AtomicBool,
+    /// Whether its key is missing.
+    pub(crate) lacks_key: AtomicBool,
 }
 
 impl Llm for Model {
@@ -215,6 +219,9 @@ impl Llm for Model {
         let asked = request.turns.last().map(|turn| turn.text.clone());
         self.asked.lock().unwrap().extend(asked);
         assert!(!self.ends.load(Ordering::SeqCst), "the process ends");
+        if self.lacks_key.load(Ordering::SeqCst) {
+            return Err(LlmError::Credentials("no key".to_owned()));
+        }
         let text = self.says.lock().unwrap().clone();
         Ok(LlmReply {
             text: text.ok_or_else(|| LlmError::Refused("no case asks the model".to_owned()))?,
@@ -261,6 +268,7 @@ impl Stage {
         let providers = Provider {
             outcomes: Arc::default(),
             connection: Arc::new(Mutex::new(ConnectionAnswer::Open)),
+            evidence: Arc::new(Mutex::new(Evidence::None)),
             asked: Arc::default(),
             sent: Arc::default(),
             contents: Arc::default(),
