@@ -326,31 +326,4 @@ impl<A: Ambient> Queues for AwsQueues<A> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_delay_is_never_shorter_than_asked_for_nor_longer_than_a_queue_allows() {
-        assert_eq!(delay_seconds(Duration::ZERO), 0);
-        assert_eq!(delay_seconds(Duration::from_millis(4_001)), 5);
-        assert_eq!(delay_seconds(Duration::from_secs(900)), 900);
-        assert_eq!(delay_seconds(Duration::MAX), 900);
-    }
-
-    #[test]
-    fn a_path_is_escaped_for_a_header() {
-        assert_eq!(in_url("payloads/upload.loja-01.00"), "payloads/upload.loja-01.00");
-        assert_eq!(in_url("a b/ã?"), "a%20b/%C3%A3%3F");
-    }
-
-    #[test]
-    fn an_id_that_a_queue_would_refuse_is_hashed() {
-        assert_eq!(queue_id("c_00-1"), "c_00-1");
-        for odd in ["", "a b", "olá", &"x".repeat(129)] {
-            assert_eq!(queue_id(odd).len(), 64, "{odd}");
-        }
-        assert_ne!(queue_id("a b"), queue_id("a  b"));
-        let known = "67392119ec02eba7af36ea5881eea381b8f7a9c41f8cbb3a469b289ea3541216";
-        assert_eq!(queue_id("a b"), known);
-    }
-}
+mod tests;

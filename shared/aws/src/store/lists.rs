@@ -46,6 +46,12 @@ pub(super) struct Span {
     pub(super) until: Option<Timestamp>,
 }
 
+/// Whether nothing comes before `place` that was not read yet; `last`: when the last one was that was read. Those of one
+/// instant come in no order of ours: all of the last one's must be seen.
+fn is_final(place: &Place, last: Option<i64>) -> bool {
+    last.is_none_or(|last| place.at > last)
+}
+
 /// The page that begins `found`, each with its place.
 pub(super) fn page<T>(mut found: Vec<(Place, T)>, limit: usize) -> Page<T> {
     found.sort_by(|(a, _), (b, _)| b.cmp(a));
@@ -113,10 +119,8 @@ impl<A: Ambient> DynamoStore<A> {
                     wanted(item)?.filter(|(place, _)| after.as_ref().is_none_or(|after| place < after)),
                 );
             }
-            // Those of one instant come in no order of ours: all of the last one's must be seen.
             let last = items.last().and_then(|item| item::whole(item, "list_at"));
-            let past = |place: &Place| last.is_none_or(|last| place.at > last);
-            let enough = found.iter().filter(|(place, _)| past(place)).count() >= limit;
+            let enough = found.iter().filter(|(place, _)| is_final(place, last)).count() >= limit;
             match next {
                 Some(next) if !enough => start = Some(next),
                 _ => return Ok(found),
@@ -181,6 +185,17 @@ mod tests {
             (vec![4, 3], Some("3~b"))
         );
         assert_eq!(page(found, 3).next_cursor, None);
+    }
+
+    #[test]
+    fn what_is_of_the_instant_of_the_last_one_read_may_have_others_before_it() {
+        let place = |at| Place::new(at, "c_0-1");
+        assert!(is_final(&place(8), Some(7)));
+        assert!(!is_final(&place(7), Some(7)));
+        assert!(
+            is_final(&place(7), None),
+            "nothing was read: there is nothing more"
+        );
     }
 
     #[test]
