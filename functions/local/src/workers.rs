@@ -158,6 +158,17 @@ async fn idle(
     }
 }
 
+/// What the queue is told. A panic is its message's failure: the queue brings it back, and its attempts are counted in its
+/// record.
+async fn survived(queue: QueueName, work: impl Future<Output = Verdict>) -> Verdict {
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
+        tracing::error!(queue = queue.as_str(), "a worker panicked");
+        Verdict::ComeBack {
+            after: Duration::from_secs(2),
+        }
+    })
+}
+
 async fn handle(world: &LocalWorld, queues: &Embedded, received: Received) {
     let deadline = shift(world.ambient().now(), 30_000);
     let (body, times) = (&received.body, received.receives);
@@ -168,13 +179,7 @@ async fn handle(world: &LocalWorld, queues: &Embedded, received: Received) {
             QueueName::Outbound => send::send(world, body, times, Some(deadline)).await,
         }
     };
-    // A panic is this message's failure: the queue brings it back, and its attempts are counted in its record.
-    let verdict = AssertUnwindSafe(worked).catch_unwind().await.unwrap_or_else(|_| {
-        tracing::error!(queue = received.queue.as_str(), "a worker panicked");
-        Verdict::ComeBack {
-            after: Duration::from_secs(2),
-        }
-    });
+    let verdict = survived(received.queue, worked).await;
     let kept = match verdict {
         Verdict::Done => queues.delete(&received.receipt).await,
         Verdict::ComeBack { after } => queues.change_visibility(&received.receipt, after).await,
@@ -252,4 +257,20 @@ async fn mind_the_clock(watch: &mut Watch, found: bool, world: &LocalWorld, queu
         tracing::warn!(seconds = by.as_secs(), "the machine's clock was set back");
     }
     by.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_a_worker_panicked_over_comes_back() {
+        let panics = async { panic!("as the test wants") };
+        let Verdict::ComeBack { after } = survived(QueueName::Inbound, panics).await else {
+            panic!("it must not be acknowledged");
+        };
+        assert_eq!(after, Duration::from_secs(2));
+        let done = survived(QueueName::Inbound, async { Verdict::Done }).await;
+        assert_eq!(done, Verdict::Done);
+    }
 }

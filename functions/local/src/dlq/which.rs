@@ -62,4 +62,32 @@ mod tests {
         };
         assert!(which.named(&[], false).is_ok());
     }
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        which: Which,
+    }
+
+    #[test]
+    fn every_filter_that_is_given_is_asked_for() {
+        let given = [
+            ("queue", "inbound"),
+            ("reason", "poison"),
+            ("instance", "suporte-01"),
+            ("since", "2026-03-01T00:00:00Z"),
+            ("until", "2026-03-02T00:00:00Z"),
+        ];
+        let all = given.map(|(name, value)| format!("--{name}={value}"));
+        let which = |options: &[String]| {
+            let line = std::iter::once("dlq").chain(options.iter().map(String::as_str));
+            <Line as clap::Parser>::try_parse_from(line).unwrap().which
+        };
+        assert_eq!(which(&all).fields(), given);
+        for (option, field) in all.iter().zip(given) {
+            let alone = which(std::slice::from_ref(option));
+            assert_eq!(alone.fields(), [field]);
+            assert!(alone.named(&[], false).is_ok(), "{option}");
+        }
+    }
 }
