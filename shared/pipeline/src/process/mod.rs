@@ -76,17 +76,7 @@ async fn work<W: World>(world: &W, job: &InboundJob, bound: &Bound, receives: u3
     let started_at = world.ambient().now();
     let payload = match body_of(world, job).await {
         Err(error @ PortError::Invalid { .. }) => {
-            let why = Some(chain(&error));
-            give_up_event(
-                world,
-                job,
-                Some(bound.instance.id.clone()),
-                Reason::Poison,
-                receives,
-                why,
-            )
-            .await?;
-            return Ok(Verdict::Done);
+            return give_up_as_poison(world, job, bound, receives, &error).await;
         }
         read => read?,
     };
@@ -101,21 +91,24 @@ async fn work<W: World>(world: &W, job: &InboundJob, bound: &Bound, receives: u3
     }
     let enqueued = match follow(world, job, bound, inbound).await {
         Err(error @ PortError::TooLarge { .. }) => {
-            let why = Some(chain(&error));
-            give_up_event(
-                world,
-                job,
-                Some(bound.instance.id.clone()),
-                Reason::Poison,
-                receives,
-                why,
-            )
-            .await?;
-            return Ok(Verdict::Done);
+            return give_up_as_poison(world, job, bound, receives, &error).await;
         }
         followed => followed?,
     };
     finish(world, job, Processed { started_at, enqueued }).await?;
+    Ok(Verdict::Done)
+}
+
+/// Gives up an event that another try cannot help.
+async fn give_up_as_poison<W: World>(
+    world: &W,
+    job: &InboundJob,
+    bound: &Bound,
+    receives: u32,
+    error: &PortError,
+) -> PortResult<Verdict> {
+    let (instance, why) = (Some(bound.instance.id.clone()), Some(chain(error)));
+    give_up_event(world, job, instance, Reason::Poison, receives, why).await?;
     Ok(Verdict::Done)
 }
 
