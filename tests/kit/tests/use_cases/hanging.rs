@@ -1,13 +1,13 @@
 //! Attempts that time out: what they say of the message, and what of its instance.
 
+use crate::waiting::{out, state, stored};
 use crate::world::Stage;
-use recado_domain::instance::{Connection, InstanceState};
+use recado_domain::instance::Connection;
 use recado_domain::message::{Message, MessageStatus};
-use recado_domain::outbox::Outbox;
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
-use recado_pipeline::ports::{Ambient, ConnectionAnswer, Conversations, DeadLetters, Instances};
+use recado_pipeline::ports::{Ambient, ConnectionAnswer, DeadLetters};
 use recado_pipeline::reconcile::reconcile;
 use recado_testkit::builders::Scene;
 
@@ -15,19 +15,6 @@ const PROVIDERS: [&str; 4] = ["evolution", "meta", "360dialog", "aws-social"];
 
 async fn stage(provider: &'static str) -> Stage {
     Stage::set(Scene::on(Provider::named(provider))).await
-}
-
-async fn state(stage: &Stage) -> InstanceState {
-    let id = stage.scene.instance();
-    stage.world.store.instance_state(id).await.unwrap()
-}
-
-async fn stored(stage: &Stage, message: &Message) -> Message {
-    stage.world.store.message(&message.id()).await.unwrap().unwrap()
-}
-
-async fn out(stage: &Stage, message: &Message) -> Outbox {
-    stored(stage, message).await.out.unwrap()
 }
 
 /// Kicks until so many requests went out.

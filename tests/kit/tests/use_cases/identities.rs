@@ -127,6 +127,18 @@ async fn a_person_known_without_a_number_keeps_the_conversation_when_the_number_
     assert_eq!(shown.id, alone.id);
 }
 
+/// Checks that people have both conversations, by one takeover.
+async fn check_both_taken_over(stage: &Stage) {
+    for address in [LID, NUMBER] {
+        let conversation = thread(stage, address).await.unwrap();
+        assert_eq!(
+            (conversation.mode, conversation.epoch),
+            (Mode::Manual, 1),
+            "{address}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_takeover_of_either_of_two_conversations_is_one_of_both_from_when_they_are_known_to_be_one_persons()
 {
@@ -139,14 +151,7 @@ async fn a_takeover_of_either_of_two_conversations_is_one_of_both_from_when_they
             .await
             .unwrap();
         receive(&stage, words("sou eu", NUMBER, Some(LID), false)).await;
-        for address in [LID, NUMBER] {
-            let conversation = thread(&stage, address).await.unwrap();
-            assert_eq!(
-                (conversation.mode, conversation.epoch),
-                (Mode::Manual, 1),
-                "{address}"
-            );
-        }
+        check_both_taken_over(&stage).await;
     }
     for after in [LID, NUMBER] {
         let stage = on("evolution").await;
@@ -157,14 +162,7 @@ async fn a_takeover_of_either_of_two_conversations_is_one_of_both_from_when_they
         operate::set_mode(&stage.world, &taken.id, Mode::Manual, &correlation())
             .await
             .unwrap();
-        for address in [LID, NUMBER] {
-            let conversation = thread(&stage, address).await.unwrap();
-            assert_eq!(
-                (conversation.mode, conversation.epoch),
-                (Mode::Manual, 1),
-                "{address}"
-            );
-        }
+        check_both_taken_over(&stage).await;
     }
 }
 

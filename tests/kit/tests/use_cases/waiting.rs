@@ -24,16 +24,16 @@ async fn stage() -> Stage {
     Stage::set(Scene::new()).await
 }
 
-async fn state(stage: &Stage) -> InstanceState {
+pub(crate) async fn state(stage: &Stage) -> InstanceState {
     let id = stage.scene.instance();
     stage.world.store.instance_state(id).await.unwrap()
 }
 
-async fn stored(stage: &Stage, message: &Message) -> Message {
+pub(crate) async fn stored(stage: &Stage, message: &Message) -> Message {
     stage.world.store.message(&message.id()).await.unwrap().unwrap()
 }
 
-async fn out(stage: &Stage, message: &Message) -> Outbox {
+pub(crate) async fn out(stage: &Stage, message: &Message) -> Outbox {
     stored(stage, message).await.out.unwrap()
 }
 
