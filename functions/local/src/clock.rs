@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use std::time::{Duration, Instant};
 
-/// A clock that was set back by less is left alone: what waits for it as it was does so for no longer.
-pub(crate) const NOTHING: Duration = Duration::from_secs(30);
+/// A clock that was set back by no more than this is left alone: nothing waits longer than that for it.
+pub(crate) const TOLERATED: Duration = Duration::from_secs(30);
 
 /// What the clock said, and when that was by the time that really passes.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +27,7 @@ impl Watch {
         let passed = i128::try_from(now.saturating_duration_since(before.then).as_millis()).ok()?;
         let told = i128::from(says.as_millisecond()) - i128::from(before.said.as_millisecond());
         let behind = Duration::from_millis(u64::try_from(passed - told).ok()?);
-        (behind > NOTHING).then_some(behind)
+        (behind > TOLERATED).then_some(behind)
     }
 }
 

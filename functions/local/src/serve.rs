@@ -123,7 +123,7 @@ async fn take_over(embedded: &Embedded) -> Result<()> {
         );
     }
     let behind = embedded.behind().await?;
-    if behind > clock::NOTHING {
+    if behind > clock::TOLERATED {
         let changed = embedded.set_back().await?;
         tracing::warn!(
             seconds = behind.as_secs(),

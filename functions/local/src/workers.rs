@@ -230,7 +230,7 @@ async fn clockwork(world: Arc<LocalWorld>, queues: Embedded, mut stop: watch::Re
             _ = minute.tick() => {}
             _ = stop.changed() => return,
         }
-        set_back = mind_the_clock(&mut watch, set_back, &world, &queues).await;
+        set_back = handle_clock_set_back(&mut watch, set_back, &world, &queues).await;
         if let Err(error) = reconcile::reconcile(&*world).await {
             tracing::error!(%error, "reconcile failed");
         }
@@ -242,7 +242,12 @@ async fn clockwork(world: Arc<LocalWorld>, queues: Embedded, mut stop: watch::Re
 
 /// Lets nothing wait for what the clock said before it was set back, a minute after that was found: by then no send runs any
 /// more that was begun before. Returns whether that is still to be done.
-async fn mind_the_clock(watch: &mut Watch, found: bool, world: &LocalWorld, queues: &Embedded) -> bool {
+async fn handle_clock_set_back(
+    watch: &mut Watch,
+    found: bool,
+    world: &LocalWorld,
+    queues: &Embedded,
+) -> bool {
     if found {
         match queues.set_back().await {
             Ok(changed) => tracing::warn!(changed, "what waited for the clock as it was goes on"),
