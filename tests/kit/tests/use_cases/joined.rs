@@ -5,7 +5,7 @@ use crate::world::Stage;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationError, Mode, Status};
 use recado_domain::event::EventKind;
-use recado_domain::ids::{MessageId, Ordinal};
+use recado_domain::ids::{ConversationId, MessageId, Ordinal};
 use recado_domain::instance::Connection;
 use recado_domain::message::Role;
 use recado_domain::options::SendOptions;
@@ -241,7 +241,7 @@ async fn where_only_the_conversation_under_the_identity_goes_on_the_number_leads
     shows_both(&stage).await;
     receive(&stage, words("d", NUMBER, None, false)).await;
     let (alone, numbered) = both(&stage).await;
-    assert_eq!(numbered.moved_to, Some(alone.id.clone()));
+    assert!(leads(&stage, NUMBER, &alone).await && numbered.id.number() == 2);
     assert_eq!((alone.mode, alone.moved_to.as_ref()), (Mode::Manual, None));
     let written = ["a", "c", "d"].map(|text| line(Role::User, text));
     assert_eq!(said(&stage, &alone).await, written);
@@ -259,6 +259,23 @@ async fn no_conversation_begins_under_an_identity_that_was_shown_beside_a_number
     (begun.moved_to, begun.status, begun.rev) = (None, Status::Active, 1);
     let written = stage.world.store.update(&begun).await.unwrap();
     assert_eq!(written, Written::Conflict);
+}
+
+#[tokio::test]
+async fn none_begins_either_where_the_one_under_the_identity_was_resolved() {
+    let stage = two().await;
+    let (alone, _) = both(&stage).await;
+    operate::resolve(&stage.world, &alone.id, None).await.unwrap();
+    let resolved = thread(&stage, LID).await.unwrap();
+    shows_both(&stage).await;
+    // A worker that read it as resolved begins the next one, too late.
+    let mut begun = resolved.clone();
+    begun.id = ConversationId::new(resolved.id.thread().clone(), 2);
+    (begun.status, begun.rev) = (Status::Active, 1);
+    let written = stage.world.store.update(&begun).await.unwrap();
+    assert_eq!(written, Written::Conflict);
+    let going_on = thread(&stage, NUMBER).await.unwrap();
+    assert!(leads(&stage, LID, &going_on).await);
 }
 
 #[tokio::test]

@@ -41,7 +41,7 @@ impl<W: World> Joining<'_, W> {
             |newest| newest.id.clone(),
         );
         // Mostly there is nothing. Then nothing will begin there.
-        if self.leads(&other, self.also, &to).await? {
+        if self.leads((&other, 1), self.also, &to).await? {
             return Ok((place, newest));
         }
         let Some(nearest) = self.world.store().latest(&other).await? else {
@@ -50,9 +50,10 @@ impl<W: World> Joining<'_, W> {
         let (elsewhere, theirs) = follow(self.world, other, Some(nearest.clone())).await?;
         if elsewhere == place {
             // Led here before, by an attempt that came no further.
-            let newest = match newest {
-                Some(newest) if nearest.listed_as().is_some() => Some(self.go_on(newest, nearest).await?),
-                newest => newest,
+            let left = self.left_before(nearest).await?;
+            let newest = match (newest, left) {
+                (Some(newest), Some(left)) => Some(self.go_on(newest, left).await?),
+                (newest, _) => newest,
             };
             return Ok((place, newest));
         }
@@ -71,7 +72,7 @@ impl<W: World> Joining<'_, W> {
                 Ok((elsewhere, Some(with(theirs, &left))))
             }
             (None, Some(theirs)) => {
-                if self.leads(&place, self.shown, &theirs.id).await? {
+                if self.leads((&place, 1), self.shown, &theirs.id).await? {
                     return Ok((elsewhere, Some(theirs)));
                 }
                 others_wrote()
@@ -83,9 +84,14 @@ impl<W: World> Joining<'_, W> {
         }
     }
 
-    /// Makes a thread in which nobody wrote lead to `to`; `false` if there is something in it.
-    async fn leads(&self, thread: &ThreadId, name: &ContactAddress, to: &ConversationId) -> PortResult<bool> {
-        let id = ConversationId::new(thread.clone(), 1);
+    /// Makes a thread lead to `to` where its next conversation, of this number, would begin; `false` if it has begun.
+    async fn leads(
+        &self,
+        (thread, number): (&ThreadId, u32),
+        name: &ContactAddress,
+        to: &ConversationId,
+    ) -> PortResult<bool> {
+        let id = ConversationId::new(thread.clone(), number);
         let now = self.world.ambient().now();
         let mut leading = Conversation::begin(id, self.bound, name.clone(), name.phone(), now);
         leading.lead_to(to);
@@ -120,15 +126,36 @@ impl<W: World> Joining<'_, W> {
     /// Goes on with `newest`, for which `left` was left before. Of who has which, that was seen to then; but who took `newest`
     /// over since could not know of the other.
     async fn go_on(&self, newest: Conversation, mut left: Conversation) -> PortResult<Conversation> {
-        if goes_on(&newest) && newest.mode == Mode::Manual && left.take_over() {
+        let both = goes_on(&newest) && goes_on(&left);
+        if both && newest.mode == Mode::Manual && left.take_over() {
             self.write(&mut left).await?;
         }
         Ok(with(newest, &left))
     }
 
-    /// Leaves `left` for `to`: taken over, too, if people have that one.
+    /// The conversation that was left when `nearest`, the newest of its thread, began to lead elsewhere.
+    async fn left_before(&self, nearest: Conversation) -> PortResult<Option<Conversation>> {
+        if nearest.listed_as().is_some() {
+            return Ok(Some(nearest));
+        }
+        let before = nearest.id.number().saturating_sub(1);
+        let before = ConversationId::new(nearest.id.thread().clone(), before);
+        self.world.store().conversation(&before).await
+    }
+
+    /// Leaves `left` for `to`: taken over, too, if people have that one. One that is over is left as it is, and the next one's
+    /// place in its thread leads on: whoever read it as over would begin that.
     async fn leave(&self, mut left: Conversation, to: &Conversation) -> PortResult<Conversation> {
-        if goes_on(&left) && goes_on(to) && to.mode == Mode::Manual {
+        if !goes_on(&left) {
+            let next = left.id.number().saturating_add(1);
+            let address = left.address.clone();
+            return if self.leads((left.id.thread(), next), &address, &to.id).await? {
+                Ok(left)
+            } else {
+                others_wrote()
+            };
+        }
+        if goes_on(to) && to.mode == Mode::Manual {
             left.take_over();
         }
         left.move_to(&to.id);
