@@ -203,9 +203,9 @@ fn reach<S, Q>(stage: &Stage<S, Q>, persons: &Persons, to: &Conversation, change
     let joined = persons.joined_ms(&to.id);
     let over = change.to_ms.max(joined.unwrap_or(i64::MAX));
     let ended = |act: &Act| matches!(act.wish, Wish::Resolve(_)) && act.may_be_done();
+    // Also the one in whose place this one began: with it ended what it and the others had been taken over for.
     let all_go_on = !persons
-        .others(&to.id)
-        .chain([&to.id])
+        .all(&to.id)
         .any(|id| stage.ledger().acts_on(id).any(ended));
     if began - skew > over && !all_go_on {
         // It began anew, as it is configured.

@@ -71,10 +71,13 @@ impl Persons {
 
     /// The same person's conversations in other threads.
     pub(super) fn others<'a>(&'a self, id: &'a ConversationId) -> impl Iterator<Item = &'a ConversationId> {
+        self.all(id).filter(|other| other.thread() != id.thread())
+    }
+
+    /// All of the person's conversations.
+    pub(super) fn all<'a>(&'a self, id: &'a ConversationId) -> impl Iterator<Item = &'a ConversationId> {
         let all = self.of.get(id).and_then(|name| self.conversations.get(name));
-        all.into_iter()
-            .flatten()
-            .filter(|other| other.thread() != id.thread())
+        all.into_iter().flatten()
     }
 
     /// From when on the threads of the person are certainly one person's, in milliseconds since the start.

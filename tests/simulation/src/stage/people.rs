@@ -147,7 +147,7 @@ where
     async fn grant(&self, hand: &Hand, id: &ConversationId, wish: Wish) -> Result<(), OperateError> {
         let world = self.world(hand);
         let correlation = chance::correlation(hand);
-        self.common.note(|| format!("a person wants {wish:?}"));
+        self.common.note(|| format!("a person wants {wish:?} of {id}"));
         match wish {
             Wish::TakeOver => operate::set_mode(&world, id, Mode::Manual, &correlation)
                 .await
