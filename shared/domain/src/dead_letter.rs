@@ -102,13 +102,11 @@ impl DeadLetter {
                 let (conversation, upto) = message.parts()?;
                 let group = conversation.thread().as_str().to_owned();
                 let kick = SendKick {
-                    conversation,
-                    upto,
-                    correlation: self.correlation.clone(),
                     redrive: Some(Redrive {
                         message: message.clone(),
                         died: self.at,
                     }),
+                    ..SendKick::new(conversation, upto, self.correlation.clone())
                 };
                 (group, Carried::Message(kick))
             }
@@ -191,7 +189,7 @@ pub enum QueueName {
     Inbound,
     /// Turns to reply to; delayed.
     Turns,
-    /// Messages to send; FIFO by conversation.
+    /// Messages to send; FIFO by contact, and by reply of the agent.
     Outbound,
 }
 

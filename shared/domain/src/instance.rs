@@ -222,6 +222,11 @@ pub struct Parked {
     /// record, so that the index knows it too.
     #[serde(default = "patience")]
     pub patience_ms: i64,
+    /// The reply of the agent that waits first, as [`Message::reply`] names it: in its group the release's kick stands.
+    ///
+    /// [`Message::reply`]: crate::message::Message::reply
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<MessageId>,
 }
 
 #[cfg(test)]

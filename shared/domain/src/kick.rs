@@ -19,15 +19,45 @@ pub struct SendKick {
     /// A dead letter's message to be revived first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redrive: Option<Redrive>,
+    /// The reply of the agent in whose group it stands, as [`Message::reply`] names it. A takeover makes a reply void, and
+    /// what comes then must not stand behind a kick that waits for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<MessageId>,
 }
 
 impl SendKick {
+    /// A kick in the contact's own group for everything open up to `upto`.
+    pub fn new(conversation: ConversationId, upto: Ordinal, correlation: CorrelationId) -> Self {
+        Self {
+            conversation,
+            upto,
+            correlation,
+            redrive: None,
+            reply: None,
+        }
+    }
+
     /// As [`SendKick::upto`]: also what lies in later conversations of the contact.
     pub const ALL: Ordinal = Ordinal(u64::MAX);
 
     /// Whose messages it is about: all conversations of one contact are sent in one order.
     pub fn thread(&self) -> &ThreadId {
         self.conversation.thread()
+    }
+
+    /// The FIFO group that it stands in: the contact's, or that of a reply of the agent.
+    pub fn group(&self) -> &str {
+        let contacts = self.thread().as_str();
+        self.reply.as_ref().map_or(contacts, MessageId::as_str)
+    }
+
+    /// The same kick in the group in which `message` is worked on.
+    #[must_use]
+    pub fn beside(self, message: &Message) -> Self {
+        Self {
+            reply: message.reply(),
+            ..self
+        }
     }
 
     /// Whether it takes `message`.

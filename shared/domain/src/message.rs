@@ -9,7 +9,7 @@ use crate::ids::{
     ConversationId, CorrelationId, EventId, IdempotencyKey, InstanceId, MessageId, Ordinal, TenantId,
 };
 use crate::millis;
-use crate::outbox::{Outbox, OutboxState};
+use crate::outbox::{Author, Outbox, OutboxState};
 use crate::reason::Reason;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -159,6 +159,16 @@ impl Message {
     /// Its id.
     pub fn id(&self) -> MessageId {
         self.conversation.message(self.ordinal)
+    }
+
+    /// The reply of the agent that it is or is a part of, by its first part; `None` for what people and clients send.
+    pub fn reply(&self) -> Option<MessageId> {
+        let out = self.out.as_ref().filter(|out| out.author == Author::Ai)?;
+        let before = out
+            .part
+            .map_or(0, |part| u64::from(part.number.saturating_sub(1)));
+        let first = Ordinal(self.ordinal.0.saturating_sub(before));
+        Some(self.conversation.message(first))
     }
 
     /// Its status for the API, with what is known of its delivery. What came in was delivered to us.

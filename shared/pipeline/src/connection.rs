@@ -189,11 +189,10 @@ pub(crate) async fn release<W: World>(world: &W, instance: &InstanceId) -> PortR
 
 /// Kicks one parked conversation and removes its entry; `false` if it was parked again meanwhile.
 pub(crate) async fn release_one<W: World>(world: &W, parked: &Parked) -> PortResult<bool> {
+    let correlation = correlation(world.ambient());
     let kick = SendKick {
-        conversation: parked.conversation.clone(),
-        upto: SendKick::ALL,
-        correlation: correlation(world.ambient()),
-        redrive: None,
+        reply: parked.reply.clone(),
+        ..SendKick::new(parked.conversation.clone(), SendKick::ALL, correlation)
     };
     world
         .queues()

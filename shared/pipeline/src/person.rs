@@ -44,13 +44,18 @@ pub(crate) async fn follow<W: World>(
 
 /// Takes over what else goes on with the person of `conversation`, which people have. Done before that is written: nothing
 /// of the agent's is claimed anywhere once it is.
-pub(crate) async fn take_over_others<W: World>(world: &W, conversation: &Conversation) -> PortResult<()> {
+pub(crate) async fn take_over_others<W: World>(
+    world: &W,
+    conversation: &Conversation,
+    correlation: &CorrelationId,
+) -> PortResult<()> {
     if conversation.mode != Mode::Manual {
         return Ok(());
     }
     for other in others(world, conversation).await? {
-        if changed(world, other, Mode::Manual).await?.is_some() {
+        if let Some(other) = changed(world, other, Mode::Manual).await? {
             tracing::info!("taken over with the person's other conversation");
+            kick::change_hands(world, &other.id, correlation).await?;
         }
     }
     Ok(())
@@ -64,7 +69,10 @@ pub(crate) async fn give_back_others<W: World>(
 ) -> PortResult<()> {
     for other in others(world, conversation).await? {
         let other = match changed(world, other.clone(), Mode::Ai).await? {
-            Some(changed) => changed,
+            Some(changed) => {
+                kick::change_hands(world, &changed.id, correlation).await?;
+                changed
+            }
             // It may have been given back by a request that came no further.
             None => other,
         };

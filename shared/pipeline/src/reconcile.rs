@@ -196,12 +196,11 @@ async fn sweep<W: World>(world: &W, conversation: &ConversationId, newest: Ordin
     }
     let newest = (conversation.number(), newest);
     let (number, upto) = newest.max((last.conversation.number(), last.ordinal));
-    let kick = SendKick {
-        conversation: ConversationId::new(thread.clone(), number),
+    let kick = SendKick::new(
+        ConversationId::new(thread.clone(), number),
         upto,
-        correlation: last.correlation.clone(),
-        redrive: None,
-    };
+        last.correlation.clone(),
+    );
     let window = now.as_second() / 300;
     world
         .queues()
@@ -282,6 +281,7 @@ async fn overdue_parked<W: World>(world: &W, parked: &Parked) -> PortResult<()> 
                 since,
                 not_before: None,
                 patience_ms: limit,
+                reply: message.reply(),
                 ..parked.clone()
             };
             world.store().unpark(parked).await?;

@@ -246,7 +246,7 @@ impl<A: Ambient> Queues for AwsQueues<A> {
         const WHAT: &str = "kicking the sender";
         let entry = Entry {
             body: body::body(WHAT, kick)?,
-            group: kick.thread().as_str().to_owned(),
+            group: queue_id(kick.group()),
             deduplication: queue_id(deduplication),
         };
         self.send_one(WHAT, self.config.queue_url(WHAT, QueueName::Outbound)?, entry)

@@ -24,6 +24,7 @@ fn parking(parked: &Parked) -> Change {
             parked.not_before.map(|at| number(at.as_millisecond())),
         )
         .set("patience_ms", number(parked.patience_ms))
+        .set_or_remove("reply", parked.reply.as_ref().map(|reply| text(reply.as_str())))
         .set("open_shard", text(key.shard()));
     if let Some(at) = parked.not_before {
         return change.set("open_due", number(at.as_millisecond()));
@@ -80,6 +81,7 @@ mod tests {
             since: instant(1_000),
             not_before: None,
             patience_ms: PATIENCE_MS,
+            reply: None,
         };
         let waiting = parking(&parked).expression();
         assert!(

@@ -125,7 +125,7 @@ impl Queues for Embedded {
     async fn send_kick(&self, kick: &SendKick, deduplication: &str) -> PortResult<()> {
         const WHAT: &str = "send_kick";
         let body = encode(kick).map_err(|fault| fault.during(WHAT))?;
-        let (group, deduplication) = (kick.thread().as_str().to_owned(), deduplication.to_owned());
+        let (group, deduplication) = (kick.group().to_owned(), deduplication.to_owned());
         let (letter, now) = (
             Letter {
                 group,

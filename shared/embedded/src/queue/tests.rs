@@ -204,18 +204,50 @@ fn the_sender_is_kicked_in_the_group_of_the_contact() {
     let bench = Bench::new();
     block_on(async {
         let correlation = CorrelationId::parse("k").unwrap();
-        let kick = SendKick {
-            conversation: conversation(),
-            upto: Ordinal(3),
-            correlation,
-            redrive: None,
-        };
+        let kick = SendKick::new(conversation(), Ordinal(3), correlation);
         bench.queues.send_kick(&kick, "n1").await.unwrap();
         bench.queues.send_kick(&kick, "n2").await.unwrap();
         let received = bench.receive(QueueName::Outbound, 10).await.remove(0);
         assert_eq!(received.group, Some(conversation().thread().as_str().to_owned()));
         assert_eq!(serde_json::from_str::<SendKick>(&received.body).unwrap(), kick);
         assert!(bench.receive(QueueName::Outbound, 10).await.is_empty());
+    });
+}
+
+#[test]
+fn a_kick_in_a_replys_group_that_waits_holds_up_no_other_of_the_contact() {
+    let bench = Bench::new();
+    block_on(async {
+        let contacts = SendKick::new(conversation(), Ordinal(3), CorrelationId::parse("k").unwrap());
+        let reply = conversation().message(Ordinal(2));
+        let replys = SendKick {
+            reply: Some(reply.clone()),
+            ..contacts.clone()
+        };
+        bench.queues.send_kick(&replys, "n").await.unwrap();
+        let waiting = bench.receive(QueueName::Outbound, 10).await.remove(0);
+        assert_eq!(waiting.group.as_deref(), Some(reply.as_str()));
+        let long = Duration::from_secs(600);
+        assert!(
+            bench
+                .queues
+                .change_visibility(&waiting.receipt, long)
+                .await
+                .unwrap()
+        );
+        // The same id in another group is another kick.
+        bench.queues.send_kick(&contacts, "n").await.unwrap();
+        let come = bench.receive(QueueName::Outbound, 10).await;
+        let come: Vec<SendKick> = come
+            .iter()
+            .map(|received| serde_json::from_str(&received.body).unwrap())
+            .collect();
+        assert_eq!(come, [contacts]);
+        bench.queues.send_kick(&replys, "n2").await.unwrap();
+        assert!(
+            bench.receive(QueueName::Outbound, 10).await.is_empty(),
+            "behind the one that waits"
+        );
     });
 }
 

@@ -315,6 +315,7 @@ fn what_is_overdue_comes_from_every_table_the_longest_first() {
             since: minutes(0),
             not_before: Some(minutes(4)),
             patience_ms: PATIENCE_MS,
+            reply: None,
         };
         store.park(&parked).await.unwrap();
         let kinds = |work: Vec<OverdueWork>| -> Vec<&'static str> {

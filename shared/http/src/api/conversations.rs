@@ -95,7 +95,7 @@ pub(super) async fn change<W: World, K: Keys, D: Depths>(
         None => None,
     };
     if resolve {
-        changed = Some(operate::resolve(world, &id, change.seen).await?);
+        changed = Some(operate::resolve(world, &id, change.seen, &correlation).await?);
     }
     changed
         .map(|conversation| Json(conversation.into()))

@@ -42,12 +42,7 @@ async fn given_up_by_its_queue(site: &Site, queue: QueueName, send: impl AsyncFn
 async fn one_of_each(site: &Site) -> (Message, InboundJob) {
     let id = site.conversation(CONTACT).await;
     let message = reply(site, &id).await;
-    let kick = SendKick {
-        conversation: id.clone(),
-        upto: message.ordinal,
-        correlation: message.correlation.clone(),
-        redrive: None,
-    };
+    let kick = SendKick::new(id.clone(), message.ordinal, message.correlation.clone());
     given_up_by_its_queue(site, QueueName::Outbound, async || {
         site.store.send_kick(&kick, "k1").await.unwrap();
     })

@@ -157,6 +157,7 @@ async fn an_instance_is_told_apart_by_what_is_open_of_it() {
         since: Clock::system().now(),
         not_before: None,
         patience_ms: PATIENCE_MS,
+        reply: None,
     };
     site.store.park(&parked).await.unwrap();
     let look = async |path: String| site.operate("GET", &path, &Value::Null).await.body;

@@ -126,7 +126,7 @@ async fn become_message<W: World>(
         .await?;
     if written == Written::Yes {
         tracing::info!(message_id = %message.id(), scheduled_id = %scheduled.id, "a scheduled message fell due");
-        kick::send(world, &conversation.id, message.ordinal, &message.correlation).await?;
+        kick::send(world, &message, &message.correlation).await?;
     }
     Ok(written)
 }

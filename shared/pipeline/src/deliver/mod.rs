@@ -208,7 +208,7 @@ async fn repeated<W: World>(
     let message = world.store().message(&at).await?;
     let message = message.ok_or(DeliverError::NotFound("message"))?;
     if message.is_open() {
-        kick::send(world, &message.conversation, message.ordinal, correlation).await?;
+        kick::send(world, &message, correlation).await?;
     }
     Ok(Accepted {
         id: record.message,

@@ -42,7 +42,7 @@ pub(super) async fn commit<W: World>(world: &W, checked: Checked) -> Result<Acce
             Committed::Yes => {
                 let (id, status) = (message.id(), message.status(None));
                 tracing::info!(message_id = %id, "taken to be sent");
-                kick::send(world, &conversation.id, message.ordinal, &send.correlation).await?;
+                kick::send(world, &message, &send.correlation).await?;
                 return Ok(Accepted {
                     id,
                     conversation: Some(conversation.id),

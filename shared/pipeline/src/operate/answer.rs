@@ -57,11 +57,11 @@ pub async fn answer<W: World>(
             None => known.insert(made_ready(world, &conversation, &answer).await?),
         };
         let made = make(world, &mut conversation, &answer, ready, *pair);
-        take_over_others(world, &conversation).await?;
+        take_over_others(world, &conversation, &answer.correlation).await?;
         match world.store().commit(&conversation, &made, claim.as_ref()).await? {
             Committed::Yes => {
                 tracing::info!(conversation_id = %id, ordinal = made.ordinal.0, "answered by a person");
-                kick::send(world, &conversation.id, made.ordinal, &answer.correlation).await?;
+                kick::send(world, &made, &answer.correlation).await?;
                 let status = made.status(None);
                 return Ok(MessageView {
                     message: made,
@@ -105,7 +105,7 @@ async fn repeated<W: World>(
     if record.request_hash != claim.request_hash {
         return Err(OperateError::KeyReused);
     }
-    kick::flush(world, id, correlation).await?;
+    kick::change_hands(world, id, correlation).await?;
     message(world, &record.message).await
 }
 

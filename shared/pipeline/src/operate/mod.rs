@@ -169,7 +169,7 @@ pub async fn set_mode<W: World>(
             }
         };
         // Also when nothing changed: the request may be a repeat of one that crashed before it came so far.
-        take_over_others(world, &conversation).await?;
+        take_over_others(world, &conversation, correlation).await?;
         if changed {
             conversation.rev += 1;
             if world.store().update(&conversation).await? == Written::Conflict {
@@ -177,6 +177,8 @@ pub async fn set_mode<W: World>(
             }
             tracing::info!(conversation_id = %id, ?mode, "mode changed by a person");
         }
+        // What waits to be sent and is void now is cancelled at once.
+        kick::change_hands(world, &conversation.id, correlation).await?;
         if mode == Mode::Ai {
             give_back_others(world, &conversation, correlation).await?;
             if conversation.owes() {
@@ -193,16 +195,19 @@ pub async fn resolve<W: World>(
     world: &W,
     id: &ConversationId,
     seen: Option<Ordinal>,
+    correlation: &CorrelationId,
 ) -> Result<Conversation, OperateError> {
     for _ in 0..TRIES {
         let mut conversation = conversation(world, id).await?;
-        if !conversation.resolve(seen.unwrap_or(conversation.last_inbound))? {
-            return Ok(conversation);
+        if conversation.resolve(seen.unwrap_or(conversation.last_inbound))? {
+            conversation.rev += 1;
+            if world.store().update(&conversation).await? == Written::Conflict {
+                continue;
+            }
         }
-        conversation.rev += 1;
-        if world.store().update(&conversation).await? == Written::Yes {
-            return Ok(conversation);
-        }
+        // Also when nothing changed, as above.
+        kick::change_hands(world, &conversation.id, correlation).await?;
+        return Ok(conversation);
     }
     Err(OperateError::Busy)
 }

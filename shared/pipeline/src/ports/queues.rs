@@ -30,7 +30,7 @@ pub trait Queues: Send + Sync {
     /// conversation and minute; one that exists is left alone.
     fn schedule_turn(&self, kick: &TurnKick, at: Timestamp) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Kicks the sender on `outbound` (FIFO, group = conversation). `deduplication` must be new for every kick but those
+    /// Kicks the sender on `outbound` (FIFO, group = [`SendKick::group`]). `deduplication` must be new for every kick but those
     /// that shall be dropped.
     fn send_kick(&self, kick: &SendKick, deduplication: &str) -> impl Future<Output = PortResult<()>> + Send;
 

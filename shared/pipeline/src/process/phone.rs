@@ -4,6 +4,7 @@
 use super::identity;
 use super::message::{TRIES, current, is_stale, record};
 use crate::World;
+use crate::kick;
 use crate::person::take_over_others;
 use crate::ports::{
     Ambient, Conversations, Deliveries, InboundStored, InboundWrite, Inbox, OutboxStore, PortError,
@@ -14,7 +15,7 @@ use jiff::Timestamp;
 use recado_domain::config::Bound;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::conversation::Conversation;
+use recado_domain::conversation::{Conversation, Mode};
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::Ordinal;
@@ -108,7 +109,7 @@ pub(super) async fn typed<W: World>(
         };
         conversation.learn(None, inbound.phone.as_deref());
         identity::learn(world, job, &mut conversation, inbound).await?;
-        take_over_others(world, &conversation).await?;
+        take_over_others(world, &conversation, &job.correlation).await?;
         conversation.rev += 1;
         let message = record(world, job, &conversation, inbound, Role::Operator, ordinal);
         let write = InboundWrite {
@@ -119,13 +120,21 @@ pub(super) async fn typed<W: World>(
         match world.store().store_inbound(write).await? {
             InboundStored::Yes => {
                 tracing::info!(conversation_id = %conversation.id, "answered on the phone");
-                return Ok(());
+                return taken_over(world, job, &conversation).await;
             }
-            InboundStored::Already(_) => return Ok(()),
+            InboundStored::Already(_) => return taken_over(world, job, &conversation).await,
             InboundStored::Conflict => {}
         }
     }
     Err(PortError::unavailable("conversation", "others kept writing it"))
+}
+
+/// If people have the conversation, what waits to be sent and is void now is cancelled at once.
+async fn taken_over<W: World>(world: &W, job: &InboundJob, conversation: &Conversation) -> PortResult<()> {
+    if conversation.mode != Mode::Manual {
+        return Ok(());
+    }
+    kick::change_hands(world, &conversation.id, &job.correlation).await
 }
 
 /// Whether it can be an answer to the contact. What changes an earlier message is none, nor is a setting of the chat.

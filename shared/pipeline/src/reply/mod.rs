@@ -238,8 +238,10 @@ async fn commit<W: World>(
         let parts = answered.messages(world, &mut conversation, draft, ordinal, &kick.correlation);
         if world.store().commit_reply(&conversation, &parts).await? == Written::Yes {
             committed(draft, &parts);
-            // Whoever sends the last sends those before it first.
-            kick::send(world, &conversation.id, conversation.last, &kick.correlation).await?;
+            if let Some(last) = parts.last() {
+                // Whoever sends the last sends those before it first.
+                kick::send(world, last, &kick.correlation).await?;
+            }
             read_on(world, kick, draft, &conversation).await?;
             return Ok(Verdict::Done);
         }

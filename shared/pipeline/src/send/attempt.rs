@@ -1,6 +1,6 @@
 //! One attempt: a slot, a claim, a request, an outcome.
 
-use super::{Context, LOST, Step, cancel, file, fresh, parking, settle, window};
+use super::{Context, LOST, Step, cancel, file, fresh, parking, settle, waiting, window};
 use crate::World;
 use crate::chance::nonce;
 use crate::ports::{
@@ -58,7 +58,7 @@ pub(super) async fn attempt<W: World>(
     };
     match world.store().claim(&message, guard.as_ref(), &flight).await? {
         Claimed::Conflict => return Ok(LOST),
-        Claimed::Stopped => return cancel::cancel(world, unclaimed).await,
+        Claimed::Stopped => return cancel::cancel(world, &unclaimed).await,
         Claimed::Yes => {}
     }
     // The clock again: a stall here must neither break the rate nor outlive the lease.
@@ -126,7 +126,9 @@ async fn too_early<W: World>(world: &W, message: &Message) -> PortResult<Option<
         Some(at) if at > shift(now, PARK_BEYOND_MS) => {
             parking::park(world, message, Some(at)).await.map(Some)
         }
-        Some(at) => Ok(Some(Step::Stop(Verdict::at(at, now)))),
+        Some(at) => waiting::wait(world, message, Verdict::at(at, now))
+            .await
+            .map(Some),
     }
 }
 
@@ -182,7 +184,8 @@ async fn slot<W: World>(
             .await
             .map(Err);
     }
-    Ok(Err(Step::Stop(Verdict::at(shift(slot, -1_000), now))))
+    let verdict = Verdict::at(shift(slot, -1_000), now);
+    waiting::wait(world, message, verdict).await.map(Err)
 }
 
 /// Makes the message `sending` in memory, with what its claim needs. `instead`: what goes out in its place.

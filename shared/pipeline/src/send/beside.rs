@@ -18,7 +18,7 @@ pub(super) async fn first<W: World>(world: &W, context: Context<'_>, message: &M
         // Whatever the clocks say, a thread keeps its own order.
         for other in open.into_iter().take(last.map_or(0, |last| last + 1)) {
             match one(world, context, other).await? {
-                Step::Next => {}
+                Step::Next | Step::Void => {}
                 // It is parked, and its release is no kick for this one.
                 Step::Stop(Verdict::Done) => {
                     let at = shift(world.ambient().now(), WHILE_PARKED_MS);

@@ -1,7 +1,7 @@
 //! Whether what is known of the instance is fresh enough to send on, and what a send says of it.
 
 use super::attempt::is_too_late;
-use super::{Context, LOST, Step, parking};
+use super::{Context, LOST, Step, parking, waiting};
 use crate::World;
 use crate::connection::closed;
 use crate::ports::{Ambient, ConnectionAnswer, Instances, PortResult, Providers};
@@ -65,9 +65,10 @@ pub(super) async fn look<W: World>(
         .claim_question(instance, now, shift(now, -after))
         .await?
     {
-        return Ok(Some(Step::Stop(Verdict::ComeBack {
-            after: WHILE_ANOTHER_ASKS,
-        })));
+        let after = WHILE_ANOTHER_ASKS;
+        return waiting::wait(world, message, Verdict::ComeBack { after })
+            .await
+            .map(Some);
     }
     let (connection, asked_at) = match world.providers().connection(context.bound).await {
         // After a time-out no answer is a second one.

@@ -9,6 +9,7 @@ mod fresh;
 mod parking;
 mod settle;
 mod unknown;
+mod waiting;
 mod window;
 
 use crate::World;
@@ -19,6 +20,7 @@ use crate::ports::{
 };
 use crate::queued::{self, RECEIVES_HALF};
 use crate::verdict::Verdict;
+use cancel::Epochs;
 use jiff::Timestamp;
 use recado_domain::config::Bound;
 use recado_domain::dead_letter::QueueName;
@@ -33,6 +35,8 @@ use tracing::Instrument;
 enum Step {
     /// It is finished: the next one.
     Next,
+    /// It was void and is cancelled: the next one, and what else of the agent's is as old is void too.
+    Void,
     /// It is not: the kick ends so.
     Stop(Verdict),
 }
@@ -79,7 +83,8 @@ async fn all<W: World>(
     deadline: Option<Timestamp>,
 ) -> PortResult<Verdict> {
     if receives >= RECEIVES_HALF {
-        kick::renew(world, kick).await?;
+        tracing::warn!("a kick that came back often is sent anew");
+        kick::anew(world, kick).await?;
         return Ok(Verdict::Done);
     }
     if let Some(redrive) = &kick.redrive {
@@ -100,16 +105,60 @@ async fn all<W: World>(
         deadline,
         known: None,
     };
-    for message in open.into_iter().filter(|message| kick.takes(message)) {
-        let step = match beside::first(world, context, &message).await? {
-            Step::Next => one(world, context, message).await?,
-            waits @ Step::Stop(_) => waits,
+    let mut epochs = Epochs::of(&open);
+    for message in open.iter().filter(|message| kick.takes(message)) {
+        let step = if epochs.is_void(message) {
+            void(world, context, message).await?
+        } else if message.reply() == kick.reply {
+            match beside::first(world, context, message).await? {
+                waits @ Step::Stop(_) => waits,
+                Step::Next | Step::Void => one(world, context, message.clone()).await?,
+            }
+        } else {
+            elsewhere(world, context, kick, message).await?
         };
-        if let Step::Stop(verdict) = step {
-            return Ok(verdict);
+        match step {
+            Step::Next => {}
+            Step::Void => epochs.note_void(message),
+            Step::Stop(verdict) => return Ok(verdict),
         }
     }
     Ok(Verdict::Done)
+}
+
+/// A void reply is cancelled before its time and its slot are looked at: what comes behind it must not wait for them.
+async fn void<W: World>(world: &W, context: Context<'_>, message: &Message) -> PortResult<Step> {
+    if let Some(step) = arrived(world, context, message).await? {
+        return Ok(step);
+    }
+    cancel::cancel(world, message).await
+}
+
+/// A message that is worked on in another group than the kick's, as is what comes behind it: the kick moves there. So no two
+/// workers are at one message, and nothing waits in a group for a message of another.
+async fn elsewhere<W: World>(
+    world: &W,
+    context: Context<'_>,
+    kick: &SendKick,
+    message: &Message,
+) -> PortResult<Step> {
+    if cancel::is_void(world, message).await? {
+        return void(world, context, message).await;
+    }
+    let moved = SendKick {
+        redrive: None,
+        ..kick.clone().beside(message)
+    };
+    kick::anew(world, &moved).await?;
+    Ok(Step::Stop(Verdict::Done))
+}
+
+/// Before a message that may have been sent is sent again, or cancelled: whether it turned out that it was.
+async fn arrived<W: World>(world: &W, context: Context<'_>, message: &Message) -> PortResult<Option<Step>> {
+    match message.out.as_ref().is_some_and(|out| out.maybe_sent) {
+        true => unknown::arrived(world, context, message).await,
+        false => Ok(None),
+    }
 }
 
 async fn one<W: World>(world: &W, context: Context<'_>, mut message: Message) -> PortResult<Step> {
@@ -119,9 +168,7 @@ async fn one<W: World>(world: &W, context: Context<'_>, mut message: Message) ->
     };
     match out.state.clone() {
         OutboxState::Queued => {
-            if out.maybe_sent
-                && let Some(step) = unknown::arrived(world, context, &message).await?
-            {
+            if let Some(step) = arrived(world, context, &message).await? {
                 return Ok(step);
             }
             attempt::attempt(world, context, message).await

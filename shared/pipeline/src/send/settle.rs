@@ -1,7 +1,7 @@
 //! An attempt's outcome, stored on condition that it is still this attempt's message.
 
 use super::attempt::PARK_BEYOND_MS;
-use super::{Context, LOST, Step, fresh, parking};
+use super::{Context, LOST, Step, fresh, parking, waiting};
 use crate::World;
 use crate::connection::closed;
 use crate::dead::give_up_message;
@@ -173,7 +173,7 @@ async fn retry<W: World>(
     if milliseconds > PARK_BEYOND_MS {
         return parking::park(world, &message, Some(shift(now, milliseconds))).await;
     }
-    Ok(Step::Stop(Verdict::ComeBack { after }))
+    waiting::wait(world, &message, Verdict::ComeBack { after }).await
 }
 
 async fn lost_track<W: World>(world: &W, mut message: Message, why: &str) -> PortResult<Step> {

@@ -1,7 +1,7 @@
 //! Whether a message may leave as it is: a day after the contact's last words Meta takes nothing but templates. Judged when
 //! the message is about to be claimed, and not when it was made: the queue may have been slow, or the instance closed.
 
-use super::{Context, LOST, Step, cancel};
+use super::{Context, LOST, Step, cancel, waiting};
 use crate::World;
 use crate::dead::give_up_message;
 use crate::person::latest;
@@ -56,7 +56,7 @@ pub(super) async fn look<W: World>(
     }
     if is_stopped(world, message, latest.as_ref()).await? {
         // As its claim would have.
-        return cancel::cancel(world, message.clone()).await.map(Err);
+        return cancel::cancel(world, message).await.map(Err);
     }
     let (Some(latest), Some(_)) = (latest, heard_at) else {
         return give_up(world, message, NEVER_WROTE).await.map(Err);
@@ -67,7 +67,10 @@ pub(super) async fn look<W: World>(
     Ok(match note(world, message, latest, heard_at).await? {
         Noted::Ours => Ok(Some(Content::Template(template.clone()))),
         Noted::Another => Err(give_up(world, message, ALREADY).await?),
-        Noted::Waits => Err(Step::Stop(Verdict::ComeBack { after: UNTIL_DECIDED })),
+        Noted::Waits => {
+            let after = UNTIL_DECIDED;
+            Err(waiting::wait(world, message, Verdict::ComeBack { after }).await?)
+        }
         Noted::Lost => Err(LOST),
     })
 }

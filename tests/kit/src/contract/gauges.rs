@@ -35,6 +35,7 @@ pub async fn what_is_open_is_told_until_it_is_done<S: Store>(store: &S) {
         since: at(0),
         not_before: None,
         patience_ms: PATIENCE_MS,
+        reply: None,
     };
     store.park(&parked).await.unwrap();
     let expected = OpenMessage {

@@ -306,6 +306,7 @@ pub async fn a_parked_conversation_is_overdue_until_released<S: Store>(store: &S
         since: base,
         not_before: Some(minutes(base, 50)),
         patience_ms: PATIENCE_MS,
+        reply: None,
     };
     let id = parked.conversation.clone();
     let ours = |work: &OverdueWork| matches!(work, OverdueWork::Parked(parked) if parked.conversation == id);

@@ -3,7 +3,7 @@
 use crate::builders::{Scene, at, nonce};
 use futures::future::join_all;
 use jiff::Timestamp;
-use recado_domain::ids::Nonce;
+use recado_domain::ids::{Nonce, Ordinal};
 use recado_domain::instance::{PATIENCE_MS, Parked};
 use recado_pipeline::ports::Store;
 
@@ -15,6 +15,7 @@ fn parking(scene: &Scene, since: i64, not_before: Option<Timestamp>) -> Parked {
         since: at(since),
         not_before,
         patience_ms: PATIENCE_MS,
+        reply: None,
     }
 }
 
@@ -35,7 +36,10 @@ pub async fn parking_again_is_a_new_version_since_the_first<S: Store>(store: &S)
     let scene = Scene::new();
     let first = parking(&scene, 0, None);
     store.park(&first).await.unwrap();
-    let again = parking(&scene, 60_000, Some(at(120_000)));
+    let again = Parked {
+        reply: Some(first.conversation.message(Ordinal(2))),
+        ..parking(&scene, 60_000, Some(at(120_000)))
+    };
     store.park(&again).await.unwrap();
     let kept = Parked {
         since: first.since,

@@ -169,12 +169,11 @@ async fn waiting(stage: &Stage, world: &World) -> deliver::Accepted {
 }
 
 async fn kick(world: &World, accepted: &deliver::Accepted) {
-    let kick = SendKick {
-        conversation: accepted.conversation.clone().unwrap(),
-        upto: recado_domain::ids::Ordinal(u64::MAX),
-        correlation: correlation(),
-        redrive: None,
-    };
+    let kick = SendKick::new(
+        accepted.conversation.clone().unwrap(),
+        recado_domain::ids::Ordinal(u64::MAX),
+        correlation(),
+    );
     let body = serde_json::to_string(&kick).unwrap();
     for _ in 0..20 {
         match send::send(world, &body, 1, None).await {

@@ -179,7 +179,9 @@ async fn it_is_learnt_once_for_a_contact_also_when_a_new_conversation_begins() {
         .await
         .unwrap();
     receive(&stage, words("e aí", NUMBER, Some(LID), false)).await;
-    operate::resolve(&stage.world, &first.id, None).await.unwrap();
+    operate::resolve(&stage.world, &first.id, None, &correlation())
+        .await
+        .unwrap();
     receive(&stage, words("voltei", NUMBER, Some(LID), false)).await;
     assert_ne!(thread(&stage, NUMBER).await.unwrap().id, first.id);
     let learnt = store.alias(&of(&stage, LID)).await.unwrap();

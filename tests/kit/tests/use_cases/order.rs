@@ -18,7 +18,9 @@ async fn a_message_of_the_next_conversation_waits_for_what_a_resolved_one_still_
         timed_out: false,
     });
     let _ = stage.kick(&conversation).await;
-    operate::resolve(&stage.world, &conversation, None).await.unwrap();
+    operate::resolve(&stage.world, &conversation, None, &correlation())
+        .await
+        .unwrap();
     let second = stage.client_writes(to).await;
     let next = second.conversation.clone().unwrap();
     assert_ne!(next, conversation);

@@ -4,7 +4,7 @@ use crate::world::Stage;
 use recado_domain::content::{Content, SystemNote};
 use recado_pipeline::operate;
 use recado_pipeline::ports::{Conversations, OutboxStore};
-use recado_testkit::builders::Scene;
+use recado_testkit::builders::{Scene, correlation};
 use serde_json::json;
 use std::sync::atomic::Ordering;
 
@@ -94,7 +94,9 @@ async fn an_opt_out_is_kept_in_the_conversation_and_in_the_next() {
     let first = latest().await;
     assert_eq!(first.marketing_stopped_at, Some(stage.now()));
     assert!(!first.owes(), "a note wants no answer");
-    operate::resolve(&stage.world, &first.id, None).await.unwrap();
+    operate::resolve(&stage.world, &first.id, None, &correlation())
+        .await
+        .unwrap();
     stage.message(&stage.scene, "W2", "oi", false).await;
     let next = latest().await;
     assert_ne!(next.id, first.id);

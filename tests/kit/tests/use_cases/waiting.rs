@@ -228,6 +228,7 @@ async fn what_is_being_sent_is_not_given_up_for_its_age() {
         since: stage.now(),
         not_before: None,
         patience_ms: PATIENCE_MS,
+        reply: None,
     };
     stage.world.store.park(&parked).await.unwrap();
     stage.pass(73 * 3_600);

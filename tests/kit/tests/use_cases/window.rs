@@ -120,7 +120,9 @@ async fn the_window_is_the_contacts_and_outlives_a_resolved_conversation() {
     stage.message(&stage.scene, "W1", "oi", false).await;
     let thread = stage.scene.thread();
     let first = stage.world.store.latest(&thread).await.unwrap().unwrap();
-    operate::resolve(&stage.world, &first.id, None).await.unwrap();
+    operate::resolve(&stage.world, &first.id, None, &correlation())
+        .await
+        .unwrap();
     let sent = api_send(&stage, &stage.scene).await;
     let next = stage.world.store.latest(&thread).await.unwrap().unwrap();
     assert_ne!(next.id, first.id);
@@ -246,7 +248,7 @@ async fn what_a_client_sends_meanwhile_is_no_second_template_until_a_day_is_over
     let reply = stage.replied_to(&contact).await;
     stage.pass(DAY);
     stage.send(&reply.conversation).await;
-    operate::resolve(&stage.world, &reply.conversation, None)
+    operate::resolve(&stage.world, &reply.conversation, None, &correlation())
         .await
         .unwrap();
     // In a new conversation of the same contact.

@@ -1,6 +1,7 @@
 //! A world on a clock of its own: the real use cases and the real store, a provider that answers as it is told.
 
 use crate::memory::Memory;
+use futures::future::BoxFuture;
 use recado_domain::Timestamp;
 use recado_domain::config::{Bound, ConfigError, Instance};
 use recado_domain::contact::ContactAddress;
@@ -10,7 +11,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
 use recado_domain::ids::ConversationId;
 use recado_domain::inbound::{Inbound, InboundMessage};
-use recado_domain::kick::{SendKick, TurnKick};
+use recado_domain::kick::TurnKick;
 use recado_domain::message::{Message, Usage};
 use recado_domain::millis::{instant, shift};
 use recado_domain::options::SendOptions;
@@ -22,7 +23,7 @@ use recado_pipeline::ports::{
     Identity, InboundStored, InboundWrite, Inbox, Llm, LlmError, LlmReply, LlmRequest, OutboxStore,
     OutgoingMessage, Providers, Recorded, SendOutcome, Span,
 };
-use recado_pipeline::{Parts, Settings, Verdict, process, reply, send};
+use recado_pipeline::{Parts, Settings, Verdict, process, reply};
 use recado_testkit::builders::{BASE, Scene, correlation, identity_key};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -76,7 +77,25 @@ pub(crate) struct Provider {
     /// Whether what is shown is shown for ever.
     pub(crate) shows_for_ever: Arc<AtomicBool>,
     pub(crate) memory: Memory,
+    /// What happens during the next send, if anything.
+    pub(crate) meanwhile: Meanwhile,
     time: Time,
+}
+
+/// Something that is done once.
+#[derive(Clone, Default)]
+pub(crate) struct Meanwhile(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
+
+impl std::fmt::Debug for Meanwhile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Meanwhile")
+    }
+}
+
+impl Meanwhile {
+    pub(crate) fn set(&self, what: impl Future<Output = ()> + std::marker::Send + 'static) {
+        *self.0.lock().unwrap() = Some(Box::pin(what));
+    }
 }
 
 impl Provider {
@@ -166,6 +185,10 @@ impl Providers for Provider {
         self.recipients.lock().unwrap().push(message.to.clone());
         let number = self.sent.fetch_add(1, Ordering::SeqCst);
         let told = self.outcomes.lock().unwrap().pop_front();
+        let meanwhile = self.meanwhile.0.lock().unwrap().take();
+        if let Some(meanwhile) = meanwhile {
+            meanwhile.await;
+        }
         if matches!(told, Some(SendOutcome::Unknown { timed_out: true, .. })) {
             self.time.pass(20_000);
         }
@@ -234,8 +257,10 @@ impl Llm for Model {
     }
 }
 
+pub(crate) type World = Parts<Embedded, Embedded, Provider, Model, Time>;
+
 pub(crate) struct Stage {
-    pub(crate) world: Parts<Embedded, Embedded, Provider, Model, Time>,
+    pub(crate) world: World,
     pub(crate) scene: Scene,
     events: AtomicU64,
 }
@@ -276,6 +301,7 @@ impl Stage {
             shown: Arc::default(),
             shows_for_ever: Arc::default(),
             memory: Memory::default(),
+            meanwhile: Meanwhile::default(),
             time: time.clone(),
         };
         let world = Parts {
@@ -342,28 +368,6 @@ impl Stage {
         let committed = store.commit(&conversation, &reply, None).await.unwrap();
         assert_eq!(committed, Committed::Yes);
         reply
-    }
-
-    /// One receive of a kick for everything open in this conversation.
-    pub(crate) async fn kick(&self, conversation: &ConversationId) -> Verdict {
-        let kick = SendKick {
-            conversation: conversation.clone(),
-            upto: SendKick::ALL,
-            correlation: correlation(),
-            redrive: None,
-        };
-        send::send(&self.world, &serde_json::to_string(&kick).unwrap(), 1, None).await
-    }
-
-    /// Kicks until there is nothing more to do, waiting as it is told.
-    pub(crate) async fn send(&self, conversation: &ConversationId) {
-        for _ in 0..100 {
-            match self.kick(conversation).await {
-                Verdict::Done => return,
-                Verdict::ComeBack { after } => self.world.ambient.sleep(after).await,
-            }
-        }
-        panic!("a kick never ends");
     }
 
     /// Records an event of this kind that arrives now.

@@ -177,7 +177,7 @@ impl Queues for Sqs {
 
     async fn send_kick(&self, kick: &SendKick, deduplication: &str) -> PortResult<()> {
         let body = json("send_kick", kick)?;
-        self.append(QueueName::Outbound, kick.thread().as_str(), deduplication, &body);
+        self.append(QueueName::Outbound, kick.group(), deduplication, &body);
         Ok(())
     }
 

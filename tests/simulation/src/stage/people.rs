@@ -155,7 +155,9 @@ where
             Wish::GiveBack => operate::set_mode(&world, id, Mode::Ai, &correlation)
                 .await
                 .map(|_| ()),
-            Wish::Resolve(seen) => operate::resolve(&world, id, Some(seen)).await.map(|_| ()),
+            Wish::Resolve(seen) => operate::resolve(&world, id, Some(seen), &correlation)
+                .await
+                .map(|_| ()),
             Wish::Answer(text, seen) => {
                 let key = IdempotencyKey::parse(&text).ok();
                 let answer = Answer {

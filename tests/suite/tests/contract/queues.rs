@@ -277,12 +277,7 @@ async fn a_turn_scheduled_twice_for_a_minute_is_one_schedule_and_the_first_stays
 #[tokio::test]
 async fn a_kick_with_an_id_of_its_own_is_not_dropped() {
     let bench = Bench::new().await;
-    let kick = SendKick {
-        conversation: conversation(),
-        upto: Ordinal(2),
-        correlation: correlation(),
-        redrive: None,
-    };
+    let kick = SendKick::new(conversation(), Ordinal(2), correlation());
     for deduplication in ["first", "second", "first"] {
         bench.queues.send_kick(&kick, deduplication).await.unwrap();
     }
@@ -294,6 +289,30 @@ async fn a_kick_with_an_id_of_its_own_is_not_dropped() {
         .collect();
     assert_eq!(kicks, [kick.clone(), kick]);
     assert_eq!(bench.receive(url).await, []);
+}
+
+#[tokio::test]
+async fn a_kick_in_a_replys_group_that_waits_holds_up_no_other_of_the_contact() {
+    let bench = Bench::new().await;
+    let contacts = SendKick::new(conversation(), Ordinal(3), correlation());
+    let replys = SendKick {
+        reply: Some(conversation().message(Ordinal(2))),
+        ..contacts.clone()
+    };
+    let url = bench.config.outbound_queue_url.as_deref().unwrap();
+    bench.queues.send_kick(&replys, "n").await.unwrap();
+    // Received and not deleted: its group is locked for the queue's thirty seconds.
+    let request = bench.clients.sqs.receive_message().queue_url(url);
+    let held = request.wait_time_seconds(5).send().await.unwrap();
+    assert_eq!(held.messages.unwrap_or_default().len(), 1);
+    bench.queues.send_kick(&replys, "behind").await.unwrap();
+    bench.queues.send_kick(&contacts, "n").await.unwrap();
+    let taken = bench.take(url, 1).await;
+    let kicks: Vec<SendKick> = taken
+        .iter()
+        .map(|m| serde_json::from_value(json_of(m)).unwrap())
+        .collect();
+    assert_eq!(kicks, [contacts]);
 }
 
 #[tokio::test]

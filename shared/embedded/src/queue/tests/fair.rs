@@ -126,12 +126,11 @@ fn kicks_go_round_between_the_instances_of_their_conversations() {
     block_on(async {
         let kick = |instance: &str, contact: &str| {
             let thread = IdentityKey::new([7; 32]).thread(&InstanceId::parse(instance).unwrap(), contact);
-            SendKick {
-                conversation: ConversationId::new(thread, 1),
-                upto: Ordinal(1),
-                correlation: CorrelationId::parse("k").unwrap(),
-                redrive: None,
-            }
+            SendKick::new(
+                ConversationId::new(thread, 1),
+                Ordinal(1),
+                CorrelationId::parse("k").unwrap(),
+            )
         };
         for (instance, contact) in [("a", "1"), ("a", "2"), ("a", "3"), ("b", "1")] {
             let kick = kick(instance, contact);

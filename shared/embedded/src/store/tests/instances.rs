@@ -102,6 +102,7 @@ fn an_instance_keeps_its_rate_its_time_outs_and_what_waits_for_it() {
             since: at(1),
             not_before: None,
             patience_ms: PATIENCE_MS,
+            reply: None,
         };
         store.park(&first).await.unwrap();
         let again = Parked {

@@ -1,0 +1,344 @@
+//! A reply of the agent that a takeover made void keeps nobody's words waiting, whatever it waits for itself.
+
+use crate::world::{Model, Stage, TEXT_MAX, World};
+use recado_domain::content::Content;
+use recado_domain::conversation::{Conversation, Mode};
+use recado_domain::dead_letter::QueueName;
+use recado_domain::event::EventKind;
+use recado_domain::ids::{ConversationId, CorrelationId, MessageId};
+use recado_domain::kick::SendKick;
+use recado_domain::message::Message;
+use recado_domain::millis::shift;
+use recado_domain::options::SendOptions;
+use recado_domain::rate::Rate;
+use recado_pipeline::ports::{ConnectionAnswer, Conversations, Instances, OutboxStore, Queues, SendOutcome};
+use recado_pipeline::settings::Visibility;
+use recado_pipeline::{Parts, Verdict, operate};
+use recado_testkit::builders::{Scene, correlation};
+use serde_json::Value;
+use std::time::Duration;
+
+/// What no wait in these cases may exceed, in seconds: that of a kick which lost a race.
+const AT_ONCE: i64 = 2;
+
+/// How long the provider asks to wait: in the queue, and beside it.
+const WAITS: [u64; 2] = [120, 3_600];
+
+fn busy(seconds: u64) -> SendOutcome {
+    SendOutcome::Retryable {
+        why: "429".to_owned(),
+        after: Some(Duration::from_secs(seconds)),
+    }
+}
+
+/// The contact has written, and the agent's reply was answered `outcome`: it waits.
+async fn waiting(outcome: SendOutcome) -> (Stage, Message) {
+    let stage = Stage::set(Scene::new()).await;
+    stage.answers(outcome);
+    let reply = replied(&stage, "W1", "a resposta").await;
+    stage.sender(shift(stage.now(), 1_000)).await;
+    assert_eq!(stage.world.providers.sent(), 1);
+    assert_eq!(state(&stage, &reply.id()).await, "queued");
+    stage.pass(5);
+    (stage, reply)
+}
+
+/// The contact writes, and the agent replies with this; the sender has not come yet.
+async fn replied(stage: &Stage, id: &str, text: &str) -> Message {
+    *stage.world.llm.says.lock().unwrap() = Some(text.to_owned());
+    stage.message(&stage.scene, id, "Oi", false).await;
+    stage.turn(&stage.scene).await
+}
+
+async fn state(stage: &Stage, id: &MessageId) -> &'static str {
+    let found = stage.world.store.message(id).await.unwrap().unwrap();
+    found.out.unwrap().state.as_str()
+}
+
+async fn answers(world: &World, conversation: &ConversationId, text: &str) -> MessageId {
+    let answer = operate::Answer {
+        content: Content::text(text),
+        options: SendOptions::default(),
+        seen: None,
+        key: None,
+        correlation: correlation(),
+    };
+    let made = operate::answer(world, conversation, answer).await;
+    made.unwrap().message.id()
+}
+
+async fn set_mode(stage: &Stage, conversation: &ConversationId, mode: Mode) -> Conversation {
+    let changed = operate::set_mode(&stage.world, conversation, mode, &correlation()).await;
+    changed.unwrap()
+}
+
+/// The sender works for so long that something which goes at once has gone.
+async fn at_once(stage: &Stage) {
+    stage.sender(shift(stage.now(), AT_ONCE * 1_000)).await;
+}
+
+fn said(stage: &Stage) -> Vec<String> {
+    let contents = stage.world.providers.contents();
+    contents.iter().map(Content::as_text).collect()
+}
+
+#[tokio::test]
+async fn a_persons_answer_leaves_at_once_although_a_void_reply_waits_for_its_time() {
+    for seconds in WAITS {
+        let (stage, reply) = waiting(busy(seconds)).await;
+        let answer = answers(&stage.world, &reply.conversation, "sou eu").await;
+        at_once(&stage).await;
+        assert_eq!(state(&stage, &reply.id()).await, "cancelled", "{seconds}");
+        assert_eq!(state(&stage, &answer).await, "sent", "{seconds}");
+        // Nothing is left but the kick that waits.
+        stage.sender(shift(stage.now(), 7_200_000)).await;
+        assert_eq!(said(&stage), ["a resposta", "sou eu"]);
+    }
+}
+
+#[tokio::test]
+async fn a_takeover_alone_cancels_at_once_what_waits_and_what_a_client_sent_behind_it_leaves() {
+    for (seconds, typed) in [(120, false), (120, true), (3_600, false), (3_600, true)] {
+        let (stage, reply) = waiting(busy(seconds)).await;
+        let behind = stage.client_writes(stage.scene.address.as_str()).await;
+        at_once(&stage).await;
+        assert_eq!(said(&stage), ["a resposta"], "it waits for the reply");
+        if typed {
+            stage.message(&stage.scene, "T1", "eu cuido", true).await;
+        } else {
+            set_mode(&stage, &reply.conversation, Mode::Manual).await;
+        }
+        at_once(&stage).await;
+        assert_eq!(state(&stage, &reply.id()).await, "cancelled", "{seconds}");
+        assert_eq!(state(&stage, &behind.id).await, "sent", "{seconds}");
+    }
+}
+
+#[tokio::test]
+async fn a_takeover_that_comes_again_after_a_crash_cancels_at_once_too() {
+    let (stage, reply) = waiting(busy(120)).await;
+    set_mode(&stage, &reply.conversation, Mode::Manual).await;
+    // Its kick was never sent.
+    stage.kicked().await;
+    set_mode(&stage, &reply.conversation, Mode::Manual).await;
+    at_once(&stage).await;
+    assert_eq!(state(&stage, &reply.id()).await, "cancelled");
+}
+
+#[tokio::test]
+async fn after_a_give_back_the_next_reply_leaves_at_once() {
+    for seconds in WAITS {
+        let (stage, reply) = waiting(busy(seconds)).await;
+        set_mode(&stage, &reply.conversation, Mode::Manual).await;
+        // Nobody sends between the two.
+        let back = set_mode(&stage, &reply.conversation, Mode::Ai).await;
+        assert!(back.owes(), "what the void reply covered is owed again");
+        *stage.world.llm.says.lock().unwrap() = Some("de novo".to_owned());
+        stage.turns(&stage.scene).await;
+        at_once(&stage).await;
+        assert_eq!(state(&stage, &reply.id()).await, "cancelled", "{seconds}");
+        assert_eq!(said(&stage), ["a resposta", "de novo"], "{seconds}");
+    }
+}
+
+#[tokio::test]
+async fn after_a_resolve_the_next_conversations_reply_leaves_at_once() {
+    for seconds in WAITS {
+        let (stage, reply) = waiting(busy(seconds)).await;
+        operate::resolve(&stage.world, &reply.conversation, None, &correlation())
+            .await
+            .unwrap();
+        let next = replied(&stage, "W2", "outra").await;
+        assert_ne!(next.conversation, reply.conversation);
+        at_once(&stage).await;
+        assert_eq!(state(&stage, &reply.id()).await, "cancelled", "{seconds}");
+        assert_eq!(state(&stage, &next.id()).await, "sent", "{seconds}");
+    }
+    // By the resolve alone, too.
+    let (stage, reply) = waiting(busy(120)).await;
+    operate::resolve(&stage.world, &reply.conversation, None, &correlation())
+        .await
+        .unwrap();
+    at_once(&stage).await;
+    assert_eq!(state(&stage, &reply.id()).await, "cancelled");
+}
+
+#[tokio::test]
+async fn a_reply_that_is_not_void_keeps_its_time_and_what_comes_behind_it_keeps_its_place() {
+    for (seconds, kicks) in [(120, (1, 2)), (3_600, (0, 0))] {
+        let (stage, reply) = waiting(busy(seconds)).await;
+        let first = stage.client_writes(stage.scene.address.as_str()).await;
+        let second = stage.client_writes(stage.scene.address.as_str()).await;
+        stage.sender(shift(stage.now(), 60_000)).await;
+        assert_eq!(stage.world.providers.sent(), 1);
+        let depth = stage.world.queues.depth(QueueName::Outbound).await.unwrap();
+        assert_eq!(
+            (depth.in_flight, depth.visible),
+            kicks,
+            "those behind it wait in its group"
+        );
+        stage
+            .sender(shift(stage.now(), i64::try_from(seconds).unwrap() * 1_000))
+            .await;
+        if kicks == (0, 0) {
+            recado_pipeline::reconcile::reconcile(&stage.world).await.unwrap();
+            at_once(&stage).await;
+        }
+        assert_eq!(said(&stage), ["a resposta", "a resposta", "Olá", "Olá"]);
+        for id in [reply.id(), first.id, second.id] {
+            assert_eq!(state(&stage, &id).await, "sent");
+        }
+    }
+}
+
+/// A stage at whose rate a message leaves each minute, and one has just left.
+async fn one_a_minute() -> Stage {
+    let mut scene = Scene::new();
+    scene.bound.instance.rate = Some(Rate {
+        per_second: 1.0 / 60.0,
+        burst: 1,
+    });
+    let stage = Stage::set(scene).await;
+    let before = stage.replied().await;
+    stage.send(&before.conversation).await;
+    assert_eq!(stage.world.providers.sent(), 1);
+    stage
+}
+
+#[tokio::test]
+async fn a_void_reply_is_cancelled_before_its_slot_is_reserved_and_with_it_its_parts() {
+    let stage = one_a_minute().await;
+    let long = format!("{0}\n\n{0}\n\n{0}", "é".repeat(TEXT_MAX / 2));
+    let last = replied(&stage, "W1", &long).await;
+    let answer = answers(&stage.world, &last.conversation, "sou eu").await;
+    stage.sender(shift(stage.now(), 61_000)).await;
+    assert_eq!(
+        state(&stage, &answer).await,
+        "sent",
+        "in the first minute's place"
+    );
+    assert_eq!(said(&stage)[1..], ["sou eu"]);
+}
+
+#[tokio::test]
+async fn a_void_reply_that_waits_for_its_slot_is_cancelled_at_once_and_so_are_its_parts() {
+    let stage = one_a_minute().await;
+    let long = format!("{0}\n\n{0}\n\n{0}", "é".repeat(TEXT_MAX / 2));
+    let last = replied(&stage, "W1", &long).await;
+    stage.sender(shift(stage.now(), 10_000)).await;
+    set_mode(&stage, &last.conversation, Mode::Manual).await;
+    at_once(&stage).await;
+    assert_eq!(state(&stage, &last.id()).await, "cancelled");
+    let answer = answers(&stage.world, &last.conversation, "sou eu").await;
+    // One place was reserved for the first part, none for the others.
+    stage.sender(shift(stage.now(), 120_000)).await;
+    assert_eq!(state(&stage, &answer).await, "sent");
+}
+
+#[tokio::test]
+async fn a_void_reply_of_a_closed_instance_is_cancelled_and_the_answer_leaves_when_it_opens() {
+    let stage = Stage::set(Scene::new()).await;
+    let reply = replied(&stage, "W1", "a resposta").await;
+    stage.world.providers.is(ConnectionAnswer::Closed);
+    let job = stage.event(EventKind::Connection, Value::Null).await;
+    assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
+    at_once(&stage).await;
+    let parked = stage
+        .world
+        .store
+        .parked(stage.scene.instance(), 10)
+        .await
+        .unwrap();
+    assert_eq!(parked.len(), 1);
+    let answer = answers(&stage.world, &reply.conversation, "sou eu").await;
+    at_once(&stage).await;
+    assert_eq!(state(&stage, &reply.id()).await, "cancelled");
+    assert_eq!(state(&stage, &answer).await, "queued");
+    stage.world.providers.is(ConnectionAnswer::Open);
+    let job = stage.event(EventKind::Connection, Value::Null).await;
+    while stage.receive(&job, 1).await != Verdict::Done {
+        stage.pass(1);
+    }
+    at_once(&stage).await;
+    assert_eq!(said(&stage), ["sou eu"]);
+}
+
+/// The same world for somebody else.
+fn beside(world: &World) -> World {
+    Parts {
+        store: world.store.clone(),
+        queues: world.queues.clone(),
+        providers: world.providers.clone(),
+        llm: Model::default(),
+        ambient: world.ambient.clone(),
+        settings: world.settings.clone(),
+    }
+}
+
+#[tokio::test]
+async fn words_behind_a_reply_that_is_being_sent_leave_with_its_outcome() {
+    for seconds in WAITS {
+        let stage = Stage::set(Scene::new()).await;
+        let reply = replied(&stage, "W1", "a resposta").await;
+        stage.answers(busy(seconds));
+        let (world, id) = (beside(&stage.world), reply.conversation.clone());
+        stage.world.providers.meanwhile.set(async move {
+            answers(&world, &id, "sou eu").await;
+            // Another sender has their kick, and finds the reply being sent.
+            let queues = &world.queues;
+            let kick = queues.receive(QueueName::Outbound, 1, Visibility::OUTBOUND).await;
+            let kick = kick.unwrap().remove(0);
+            assert_eq!(kick.group.as_deref(), Some(id.thread().as_str()));
+            let verdict = recado_pipeline::send::send(&world, &kick.body, 1, None).await;
+            assert_eq!(
+                verdict,
+                Verdict::Done,
+                "it goes where the reply's outcome is known first"
+            );
+            assert!(queues.delete(&kick.receipt).await.unwrap());
+        });
+        at_once(&stage).await;
+        assert_eq!(state(&stage, &reply.id()).await, "cancelled");
+        assert_eq!(said(&stage), ["a resposta", "sou eu"]);
+    }
+}
+
+#[tokio::test]
+async fn the_parts_of_a_reply_share_a_group_and_what_people_send_the_contacts() {
+    let stage = Stage::set(Scene::new()).await;
+    let long = format!("{0}\n\n{0}\n\n{0}", "é".repeat(TEXT_MAX / 2));
+    let last = replied(&stage, "W1", &long).await;
+    let open = stage.world.store.open(last.conversation.thread()).await.unwrap();
+    assert_eq!(open.len(), 3);
+    assert!(open.iter().all(|part| part.reply() == Some(open[0].id())));
+    let kick = stage.kicked().await.remove(0);
+    assert_eq!(kick.group.as_deref(), Some(open[0].id().as_str()));
+    answers(&stage.world, &last.conversation, "sou eu").await;
+    let kick = stage.kicked().await.remove(0);
+    assert_eq!(kick.group.as_deref(), Some(last.conversation.thread().as_str()));
+}
+
+#[tokio::test]
+async fn a_kick_that_was_handed_out_often_is_sent_anew_where_it_waits() {
+    let stage = Stage::set(Scene::new()).await;
+    let reply = stage.replied().await;
+    let kick = SendKick {
+        reply: reply.reply(),
+        ..SendKick::new(
+            reply.conversation.clone(),
+            reply.ordinal,
+            CorrelationId::parse("k").unwrap(),
+        )
+    };
+    let body = serde_json::to_string(&kick).unwrap();
+    let verdict = recado_pipeline::send::send(&stage.world, &body, 500, None).await;
+    assert_eq!(verdict, Verdict::Done);
+    let renewed = stage.kicked().await.remove(0);
+    assert_eq!(renewed.group.as_deref(), Some(reply.id().as_str()));
+    assert_eq!(serde_json::from_str::<SendKick>(&renewed.body).unwrap(), kick);
+    // An old one that has not this field reads as one of the contact's group.
+    let old: SendKick = serde_json::from_str(&body.replace("\"reply\"", "\"unknown\"")).unwrap();
+    stage.world.queues.send_kick(&old, "old").await.unwrap();
+    let group = stage.kicked().await.remove(0).group;
+    assert_eq!(group.as_deref(), Some(reply.conversation.thread().as_str()));
+}
