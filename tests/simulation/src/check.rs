@@ -3,6 +3,7 @@
 mod answers;
 mod attempts;
 mod events;
+mod leaving;
 mod people;
 mod persons;
 mod reading;
@@ -37,6 +38,7 @@ where
     sends::check(stage, &told);
     attempts::check(stage, &told);
     waits::check(stage, &told);
+    leaving::check(stage, &told);
     nothing_open(stage);
 }
 

@@ -62,6 +62,13 @@ pub struct Counters {
     pub throttled: u64,
 }
 
+impl Counters {
+    /// How often a function was disturbed.
+    pub fn faults(&self) -> u64 {
+        self.crashes + self.stalls + self.unavailable + self.throttled
+    }
+}
+
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -143,7 +150,19 @@ impl Common {
 
     /// Changes the counters.
     pub fn count(&self, change: impl FnOnce(&mut Counters)) {
-        change(&mut locked(&self.counters));
+        let mut counters = locked(&self.counters);
+        let before = counters.faults();
+        change(&mut counters);
+        if counters.faults() > before {
+            drop(counters);
+            self.disturb();
+        }
+    }
+
+    /// Notes that a function is disturbed now.
+    pub fn disturb(&self) {
+        let at_ms = self.simulation.elapsed_ms();
+        self.witness().disturbed.push(at_ms);
     }
 
     /// What happened so far, in numbers.
@@ -209,6 +228,8 @@ pub struct Hand {
     pub parked: Arc<AtomicBool>,
     /// When it read the conversation last, in milliseconds since the start.
     pub read_at: Arc<AtomicI64>,
+    /// Whether a claim was refused because its conversation went on, for a mutation.
+    pub stopped: Arc<AtomicBool>,
     /// Timers that are set too late, for a mutation.
     pub later: Later,
     /// Its turn to try an event again, for all its records.
@@ -245,6 +266,7 @@ impl Hand {
             frozen: Arc::new(AtomicI64::new(i64::MIN)),
             parked: Arc::default(),
             read_at: Arc::default(),
+            stopped: Arc::default(),
             later: Later::default(),
             retries: Retries::default(),
         };
@@ -261,6 +283,7 @@ impl Hand {
             frozen: Arc::new(AtomicI64::new(i64::MIN)),
             parked: Arc::default(),
             read_at: Arc::default(),
+            stopped: Arc::default(),
             later: Later::default(),
             ..self.clone()
         }

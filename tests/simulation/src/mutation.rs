@@ -94,6 +94,8 @@ pub enum Mutation {
     BeginsUnderIdentity,
     /// A turn that left something unread asks for no other (and nothing else looks).
     NotReadOn,
+    /// The sender does not look whether a reply that waits, or that it meets on its way, is void: its claim finds out.
+    VoidRepliesWait,
 }
 
 impl Mutation {
@@ -144,6 +146,7 @@ impl Mutation {
         Self::LeftIsNotTakenOver,
         Self::ThreadsUnordered,
         Self::BeginsUnderIdentity,
+        Self::VoidRepliesWait,
     ];
 
     /// Whether it leaves `other` out.

@@ -130,6 +130,7 @@ struct State {
     model_key_is_good: bool,
     model_fails: f64,
     model_goes_on: f64,
+    model_thinks_ms: Option<i64>,
 }
 
 /// See the module. Clones are the same world.
@@ -199,6 +200,11 @@ impl Outside {
         let mut state = self.state();
         state.model_key_is_good = key_is_good;
         state.model_fails = fails;
+    }
+
+    /// Lets the model think for so many milliseconds each time, and not as long as chance says.
+    pub fn let_model_think(&self, milliseconds: i64) {
+        self.state().model_thinks_ms = Some(milliseconds);
     }
 
     /// Sets how often the model says more than one message holds.

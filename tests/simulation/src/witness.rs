@@ -3,8 +3,9 @@
 
 mod attempt;
 
+use crate::executor::START_MS;
 pub use attempt::{Attempt, Told};
-use recado_domain::ids::{EventId, MessageId};
+use recado_domain::ids::{EventId, InstanceId, MessageId};
 use recado_domain::message::Message;
 use recado_pipeline::ports::SendOutcome;
 use std::collections::BTreeMap;
@@ -22,6 +23,16 @@ pub struct Witness {
     pub committed: BTreeMap<MessageId, i64>,
     /// Every attempt to send, in the order of their claims.
     pub attempts: Vec<Attempt>,
+    /// Not before when, if it was committed so, each outgoing message may leave.
+    pub not_before: BTreeMap<MessageId, i64>,
+    /// When each slot of an instance was reserved, by its time in milliseconds since the Unix epoch.
+    pub reserved: BTreeMap<(InstanceId, i64), i64>,
+    /// What each instance's record said of its connection from when on: whether it is open.
+    pub connections: Vec<(InstanceId, i64, bool)>,
+    /// When a function died or stalled, or a call failed.
+    pub disturbed: Vec<i64>,
+    /// When the sender was kicked, by conversation and ordinal, for a mutation.
+    pub kicked: BTreeMap<String, i64>,
     /// When an echo was taken first for an attempt at each message.
     pub heard: BTreeMap<MessageId, i64>,
     /// Writes of each message that a store began and did not answer: it may have done them or not. Only a store that is
@@ -68,6 +79,11 @@ impl Witness {
     /// An outgoing message is committed.
     pub fn commit(&mut self, message: &Message, at_ms: i64) {
         self.committed.entry(message.id()).or_insert(at_ms);
+        let not_before = message.out.as_ref().and_then(|out| out.not_before);
+        if let Some(not_before) = not_before {
+            let not_before = not_before.as_millisecond() - START_MS;
+            self.not_before.entry(message.id()).or_insert(not_before);
+        }
     }
 
     /// An attempt begins. Returns its number.

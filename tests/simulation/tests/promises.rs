@@ -188,6 +188,8 @@ fn reply_times(troubled: bool) -> Vec<i64> {
         bound(2, 2, Provider::named("evolution"), None),
     ];
     let stage = quiet(bounds, 300_000, sqs);
+    // Else what is compared is for how long chance lets it think.
+    stage.outside.let_model_think(3_000);
     all_write(&stage, 0, 40, 1_000);
     if troubled {
         let (hung, flooded) = (stage.bounds[1].instance.id.clone(), 2);

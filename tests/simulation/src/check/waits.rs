@@ -57,8 +57,7 @@ where
 
 /// No function was disturbed, no queue was slow, and no webhook ended its reader.
 fn is_undisturbed<S, Q>(stage: &Stage<S, Q>) -> bool {
-    let counters = stage.common.counters();
-    let faults = counters.crashes + counters.stalls + counters.unavailable + counters.throttled;
+    let faults = stage.common.counters().faults();
     let is_slow = |queue| stage.common.faults.slow.is_some_and(|slow| slow.queue == queue);
     let poisoned = stage.ledger().said.values().any(|said| said.text == "poison");
     faults == 0 && !poisoned && stage.common.faults.freeze.is_none() && !is_slow(QueueName::Inbound)

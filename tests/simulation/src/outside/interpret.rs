@@ -39,6 +39,7 @@ impl Edge {
             EventKind::Message => {
                 if payload["text"] == "poison" && !self.hand.common.is_calm() {
                     self.hand.common.note(|| "poison".to_owned());
+                    self.hand.common.disturb();
                     self.hand.life.end();
                 }
                 message_of(job.provider, payload)

@@ -46,9 +46,9 @@ impl Llm for Model {
         let simulation = &self.hand.common.simulation;
         self.hand.step("model").await;
         self.hand.common.count(|counters| counters.model_calls += 1);
-        simulation
-            .sleep(simulation.pick(&[300, 1_000, 3_000, 8_000, 30_000]))
-            .await;
+        let thinks = self.outside.state().model_thinks_ms;
+        let thinks = thinks.unwrap_or_else(|| simulation.pick(&[300, 1_000, 3_000, 8_000, 30_000]));
+        simulation.sleep(thinks).await;
         self.hand.step("model").await;
         let (key_is_good, fails, goes_on) = {
             let state = self.outside.state();

@@ -101,7 +101,7 @@ impl Safeguard {
 
 /// Every safeguard, with the story that misses it.
 pub const SAFEGUARDS: &[Safeguard] = &[
-    promise(Mutation::ClaimWithoutGuard, Story::GiveBack, Troubles::None),
+    promise(Mutation::ClaimWithoutGuard, Story::GiveBack, Troubles::Crash),
     promise(
         Mutation::ClaimWithoutStateOrClock,
         Story::Burst,
@@ -198,6 +198,7 @@ pub const SAFEGUARDS: &[Safeguard] = &[
         Troubles::Stall(20_000),
     )
     .on_one_machine(),
+    promise(Mutation::VoidRepliesWait, Story::VoidReplies, Troubles::None),
 ];
 
 /// Safeguards that no story misses while the others are there, and what is there in their place: whoever loses a parked

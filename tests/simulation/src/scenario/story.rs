@@ -90,6 +90,9 @@ pub enum Story {
     LateWorker,
     /// A contact's send hangs; another's accepted message fails, and somebody types to that one on the phone.
     FailedBesideUnknown,
+    /// Four replies are to wait, as the provider says; then people answer one contact, take another over and give it back,
+    /// end a third's conversation, who writes again, and type to the fourth before they answer.
+    VoidReplies,
 }
 
 impl Story {
@@ -131,6 +134,7 @@ impl Story {
         Self::TwoConversations,
         Self::OrderOfTwo,
         Self::LateWorker,
+        Self::VoidReplies,
     ];
 
     /// When all has happened that happens by itself, in milliseconds since the start.
@@ -144,7 +148,8 @@ impl Story {
             | Self::SecondCopy
             | Self::EchoAlone
             | Self::TwoConversations
-            | Self::FailedBesideUnknown => 600_000,
+            | Self::FailedBesideUnknown
+            | Self::VoidReplies => 600_000,
             _ => 120_000,
         }
     }
@@ -241,6 +246,7 @@ impl Story {
                 tell.sends(&[Fate::AcceptedUnheard]);
             }
             Self::FailedBesideUnknown => tell.failed_beside_unknown(),
+            Self::VoidReplies => tell.void_replies(),
             Self::Lost => tell.sends(&[Fate::LostUnheard]),
             Self::RefusedOnce => tell.sends(&[Fate::Refused]),
             Self::Refused => {

@@ -187,20 +187,48 @@ where
         }
     }
 
+    /// Until so many requests have left, or two minutes are over.
+    async fn requests(&self, count: usize) {
+        let instance = self.bound().instance.id.clone();
+        for _ in 0..600 {
+            self.stage.simulation().sleep(200).await;
+            let left = self.stage.outside.line(&instance, |line| line.requests.len());
+            if left >= Some(count) {
+                break;
+            }
+        }
+    }
+
+    /// Four replies are to wait; then people do what makes them void.
+    pub(super) fn void_replies(&self) {
+        self.on_line(|line| line.script.extend([Fate::Throttled; 4]));
+        self.crowd(4);
+        let answer = |words: &str| Wish::Answer(words.to_owned(), Ordinal(1));
+        let wishes = [
+            vec![(0, answer("person-1"))],
+            vec![(0, Wish::TakeOver), (4_000, Wish::GiveBack)],
+            vec![(0, Wish::Resolve(Ordinal(1)))],
+            vec![(8_000, answer("person-2"))],
+        ];
+        let tell = self.clone();
+        self.happens(async move {
+            tell.requests(4).await;
+            tell.stage.simulation().sleep(3_000).await;
+            for (contact, wishes) in wishes.into_iter().enumerate() {
+                tell.wishes_of(contact, wishes);
+            }
+            tell.says_to(&address(0, 2), "m4", false, 2_000, 2_000);
+            tell.types_to(3, 1_000, "typed-1");
+        });
+    }
+
     /// As soon as a request has left, which ends as `fate`: taken over, and given back `after` milliseconds later.
     pub(super) fn gives_back_during(&self, fate: Fate, after: i64) {
         self.on_line(|line| line.script.push_back(fate));
         self.messages(&[0]);
         let tell = self.clone();
         self.happens(async move {
-            let instance = tell.bound().instance.id.clone();
-            for _ in 0..600 {
-                tell.stage.simulation().sleep(200).await;
-                let left = tell.stage.outside.line(&instance, |line| line.requests.len());
-                if left > Some(0) {
-                    break;
-                }
-            }
+            tell.requests(1).await;
             if let Some(id) = tell.conversation(0) {
                 tell.stage.wish(&id, Wish::TakeOver);
                 tell.stage.simulation().sleep(after).await;

@@ -53,6 +53,7 @@ where
                 stage.simulation().sleep(function_timeout_ms(queue)).await;
                 if !cut_off.is_over() {
                     stage.common.note(|| format!("{} is cut off", name(queue)));
+                    stage.common.disturb();
                     cut_off.end();
                     stage.common.note_ended();
                 }

@@ -8,7 +8,22 @@ use serde_json::Value;
 use std::future::Future;
 use std::time::Duration;
 
+/// How long a queue knows an id, in milliseconds.
+const KNOWN_MS: i64 = 300_000;
+
 impl<Q: Queues> Tap<Q> {
+    /// Whether a kick of the same conversation and ordinal is known, for a mutation.
+    fn was_kicked(&self, kick: &SendKick) -> bool {
+        let now = self.hand.common.simulation.elapsed_ms();
+        let id = format!("{}-{}", kick.conversation, kick.upto);
+        let mut witness = self.hand.common.witness();
+        if witness.kicked.get(&id).is_some_and(|at| now - at < KNOWN_MS) {
+            return true;
+        }
+        witness.kicked.insert(id, now);
+        false
+    }
+
     /// A call after which a queue may hold something new.
     async fn sends(
         &self,
@@ -59,12 +74,9 @@ impl<Q: Queues> Queues for Tap<Q> {
     }
 
     async fn send_kick(&self, kick: &SendKick, deduplication: &str) -> PortResult<()> {
-        let one = format!("{}-{}", kick.conversation, kick.upto);
-        let deduplication = if self.hand.lacks(Mutation::KicksHaveOneId) {
-            one.as_str()
-        } else {
-            deduplication
-        };
+        if self.hand.lacks(Mutation::KicksHaveOneId) && self.was_kicked(kick) {
+            return Ok(());
+        }
         self.sends(
             QueueName::Outbound,
             "send_kick",

@@ -16,6 +16,8 @@ pub struct Attempt {
     pub marked: bool,
     /// When it was claimed.
     pub claimed_ms: i64,
+    /// The slot that it was claimed for, in milliseconds since the Unix epoch.
+    pub slot: Option<i64>,
     /// When the request left, if one did.
     pub requested_ms: Option<i64>,
     /// What the sender was told, and when.
@@ -65,6 +67,7 @@ impl Attempt {
             number: out.attempts,
             marked: out.maybe_sent,
             claimed_ms: at_ms,
+            slot: out.slot.map(jiff::Timestamp::as_millisecond),
             requested_ms: None,
             told: None,
             settled: false,

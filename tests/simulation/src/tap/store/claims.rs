@@ -24,6 +24,7 @@ impl<S: Store> OutboxStore for Tap<S> {
             let outs = open.iter_mut().filter_map(|message| message.out.as_mut());
             outs.for_each(|out| out.beside.clear());
         }
+        self.hide_takeovers(&mut open);
         if self.hand.lacks(Mutation::MissingLetterStays) {
             open.retain(|message| !is_dead(message));
         }
@@ -82,6 +83,9 @@ impl<S: Store> OutboxStore for Tap<S> {
             Ok(claimed)
         };
         let claimed = self.hand.call("claim", effect).await?;
+        if claimed == Claimed::Stopped {
+            self.hand.stopped.store(true, Ordering::Relaxed);
+        }
         if self.hand.lacks(Mutation::ClockNotReadAgain) {
             // As it was when the message was claimed.
             self.hand
@@ -187,6 +191,21 @@ impl<S: Store> Tap<S> {
         }
         let _ = self.inner.amend(&message).await?;
         Ok(Claimed::Yes)
+    }
+
+    /// Whether the sender sees nothing of takeovers, for a mutation: until a claim tells it.
+    pub(super) fn sees_no_takeover(&self) -> bool {
+        let is_sender = self.hand.lacks(Mutation::VoidRepliesWait) && self.hand.function == "sender";
+        is_sender && !self.hand.stopped.load(Ordering::Relaxed)
+    }
+
+    /// A person's message tells of the epoch that its takeover began.
+    fn hide_takeovers(&self, open: &mut [Message]) {
+        for out in open.iter_mut().filter_map(|message| message.out.as_mut()) {
+            if out.author == Author::Person && self.sees_no_takeover() {
+                out.epoch = 0;
+            }
+        }
     }
 
     /// What `write` writes of `message` is how its attempt ended.

@@ -3,11 +3,12 @@ use crate::mutation::Mutation;
 use recado_domain::conversation::{Conversation, Mode};
 use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
-use recado_domain::outbox::OutboxState;
+use recado_domain::outbox::{Author, OutboxState};
 use recado_pipeline::ports::{
     Committed, ConversationFilter, Conversations, KeyClaim, KeyRecord, Page, PageRequest, PortResult, Store,
     Written,
 };
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 impl<S: Store> Conversations for Tap<S> {
@@ -23,11 +24,14 @@ impl<S: Store> Conversations for Tap<S> {
     }
 
     async fn conversation(&self, id: &ConversationId) -> PortResult<Option<Conversation>> {
-        let found = self
+        let mut found = self
             .hand
             .call("conversation", self.inner.conversation(id))
             .await?;
         self.saw_conversation(found.as_ref());
+        if let Some(conversation) = found.as_mut().filter(|_| self.sees_no_takeover()) {
+            self.hide_takeover(conversation).await?;
+        }
         Ok(found)
     }
 
@@ -183,6 +187,23 @@ impl<S: Store> Tap<S> {
         for message in messages {
             self.hand.common.witness().commit(message, at);
         }
+    }
+
+    /// Makes a conversation look as its open replies knew it, for a mutation; where they are of several epochs, that tells.
+    async fn hide_takeover(&self, conversation: &mut Conversation) -> PortResult<()> {
+        let open = self.inner.open(conversation.id.thread()).await?;
+        let of_it = open
+            .iter()
+            .filter(|message| message.conversation == conversation.id);
+        let outs = of_it.filter_map(|message| message.out.as_ref());
+        let epochs: BTreeSet<u64> = outs
+            .filter(|out| out.author == Author::Ai)
+            .map(|out| out.epoch)
+            .collect();
+        if let (Some(epoch), 1) = (epochs.first(), epochs.len()) {
+            (conversation.mode, conversation.epoch) = (Mode::Ai, *epoch);
+        }
+        Ok(())
     }
 
     /// Commits on whatever the conversation is by now.

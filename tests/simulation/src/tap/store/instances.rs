@@ -20,10 +20,16 @@ impl<S: Store> Instances for Tap<S> {
     }
 
     async fn reserve(&self, id: &InstanceId, rate: Rate, now: Timestamp) -> PortResult<Reservation> {
-        let reservation = self
-            .hand
-            .call("reserve", self.inner.reserve(id, rate, now))
-            .await?;
+        let effect = async {
+            let reservation = self.inner.reserve(id, rate, now).await?;
+            if let Reservation::Slot { at, .. } = &reservation {
+                let at_ms = self.hand.common.simulation.elapsed_ms();
+                let slot = (id.clone(), at.as_millisecond());
+                self.hand.common.witness().reserved.entry(slot).or_insert(at_ms);
+            }
+            Ok(reservation)
+        };
+        let reservation = self.hand.call("reserve", effect).await?;
         match reservation {
             Reservation::Slot { state, .. } if self.hand.lacks(Mutation::NoRate) => {
                 Ok(Reservation::Slot { at: now, state })
@@ -33,9 +39,15 @@ impl<S: Store> Instances for Tap<S> {
     }
 
     async fn set_connection(&self, id: &InstanceId, seen: &Sighting) -> PortResult<bool> {
-        self.hand
-            .call("set_connection", self.inner.set_connection(id, seen))
-            .await
+        let effect = async {
+            let changed = self.inner.set_connection(id, seen).await?;
+            let at_ms = self.hand.common.simulation.elapsed_ms();
+            let is_open = seen.connection == Connection::Open;
+            let connections = &mut self.hand.common.witness().connections;
+            connections.push((id.clone(), at_ms, is_open));
+            Ok(changed)
+        };
+        self.hand.call("set_connection", effect).await
     }
 
     async fn claim_question(&self, id: &InstanceId, now: Timestamp, before: Timestamp) -> PortResult<bool> {

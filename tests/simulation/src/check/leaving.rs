@@ -1,0 +1,113 @@
+//! What is to leave is claimed soon after nothing of its own contact stands in front of it any more. A reply that a takeover
+//! made void stands in front of nothing, whatever it waits for itself.
+
+use super::Told;
+use crate::executor::START_MS;
+use crate::queue::WorkQueues;
+use crate::stage::Stage;
+use crate::witness::{Attempt, Witness};
+use recado_domain::ids::{InstanceId, MessageId, ThreadId};
+use recado_domain::message::Message;
+use recado_domain::outbox::{Outbox, OutboxState};
+use recado_pipeline::ports::Store;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+/// How soon, in milliseconds.
+const SOON_MS: i64 = 10_000;
+
+/// How long after a disturbance things may still be as it left them, in milliseconds: a stall, the visibility of what
+/// somebody had, a backoff.
+const SETTLED_MS: i64 = 190_000;
+
+pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let faults = &stage.common.faults;
+    if faults.freeze.is_some() || faults.slow.is_some() || !stage.reconciles {
+        return;
+    }
+    let mut contacts: BTreeMap<ThreadId, Vec<&Message>> = BTreeMap::new();
+    for message in told.iter().flat_map(|(_, messages)| messages) {
+        if message.out.is_some() {
+            let thread = message.conversation.thread().clone();
+            contacts.entry(thread).or_default().push(message);
+        }
+    }
+    for messages in contacts.values_mut() {
+        messages.sort_by_key(|message| (message.conversation.number(), message.ordinal));
+        let mut late = Vec::new();
+        {
+            let witness = stage.common.witness();
+            for (place, message) in messages.iter().enumerate() {
+                // A redriven one comes after what has left since.
+                if super::sends::redriven(stage, &message.id()) {
+                    break;
+                }
+                late.extend(lateness(&witness, &messages[..place], message));
+            }
+        }
+        for (id, late) in late.into_iter().filter(|(_, late)| *late > SOON_MS) {
+            stage.common.broken(format!(
+                "{id} was claimed {late} ms after nothing stood in front of it any more"
+            ));
+        }
+    }
+}
+
+/// How long `message` was kept waiting by nothing that is an obstacle, in milliseconds; `None` where it was never claimed, or
+/// where something was disturbed.
+fn lateness(witness: &Witness, before: &[&Message], message: &Message) -> Option<(MessageId, i64)> {
+    let id = message.id();
+    let of_it = |attempt: &&Attempt| attempt.message == id;
+    let first = witness.attempts.iter().find(of_it)?;
+    let committed = *witness.committed.get(&id)?;
+    let not_before = witness.not_before.get(&id).copied().unwrap_or(committed);
+    let ends = before.iter().filter_map(|before| end_ms(before.out.as_ref()?));
+    let free = ends.fold(committed.max(not_before), i64::max);
+    let span = (committed, first.claimed_ms);
+    if is_disturbed(witness, span) || was_not_open(witness, &message.instance, span) {
+        return None;
+    }
+    // The instance's rate is everybody's: how long its slot was ahead when it was reserved.
+    let slot = first.slot?;
+    let reserved = *witness.reserved.get(&(message.instance.clone(), slot))?;
+    let ahead = (slot - START_MS - reserved).max(0);
+    Some((id, first.claimed_ms - ahead - free))
+}
+
+/// When a message stopped standing in front of others. A void one did when its last attempt ended, if it had one.
+fn end_ms(out: &Outbox) -> Option<i64> {
+    let steps = out.history.as_slice();
+    let last = match out.state {
+        OutboxState::Cancelled { .. } => steps.len().checked_sub(2).filter(|place| *place > 0)?,
+        _ => steps.len().checked_sub(1)?,
+    };
+    Some(steps[last].at.as_millisecond() - START_MS)
+}
+
+fn is_disturbed(witness: &Witness, (from, to): (i64, i64)) -> bool {
+    let mut disturbed = witness.disturbed.iter();
+    disturbed.any(|at| (from - SETTLED_MS..=to).contains(at))
+}
+
+/// Whether the record of `instance` said at some time of that span that it could not send, or shortly before.
+fn was_not_open(witness: &Witness, instance: &InstanceId, (from, to): (i64, i64)) -> bool {
+    let of_it = witness.connections.iter().filter(|(of, _, _)| of == instance);
+    let mut since: Option<i64> = None;
+    for (_, at, is_open) in of_it {
+        match (is_open, since) {
+            (false, None) => since = Some(*at),
+            (true, Some(closed)) => {
+                if closed <= to && *at + SETTLED_MS >= from {
+                    return true;
+                }
+                since = None;
+            }
+            _ => {}
+        }
+    }
+    since.is_some_and(|closed| closed <= to)
+}
