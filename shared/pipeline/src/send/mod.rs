@@ -155,9 +155,10 @@ async fn elsewhere<W: World>(
 
 /// Before a message that may have been sent is sent again, or cancelled: whether it turned out that it was.
 async fn arrived<W: World>(world: &W, context: Context<'_>, message: &Message) -> PortResult<Option<Step>> {
-    match message.out.as_ref().is_some_and(|out| out.maybe_sent) {
-        true => unknown::arrived(world, context, message).await,
-        false => Ok(None),
+    if message.out.as_ref().is_some_and(|out| out.maybe_sent) {
+        unknown::arrived(world, context, message).await
+    } else {
+        Ok(None)
     }
 }
 

@@ -237,7 +237,9 @@ async fn where_only_the_conversation_under_the_identity_goes_on_the_number_leads
     let stage = two().await;
     let (alone, numbered) = both(&stage).await;
     becomes(&stage, &alone, Mode::Manual).await;
-    operate::resolve(&stage.world, &numbered.id, None).await.unwrap();
+    operate::resolve(&stage.world, &numbered.id, None, &correlation())
+        .await
+        .unwrap();
     shows_both(&stage).await;
     receive(&stage, words("d", NUMBER, None, false)).await;
     let (alone, numbered) = both(&stage).await;

@@ -272,6 +272,7 @@ fn beside(world: &World) -> World {
         llm: Model::default(),
         ambient: world.ambient.clone(),
         settings: world.settings.clone(),
+        retries: recado_pipeline::Retries::default(),
     }
 }
 

@@ -60,6 +60,10 @@ where
 /// How long `message` was kept waiting by nothing that is an obstacle, in milliseconds; `None` where it was never claimed, or
 /// where something was disturbed.
 fn lateness(witness: &Witness, before: &[&Message], message: &Message) -> Option<(MessageId, i64)> {
+    // What waits for the person's other thread may be parked for a minute after that.
+    if message.out.as_ref().is_some_and(|out| !out.beside.is_empty()) {
+        return None;
+    }
     let id = message.id();
     let of_it = |attempt: &&Attempt| attempt.message == id;
     let first = witness.attempts.iter().find(of_it)?;
