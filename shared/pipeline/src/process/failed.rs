@@ -61,13 +61,15 @@ pub(super) async fn failed<W: World>(
 fn is_of_an_earlier_attempt(message: &Message, failed: &StatusUpdate, known_as: Option<String>) -> bool {
     let Some(out) = &message.out else { return false };
     // A queued message goes out again anyway.
-    if out.state == OutboxState::Queued || out.claimed_at().is_some_and(|claim| !tells_of(failed.at, claim)) {
+    if out.state == OutboxState::Queued {
         return true;
     }
-    // The provider knows each attempt by an id of its own.
+    // The provider knows each attempt by an id of its own; an earlier one may be what the message was found sent by.
     let failed_as = failed.provider_message_id.clone().or(known_as);
-    let sent = matches!(out.state, OutboxState::Sent { .. });
-    sent && failed_as.is_some()
-        && message.provider_message_id.is_some()
-        && failed_as != message.provider_message_id
+    if let (OutboxState::Sent { .. }, Some(failed_as), Some(sent_as)) =
+        (&out.state, failed_as, &message.provider_message_id)
+    {
+        return failed_as != *sent_as;
+    }
+    out.claimed_at().is_some_and(|claim| !tells_of(failed.at, claim))
 }

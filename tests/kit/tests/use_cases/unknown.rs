@@ -1,6 +1,7 @@
 //! Sends of unknown outcome: how they end, what tells of them, and who waits for them.
 
 use crate::world::Stage;
+use jiff::Timestamp;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::{EventKind, InboundJob};
 use recado_domain::inbound::{FailedDelivery, Inbound};
@@ -24,11 +25,15 @@ pub(crate) fn failure(payload: &Value) -> Inbound {
 }
 
 pub(crate) async fn failed(stage: &Stage, message: &Message, provider_message_id: &str) -> InboundJob {
+    failed_at(stage, message, provider_message_id, stage.now()).await
+}
+
+async fn failed_at(stage: &Stage, message: &Message, provider_message_id: &str, at: Timestamp) -> InboundJob {
     let (provider, external) = (stage.scene.bound.instance.provider, stage.scene.external());
     let update = StatusUpdate {
         key: DeliveryKey::provider(provider, &external, provider_message_id),
         status: DeliveryStatus::Failed,
-        at: stage.now(),
+        at,
         provider_message_id: None,
         detail: None,
     };
@@ -105,10 +110,11 @@ async fn an_echo_settles_a_send_of_unknown_outcome_and_the_next_equal_words_are_
 }
 
 #[tokio::test]
-async fn an_echo_that_comes_after_giving_up_is_ours_and_a_redrive_sends_nothing() {
+async fn an_echo_that_comes_after_giving_up_is_ours_and_a_redrive_sends_nothing_until_that_copy_fails() {
     let stage = Stage::set(Scene::new()).await;
     let scene = stage.scene.other_contact();
     let reply = stage.replied_to(&scene).await;
+    let began = stage.now();
     for _ in 0..5 {
         stage.times_out();
     }
@@ -132,6 +138,10 @@ async fn an_echo_that_comes_after_giving_up_is_ours_and_a_redrive_sends_nothing(
     let settled = stored(&stage, &reply).await;
     assert_eq!(settled.provider_message_id.as_deref(), Some("ECHO-1"));
     assert!(matches!(settled.out.unwrap().state, OutboxState::Sent { .. }));
+    // It is the copy that it counts as sent by, however many attempts came after that.
+    let job = failed_at(&stage, &reply, "ECHO-1", began).await;
+    assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
+    assert!(stored(&stage, &reply).await.out.unwrap().died().is_some());
 }
 
 #[tokio::test]

@@ -122,7 +122,9 @@ impl Edge {
             .phones
             .get_mut(&(bound.instance.id.clone(), phone(&message.to)))
         {
-            phone.retain(|arrived| arrived.message != message.id);
+            // This copy: another attempt's may have arrived before.
+            let newest = phone.iter().rposition(|arrived| arrived.message == message.id);
+            newest.map(|position| phone.remove(position));
         }
         state.owed.push(super::Owed {
             item: WebhookItem::Event(event),
