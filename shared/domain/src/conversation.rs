@@ -213,6 +213,9 @@ impl Conversation {
             }
             self.turn_upto = ordinal;
             self.waiting_since.get_or_insert(at);
+            if let Some(lease) = &mut self.lease {
+                lease.left_since.get_or_insert(at);
+            }
         }
         Ok(ordinal)
     }
@@ -291,6 +294,7 @@ impl Conversation {
             nonce: nonce.clone(),
             since: now,
             until,
+            left_since: None,
         });
         let turn = TurnNote {
             began_at: now,
@@ -339,7 +343,9 @@ impl Conversation {
         self.answered = self.answered.max(draft.covers);
         if !draft.rest {
             // What is left arrived after the lease was taken.
-            self.waiting_since = self.owes().then_some(draft.since);
+            let lease = self.lease.as_ref().filter(|lease| lease.nonce == draft.nonce);
+            let left_since = lease.and_then(|lease| lease.left_since);
+            self.waiting_since = self.owes().then(|| left_since.unwrap_or(draft.since));
         }
         self.count_unread(draft.rest);
         self.scheduled_for = None;

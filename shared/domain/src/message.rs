@@ -66,6 +66,9 @@ pub struct Message {
     /// model read, and nothing else.
     #[serde(with = "millis")]
     pub written_at: Timestamp,
+    /// When it was written by the provider's clock, where that was ahead of ours when it arrived.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub told_at: Option<Timestamp>,
     /// When it was stored.
     #[serde(with = "millis")]
     pub stored_at: Timestamp,
@@ -135,6 +138,7 @@ impl Message {
             context: Context::default(),
             provider_message_id: None,
             written_at: now,
+            told_at: None,
             stored_at: now,
             correlation: correlation.clone(),
             event: None,

@@ -330,6 +330,7 @@ impl Site {
             context: Context::default(),
             provider_message_id: Some("3EB0A1".to_owned()),
             written_at: now,
+            told_at: None,
             stored_at: now,
             correlation: CorrelationId::parse("c-1").unwrap(),
             event: None,

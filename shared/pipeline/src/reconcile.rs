@@ -6,7 +6,7 @@ use crate::catch_up::by_itself;
 use crate::chance::{correlation, nonce};
 use crate::collect::collect;
 use crate::connection::{ask, release_one};
-use crate::dead::give_up_message;
+use crate::dead::{bury, give_up_message};
 use crate::deliver;
 use crate::keeping;
 use crate::kick;
@@ -28,7 +28,7 @@ use recado_domain::instance::{Connection, Parked};
 use recado_domain::kick::SendKick;
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
-use recado_domain::outbox::OutboxState;
+use recado_domain::outbox::{Outbox, OutboxState};
 use recado_domain::reason::Reason;
 use std::collections::BTreeSet;
 
@@ -210,8 +210,18 @@ async fn sweep<W: World>(world: &W, conversation: &ConversationId, newest: Ordin
     Ok(true)
 }
 
+fn is_dead(message: &Message) -> bool {
+    let dead = |out: &Outbox| matches!(out.state, OutboxState::Dead { .. });
+    message.out.as_ref().is_some_and(dead)
+}
+
+/// Puts off all but the dead, whose letters are made: they need no instance that can send.
 async fn put_off<W: World>(world: &W, open: Vec<Message>, until: Timestamp) -> PortResult<()> {
     for mut message in open {
+        if is_dead(&message) {
+            bury(world, message).await?;
+            continue;
+        }
         upload::renew_while_waiting(world, &message).await?;
         let put_off = message.out.as_mut().is_some_and(|out| out.put_off(until).is_ok());
         if put_off && world.store().save_open(&message, None).await? == Written::Conflict {
@@ -295,9 +305,12 @@ async fn overdue_parked<W: World>(world: &W, parked: &Parked) -> PortResult<()> 
 }
 
 /// Gives up a message that waited too long; `false`: what is behind it waits. One that is being sent is judged by its
-/// outcome, and by its lease if that never comes.
+/// outcome, and by its lease if that never comes. Of one that is dead already a crash prevented the letter.
 async fn gave_up<W: World>(world: &W, mut message: Message) -> PortResult<bool> {
     let now = world.ambient().now();
+    if is_dead(&message) {
+        return bury(world, message).await;
+    }
     if let Some(out) = message.out.as_mut()
         && let OutboxState::Sending { lease_until, .. } = out.state
     {

@@ -214,6 +214,7 @@ impl Scene {
             context: Context::default(),
             provider_message_id: Some(fresh("wa")),
             written_at: stored_at,
+            told_at: None,
             stored_at,
             correlation: correlation(),
             event: None,

@@ -2,8 +2,10 @@
 
 mod answers;
 mod attempts;
+mod bursts;
 mod events;
 mod leaving;
+mod marks;
 mod people;
 mod persons;
 mod reading;
@@ -34,10 +36,12 @@ where
     let people = People::of(stage, &told);
     answers::check(stage, &told, &people);
     reading::check(stage, &told);
+    marks::check(stage, &told);
     people::check(stage, &told, &people);
     sends::check(stage, &told);
     attempts::check(stage, &told);
     waits::check(stage, &told);
+    bursts::check(stage, &told);
     leaving::check(stage, &told);
     nothing_open(stage);
 }

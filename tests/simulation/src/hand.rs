@@ -58,6 +58,8 @@ pub struct Counters {
     pub sender_receives: u64,
     /// Model calls.
     pub model_calls: u64,
+    /// Functions that were cut off when their time was over.
+    pub cut_off: u64,
     /// Batches that were handed out to functions that might not run.
     pub throttled: u64,
 }

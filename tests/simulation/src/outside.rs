@@ -110,10 +110,33 @@ pub struct Line {
     pub last_event_says_open: bool,
     /// How far the provider's clock is ahead of the true time, in milliseconds.
     pub clock_ms: i64,
+    /// When it could send from then on, or not, in milliseconds since the start.
+    turns: Vec<(i64, bool)>,
     wrote: BTreeMap<ContactAddress, Vec<Timestamp>>,
     refused: Vec<MessageId>,
     kept: Vec<Kept>,
     heard: Vec<(Timestamp, WebhookEvent)>,
+}
+
+impl Line {
+    fn can_send(&self) -> bool {
+        self.connected && self.key_is_good && self.reachable
+    }
+
+    /// It may be another since `before`.
+    fn note_turn(&mut self, before: bool, at_ms: i64) {
+        let now = self.can_send();
+        if now != before {
+            self.turns.push((at_ms, now));
+        }
+    }
+
+    /// Whether it could send all the time, in milliseconds since the start.
+    pub fn could_send(&self, from_ms: i64, to_ms: i64) -> bool {
+        let before = self.turns.iter().rev().find(|(at, _)| *at <= from_ms);
+        let mut since = self.turns.iter().filter(|(at, _)| (from_ms..=to_ms).contains(at));
+        before.is_none_or(|(_, can)| *can) && since.all(|(_, can)| *can)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -172,6 +195,7 @@ impl Outside {
             requests: Vec::new(),
             last_event_says_open: true,
             clock_ms: 0,
+            turns: Vec::new(),
             wrote: BTreeMap::new(),
             refused: Vec::new(),
             kept: Vec::new(),
@@ -182,7 +206,12 @@ impl Outside {
 
     /// Looks at or changes a line.
     pub fn line<T>(&self, instance: &InstanceId, change: impl FnOnce(&mut Line) -> T) -> Option<T> {
-        self.state().lines.get_mut(instance).map(change)
+        let mut state = self.state();
+        let line = state.lines.get_mut(instance)?;
+        let before = line.can_send();
+        let changed = change(line);
+        line.note_turn(before, self.simulation.elapsed_ms());
+        Some(changed)
     }
 
     /// Whether the provider of an instance can be reached.
@@ -218,11 +247,13 @@ impl Outside {
         state.model_key_is_good = true;
         state.model_fails = 0.0;
         for line in state.lines.values_mut() {
+            let before = line.can_send();
             line.connected = true;
             line.key_is_good = true;
             line.reachable = true;
             line.fates = Fates::calm();
             line.script.clear();
+            line.note_turn(before, self.simulation.elapsed_ms());
         }
     }
 

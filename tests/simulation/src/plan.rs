@@ -135,12 +135,15 @@ impl Plan {
         } else {
             Style::Machine
         };
+        // Now and then no function is disturbed: then bounds can be put on what waits.
+        let disturbed = !simulation.chance(0.15);
+        let often = |chances: &[f64]| if disturbed { simulation.pick(chances) } else { 0.0 };
         let mut plan = Self {
             faults: Faults {
-                crash: simulation.pick(&[0.0, 0.001, 0.005, 0.01, 0.04]),
-                stall: simulation.pick(&[0.0, 0.0, 0.002, 0.01]),
+                crash: often(&[0.0, 0.001, 0.005, 0.01, 0.04]),
+                stall: often(&[0.0, 0.0, 0.002, 0.01]),
                 stall_ms: vec![2_000, 40_000, 130_000],
-                unavailable: simulation.pick(&[0.0, 0.0, 0.01, 0.05]),
+                unavailable: often(&[0.0, 0.0, 0.01, 0.05]),
                 skew_ms,
                 calm_from_ms: 0,
                 ..Faults::default()
@@ -169,9 +172,11 @@ impl Plan {
             .map(|(_, at, length)| at + length)
             .max()
             .unwrap_or(0);
-        plan.slow = slow(simulation, &plan.lines);
-        plan.faults.slow = plan.slow;
-        plan.faults.throttled = throttled(simulation, style);
+        if plan.faults.disturb() {
+            plan.slow = slow(simulation, &plan.lines);
+            plan.faults.slow = plan.slow;
+            plan.faults.throttled = throttled(simulation, style);
+        }
         let slow = plan.slow.iter().chain(&plan.faults.throttled);
         let over = slow.map(|slow| slow.until_ms).fold(over, i64::max);
         plan.faults.calm_from_ms = over.max(simulation.pick(&[300_000, 900_000, 2_400_000])) + 60_000;
@@ -237,6 +242,8 @@ fn line(simulation: &Simulation, number: usize) -> LinePlan {
     ]);
     let people = simulation.pick(&[1, 1, 2, 3]);
     let mut bound = bound(number, number % 2, provider, rate);
+    bound.instance.mark_read = simulation.chance(0.2);
+    bound.instance.typing = simulation.chance(0.2);
     let mut clock_ms = 0;
     if provider == CLOUD {
         clock_ms = simulation.pick(&[-60_000, -7_000, 0, 7_000, 60_000]);

@@ -104,6 +104,7 @@ impl Telling {
         let (store, queues, aids) = make(&simulation);
         let mut stage = stage(&common, store, queues, self.story.bounds());
         stage.settings.unknown_wait = self.story.unknown_wait().unwrap_or(stage.settings.unknown_wait);
+        stage.settings.parked_max = self.story.parked_max().unwrap_or(stage.settings.parked_max);
         stage.style = self.style;
         stage.settings.turn_reads.messages = self.story.turn_messages();
         stage.aids = aids.into();

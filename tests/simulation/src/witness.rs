@@ -5,6 +5,7 @@ mod attempt;
 
 use crate::executor::START_MS;
 pub use attempt::{Attempt, Told};
+use recado_domain::contact::ContactAddress;
 use recado_domain::ids::{EventId, InstanceId, MessageId};
 use recado_domain::message::Message;
 use recado_pipeline::ports::SendOutcome;
@@ -33,11 +34,26 @@ pub struct Witness {
     pub disturbed: Vec<i64>,
     /// When the sender was kicked, by conversation and ordinal, for a mutation.
     pub kicked: BTreeMap<String, i64>,
+    /// What contacts were shown of their messages being read.
+    pub marks: Vec<Mark>,
     /// When an echo was taken first for an attempt at each message.
     pub heard: BTreeMap<MessageId, i64>,
     /// Writes of each message that a store began and did not answer: it may have done them or not. Only a store that is
     /// reached by requests of its own has any.
     unanswered: BTreeMap<MessageId, u32>,
+}
+
+/// A contact was shown that a message of theirs was read, or that somebody types.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// By which instance.
+    pub instance: InstanceId,
+    /// The provider's id of the message.
+    pub id: String,
+    /// Who was shown it.
+    pub to: ContactAddress,
+    /// Whether somebody types.
+    pub typing: bool,
 }
 
 impl Witness {

@@ -60,8 +60,30 @@ fn what_comes_in_while_the_model_thinks_is_owed_after_the_commit() {
     c.receive(true, instant(5_000)).unwrap();
     assert_eq!(c.commit(&draft, instant(9_000)).unwrap(), Ordinal(3));
     assert!(c.owes());
-    assert_eq!(c.waiting_since, Some(instant(4_000)));
+    assert_eq!(c.waiting_since, Some(instant(5_000)));
     assert_eq!(c.lease, None);
+}
+
+#[test]
+fn a_burst_that_begins_while_the_model_thinks_is_waited_for_as_any_other() {
+    let mut c = conversation();
+    c.receive(true, instant(0)).unwrap();
+    let draft = c.lease(nonce("a"), c.turn_upto, instant(4_000), instant(99_000));
+    c.receive(true, instant(33_000)).unwrap();
+    c.commit(&draft, instant(34_000)).unwrap();
+    c.receive(true, instant(36_000)).unwrap();
+    assert_eq!(
+        c.turn(Ordinal(2), instant(37_000), 20_000),
+        TurnStep::StandDown,
+        "there is a newer one, and nobody has waited for long"
+    );
+    // A worker whose lease had ended does not know what came in before the next one's.
+    let late = c.lease(nonce("b"), c.turn_upto, instant(40_000), instant(41_000));
+    c.receive(true, instant(40_500)).unwrap();
+    c.lease(nonce("c"), c.turn_upto, instant(41_000), instant(99_000));
+    c.receive(true, instant(50_000)).unwrap();
+    c.commit(&late, instant(51_000)).unwrap();
+    assert_eq!(c.waiting_since, Some(instant(40_000)));
 }
 
 #[test]

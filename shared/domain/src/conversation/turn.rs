@@ -17,6 +17,9 @@ pub struct Lease {
     /// Until when others wait.
     #[serde(with = "millis")]
     pub until: Timestamp,
+    /// When the first message came in since that wants an answer.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub left_since: Option<Timestamp>,
 }
 
 /// Model calls begun for one turn.

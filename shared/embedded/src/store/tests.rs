@@ -94,6 +94,7 @@ fn message(conversation: &Conversation, ordinal: Ordinal, out: Option<Outbox>) -
         context: recado_domain::context::Context::default(),
         provider_message_id: None,
         written_at: instant(0),
+        told_at: None,
         stored_at: instant(0),
         correlation: CorrelationId::parse("k").unwrap(),
         event: None,

@@ -64,6 +64,7 @@ fn outgoing(conversation: &Conversation, ordinal: recado_domain::ids::Ordinal, a
         context: recado_domain::context::Context::default(),
         provider_message_id: None,
         written_at: at,
+        told_at: None,
         stored_at: at,
         correlation: CorrelationId::parse("c-2").unwrap(),
         event: None,

@@ -134,6 +134,7 @@ pub(super) fn record<W: World>(
         context: inbound.context.clone(),
         provider_message_id: inbound.provider_message_id.clone(),
         written_at: written_at(job, inbound),
+        told_at: inbound.sent_at.filter(|sent_at| *sent_at > job.received_at),
         stored_at: world.ambient().now(),
         correlation: job.correlation.clone(),
         event: Some(job.event.clone()),

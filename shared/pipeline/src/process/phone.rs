@@ -223,6 +223,7 @@ async fn seen_by<W: World>(
         return Ok(Ordinal(0));
     };
     let of_contact = history.iter().filter(|message| message.role == Role::User);
-    let seen = of_contact.take_while(|message| message.written_at <= typed_at);
+    // Both by the provider's clock, also where that is ahead of ours.
+    let seen = of_contact.take_while(|message| message.told_at.unwrap_or(message.written_at) <= typed_at);
     Ok(seen.last().map(|message| message.ordinal).unwrap_or_default())
 }

@@ -6,6 +6,7 @@ use recado_domain::conversation::{Conversation, Mode};
 use recado_domain::event::{EventKind, InboundJob};
 use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::message::{Message, Role};
+use recado_domain::millis::shift;
 use recado_pipeline::Verdict;
 use recado_pipeline::ports::{Conversations, Directory, Inbox};
 use recado_testkit::builders::{Scene, identity_key};
@@ -157,4 +158,26 @@ async fn who_gets_an_instances_name_at_the_provider_changes_no_message_of_who_ha
     assert_eq!(told(&stage).await, [(Role::User, Content::text("às 14h"))]);
     let theirs = identity_key().thread(&other.id, stage.scene.address.as_str());
     assert!(stage.world.store.latest(&theirs).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn words_on_the_phone_answer_nothing_that_was_written_after_them_whatever_the_providers_clock_says() {
+    for ahead_ms in [0, 60_000] {
+        let stage = stage().await;
+        let scene = stage.scene.clone();
+        let address = scene.address.as_str();
+        let written = |after_ms: i64| shift(stage.now(), ahead_ms + after_ms).as_millisecond();
+        let typed = json!({"address": address, "id": "T", "text": "já respondo", "from_me": true, "sent_at": written(0)});
+        let asked =
+            json!({"address": address, "id": "A", "text": "alô?", "from_me": false, "sent_at": written(500)});
+        stage.pass(2);
+        // The contact's comes first, though it was written later.
+        for payload in [asked, typed] {
+            let job = stage.event(EventKind::Message, payload).await;
+            assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
+        }
+        let (conversation, _) = thread(&stage, address).await.unwrap();
+        assert_eq!(conversation.mode, Mode::Manual);
+        assert!(conversation.owes(), "nobody saw it, {ahead_ms} ms ahead");
+    }
 }

@@ -13,7 +13,7 @@ use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
 use recado_pipeline::ports::{
     Claimed, ConnectionAnswer, Conversations, DeadLetters, Instances, OutboxStore, Overdue, OverdueWork,
-    SendOutcome,
+    SendOutcome, Written,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_testkit::builders::{Scene, nonce};
@@ -215,6 +215,40 @@ async fn what_was_kicked_hides_no_others_for_five_minutes() {
     );
     stage.send(&reply.conversation).await;
     assert_eq!(stage.world.providers.sent(), 1);
+}
+
+#[tokio::test]
+async fn a_dead_message_without_its_letter_gets_it_also_while_its_instance_is_closed() {
+    let stage = stage().await;
+    let scene = stage.scene.other_contact();
+    let reply = stage.replied_to(&scene).await;
+    stage.message(&scene, "B", "alô?", false).await;
+    let behind = stage.turn(&scene).await;
+    assert_eq!(behind.conversation, reply.conversation);
+    stage.world.providers.is(ConnectionAnswer::Closed);
+    let job = stage.event(EventKind::Connection, Value::Null).await;
+    assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
+    assert_eq!(stage.kick(&reply.conversation).await, Verdict::Done);
+    // The function that gave it up died before the letter.
+    let mut dead = stored(&stage, &reply).await;
+    dead.out
+        .as_mut()
+        .unwrap()
+        .give_up(stage.now(), Reason::InstanceDisconnected, None)
+        .unwrap();
+    let written = stage.world.store.save_open(&dead, None).await.unwrap();
+    assert_eq!(written, Written::Yes);
+    stage.pass(600);
+    reconcile(&stage.world).await.unwrap();
+    assert!(letter(&stage, &reply).await.is_some());
+    assert_eq!(letter(&stage, &behind).await, None);
+    // It keeps nothing behind it from being given up in time.
+    stage.pass(72 * 3_600);
+    reconcile(&stage.world).await.unwrap();
+    assert_eq!(
+        letter(&stage, &behind).await.unwrap().reason,
+        Reason::InstanceDisconnected
+    );
 }
 
 #[tokio::test]

@@ -141,7 +141,7 @@ pub(super) fn covers(reply: &Message) -> Ordinal {
 }
 
 /// It was sent, or may have been, or there is a letter about it.
-fn counts(reply: &Message) -> bool {
+pub(super) fn counts(reply: &Message) -> bool {
     reply.out.as_ref().is_some_and(|out| {
         matches!(out.state, OutboxState::Sent { .. } | OutboxState::Dead { .. }) || out.maybe_sent
     })

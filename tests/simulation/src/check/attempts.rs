@@ -49,7 +49,7 @@ struct OfMessage<'a, S, Q> {
     attempts: &'a [Attempt],
 }
 
-fn milliseconds(duration: Duration) -> i64 {
+pub(super) fn milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 

@@ -49,6 +49,11 @@ impl Slow {
 }
 
 impl Faults {
+    /// Whether functions are disturbed by chance.
+    pub fn disturb(&self) -> bool {
+        self.crash > 0.0 || self.stall > 0.0 || self.unavailable > 0.0
+    }
+
     /// Until when `queue` hands nothing out, if it does not at `now_ms`.
     pub fn slow_until(&self, queue: QueueName, now_ms: i64) -> Option<i64> {
         let slow = self.slow.filter(|slow| slow.is_on(queue, now_ms));

@@ -3,6 +3,7 @@ use crate::executor::Life;
 use crate::hand::Hand;
 use crate::mutation::Mutation;
 use crate::person::phone;
+use crate::witness::Mark;
 use jiff::Timestamp;
 use recado_domain::config::{Bound, ConfigError, Instance};
 use recado_domain::contact::ContactAddress;
@@ -364,7 +365,14 @@ impl Providers for Edge {
         }
     }
 
-    async fn seen(&self, _: &Bound, _: &str, _: &ContactAddress, _: bool) {
+    async fn seen(&self, bound: &Bound, id: &str, to: &ContactAddress, typing: bool) {
+        let mark = Mark {
+            instance: bound.instance.id.clone(),
+            id: id.to_owned(),
+            to: to.clone(),
+            typing,
+        };
+        self.hand.common.witness().marks.push(mark);
         self.hand.step("seen").await;
     }
 

@@ -63,7 +63,7 @@ where
     stage
         .outside
         .let_model_go_on(stage.simulation().pick(&[0.0, 0.1, 0.5]));
-    if plan.style == Style::Machine && stage.aids.recover.is_some() {
+    if plan.faults.disturb() && plan.style == Style::Machine && stage.aids.recover.is_some() {
         power_cuts(stage);
     }
     redrives(stage);

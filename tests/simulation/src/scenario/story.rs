@@ -25,6 +25,8 @@ pub enum Story {
     LongBurst,
     /// Two messages, six seconds apart.
     Overlap,
+    /// Three messages in seven seconds, which begin while the model thinks about another.
+    BurstBehind,
     /// What was answered is edited and then taken back, before anybody reads that; another is edited before it is answered.
     Reworded,
     /// A person takes over while the model thinks, answers, and gives back.
@@ -45,6 +47,8 @@ pub enum Story {
     Unreachable,
     /// WhatsApp is gone for two minutes.
     Outage,
+    /// WhatsApp is gone for longer than messages wait for it.
+    LongOutage,
     /// WhatsApp is gone for twenty seconds.
     ShortOutage,
     /// WhatsApp is gone twice in two minutes.
@@ -103,6 +107,7 @@ impl Story {
         Self::LateWebhook,
         Self::LongBurst,
         Self::Overlap,
+        Self::BurstBehind,
         Self::Reworded,
         Self::TakeOver,
         Self::GiveBack,
@@ -113,6 +118,7 @@ impl Story {
         Self::Phone,
         Self::Unreachable,
         Self::Outage,
+        Self::LongOutage,
         Self::ShortOutage,
         Self::TwoOutages,
         Self::EventsCrossed,
@@ -140,6 +146,7 @@ impl Story {
     /// When all has happened that happens by itself, in milliseconds since the start.
     pub fn calm_ms(self) -> i64 {
         match self {
+            Self::LongOutage => 2_600_000,
             Self::Refused | Self::FailedLater => 1_250_000,
             Self::Disconnections
             | Self::Unreachable
@@ -166,6 +173,11 @@ impl Story {
                 | Self::OrderOfTwo
         )
         .then_some(Duration::from_secs(60))
+    }
+
+    /// How long messages wait for their instance, where that is not the default.
+    pub fn parked_max(self) -> Option<Duration> {
+        (self == Self::LongOutage).then_some(Duration::from_secs(1_800))
     }
 
     /// How many messages a turn reads.
@@ -196,6 +208,7 @@ impl Story {
             Self::Burst => tell.messages(&[0, 800, 1_900, 40_000]),
             Self::LongBurst => tell.messages(&[0, 50, 100, 150, 200, 250, 300, 350, 80_000]),
             Self::Overlap => tell.messages(&[0, 6_000]),
+            Self::BurstBehind => tell.messages(&[0, 33_000, 36_200, 39_400]),
             Self::Reworded => tell.reworded(),
             Self::Reaction => {
                 tell.messages(&[0]);
@@ -217,7 +230,9 @@ impl Story {
             Self::TwoNames | Self::TwoConversations | Self::OrderOfTwo | Self::LateWorker => {
                 tell.persons(self);
             }
-            Self::Outage | Self::ShortOutage | Self::TwoOutages | Self::EventsCrossed => tell.outages(self),
+            Self::Outage | Self::LongOutage | Self::ShortOutage | Self::TwoOutages | Self::EventsCrossed => {
+                tell.outages(self)
+            }
             Self::Unreachable => tell.unreachable(),
             Self::Disconnections => tell.sends(&[
                 Fate::Closed,

@@ -297,6 +297,7 @@ where
         let lengths: &[(i64, i64)] = match story {
             Story::TwoOutages => &[(2_000, 15_000), (3_000, 40_000)],
             Story::EventsCrossed => &[(2_000, 1_500)],
+            Story::LongOutage => &[(2_000, 2_500_000)],
             Story::ShortOutage => &[(2_000, 20_000)],
             _ => &[(2_000, 120_000)],
         };

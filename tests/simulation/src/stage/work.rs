@@ -54,6 +54,7 @@ where
                 if !cut_off.is_over() {
                     stage.common.note(|| format!("{} is cut off", name(queue)));
                     stage.common.disturb();
+                    stage.common.count(|counters| counters.cut_off += 1);
                     cut_off.end();
                     stage.common.note_ended();
                 }

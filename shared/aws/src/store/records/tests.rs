@@ -48,6 +48,7 @@ pub(in crate::store) fn outgoing() -> Message {
         context: Context::default(),
         provider_message_id: None,
         written_at: instant(5),
+        told_at: None,
         stored_at: instant(6),
         correlation: CorrelationId::parse("r").unwrap(),
         event: None,

@@ -85,7 +85,7 @@ fn what_came_while_the_model_thought_is_no_rest() {
         c.receive(true, instant(at + 1)).unwrap();
         c.commit(&draft, instant(at + 2)).unwrap();
         assert_eq!((c.needs_person, c.agent_owes()), (None, true));
-        assert_eq!(c.waiting_since, Some(instant(at)));
+        assert_eq!(c.waiting_since, Some(instant(at + 1)));
     }
 }
 

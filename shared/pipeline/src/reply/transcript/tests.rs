@@ -21,6 +21,7 @@ pub(in crate::reply) fn message(ordinal: u64, role: Role, written_at: i64, text:
         context: Context::default(),
         provider_message_id: None,
         written_at: instant(written_at),
+        told_at: None,
         stored_at: instant(written_at),
         correlation: CorrelationId::parse("c").unwrap(),
         event: None,

@@ -40,7 +40,7 @@ pub(super) fn conversation<S, Q>(
         at += simulation.pick(&[100, 1_000, 3_000, 10_000, 60_000, 200_000]);
         let text = match simulation.below(40) {
             0 => format!("reaction m{name}"),
-            1 => "poison".to_owned(),
+            1 if stage.common.faults.disturb() => "poison".to_owned(),
             _ => format!("m{name}"),
         };
         // Some are two hours old: too old to be answered; some fifty minutes.

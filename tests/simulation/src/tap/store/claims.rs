@@ -217,6 +217,10 @@ impl<S: Store> Tap<S> {
         self.hand.common.witness().begin_write(&message.id());
         let written = write.await?;
         self.hand.common.witness().end_write(&message.id());
+        let state = message.out.as_ref().map(|out| out.state.as_str());
+        self.hand
+            .common
+            .note(|| format!("{} written as {state:?}: {written:?}", message.id()));
         if written == Written::Yes {
             self.hand.note_written(message);
         }

@@ -99,6 +99,9 @@ impl<S: Store> Instances for Tap<S> {
     }
 
     async fn park(&self, parked: &Parked) -> PortResult<()> {
+        self.hand
+            .common
+            .note(|| format!("{} is to be parked: {parked:?}", parked.conversation));
         let done = self.hand.call("park", self.inner.park(parked)).await;
         self.hand.parked.store(true, Ordering::Relaxed);
         done
@@ -119,6 +122,10 @@ impl<S: Store> Instances for Tap<S> {
                 seen = entry;
             }
         }
+        let conversation = &parked.conversation;
+        self.hand
+            .common
+            .note(|| format!("{conversation} is to be unparked"));
         self.hand.call("unpark", self.inner.unpark(&seen)).await
     }
 }

@@ -1,0 +1,94 @@
+//! What a contact writes without a pause gets one reply, while nothing goes wrong.
+
+use super::Told;
+use super::answers::{Wants, counts, covers, wants};
+use super::waits::is_undisturbed;
+use crate::queue::WorkQueues;
+use crate::stage::Stage;
+use recado_domain::ids::Ordinal;
+use recado_domain::message::{Message, Role};
+use recado_pipeline::ports::Store;
+use std::fmt::Debug;
+
+/// What the pauses of a burst must be shorter by than the debounce, in milliseconds: a message is stored before its timer is
+/// set, and a timer's function needs some time to read.
+const MARGIN_MS: i64 = 500;
+
+pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    if !is_undisturbed(stage) {
+        return;
+    }
+    for conversation in told {
+        of_conversation(stage, conversation);
+    }
+}
+
+fn of_conversation<S, Q>(stage: &Stage<S, Q>, (conversation, messages): &Told)
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let of_contact = messages.iter().filter(|message| message.role == Role::User);
+    let asked: Vec<&Message> = of_contact
+        .filter(|message| wants(stage, message) != Wants::No)
+        .collect();
+    let acts = stage.ledger().acts_on(&conversation.id).count();
+    let typed = messages.iter().any(|message| message.role == Role::Operator);
+    // What one turn cannot read is the next one's, and what people do makes turns of its own.
+    if asked.len() > stage.settings.turn_reads.messages || acts > 0 || typed {
+        return;
+    }
+    let stored = |message: &Message| {
+        let witness = stage.common.witness();
+        message
+            .event
+            .as_ref()
+            .and_then(|event| witness.stored.get(event).copied())
+    };
+    let bound = stage
+        .bounds
+        .iter()
+        .find(|bound| bound.instance.id == conversation.instance);
+    let own = bound.and_then(|bound| bound.instance.debounce_seconds);
+    let debounce = own.map_or(
+        super::attempts::milliseconds(stage.settings.debounce),
+        |seconds| milliseconds_of(seconds),
+    );
+    let longest = super::attempts::milliseconds(stage.settings.debounce_max);
+    let skew = 2 * stage.common.faults.skew_ms;
+    let mut begun: Option<(&Message, i64)> = None;
+    let mut before: Option<(&Message, i64)> = None;
+    for message in asked {
+        let Some(at) = stored(message) else { continue };
+        let goes_on = before.is_some_and(|(_, last)| at - last <= debounce - MARGIN_MS);
+        let (first, since) = begun.filter(|_| goes_on).unwrap_or((message, at));
+        begun = Some((first, since));
+        let in_time = at - since <= longest - debounce - skew - MARGIN_MS;
+        if let Some((last, _)) = before.filter(|_| goes_on && in_time)
+            && reply_to(messages, last) != reply_to(messages, message)
+        {
+            stage.common.broken(format!(
+                "{} and {} came in one burst and have two replies",
+                last.id(),
+                message.id()
+            ));
+        }
+        before = Some((message, at));
+    }
+}
+
+/// The place of the first reply that covers a message.
+fn reply_to(messages: &[Message], message: &Message) -> Option<Ordinal> {
+    let mut replies = messages.iter().filter(|reply| counts(reply));
+    let reply = replies.find(|reply| covers(reply) >= message.ordinal)?;
+    Some(reply.ordinal)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a debounce is some seconds")]
+fn milliseconds_of(seconds: f64) -> i64 {
+    (seconds * 1_000.0) as i64
+}

@@ -1,0 +1,68 @@
+//! What contacts are shown beside replies: that their own message was read, that somebody types, and only where that is
+//! configured.
+
+use super::Told;
+use super::answers::covers;
+use super::waits::is_undisturbed;
+use crate::person::phone;
+use crate::stage::Stage;
+use crate::witness::Mark;
+use recado_domain::config::Bound;
+use recado_domain::contact::ContactAddress;
+use recado_domain::event::{EventKind, event_id};
+use recado_domain::message::Message;
+
+pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told]) {
+    let marks = stage.common.witness().marks.clone();
+    for mark in &marks {
+        let bound = stage
+            .bounds
+            .iter()
+            .find(|bound| bound.instance.id == mark.instance);
+        if !bound.is_some_and(|bound| is_right(stage, bound, mark)) {
+            stage.common.broken(format!("{mark:?} was shown"));
+        }
+    }
+    if !is_undisturbed(stage) {
+        return;
+    }
+    for (conversation, messages) in told {
+        let bound = stage
+            .bounds
+            .iter()
+            .find(|bound| bound.instance.id == conversation.instance);
+        if !bound.is_some_and(|bound| bound.instance.mark_read || bound.instance.typing) {
+            continue;
+        }
+        for reply in messages.iter().filter(|message| message.model.is_some()) {
+            let newest = messages.iter().find(|message| message.ordinal == covers(reply));
+            if newest.is_some_and(|newest| !is_marked(&marks, newest)) {
+                let what = format!("{} was written, and nobody was shown that", reply.id());
+                stage.common.broken(what);
+            }
+        }
+    }
+}
+
+/// Whether the contact's message has no id, or was shown as read.
+fn is_marked(marks: &[Mark], message: &Message) -> bool {
+    let id = message.provider_message_id.as_ref();
+    id.is_none_or(|id| marks.iter().any(|mark| mark.id == *id))
+}
+
+/// Whether it was asked for, and is about a message that this contact wrote.
+fn is_right<S, Q>(stage: &Stage<S, Q>, bound: &Bound, mark: &Mark) -> bool {
+    let instance = &bound.instance;
+    let Some(external) = instance.external() else {
+        return false;
+    };
+    let event = event_id(instance.provider, &external, EventKind::Message, &mark.id);
+    let ledger = stage.ledger();
+    let spoken = ledger.said.get(&event);
+    // Whatever name the person appeared under.
+    let of_person =
+        |address: &str| ContactAddress::parse(address).is_some_and(|own| phone(&own) == phone(&mark.to));
+    spoken.is_some_and(|spoken| !spoken.from_me && of_person(&spoken.address))
+        && (instance.mark_read || instance.typing)
+        && instance.typing == mark.typing
+}
