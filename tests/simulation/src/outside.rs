@@ -2,6 +2,7 @@
 
 mod fate;
 mod interpret;
+mod line;
 mod memory;
 mod model;
 mod provider;
@@ -9,6 +10,7 @@ mod webhooks;
 mod window;
 
 pub use fate::{Fate, Fates};
+pub use line::Line;
 pub use model::Model;
 pub use provider::Edge;
 pub use webhooks::{Changed, Said, connection_event, failed_event};
@@ -19,7 +21,7 @@ use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::{EventId, ExternalId, InstanceId, MessageId};
-use recado_domain::inbound::{WebhookEvent, WebhookItem};
+use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
 use recado_domain::provider::Traits;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -81,62 +83,6 @@ pub struct Owed {
     pub item: WebhookItem,
     /// After how many milliseconds it is posted.
     pub after_ms: i64,
-}
-
-/// One instance at its provider.
-#[derive(Debug)]
-pub struct Line {
-    /// Which provider.
-    pub provider: Provider,
-    /// Whether it is connected to WhatsApp.
-    pub connected: bool,
-    /// Whether our key is good.
-    pub key_is_good: bool,
-    /// Whether its provider can be reached.
-    pub reachable: bool,
-    /// How sends end.
-    pub fates: Fates,
-    /// How the next sends end, before chance decides.
-    pub script: VecDeque<Fate>,
-    /// Whether what the script says of a message holds for all its attempts.
-    pub script_is_steady: bool,
-    /// Whether it keeps the messages that it took, and can be asked for them.
-    pub remembers: bool,
-    /// How every further attempt at a message ends.
-    steady: BTreeMap<MessageId, Fate>,
-    /// When requests left for it, in milliseconds since the start.
-    pub requests: Vec<i64>,
-    /// What a stale connection event said last, for a mutation.
-    pub last_event_says_open: bool,
-    /// How far the provider's clock is ahead of the true time, in milliseconds.
-    pub clock_ms: i64,
-    /// When it could send from then on, or not, in milliseconds since the start.
-    turns: Vec<(i64, bool)>,
-    wrote: BTreeMap<ContactAddress, Vec<Timestamp>>,
-    refused: Vec<MessageId>,
-    kept: Vec<Kept>,
-    heard: Vec<(Timestamp, WebhookEvent)>,
-}
-
-impl Line {
-    fn can_send(&self) -> bool {
-        self.connected && self.key_is_good && self.reachable
-    }
-
-    /// It may be another since `before`.
-    fn note_turn(&mut self, before: bool, at_ms: i64) {
-        let now = self.can_send();
-        if now != before {
-            self.turns.push((at_ms, now));
-        }
-    }
-
-    /// Whether it could send all the time, in milliseconds since the start.
-    pub fn could_send(&self, from_ms: i64, to_ms: i64) -> bool {
-        let before = self.turns.iter().rev().find(|(at, _)| *at <= from_ms);
-        let mut since = self.turns.iter().filter(|(at, _)| (from_ms..=to_ms).contains(at));
-        before.is_none_or(|(_, can)| *can) && since.all(|(_, can)| *can)
-    }
 }
 
 #[derive(Debug, Default)]

@@ -56,7 +56,7 @@ where
     let own = bound.and_then(|bound| bound.instance.debounce_seconds);
     let debounce = own.map_or(
         super::attempts::milliseconds(stage.settings.debounce),
-        |seconds| milliseconds_of(seconds),
+        milliseconds_of,
     );
     let longest = super::attempts::milliseconds(stage.settings.debounce_max);
     let skew = 2 * stage.common.faults.skew_ms;

@@ -231,9 +231,22 @@ impl Story {
                 tell.persons(self);
             }
             Self::Outage | Self::LongOutage | Self::ShortOutage | Self::TwoOutages | Self::EventsCrossed => {
-                tell.outages(self)
+                tell.outages(self);
             }
             Self::Unreachable => tell.unreachable(),
+            Self::FailedBesideUnknown => tell.failed_beside_unknown(),
+            Self::VoidReplies => tell.void_replies(),
+            _ => self.send_all(&tell),
+        }
+    }
+
+    /// Sets what is told of how the provider takes a message.
+    fn send_all<S, Q>(self, tell: &Teller<S, Q>)
+    where
+        S: Store + Clone + Debug + 'static,
+        Q: WorkQueues,
+    {
+        match self {
             Self::Disconnections => tell.sends(&[
                 Fate::Closed,
                 Fate::Closed,
@@ -260,8 +273,6 @@ impl Story {
                 tell.on_line(|line| line.remembers = false);
                 tell.sends(&[Fate::AcceptedUnheard]);
             }
-            Self::FailedBesideUnknown => tell.failed_beside_unknown(),
-            Self::VoidReplies => tell.void_replies(),
             Self::Lost => tell.sends(&[Fate::LostUnheard]),
             Self::RefusedOnce => tell.sends(&[Fate::Refused]),
             Self::Refused => {
@@ -272,6 +283,7 @@ impl Story {
                 tell.sends(&[Fate::FailedLater]);
                 tell.redrives();
             }
+            _ => unreachable!("{self:?} is set elsewhere"),
         }
     }
 }
