@@ -267,7 +267,9 @@ async fn no_conversation_begins_under_an_identity_that_was_shown_beside_a_number
 async fn none_begins_either_where_the_one_under_the_identity_was_resolved() {
     let stage = two().await;
     let (alone, _) = both(&stage).await;
-    operate::resolve(&stage.world, &alone.id, None).await.unwrap();
+    operate::resolve(&stage.world, &alone.id, None, &correlation())
+        .await
+        .unwrap();
     let resolved = thread(&stage, LID).await.unwrap();
     shows_both(&stage).await;
     // A worker that read it as resolved begins the next one, too late.
