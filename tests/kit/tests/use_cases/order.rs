@@ -1,11 +1,20 @@
 //! Messages to one contact keep their order, whatever becomes of its conversations.
 
-use crate::world::Stage;
+use crate::world::{Model, Stage, Time};
+use recado_domain::Timestamp;
 use recado_domain::conversation::Mode;
+use recado_domain::instance::InFlight;
+use recado_domain::kick::SendKick;
+use recado_domain::message::Message;
+use recado_domain::millis::shift;
 use recado_domain::outbox::OutboxState;
-use recado_pipeline::operate;
-use recado_pipeline::ports::{Conversations, OutboxStore, SendOutcome, Written};
-use recado_testkit::builders::{Scene, correlation};
+use recado_pipeline::ports::{
+    Ambient, Claimed, Conversations, OutboxStore, PortResult, SendOutcome, Written,
+};
+use recado_pipeline::{Parts, Verdict, operate, send};
+use recado_testkit::builders::{Scene, correlation, nonce};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 #[tokio::test]
 async fn a_message_of_the_next_conversation_waits_for_what_a_resolved_one_still_has_open() {
@@ -57,4 +66,83 @@ async fn a_cancelled_reply_is_a_conflict_for_who_read_the_conversation_before() 
     ));
     read_before.rev += 1;
     assert_eq!(store.update(&read_before).await.unwrap(), Written::Conflict);
+}
+
+/// The stage's time; at the first look at the clock, something else happens from beginning to end.
+struct Meanwhile {
+    time: Time,
+    happens: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl Ambient for Meanwhile {
+    fn now(&self) -> Timestamp {
+        let happens = self.happens.lock().unwrap().take();
+        if let Some(happens) = happens {
+            happens();
+        }
+        self.time.now()
+    }
+
+    fn random(&self) -> u64 {
+        self.time.random()
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        self.time.sleep(duration).await;
+    }
+}
+
+/// An attempt at `message` begins, and its function ends without an outcome: its lease is over.
+async fn attempt_ends_unheard(stage: &Stage, message: &Message) -> PortResult<()> {
+    let mut sending = message.clone();
+    let (nonce, until) = (nonce(), shift(stage.now(), 35_000));
+    let out = sending.out.as_mut().unwrap();
+    out.claim(nonce.clone(), stage.now(), until).unwrap();
+    let flight = InFlight {
+        message: message.id(),
+        to: out.to.clone(),
+        nonce,
+        claimed_at: stage.now(),
+        until,
+        text_hash: String::new(),
+        echo: None,
+    };
+    let claimed = stage.world.store.claim(&sending, None, &flight).await?;
+    assert_eq!(claimed, Claimed::Yes);
+    stage.pass(36);
+    Ok(())
+}
+
+#[tokio::test]
+async fn of_two_who_find_a_lease_over_the_slower_one_does_not_go_on_with_the_next_message() {
+    let stage = Arc::new(Stage::set(Scene::new()).await);
+    let to = stage.scene.address.as_str();
+    let first = stage.client_writes(to).await;
+    let conversation = first.conversation.unwrap();
+    let message = stage.world.store.message(&first.id).await.unwrap();
+    attempt_ends_unheard(&stage, &message.unwrap()).await.unwrap();
+    stage.client_writes(to).await;
+    let (other, id) = (stage.clone(), conversation.clone());
+    let faster = move || {
+        let verdict = futures::executor::block_on(other.kick(&id));
+        assert!(matches!(verdict, Verdict::ComeBack { .. }));
+    };
+    let world = Parts {
+        store: stage.world.store.clone(),
+        queues: stage.world.queues.clone(),
+        providers: stage.world.providers.clone(),
+        llm: Model::default(),
+        ambient: Meanwhile {
+            time: stage.world.ambient.clone(),
+            happens: Mutex::new(Some(Box::new(faster))),
+        },
+        settings: stage.world.settings.clone(),
+        retries: recado_pipeline::Retries::default(),
+    };
+    let kick = SendKick::new(conversation.clone(), SendKick::ALL, correlation());
+    let body = serde_json::to_string(&kick).unwrap();
+    assert_eq!(send::send(&world, &body, 1, None).await, Verdict::SOON);
+    assert_eq!(world.providers.sent(), 0, "the first may still be on its way");
+    stage.send(&conversation).await;
+    assert_eq!(world.providers.sent(), 2);
 }

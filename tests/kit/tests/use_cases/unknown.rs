@@ -10,7 +10,7 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
 use recado_pipeline::operate::dead_letters;
-use recado_pipeline::ports::{Conversations, DeadLetters, OutboxStore, SendOutcome};
+use recado_pipeline::ports::{Ambient, Conversations, DeadLetters, OutboxStore, SendOutcome};
 use recado_testkit::builders::Scene;
 use serde_json::{Value, json};
 
@@ -214,4 +214,34 @@ async fn a_second_report_of_a_failure_does_not_give_up_what_was_redriven_and_wai
     assert_eq!(out.state, OutboxState::Queued);
     stage.send(&reply.conversation).await;
     assert_eq!(stage.world.providers.sent(), 2, "it goes out again");
+}
+
+#[tokio::test]
+async fn an_echo_is_the_last_attempts_before_it_and_the_earlier_ones_echo_may_come_later() {
+    let stage = Stage::set(Scene::new()).await;
+    let scene = stage.scene.other_contact();
+    let reply = stage.replied_to(&scene).await;
+    let first_at = stage.now().as_millisecond();
+    stage.times_out();
+    let _ = stage.kick(&reply.conversation).await;
+    while stage.world.providers.sent() < 2 {
+        stage.times_out();
+        let Verdict::ComeBack { after } = stage.kick(&reply.conversation).await else {
+            panic!("it is sent again")
+        };
+        stage.world.ambient.sleep(after).await;
+    }
+    let echo = async |id: &str, sent_at: i64| {
+        let payload = json!({"address": scene.address.as_str(), "id": id, "text": reply.content.as_text(),
+            "from_me": true, "sent_at": sent_at});
+        let job = stage.event(EventKind::Message, payload).await;
+        assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
+    };
+    stage.pass(60);
+    let second_at = stage.now().as_millisecond() - 60_000;
+    echo("SECOND", second_at).await;
+    echo("FIRST", first_at + 1_000).await;
+    assert_eq!(messages_typed(&stage, &reply).await, 0, "both are ours");
+    echo("TYPED", second_at).await;
+    assert_eq!(messages_typed(&stage, &reply).await, 1);
 }
