@@ -103,3 +103,24 @@ async fn opening_hours_are_looked_at_again_whenever_the_turn_comes() {
     assert_eq!(calls(&stage), 1, "open since then");
     assert_eq!(conversation(&stage).await.scheduled_for, None);
 }
+
+#[tokio::test]
+async fn a_turn_that_comes_before_the_opening_by_another_clock_comes_again() {
+    let opens = serde_json::from_value(json!({"wed": ["00:00-24:00"]})).unwrap();
+    let stage = stage(|scene| scene.bound.instance.opening_hours = Some(opens)).await;
+    stage.message(&stage.scene, "W1", "oi", false).await;
+    stage.pass(4);
+    play(&stage).await;
+    let opens = conversation(&stage).await.scheduled_for.unwrap();
+    stage.pass(opens.as_second() - stage.now().as_second());
+    let early = stage.due_turns().await;
+    assert_eq!(early.len(), 1);
+    // The clock of the function that is given it is three seconds behind.
+    stage.pass(-3);
+    let body = serde_json::to_string(&early[0]).unwrap();
+    assert_eq!(reply::reply(&stage.world, &body, 1).await, Verdict::Done);
+    assert_eq!(calls(&stage), 0);
+    stage.pass(3);
+    play(&stage).await;
+    assert_eq!(calls(&stage), 1);
+}

@@ -9,11 +9,12 @@ use recado_domain::message::{Message, MessageStatus};
 use recado_domain::millis::shift;
 use recado_domain::outbox::{Outbox, OutboxState};
 use recado_domain::provider::Provider;
+use recado_domain::rate::Rate;
 use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
 use recado_pipeline::ports::{
-    Claimed, ConnectionAnswer, Conversations, DeadLetters, Instances, OutboxStore, Overdue, OverdueWork,
-    SendOutcome, Written,
+    Ambient, Claimed, ConnectionAnswer, Conversations, DeadLetters, Instances, OutboxStore, Overdue,
+    OverdueWork, SendOutcome, Written,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_testkit::builders::{Scene, nonce};
@@ -300,4 +301,85 @@ async fn what_is_being_sent_is_not_given_up_for_its_age() {
     let given_up = letter(&stage, &reply).await.unwrap();
     assert_eq!(given_up.reason, Reason::InstanceDisconnected);
     assert!(out(&stage, &reply).await.maybe_sent);
+}
+
+async fn connection(stage: &Stage, answer: ConnectionAnswer) {
+    stage.world.providers.is(answer);
+    let job = stage.event(EventKind::Connection, Value::Null).await;
+    while stage.receive(&job, 1).await != Verdict::Done {
+        stage.pass(1);
+    }
+}
+
+async fn parked(stage: &Stage) -> usize {
+    let id = stage.scene.instance();
+    stage.world.store.parked(id, 10).await.unwrap().len()
+}
+
+#[tokio::test]
+async fn what_waits_for_its_slot_does_not_leave_once_the_instance_is_closed() {
+    let mut scene = Scene::new();
+    scene.bound.instance.rate = Some(Rate {
+        per_second: 0.1,
+        burst: 1,
+    });
+    let stage = Stage::set(scene).await;
+    let (first, second) = (stage.replied().await, stage.replied().await);
+    stage.send(&first.conversation).await;
+    let Verdict::ComeBack { after } = stage.kick(&second.conversation).await else {
+        panic!("its slot is seconds away")
+    };
+    connection(&stage, ConnectionAnswer::Closed).await;
+    stage.world.ambient.sleep(after).await;
+    assert_eq!(stage.kick(&second.conversation).await, Verdict::Done);
+    assert_eq!((stage.world.providers.sent(), parked(&stage).await), (1, 1));
+    stage.pass(60);
+    connection(&stage, ConnectionAnswer::Open).await;
+    stage.send(&second.conversation).await;
+    assert_eq!(stage.world.providers.sent(), 2);
+}
+
+#[tokio::test]
+async fn what_closed_and_opened_again_within_seconds_releases_what_waits_all_the_same() {
+    let stage = stage().await;
+    connection(&stage, ConnectionAnswer::Closed).await;
+    connection(&stage, ConnectionAnswer::Open).await;
+    let released = state(&stage).await.released_at;
+    assert!(released.is_some());
+    connection(&stage, ConnectionAnswer::Closed).await;
+    let reply = stage.replied().await;
+    stage.send(&reply.conversation).await;
+    connection(&stage, ConnectionAnswer::Open).await;
+    let put_off = state(&stage).await;
+    assert_eq!(
+        (put_off.connection, put_off.released_at),
+        (Connection::Open, released)
+    );
+    assert_eq!(parked(&stage).await, 1, "the last release was a moment ago");
+    stage.pass(60);
+    reconcile(&stage.world).await.unwrap();
+    assert_eq!(parked(&stage).await, 0);
+}
+
+#[tokio::test]
+async fn of_a_contacts_messages_each_is_given_up_by_its_own_age() {
+    let stage = stage().await;
+    connection(&stage, ConnectionAnswer::Closed).await;
+    let begun = stage.now();
+    let first = stage.client_writes("5511900000077").await;
+    stage.send(first.conversation.as_ref().unwrap()).await;
+    stage.pass(24 * 3_600);
+    let second = stage.client_writes("5511900000077").await;
+    let mut given_up = Vec::new();
+    for _ in 0..(80 * 6) {
+        stage.pass(600);
+        reconcile(&stage.world).await.unwrap();
+        for id in [&first.id, &second.id] {
+            let letter = stage.world.store.dead_letter(id.as_str()).await.unwrap();
+            if letter.is_some() && !given_up.iter().any(|(known, _)| *known == id) {
+                given_up.push((id, (stage.now().as_second() - begun.as_second()) / 3_600));
+            }
+        }
+    }
+    assert_eq!(given_up, [(&first.id, 72), (&second.id, 96)]);
 }
