@@ -37,7 +37,18 @@ pub(crate) struct Bucket {
     receive_ms: Arc<AtomicI64>,
     /// How many further timers of turns fail to be sent.
     pub(crate) turns_fail: Arc<AtomicU32>,
+    /// How many further redrives fail to be sent.
+    pub(crate) redrives_fail: Arc<AtomicU32>,
     time: Time,
+}
+
+/// Fails as often as `left` says.
+fn fails(left: &AtomicU32) -> PortResult<()> {
+    let one_less = |left: u32| left.checked_sub(1);
+    match left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less) {
+        Ok(_) => Err(PortError::unavailable("the queue", "the test says so")),
+        Err(_) => Ok(()),
+    }
 }
 
 impl Queues for Bucket {
@@ -46,14 +57,7 @@ impl Queues for Bucket {
     }
 
     async fn send_turn(&self, kick: &TurnKick, delay: Duration) -> PortResult<()> {
-        let left = |left: u32| left.checked_sub(1);
-        if self
-            .turns_fail
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, left)
-            .is_ok()
-        {
-            return Err(PortError::unavailable("the queue", "the test says so"));
-        }
+        fails(&self.turns_fail)?;
         self.queues.send_turn(kick, delay).await
     }
 
@@ -105,6 +109,7 @@ impl DeadQueues for Bucket {
     }
 
     async fn send_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+        fails(&self.redrives_fail)?;
         self.queues.send_redrive(letter, deduplication).await
     }
 }
@@ -120,6 +125,7 @@ pub(crate) fn world(stage: &Stage, patience_days: u64) -> World {
         dead: Arc::default(),
         receive_ms: Arc::default(),
         turns_fail: Arc::default(),
+        redrives_fail: Arc::default(),
         time: world.ambient.clone(),
     };
     let settings = Settings {
