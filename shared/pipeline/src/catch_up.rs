@@ -57,7 +57,7 @@ pub struct CaughtUp {
     pub pages: u32,
     /// Whether there is more to read: go on with [`CaughtUp::next`].
     pub more: bool,
-    /// When the newest message was written that was read.
+    /// When the newest message was written that was read; if there is more, from when on to ask for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Timestamp>,
     /// The provider gives only its newest messages, and they do not reach back as far.

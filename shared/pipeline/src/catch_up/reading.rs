@@ -1,15 +1,20 @@
 //! Page after page, the oldest first.
 
-use super::{CatchUpError, CaughtUp};
+use super::{CatchUpError, CaughtUp, OVERLAP_MS};
 use crate::World;
 use crate::ingest::ingest;
 use crate::ports::{Ambient, Deliveries, HistoryPage, HistoryRecord, PortResult, Providers, Span};
+use jiff::Timestamp;
 use recado_domain::config::Bound;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus};
 use recado_domain::event::EventKind;
 use recado_domain::ids::CorrelationId;
 use recado_domain::inbound::WebhookItem;
 use recado_domain::millis::shift;
+
+/// So much is read again by the one that goes on. With the whole overlap, where more was written in that time than one
+/// catch-up reads, each would read the same.
+const AGAIN_MS: i64 = 60_000;
 
 /// What one catch-up may cost.
 #[derive(Debug, Clone, Copy)]
@@ -54,11 +59,18 @@ pub(super) async fn read<W: World>(
         } else {
             number -= 1;
         }
-        if done.pages >= limits.pages || world.ambient().now() >= end {
+        let now = world.ambient().now();
+        if done.pages >= limits.pages || now >= end {
             done.more = true;
+            done.next = done.next.map(|newest| go_on(newest, now));
             return Ok(done);
         }
     }
+}
+
+/// From when on to ask, where a catch-up ended that read up to `newest`: what it asks for begins an overlap earlier.
+fn go_on(newest: Timestamp, now: Timestamp) -> Timestamp {
+    shift(newest, OVERLAP_MS - AGAIN_MS).min(now)
 }
 
 /// Takes in a page. What we sent ourselves and know is left out: its echo says nothing, and a status only if it is newer.

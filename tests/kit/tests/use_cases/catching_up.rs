@@ -329,3 +329,58 @@ async fn an_instance_that_is_not_configured_has_no_history() {
         .unwrap_err();
     assert!(matches!(refused, CatchUpError::NotFound));
 }
+
+/// How far 130 messages of one contact are fetched, written while the instance was closed, one in so many seconds.
+async fn fetched(seconds: i64) -> Vec<u64> {
+    let stage = stage().await;
+    let contact = stage.scene.other_contact();
+    connection(&stage, ConnectionAnswer::Closed).await;
+    stage.pass(4_000);
+    for number in 0..130 {
+        let id = format!("M{number}");
+        let memory = &stage.world.providers.memory;
+        memory.keep(kept(&stage, &contact.address, &id, 3_900 - number * seconds));
+    }
+    connection(&stage, ConnectionAnswer::Open).await;
+    let mut fetched = Vec::new();
+    for _ in 0..40 {
+        stage.pass(60);
+        reconcile(&stage.world).await.unwrap();
+        settle(&stage).await;
+        let latest = stage.world.store.latest(&contact.thread()).await.unwrap();
+        fetched.extend(latest.map(|latest| latest.last.0));
+        fetched.dedup();
+    }
+    fetched
+}
+
+#[tokio::test]
+async fn what_is_more_than_one_catch_up_may_read_is_fetched_by_the_next() {
+    // 40 pages, and a quarter of an hour later the rest.
+    assert_eq!(fetched(30).await, [118, 130]);
+}
+
+#[tokio::test]
+async fn many_messages_of_a_few_minutes_are_fetched_to_the_last() {
+    assert_eq!(fetched(1).await, [118, 130]);
+}
+
+#[tokio::test]
+async fn who_asks_for_many_messages_of_a_few_minutes_gets_to_the_last_by_asking_on() {
+    let stage = stage().await;
+    let contact = stage.scene.other_contact();
+    for number in 0..700 {
+        let id = format!("M{number}");
+        let memory = &stage.world.providers.memory;
+        memory.keep(kept(&stage, &contact.address, &id, 1_000 - number / 2));
+    }
+    let (mut since, mut missed) = (Some(shift(stage.now(), -1_000_000)), Vec::new());
+    while since.is_some() && missed.len() < 5 {
+        let id = stage.scene.instance();
+        let part = catch_up(&stage.world, id, since, &correlation()).await.unwrap();
+        missed.push(part.missed);
+        since = part.next.filter(|_| part.more);
+    }
+    // 200 pages of three, the oldest of which has one only; then the rest.
+    assert_eq!(missed, [598, 102]);
+}
