@@ -21,6 +21,9 @@ const DRAIN: Duration = Duration::from_secs(100);
 /// How long a queue is left alone at most, should a wake-up be missed.
 const IDLE: Duration = Duration::from_secs(5);
 
+/// How long a queue is left alone that could not be read: what it would hand out is there all the time.
+const AFTER_A_FAILURE: Duration = Duration::from_secs(1);
+
 /// How many messages of each queue are worked on at once. One tenant or instance gets three quarters of them at most
 /// ([`Room`]): a model or a provider that hangs does not hold the others up. Events wait for nothing but the store, which has
 /// one writer: more of them at once would only make its queue longer, for everybody.
@@ -105,13 +108,17 @@ async fn work(queue: QueueName, world: Arc<LocalWorld>, queues: Embedded, mut st
         let room = crew.room().clone();
         let batch = match room.free() {
             0 => Vec::new(),
-            _ => queues
-                .receive_into(queue, room, visibility(queue))
-                .await
-                .unwrap_or_else(|error| {
+            _ => match queues.receive_into(queue, room, visibility(queue)).await {
+                Ok(batch) => batch,
+                Err(error) => {
                     tracing::error!(queue = queue.as_str(), %error, "the queue cannot be read");
-                    Vec::new()
-                }),
+                    tokio::select! {
+                        () = tokio::time::sleep(AFTER_A_FAILURE) => {}
+                        _ = stop.changed() => {}
+                    }
+                    continue;
+                }
+            },
         };
         if batch.is_empty() {
             idle(queue, &world, &queues, &crew.finished, &mut stop).await;

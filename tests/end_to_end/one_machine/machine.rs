@@ -41,8 +41,8 @@ pub(crate) struct Machine {
     pub(crate) http: Client,
     folder: PathBuf,
     variables: BTreeMap<String, String>,
-    /// How many descriptors the process may have, if that is limited.
-    pub(crate) descriptors: Option<u32>,
+    /// What the shell does that becomes the process, if one does.
+    pub(crate) before: Option<String>,
     running: Option<Running>,
 }
 
@@ -92,7 +92,7 @@ impl Machine {
             http,
             folder,
             variables: all,
-            descriptors: None,
+            before: None,
             running: None,
         }
     }
@@ -152,11 +152,11 @@ impl Machine {
     pub(crate) fn start(&mut self, command: &str) {
         let arguments: Vec<&str> = [command].into_iter().filter(|word| !word.is_empty()).collect();
         let mut command = self.command(&arguments);
-        if let Some(descriptors) = self.descriptors {
+        if let Some(before) = &self.before {
             let mut limited = Command::new("sh");
             limited
                 .arg("-c")
-                .arg(format!("ulimit -n {descriptors} && exec \"$0\" \"$@\""))
+                .arg(format!("{before} && exec \"$0\" \"$@\""))
                 .arg(env!("CARGO_BIN_EXE_recado"))
                 .args(&arguments)
                 .env_clear()
@@ -225,6 +225,17 @@ impl Machine {
     /// Lets the system forget the most memory that it ever had.
     pub(crate) fn forget_peak(&self) {
         std::fs::write(format!("/proc/{}/clear_refs", self.running().child.id()), "5").unwrap();
+    }
+
+    /// Lets no file that it writes become larger, or lets all.
+    pub(crate) fn limit_files(&self, bytes: Option<u64>) {
+        let most = bytes.map_or("unlimited".to_owned(), |bytes| bytes.to_string());
+        let limited = Command::new("prlimit")
+            .args(["--pid", &self.running().child.id().to_string()])
+            .arg(format!("--fsize={most}:unlimited"))
+            .status()
+            .unwrap();
+        assert!(limited.success());
     }
 
     /// Ends it without warning.

@@ -15,6 +15,7 @@ mod crashes;
 mod dialog360;
 mod first_steps;
 mod framing;
+mod full_disk;
 mod isolation;
 mod machine;
 mod meta;

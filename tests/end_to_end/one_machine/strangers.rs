@@ -120,7 +120,7 @@ async fn requests_that_never_end_keep_nobody_out() {
         ("RECADO_HEADER_TIMEOUT_SECONDS", "300"),
         ("RECADO_BODY_TIMEOUT_SECONDS", "300"),
     ]);
-    machine.descriptors = Some(256);
+    machine.before = Some("ulimit -n 256".to_owned());
     machine.start("serve");
     for (count, request) in [260, 60, 60, 60].into_iter().zip(halves()) {
         let held: Vec<TcpStream> = (0..count).map(|_| begun(&machine, request.as_bytes())).collect();
