@@ -35,7 +35,8 @@ async fn a_full_disk_is_503_and_what_was_acknowledged_is_answered_once_there_is_
     let (before, began) = (failures(), Instant::now());
     tokio::time::sleep(Duration::from_secs(2)).await;
     let more = u64::try_from(failures() - before).unwrap();
-    assert!(more <= 3 * (began.elapsed().as_secs() + 2), "{more} failures");
+    // Each of the five queues once a second.
+    assert!(more <= 10 * (began.elapsed().as_secs() + 2), "{more} failures");
     machine.limit_files(None);
     let sent_again = || async { (machine.evolution(&body(taken)).await == StatusCode::OK).then_some(()) };
     eventually("room", sent_again).await;

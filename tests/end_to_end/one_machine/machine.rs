@@ -200,6 +200,11 @@ impl Machine {
         self.running.as_ref().expect("recado is running")
     }
 
+    /// The process.
+    pub(crate) fn id(&self) -> u32 {
+        self.running().child.id()
+    }
+
     /// Its address.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.running().url)
@@ -213,29 +218,6 @@ impl Machine {
     /// What it logged.
     pub(crate) fn log(&self) -> String {
         self.running().log.lock().unwrap().clone()
-    }
-
-    /// A line of what the system says of its memory, in KiB.
-    pub(crate) fn memory(&self, name: &str) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.running().child.id())).unwrap();
-        let line = status.lines().find(|line| line.starts_with(name)).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse().unwrap()
-    }
-
-    /// Lets the system forget the most memory that it ever had.
-    pub(crate) fn forget_peak(&self) {
-        std::fs::write(format!("/proc/{}/clear_refs", self.running().child.id()), "5").unwrap();
-    }
-
-    /// Lets no file that it writes become larger, or lets all.
-    pub(crate) fn limit_files(&self, bytes: Option<u64>) {
-        let most = bytes.map_or("unlimited".to_owned(), |bytes| bytes.to_string());
-        let limited = Command::new("prlimit")
-            .args(["--pid", &self.running().child.id().to_string()])
-            .arg(format!("--fsize={most}:unlimited"))
-            .status()
-            .unwrap();
-        assert!(limited.success());
     }
 
     /// Ends it without warning.

@@ -23,6 +23,7 @@ mod missed;
 mod operators;
 mod payloads;
 mod replies;
+mod resources;
 mod sends;
 mod shutdown;
 mod strangers;
