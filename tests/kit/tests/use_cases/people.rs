@@ -4,12 +4,15 @@ use crate::world::Stage;
 use recado_domain::content::Content;
 use recado_domain::conversation::Mode;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::ids::{IdempotencyKey, Ordinal};
+use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
 use recado_domain::kick::SendKick;
+use recado_domain::message::Usage;
 use recado_domain::options::SendOptions;
-use recado_pipeline::operate;
-use recado_pipeline::ports::Conversations;
+use recado_pipeline::ports::{Conversations, Llm, LlmError, LlmReply, LlmRequest};
+use recado_pipeline::{Parts, Verdict, operate, reply};
 use recado_testkit::builders::{Scene, correlation};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// The kicks that are due; they are gone then.
@@ -73,4 +76,55 @@ async fn an_answer_that_is_sent_in_again_is_one_message_and_is_kicked_again() {
     assert_eq!(stage.world.providers.sent(), 1);
     assert_eq!(answer().await, first);
     assert!(kicks(&stage).await.is_empty(), "nothing is open any more");
+}
+
+/// A model; the first time that it thinks, the conversation is taken over and given back.
+struct Interrupted {
+    stage: Arc<Stage>,
+    conversation: ConversationId,
+    thinks: AtomicU32,
+}
+
+impl Llm for Interrupted {
+    async fn complete(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
+        if self.thinks.fetch_add(1, Ordering::SeqCst) == 0 {
+            for mode in [Mode::Manual, Mode::Ai] {
+                operate::set_mode(&self.stage.world, &self.conversation, mode, &correlation())
+                    .await
+                    .unwrap();
+            }
+        }
+        Ok(LlmReply {
+            text: "certo".to_owned(),
+            usage: Usage::default(),
+            model: request.model.clone(),
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_draft_that_a_takeover_made_void_holds_up_no_turn_after_it() {
+    let stage = Arc::new(Stage::set(Scene::new()).await);
+    stage.message(&stage.scene, "W1", "oi", false).await;
+    stage.pass(4);
+    let kick = stage.due_turns().await.remove(0);
+    let world = Parts {
+        store: stage.world.store.clone(),
+        queues: stage.world.queues.clone(),
+        providers: stage.world.providers.clone(),
+        llm: Interrupted {
+            stage: stage.clone(),
+            conversation: kick.conversation.clone(),
+            thinks: AtomicU32::new(0),
+        },
+        ambient: stage.world.ambient.clone(),
+        settings: stage.world.settings.clone(),
+        retries: recado_pipeline::Retries::default(),
+    };
+    let body = serde_json::to_string(&kick).unwrap();
+    assert_eq!(reply::reply(&world, &body, 1).await, Verdict::SOON);
+    assert_eq!(reply::reply(&world, &body, 2).await, Verdict::Done);
+    assert_eq!(world.llm.thinks.load(Ordering::SeqCst), 2);
+    stage.send(&kick.conversation).await;
+    assert_eq!(stage.world.providers.contents(), [Content::text("certo")]);
 }
