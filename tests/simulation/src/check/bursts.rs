@@ -34,7 +34,7 @@ where
 {
     let of_contact = messages.iter().filter(|message| message.role == Role::User);
     let asked: Vec<&Message> = of_contact
-        .filter(|message| wants(stage, message) != Wants::No)
+        .filter(|message| wants(stage, message) == Wants::Yes)
         .collect();
     let acts = stage.ledger().acts_on(&conversation.id).count();
     let typed = messages.iter().any(|message| message.role == Role::Operator);
