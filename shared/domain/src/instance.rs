@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 mod in_flight;
 mod silence;
 
-pub use in_flight::{FromMe, InFlight};
+pub use in_flight::{Echo, FromMe, InFlight};
 pub use silence::Pattern;
 
 /// Whether messages can be sent.

@@ -190,6 +190,7 @@ fn in_flight(id: &MessageId, out: &Outbox) -> Option<InFlight> {
         until: *claimed_at,
         text_hash: String::new(),
         echo: None,
+        maybe_echo: None,
     })
 }
 

@@ -263,6 +263,7 @@ pub fn claimed(message: &Message) -> (Message, InFlight) {
         until,
         text_hash: text_hash(&message.content.as_text()),
         echo: None,
+        maybe_echo: None,
     };
     (message, flight)
 }

@@ -9,7 +9,7 @@ use super::transaction::{Action, Refusals, Transacted};
 use aws_sdk_dynamodb::types::ReturnValue;
 use recado_domain::conversation::{Conversation, Mode};
 use recado_domain::ids::{ConversationId, InstanceId, Ordinal, ThreadId};
-use recado_domain::instance::InFlight;
+use recado_domain::instance::{Echo, InFlight};
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
 use recado_domain::outbox::{Outbox, OutboxState};
@@ -233,10 +233,19 @@ impl<A: Ambient> OutboxStore for DynamoStore<A> {
         found.iter().map(|item| item::read(WHAT, item)).collect()
     }
 
-    async fn hear(&self, instance: &InstanceId, flight: &InFlight, echo: &str) -> PortResult<bool> {
-        let change = Change::default().set("echo", text(echo));
+    async fn hear(&self, instance: &InstanceId, flight: &InFlight, id: &str, echo: Echo) -> PortResult<bool> {
         // Noted before under the same id: by an earlier try of this request, or by a worker that came before.
-        let first = "attribute_exists(#pk) AND (attribute_not_exists(#echo) OR #echo = :echo)";
+        let (field, first) = match echo {
+            Echo::Sure => (
+                "echo",
+                "attribute_exists(#pk) AND (attribute_not_exists(#echo) OR #echo = :echo)",
+            ),
+            Echo::Maybe => (
+                "maybe_echo",
+                "attribute_exists(#pk) AND (attribute_not_exists(#maybe_echo) OR #maybe_echo = :maybe_echo)",
+            ),
+        };
+        let change = Change::default().set(field, text(id));
         let key = Key::flight(instance, flight);
         let heard = self.table.update(
             "noting an echo",

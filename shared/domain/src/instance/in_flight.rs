@@ -27,6 +27,19 @@ pub struct InFlight {
     /// The provider's id of the echo that was taken for this attempt's: a note is good for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub echo: Option<String>,
+    /// The provider's id of a message that only may be its echo, as nobody knows whose chat it was in. It tells nothing of
+    /// the attempt, and a note is good for one of these, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maybe_echo: Option<String>,
+}
+
+/// How sure it is that a message is an attempt's echo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Echo {
+    /// It says the same in the same contact's chat.
+    Sure,
+    /// It says the same in a chat of which nobody knows whether it is that contact's.
+    Maybe,
 }
 
 /// How far the clocks of two functions may differ.
@@ -73,19 +86,39 @@ impl InFlight {
         }
     }
 
+    /// Whether it certainly goes to whom these name: an identity without a number beside a number tells nothing.
+    fn is_to(&self, address: &ContactAddress, also: Option<&ContactAddress>) -> bool {
+        let is_known = self.to.is_numberless() == address.is_numberless() || also == Some(&self.to);
+        is_known && self.may_be_to(address, also)
+    }
+
     /// Whether `said` is this attempt's echo: it was taken for it before, or it says the same to the same contact, came
     /// after the claim and was written while the request may have gone out. An attempt is repeated at the earliest
     /// `unknown_wait_ms` after its claim.
-    pub fn echoes(&self, said: FromMe<'_>, unknown_wait_ms: i64) -> bool {
-        if let Some(echo) = &self.echo {
-            return said.provider_message_id == Some(echo);
+    pub fn echoes(&self, said: FromMe<'_>, unknown_wait_ms: i64) -> Option<Echo> {
+        if let Some(before) = self.taken_as(said.provider_message_id) {
+            return Some(before);
         }
         let first = millis::shift(self.claimed_at, -BEHIND_MS);
         let last = millis::shift(self.claimed_at, unknown_wait_ms.saturating_add(ECHO_MS));
-        self.text_hash == said.text_hash
-            && self.may_be_to(said.address, said.also)
+        let says_it = self.text_hash == said.text_hash
             && self.began_before(said.received_at)
-            && (first..=last).contains(&said.written_at)
+            && (first..=last).contains(&said.written_at);
+        let (echo, taken) = if self.is_to(said.address, said.also) {
+            (Echo::Sure, self.echo.is_some())
+        } else {
+            (Echo::Maybe, self.maybe_echo.is_some())
+        };
+        (says_it && !taken && self.may_be_to(said.address, said.also)).then_some(echo)
+    }
+
+    /// As what the message of this id was taken before, if it was.
+    pub fn taken_as(&self, provider_message_id: Option<&str>) -> Option<Echo> {
+        let id = provider_message_id?;
+        if self.echo.as_deref() == Some(id) {
+            return Some(Echo::Sure);
+        }
+        (self.maybe_echo.as_deref() == Some(id)).then_some(Echo::Maybe)
     }
 }
 

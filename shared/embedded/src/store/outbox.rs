@@ -7,7 +7,7 @@ use crate::record::{all, encode, execute};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{InstanceId, MessageId, ThreadId};
-use recado_domain::instance::InFlight;
+use recado_domain::instance::{Echo, InFlight};
 use recado_domain::message::Message;
 use recado_pipeline::ports::{Claimed, DeliveryLink, Guard, OutboxStore, PortResult, Written};
 use rusqlite::{Connection, params};
@@ -46,15 +46,19 @@ impl Note {
         Ok(())
     }
 
-    fn hear(&self, connection: &Connection, echo: &str) -> Result<bool, Fault> {
-        let sql = "UPDATE in_flight SET body = json_set(body, '$.echo', ?4)
+    fn hear(&self, connection: &Connection, id: &str, echo: Echo) -> Result<bool, Fault> {
+        let field = match echo {
+            Echo::Sure => "$.echo",
+            Echo::Maybe => "$.maybe_echo",
+        };
+        let sql = "UPDATE in_flight SET body = json_set(body, ?5, ?4)
             WHERE instance = ?1 AND message = ?2 AND nonce = ?3
-                AND (json_extract(body, '$.echo') IS NULL OR json_extract(body, '$.echo') = ?4)";
+                AND (json_extract(body, ?5) IS NULL OR json_extract(body, ?5) = ?4)";
         let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
         let heard = execute(
             connection,
             sql,
-            params![self.instance.as_str(), message, nonce, echo],
+            params![self.instance.as_str(), message, nonce, id, field],
         )?;
         Ok(heard > 0)
     }
@@ -202,8 +206,8 @@ impl OutboxStore for Embedded {
             .await
     }
 
-    async fn hear(&self, instance: &InstanceId, flight: &InFlight, echo: &str) -> PortResult<bool> {
-        let (note, echo) = (Note::of(instance, flight), echo.to_owned());
-        self.write("hear", move |c| note.hear(c, &echo)).await
+    async fn hear(&self, instance: &InstanceId, flight: &InFlight, id: &str, echo: Echo) -> PortResult<bool> {
+        let (note, id) = (Note::of(instance, flight), id.to_owned());
+        self.write("hear", move |c| note.hear(c, &id, echo)).await
     }
 }

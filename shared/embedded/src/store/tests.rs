@@ -154,6 +154,7 @@ fn flight(message: &Message, nonce: &str) -> InFlight {
         until: instant(2),
         text_hash: "h".to_owned(),
         echo: None,
+        maybe_echo: None,
     }
 }
 

@@ -2,7 +2,7 @@ use super::{PortResult, Written};
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{ConversationId, InstanceId, ThreadId};
-use recado_domain::instance::InFlight;
+use recado_domain::instance::{Echo, InFlight};
 use recado_domain::message::Message;
 use std::future::Future;
 
@@ -78,12 +78,13 @@ pub trait OutboxStore: Send + Sync {
     /// ever learning it, read strongly. A note is kept for [`InFlight::KEPT_MS`] at least, unless its attempt lands.
     fn in_flight(&self, instance: &InstanceId) -> impl Future<Output = PortResult<Vec<InFlight>>> + Send;
 
-    /// Notes the provider's id of the echo that is taken for this attempt's; the same id again is no other echo. `false`,
-    /// and nothing is written, if the note is gone or has another echo already.
+    /// Notes the provider's id of the echo that is taken for this attempt's, surely or not; the same id again is no other
+    /// echo. `false`, and nothing is written, if the note is gone or has another echo that is as sure.
     fn hear(
         &self,
         instance: &InstanceId,
         flight: &InFlight,
-        echo: &str,
+        id: &str,
+        echo: Echo,
     ) -> impl Future<Output = PortResult<bool>> + Send;
 }

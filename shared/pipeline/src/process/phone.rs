@@ -4,10 +4,11 @@
 use super::identity;
 use super::message::{TRIES, current, is_stale, record};
 use crate::World;
+use crate::identity::thread;
 use crate::kick;
 use crate::person::take_over_others;
 use crate::ports::{
-    Ambient, Conversations, Deliveries, InboundStored, InboundWrite, Inbox, OutboxStore, PortError,
+    Aliases, Ambient, Conversations, Deliveries, InboundStored, InboundWrite, Inbox, OutboxStore, PortError,
     PortResult,
 };
 use crate::verdict::Verdict;
@@ -18,9 +19,9 @@ use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, Mode};
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::InboundJob;
-use recado_domain::ids::Ordinal;
+use recado_domain::ids::{InstanceId, Ordinal};
 use recado_domain::inbound::InboundMessage;
-use recado_domain::instance::{FromMe, InFlight};
+use recado_domain::instance::{Echo, FromMe, InFlight};
 use recado_domain::message::Role;
 use recado_domain::millis::shift;
 use recado_domain::outbox::{OutboxState, text_hash};
@@ -186,27 +187,56 @@ async fn is_echo<W: World>(
     };
     let wait = i64::try_from(world.settings().unknown_wait.as_millis()).unwrap_or(i64::MAX);
     let instance = &bound.instance.id;
-    let mut echoed: Vec<&InFlight> = flights
-        .iter()
-        .filter(|flight| flight.echoes(said, wait))
-        .collect();
-    // One that was taken for this very echo before, by a worker that died or was repeated, comes first. Else the attempt
-    // that was claimed last before it was written: so the earlier ones are left for what was written earlier.
-    echoed.sort_by_key(|flight| {
+    let mut echoed = Vec::new();
+    for flight in flights {
+        if let Some(echo) = echo_of(world, instance, &flight, said, wait).await? {
+            echoed.push((flight, echo));
+        }
+    }
+    // One that was taken for this very echo before, by a worker that died or was repeated, comes first. Else an attempt that
+    // is certainly to this contact, and of these the one that was claimed last before it was written: so the earlier ones are
+    // left for what was written earlier.
+    let taken = |flight: &InFlight| flight.taken_as(said.provider_message_id).is_some();
+    echoed.sort_by_key(|(flight, echo)| {
         let after = !flight.began_before(said.written_at);
-        (flight.echo.is_none(), after, Reverse(flight.claimed_at))
+        let maybe = *echo == Echo::Maybe;
+        (!taken(flight), maybe, after, Reverse(flight.claimed_at))
     });
-    for flight in echoed {
-        let Some(id) = said.provider_message_id.filter(|_| flight.echo.is_none()) else {
+    for (flight, echo) in echoed {
+        let Some(id) = said.provider_message_id.filter(|_| !taken(&flight)) else {
             return Ok(true);
         };
         // Taken once: the next equal text was typed by somebody.
         // A note that went meanwhile was resolved: then the message is known by its id, or was another.
-        if world.store().hear(instance, flight, id).await? || is_known(world, job, inbound).await? {
+        let heard = world.store().hear(instance, &flight, id, echo).await?;
+        if heard || is_known(world, job, inbound).await? {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// Whether `said` is the echo of `flight`. Of one that went to an identity without a number, whose number may be known by
+/// now, that is looked up.
+async fn echo_of<W: World>(
+    world: &W,
+    instance: &InstanceId,
+    flight: &InFlight,
+    said: FromMe<'_>,
+    unknown_wait_ms: i64,
+) -> PortResult<Option<Echo>> {
+    let echo = flight.echoes(said, unknown_wait_ms);
+    if echo != Some(Echo::Maybe) || !flight.to.is_numberless() {
+        return Ok(echo);
+    }
+    let named = thread(world, instance, flight.to.as_str()).await?;
+    let number = world.store().alias(&named).await?;
+    // Of another number, it may still be the person's new one.
+    let Some(to) = number.filter(|number| number.may_be(said.address)) else {
+        return Ok(echo);
+    };
+    let flight = InFlight { to, ..flight.clone() };
+    Ok(flight.echoes(said, unknown_wait_ms))
 }
 
 /// What its author had on screen: what the contact wrote up to its own time by the provider's clock, as far as nothing

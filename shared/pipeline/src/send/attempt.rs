@@ -205,6 +205,7 @@ fn claim<W: World>(
         until,
         text_hash: text_hash(&instead.unwrap_or(&message.content).as_echo()),
         echo: None,
+        maybe_echo: None,
     };
     let conversation = message.conversation.clone();
     let out: &mut Outbox = message.out.as_mut()?;

@@ -5,7 +5,7 @@ use futures::executor::block_on;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::Ordinal;
-use recado_domain::instance::{Connection, InFlight, NoAnswer};
+use recado_domain::instance::{Connection, Echo, InFlight, NoAnswer};
 use recado_domain::message::Message;
 use recado_domain::millis::shift;
 use recado_domain::reason::Reason;
@@ -137,8 +137,8 @@ fn an_echo_that_is_noted_again_after_a_lost_answer_is_the_one_that_was_noted() {
     let world = World::with_attempts(3);
     let (scene, flight) = sending(&world);
     world.fails_times(1, Fault::FailAfter);
-    assert!(block_on(world.store.hear(scene.instance(), &flight, "A")).unwrap());
-    assert!(!block_on(world.store.hear(scene.instance(), &flight, "B")).unwrap());
+    assert!(block_on(world.store.hear(scene.instance(), &flight, "A", Echo::Sure)).unwrap());
+    assert!(!block_on(world.store.hear(scene.instance(), &flight, "B", Echo::Sure)).unwrap());
 }
 
 #[test]

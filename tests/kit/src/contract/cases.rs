@@ -119,6 +119,7 @@ macro_rules! store_contract {
                 a_saved_outcome_removes_the_note_of_its_attempt_only,
                 a_lost_save_removes_no_note,
                 a_note_takes_one_echo,
+                a_note_takes_one_that_may_be_its_echo_beside_its_echo,
                 notes_are_kept_by_instance,
             }
             settlements {

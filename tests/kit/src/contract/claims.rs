@@ -5,7 +5,7 @@ use crate::builders::{Scene, accepted, at, claimed, nonce, out};
 use futures::future::join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::ConversationId;
-use recado_domain::instance::InFlight;
+use recado_domain::instance::{Echo, InFlight};
 use recado_domain::message::Message;
 use recado_pipeline::ports::{Claimed, Guard, Store, Written};
 
@@ -252,7 +252,7 @@ pub async fn a_note_takes_one_echo<S: Store>(store: &S) {
     let (sending, flight) = claimed(&message);
     let id = scene.instance();
     assert!(
-        !store.hear(id, &flight, "A").await.unwrap(),
+        !store.hear(id, &flight, "A", Echo::Sure).await.unwrap(),
         "there is no note yet"
     );
     assert!(flights(store, &scene).await.is_empty(), "and none was made");
@@ -261,8 +261,9 @@ pub async fn a_note_takes_one_echo<S: Store>(store: &S) {
         nonce: nonce(),
         ..flight.clone()
     };
-    assert!(!store.hear(id, &of_another_attempt, "A").await.unwrap());
-    let heard = join_all(["A", "B", "C"].map(|echo| store.hear(id, &flight, echo))).await;
+    let of_another = store.hear(id, &of_another_attempt, "A", Echo::Sure).await;
+    assert!(!of_another.unwrap());
+    let heard = join_all(["A", "B", "C"].map(|echo| store.hear(id, &flight, echo, Echo::Sure))).await;
     let heard: Vec<bool> = heard.into_iter().map(Result::unwrap).collect();
     assert_eq!(heard.iter().filter(|heard| **heard).count(), 1);
     let first = ["A", "B", "C"][heard.iter().position(|heard| *heard).unwrap()];
@@ -271,7 +272,7 @@ pub async fn a_note_takes_one_echo<S: Store>(store: &S) {
         ..flight.clone()
     };
     assert!(
-        store.hear(id, &flight, first).await.unwrap(),
+        store.hear(id, &flight, first, Echo::Sure).await.unwrap(),
         "the same echo again is the one that was noted"
     );
     assert_eq!(flights(store, &scene).await, [noted]);
@@ -284,6 +285,26 @@ pub async fn a_note_takes_one_echo<S: Store>(store: &S) {
     );
 }
 
+pub async fn a_note_takes_one_that_may_be_its_echo_beside_its_echo<S: Store>(store: &S) {
+    let scene = Scene::new();
+    let mut conversation = begun(store, &scene).await;
+    let message = replied(store, &scene, &mut conversation).await;
+    let (sending, flight) = claimed(&message);
+    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
+    for (echo, first, other) in [(Echo::Maybe, "A", "B"), (Echo::Sure, "B", "A")] {
+        for (id, noted) in [(first, true), (other, false), (first, true)] {
+            let heard = store.hear(scene.instance(), &flight, id, echo).await;
+            assert_eq!(heard.unwrap(), noted, "{echo:?} {id}");
+        }
+    }
+    let noted = InFlight {
+        echo: Some("B".to_owned()),
+        maybe_echo: Some("A".to_owned()),
+        ..flight
+    };
+    assert_eq!(flights(store, &scene).await, [noted]);
+}
+
 pub async fn notes_are_kept_by_instance<S: Store>(store: &S) {
     let (scene, other) = (Scene::new(), Scene::new());
     let mut conversation = begun(store, &scene).await;
@@ -291,6 +312,7 @@ pub async fn notes_are_kept_by_instance<S: Store>(store: &S) {
     let (sending, flight) = claimed(&message);
     assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
     assert!(flights(store, &other).await.is_empty());
-    assert!(!store.hear(other.instance(), &flight, "A").await.unwrap());
+    let heard = store.hear(other.instance(), &flight, "A", Echo::Sure).await;
+    assert!(!heard.unwrap());
     assert_eq!(flights(store, &scene).await, [flight]);
 }

@@ -106,6 +106,7 @@ async fn attempt_ends_unheard(stage: &Stage, message: &Message) -> PortResult<()
         until,
         text_hash: String::new(),
         echo: None,
+        maybe_echo: None,
     };
     let claimed = stage.world.store.claim(&sending, None, &flight).await?;
     assert_eq!(claimed, Claimed::Yes);

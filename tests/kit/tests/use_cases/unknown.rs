@@ -1,5 +1,6 @@
 //! Sends of unknown outcome: how they end, what tells of them, and who waits for them.
 
+use crate::identities::{LID, NUMBER, known, thread};
 use crate::world::Stage;
 use jiff::Timestamp;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
@@ -10,8 +11,8 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
 use recado_pipeline::operate::dead_letters;
-use recado_pipeline::ports::{Ambient, Conversations, DeadLetters, OutboxStore, SendOutcome};
-use recado_testkit::builders::Scene;
+use recado_pipeline::ports::{Aliases, Ambient, Conversations, DeadLetters, OutboxStore, SendOutcome};
+use recado_testkit::builders::{Scene, identity_key};
 use serde_json::{Value, json};
 
 /// What the payload of a failed delivery says.
@@ -42,7 +43,10 @@ async fn failed_at(stage: &Stage, message: &Message, provider_message_id: &str, 
 }
 
 async fn typed(stage: &Stage, scene: &Scene, id: &str, text: &str) -> Verdict {
-    let address = scene.address.as_str();
+    typed_in(stage, scene.address.as_str(), id, text).await
+}
+
+async fn typed_in(stage: &Stage, address: &str, id: &str, text: &str) -> Verdict {
     let payload = json!({"address": address, "id": id, "text": text, "from_me": true});
     let job = stage.event(EventKind::Message, payload).await;
     stage.receive(&job, 1).await
@@ -107,6 +111,64 @@ async fn an_echo_settles_a_send_of_unknown_outcome_and_the_next_equal_words_are_
     assert_eq!(messages_typed(&stage, &reply).await, 0);
     assert_eq!(typed(&stage, &scene, "TYPED-1", &text).await, Verdict::Done);
     assert_eq!(messages_typed(&stage, &reply).await, 1);
+}
+
+/// A reply to a contact that was tried once, nobody knows with what outcome.
+async fn unknown(stage: &Stage, scene: &Scene) -> Message {
+    let reply = stage.replied_to(scene).await;
+    stage.answers(SendOutcome::Unknown {
+        why: "HTTP 500: server error".to_owned(),
+        timed_out: false,
+    });
+    let _ = stage.kick(&reply.conversation).await;
+    stage.pass(40);
+    reply
+}
+
+#[tokio::test]
+async fn equal_words_in_a_chat_whose_number_nobody_knows_are_ours_once_and_settle_nothing() {
+    let stage = Stage::set(Scene::new()).await;
+    let scene = stage.scene.other_contact();
+    let reply = unknown(&stage, &scene).await;
+    let text = reply.content.as_text();
+    assert_eq!(typed_in(&stage, LID, "ECHO-1", &text).await, Verdict::Done);
+    assert!(thread(&stage, LID).await.is_none(), "nobody took anything over");
+    assert_eq!(typed_in(&stage, LID, "TYPED-1", &text).await, Verdict::Done);
+    assert!(thread(&stage, LID).await.is_some(), "the second one was typed");
+    stage.send(&reply.conversation).await;
+    assert_eq!(stage.world.providers.sent(), 2, "it is sent again");
+    assert!(stored(&stage, &reply).await.out.unwrap().maybe_sent);
+}
+
+#[tokio::test]
+async fn an_echo_settles_the_send_to_its_own_contact_and_none_that_may_be_to_the_same() {
+    let stage = Stage::set(Scene::new()).await;
+    let (maria, mut alone) = (stage.scene.other_contact(), stage.scene.other_contact());
+    alone.address = known(LID);
+    let to_maria = unknown(&stage, &maria).await;
+    let to_alone = unknown(&stage, &alone).await;
+    let text = to_maria.content.as_text();
+    assert_eq!(typed(&stage, &maria, "ECHO-1", &text).await, Verdict::Done);
+    let _ = stage.kick(&to_maria.conversation).await;
+    let _ = stage.kick(&to_alone.conversation).await;
+    let settled = stored(&stage, &to_maria).await;
+    assert_eq!(settled.provider_message_id.as_deref(), Some("ECHO-1"));
+    let outcome = |message: Message| message.out.unwrap().state;
+    let unsettled = outcome(stored(&stage, &to_alone).await);
+    assert!(matches!(unsettled, OutboxState::Unknown { .. }));
+    // Once the number is known, its echo is one of what went to the identity.
+    let thread = identity_key().thread(stage.scene.instance(), LID);
+    stage
+        .world
+        .store
+        .learn_alias(&thread, &known(NUMBER))
+        .await
+        .unwrap();
+    assert_eq!(typed_in(&stage, NUMBER, "ECHO-2", &text).await, Verdict::Done);
+    stage.pass(30);
+    let _ = stage.kick(&to_alone.conversation).await;
+    let settled = stored(&stage, &to_alone).await;
+    assert_eq!(settled.provider_message_id.as_deref(), Some("ECHO-2"));
 }
 
 #[tokio::test]

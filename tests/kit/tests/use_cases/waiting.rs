@@ -279,6 +279,7 @@ async fn what_is_being_sent_is_not_given_up_for_its_age() {
         until: lease_until,
         text_hash: String::new(),
         echo: None,
+        maybe_echo: None,
     };
     let taken = stage.world.store.claim(&sending, None, &flight).await.unwrap();
     assert_eq!(taken, Claimed::Yes);

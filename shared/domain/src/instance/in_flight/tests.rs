@@ -27,6 +27,7 @@ fn note() -> InFlight {
         until: instant(1_035_000),
         text_hash: "same".to_owned(),
         echo: None,
+        maybe_echo: None,
     }
 }
 
@@ -45,13 +46,14 @@ fn said(id: &str, at: i64) -> FromMe<'_> {
 fn an_equal_text_is_an_echo_only_while_the_request_may_still_go_out() {
     let last = 1_000_000 + WAIT_MS + ECHO_MS;
     for (at, echo) in [(997_999, false), (998_000, true), (last, true), (last + 1, false)] {
-        assert_eq!(note().echoes(said("A", at), WAIT_MS), echo, "{at}");
+        let expected = echo.then_some(Echo::Sure);
+        assert_eq!(note().echoes(said("A", at), WAIT_MS), expected, "{at}");
     }
     let other = FromMe {
         text_hash: "another",
         ..said("A", 1_001_000)
     };
-    assert!(!note().echoes(other, WAIT_MS));
+    assert_eq!(note().echoes(other, WAIT_MS), None);
 }
 
 #[test]
@@ -60,7 +62,7 @@ fn an_echo_whose_webhook_came_late_counts_by_when_it_was_written() {
         received_at: instant(1_000_000 + 2 * ECHO_MS),
         ..said("A", 1_060_000)
     };
-    assert!(note().echoes(late, WAIT_MS));
+    assert_eq!(note().echoes(late, WAIT_MS), Some(Echo::Sure));
 }
 
 #[test]
@@ -69,13 +71,13 @@ fn a_note_is_good_for_one_echo_however_often_that_one_comes() {
         echo: Some("A".to_owned()),
         ..note()
     };
-    assert!(heard.echoes(said("A", 1_060_000), WAIT_MS));
-    assert!(!heard.echoes(said("B", 1_060_000), WAIT_MS));
+    assert_eq!(heard.echoes(said("A", 1_060_000), WAIT_MS), Some(Echo::Sure));
+    assert_eq!(heard.echoes(said("B", 1_060_000), WAIT_MS), None);
     let nameless = FromMe {
         provider_message_id: None,
         ..said("A", 1_060_000)
     };
-    assert!(!heard.echoes(nameless, WAIT_MS));
+    assert_eq!(heard.echoes(nameless, WAIT_MS), None);
 }
 
 #[test]
@@ -85,14 +87,15 @@ fn an_equal_text_to_another_contact_or_from_before_the_attempt_is_no_echo() {
         address,
         ..said("A", 1_060_000)
     };
-    assert!(note().echoes(to(&same), WAIT_MS), "in another spelling");
-    assert!(!note().echoes(to(&other), WAIT_MS));
+    let sure = Some(Echo::Sure);
+    assert_eq!(note().echoes(to(&same), WAIT_MS), sure, "in another spelling");
+    assert_eq!(note().echoes(to(&other), WAIT_MS), None);
     let before = |written_at| FromMe {
         written_at: instant(written_at),
         ..said("A", 1_060_000)
     };
-    assert!(note().echoes(before(1_000_000 - BEHIND_MS), WAIT_MS));
-    assert!(!note().echoes(before(1_000_000 - BEHIND_MS - 1), WAIT_MS));
+    assert_eq!(note().echoes(before(1_000_000 - BEHIND_MS), WAIT_MS), sure);
+    assert_eq!(note().echoes(before(1_000_000 - BEHIND_MS - 1), WAIT_MS), None);
 }
 
 #[test]
@@ -106,4 +109,38 @@ fn a_send_to_an_identity_without_a_number_is_known_by_it_where_it_is_shown() {
     assert!(!to_lid.may_be_to(contact(), Some(&other)));
     assert!(to_lid.may_be_to(contact(), None), "nobody knows");
     assert!(note().may_be_to(contact(), Some(&other)));
+}
+
+#[test]
+fn what_may_be_in_anybodys_chat_is_no_sure_echo_and_leaves_the_place_of_one() {
+    let lid = address("1@lid");
+    let unknown = |id| FromMe {
+        address: &lid,
+        ..said(id, 1_060_000)
+    };
+    assert_eq!(note().echoes(unknown("A"), WAIT_MS), Some(Echo::Maybe));
+    let noted = InFlight {
+        maybe_echo: Some("A".to_owned()),
+        ..note()
+    };
+    assert_eq!(noted.echoes(unknown("A"), WAIT_MS), Some(Echo::Maybe));
+    assert_eq!(noted.echoes(unknown("B"), WAIT_MS), None);
+    assert_eq!(noted.echoes(said("B", 1_060_000), WAIT_MS), Some(Echo::Sure));
+    let shown = FromMe {
+        also: Some(&lid),
+        ..said("A", 1_060_000)
+    };
+    for (to, sure) in [("1@lid", Echo::Sure), (CONTACT, Echo::Sure)] {
+        let to = address(to);
+        assert_eq!(InFlight { to, ..note() }.echoes(shown, WAIT_MS), Some(sure));
+    }
+    let to_another = InFlight {
+        to: address("2@lid"),
+        ..note()
+    };
+    assert_eq!(to_another.echoes(shown, WAIT_MS), None);
+    assert_eq!(
+        to_another.echoes(said("A", 1_060_000), WAIT_MS),
+        Some(Echo::Maybe)
+    );
 }

@@ -113,6 +113,7 @@ fn a_note_of_a_send_is_swept_once_no_echo_can_come_any_more() {
             until: instant(35_000),
             text_hash: "h".to_owned(),
             echo: None,
+            maybe_echo: None,
         };
         let id = InstanceId::parse("front-desk").unwrap();
         let (body, instance) = (encode(&note).unwrap(), id.clone());

@@ -4,7 +4,7 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, Mode};
 use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
 use recado_domain::ids::{InstanceId, ThreadId};
-use recado_domain::instance::InFlight;
+use recado_domain::instance::{Echo, InFlight};
 use recado_domain::message::Message;
 use recado_domain::outbox::{Author, OutboxState};
 use recado_pipeline::ports::{
@@ -132,10 +132,10 @@ impl<S: Store> OutboxStore for Tap<S> {
         Ok(self.mutate_notes(flights))
     }
 
-    async fn hear(&self, instance: &InstanceId, flight: &InFlight, echo: &str) -> PortResult<bool> {
+    async fn hear(&self, instance: &InstanceId, flight: &InFlight, id: &str, echo: Echo) -> PortResult<bool> {
         let effect = async {
-            let heard = self.inner.hear(instance, flight, echo).await?;
-            if heard {
+            let heard = self.inner.hear(instance, flight, id, echo).await?;
+            if heard && echo == Echo::Sure {
                 let at = self.hand.common.simulation.elapsed_ms();
                 self.hand.common.witness().hear(&flight.message, at);
             }
