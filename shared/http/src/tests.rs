@@ -95,7 +95,7 @@ impl Providers for NotCalled {
         unreachable!("the HTTP surface calls no provider")
     }
 
-    async fn evidence(&self, _: &Bound, _: &OutgoingMessage, _: Timestamp) -> Evidence {
+    async fn evidence(&self, _: &Bound, _: &OutgoingMessage, _: &[ContactAddress], _: Timestamp) -> Evidence {
         unreachable!("the HTTP surface calls no provider")
     }
 

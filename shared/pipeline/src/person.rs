@@ -6,6 +6,7 @@ use crate::identity;
 use crate::kick;
 use crate::ports::{Aliases, Ambient, Conversations, OutboxStore, PortError, PortResult, Written};
 use crate::replies::left;
+use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, Mode, Status};
 use recado_domain::ids::{ConversationId, CorrelationId, ThreadId};
 
@@ -142,17 +143,24 @@ async fn others<W: World>(world: &W, conversation: &Conversation) -> PortResult<
 
 /// The thread of the person's other identity, where one is known.
 async fn other_thread<W: World>(world: &W, conversation: &Conversation) -> PortResult<Option<ThreadId>> {
-    let instance = &conversation.instance;
-    let other = match &conversation.known_as {
-        Some(known_as) => Some(known_as.clone()),
-        None if conversation.address.is_numberless() => {
-            let thread = identity::thread(world, instance, conversation.address.as_str()).await?;
-            world.store().alias(&thread).await?
-        }
-        None => None,
+    let Some(other) = other_name(world, conversation).await? else {
+        return Ok(None);
     };
-    let Some(other) = other else { return Ok(None) };
-    identity::thread(world, instance, other.as_str()).await.map(Some)
+    let thread = identity::thread(world, &conversation.instance, other.as_str()).await?;
+    Ok(Some(thread))
+}
+
+/// The person's other name, where one is known: the identity beside a number, the number of an identity.
+pub(crate) async fn other_name<W: World>(
+    world: &W,
+    conversation: &Conversation,
+) -> PortResult<Option<ContactAddress>> {
+    if conversation.known_as.is_some() || !conversation.address.is_numberless() {
+        return Ok(conversation.known_as.clone());
+    }
+    let (instance, address) = (&conversation.instance, conversation.address.as_str());
+    let thread = identity::thread(world, instance, address).await?;
+    world.store().alias(&thread).await
 }
 
 /// Forgets those conversations beside in which nothing is owed any more and nothing on its way: what is made from now on

@@ -300,7 +300,13 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
         answer
     }
 
-    async fn evidence(&self, bound: &Bound, message: &OutgoingMessage, claimed_at: Timestamp) -> Evidence {
+    async fn evidence(
+        &self,
+        bound: &Bound,
+        message: &OutgoingMessage,
+        also: &[ContactAddress],
+        claimed_at: Timestamp,
+    ) -> Evidence {
         let secret = match self.access(bound).await {
             Access::Credential(secret) => secret,
             Access::Simulated(outbox) => {
@@ -322,12 +328,10 @@ impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
         let Some(external) = bound.instance.external() else {
             return Evidence::Unclear;
         };
-        let Some(mut endpoint) = self.evolution(bound, &external, &secret, self.config.timeout) else {
+        let Some(endpoint) = self.evolution(bound, &external, &secret, self.config.timeout) else {
             return Evidence::Unclear;
         };
-        // A number that Evolution rewrites takes two requests.
-        endpoint.timeout /= 2;
-        evolution::evidence(&endpoint, message, claimed_at).await
+        evolution::evidence(endpoint, message, also, claimed_at).await
     }
 
     async fn seen(&self, bound: &Bound, id: &str, address: &ContactAddress, typing: bool) {

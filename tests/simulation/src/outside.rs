@@ -11,13 +11,13 @@ mod window;
 
 pub use fate::{Fate, Fates};
 pub use line::Line;
+use memory::Kept;
 pub use model::Model;
 pub use provider::Edge;
 pub use webhooks::{Changed, Said, connection_event, failed_event};
 
 use crate::executor::Simulation;
 use crate::person::{self, Shows};
-use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::{EventId, ExternalId, InstanceId, MessageId};
@@ -64,16 +64,6 @@ pub struct Shown {
     pub read_ms: i64,
     /// The words of the contact, all of them.
     pub words: BTreeSet<String>,
-}
-
-/// A message that the provider has: what `chat/findMessages` would show.
-#[derive(Debug, Clone)]
-struct Kept {
-    to: ContactAddress,
-    also: Option<ContactAddress>,
-    text: String,
-    id: String,
-    at: Timestamp,
 }
 
 /// A webhook that the provider owes us.
@@ -228,18 +218,6 @@ impl Outside {
         self.state().shown.clone()
     }
 
-    /// The newest message that the provider keeps to a contact: its id there.
-    pub fn newest_to(&self, instance: &InstanceId, to: &ContactAddress) -> Option<String> {
-        let newest = |line: &mut Line| {
-            let mut of_contact = line
-                .kept
-                .iter()
-                .filter(|kept| person::phone(&kept.to) == person::phone(to));
-            of_contact.next_back().map(|kept| kept.id.clone())
-        };
-        self.line(instance, newest).flatten()
-    }
-
     /// How many requests to send each message reached WhatsApp.
     pub fn sends(&self) -> BTreeMap<MessageId, u32> {
         self.state().sends.clone()
@@ -274,6 +252,7 @@ impl Outside {
     ) -> String {
         let id = self.fresh_id();
         let (at, at_ms) = (self.simulation.now(), self.simulation.elapsed_ms());
+        let chat = self.chat_of(to);
         let mut state = self.state();
         let arrived = Arrived {
             at_ms,
@@ -289,6 +268,7 @@ impl Outside {
             return id;
         };
         line.kept.push(Kept {
+            chat,
             to: to.clone(),
             also: None,
             text: text.to_owned(),
@@ -312,6 +292,7 @@ impl Outside {
         let at = self.simulation.now();
         if let Some(line) = self.state().lines.get_mut(instance) {
             line.kept.push(Kept {
+                chat: to.clone(),
                 to,
                 also,
                 text: text.to_owned(),

@@ -124,11 +124,13 @@ pub trait Providers: Send + Sync {
     /// Asks for the connection's state.
     fn connection(&self, bound: &Bound) -> impl Future<Output = ConnectionAnswer> + Send;
 
-    /// Looks for a send of `message` that was claimed at `claimed_at`.
+    /// Looks for a send of `message` that was claimed at `claimed_at`, in its contact's chat under any of the names: the
+    /// recipient, and what the contact is `also` known as.
     fn evidence(
         &self,
         bound: &Bound,
         message: &OutgoingMessage,
+        also: &[ContactAddress],
         claimed_at: Timestamp,
     ) -> impl Future<Output = Evidence> + Send;
 

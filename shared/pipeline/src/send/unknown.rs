@@ -6,10 +6,12 @@ use super::settle::link;
 use super::{Context, LOST, Step};
 use crate::World;
 use crate::dead::give_up_message;
+use crate::person::{latest, other_name};
 use crate::ports::{Ambient, Deliveries, Evidence, Instances, OutboxStore, PortResult, Providers, Written};
 use crate::verdict::Verdict;
 use crate::world::traits;
 use recado_domain::config::Bound;
+use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus};
 use recado_domain::ids::Nonce;
 use recado_domain::instance::Connection;
@@ -48,9 +50,10 @@ pub(super) async fn reconcile<W: World>(
     let Some(asked) = outgoing(&message) else {
         return Ok(Step::Next);
     };
+    let also = other_names(world, &message, &asked.to).await?;
     let evidence = world
         .providers()
-        .evidence(context.bound, &asked, claimed_at)
+        .evidence(context.bound, &asked, &also, claimed_at)
         .await;
     match evidence {
         Evidence::Sent { provider_message_id } => {
@@ -74,6 +77,23 @@ pub(super) async fn reconcile<W: World>(
         }));
     }
     repeat(world, message).await
+}
+
+/// What else the recipient is known as: under a number the identity without one, under such an identity the number. A
+/// provider may keep the chat under either.
+async fn other_names<W: World>(
+    world: &W,
+    message: &Message,
+    to: &ContactAddress,
+) -> PortResult<Vec<ContactAddress>> {
+    let (_, newest) = latest(world, message.conversation.thread().clone()).await?;
+    let Some(newest) = newest else {
+        return Ok(Vec::new());
+    };
+    let learnt = other_name(world, &newest).await?;
+    let mut names: Vec<ContactAddress> = learnt.into_iter().chain([newest.address]).collect();
+    names.retain(|name| name.is_numberless() != to.is_numberless());
+    Ok(names)
 }
 
 /// Nothing tells that it was sent: it is queued again, and marked, or given up when its attempts are used up.

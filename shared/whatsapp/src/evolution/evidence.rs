@@ -17,16 +17,20 @@ const SKEW_MS: i64 = 5_000;
 /// Page size (`offset` is its name in Evolution): what one instance can send to one chat in the meantime, and more.
 const PAGE: u32 = 100;
 
-/// Looks for a message of ours to this address that says the same, written since `claimed_at`. The newest one counts: an
-/// equal one that was sent a moment before must not be taken for this one.
+/// Looks for a message of ours to this contact that says the same, written since `claimed_at`, in the chats of all its names.
+/// The newest one of a chat counts: an equal one that was sent a moment before must not be taken for this one.
 pub(crate) async fn evidence(
-    at: &Endpoint<'_>,
+    mut at: Endpoint<'_>,
     message: &OutgoingMessage,
+    also: &[ContactAddress],
     claimed_at: Timestamp,
 ) -> Evidence {
     let since = shift(claimed_at, -SKEW_MS);
     let wanted = message.content.as_echo();
-    for jid in jids(&message.to) {
+    let chats = chats(&message.to, also);
+    // All of them together take no longer than one request may.
+    at.timeout /= u32::try_from(chats.len()).unwrap_or(1).max(2);
+    for jid in chats {
         let query = query(at.version, &jid, since);
         let Exchange::Answer(answer) = at
             .call(Method::POST, ["chat", "findMessages"], Some(&query))
@@ -90,6 +94,21 @@ fn newest<'a>(records: &'a [Value], wanted: &str, since: Timestamp) -> Option<&'
         .max_by_key(|record| instant(record.get("messageTimestamp")))
 }
 
+/// How many chats are asked for at most: each is a request.
+const CHATS_MAX: usize = 4;
+
+/// The chats in which the message may be stored, each once.
+fn chats(to: &ContactAddress, also: &[ContactAddress]) -> Vec<String> {
+    let mut chats = Vec::new();
+    for jid in std::iter::once(to).chain(also).flat_map(jids) {
+        if !chats.contains(&jid) {
+            chats.push(jid);
+        }
+    }
+    chats.truncate(CHATS_MAX);
+    chats
+}
+
 /// The JIDs under which the message may be stored. Evolution gives Brazilian mobiles a ninth digit or takes it, and adds or
 /// removes a digit after 52 and 54 (createJid.ts).
 fn jids(to: &ContactAddress) -> Vec<String> {
@@ -129,6 +148,22 @@ mod tests {
         assert_eq!(jids("541100000001"), "541100000001 5491100000001");
         assert_eq!(jids("351900000001"), "351900000001");
         assert_eq!(jids("100000000000001@lid"), "100000000000001@lid");
+    }
+
+    #[test]
+    fn every_chat_of_a_contact_is_asked_for_once() {
+        let known = |raw: &&str| ContactAddress::parse(raw).unwrap();
+        let asked = |to: &str, also: &[&str]| {
+            let also: Vec<ContactAddress> = also.iter().map(known).collect();
+            chats(&known(&to), &also).join(" ").replace("@s.whatsapp.net", "")
+        };
+        let numbers = "351900000001";
+        assert_eq!(asked(numbers, &["1@lid"]), "351900000001 1@lid");
+        assert_eq!(asked("1@lid", &[numbers, numbers]), "1@lid 351900000001");
+        assert_eq!(
+            asked("1@lid", &["5511900000001", "551100000001", "2@lid", "3@lid"]),
+            "1@lid 5511900000001 551100000001 2@lid"
+        );
     }
 
     #[test]

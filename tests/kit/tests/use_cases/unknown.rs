@@ -1,6 +1,6 @@
 //! Sends of unknown outcome: how they end, what tells of them, and who waits for them.
 
-use crate::identities::{LID, NUMBER, known, thread};
+use crate::identities::{LID, NUMBER, known, receive, thread, words};
 use crate::world::Stage;
 use jiff::Timestamp;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
@@ -138,6 +138,32 @@ async fn equal_words_in_a_chat_whose_number_nobody_knows_are_ours_once_and_settl
     stage.send(&reply.conversation).await;
     assert_eq!(stage.world.providers.sent(), 2, "it is sent again");
     assert!(stored(&stage, &reply).await.out.unwrap().maybe_sent);
+}
+
+#[tokio::test]
+async fn a_send_is_looked_for_under_all_names_that_are_known_of_its_contact() {
+    let stage = Stage::set(Scene::new()).await;
+    let (mut maria, mut alone) = (stage.scene.other_contact(), stage.scene.other_contact());
+    maria.address = known(NUMBER);
+    alone.address = known(LID);
+    let looked_for = async |reply: &Message| {
+        let _ = stage.kick(&reply.conversation).await;
+        std::mem::take(&mut *stage.world.providers.looked_for.lock().unwrap())
+    };
+    let to_alone = unknown(&stage, &alone).await;
+    assert_eq!(looked_for(&to_alone).await, [known(LID)], "nobody knows more");
+    let thread = identity_key().thread(stage.scene.instance(), LID);
+    stage
+        .world
+        .store
+        .learn_alias(&thread, &known(NUMBER))
+        .await
+        .unwrap();
+    assert_eq!(looked_for(&to_alone).await, [known(LID), known(NUMBER)]);
+    let to_maria = unknown(&stage, &maria).await;
+    assert_eq!(looked_for(&to_maria).await, [known(NUMBER)]);
+    receive(&stage, words("sou eu", NUMBER, Some(LID), false)).await;
+    assert_eq!(looked_for(&to_maria).await, [known(NUMBER), known(LID)]);
 }
 
 #[tokio::test]

@@ -68,6 +68,8 @@ pub(crate) struct Provider {
     pub(crate) connection: Arc<Mutex<ConnectionAnswer>>,
     /// What it tells of a send of unknown outcome.
     pub(crate) evidence: Arc<Mutex<Evidence>>,
+    /// Under which names it was asked for that last.
+    pub(crate) looked_for: Arc<Mutex<Vec<ContactAddress>>>,
     pub(crate) asked: Arc<AtomicU64>,
     pub(crate) sent: Arc<AtomicU64>,
     contents: Arc<Mutex<Vec<Content>>>,
@@ -204,7 +206,15 @@ impl Providers for Provider {
         self.connection.lock().unwrap().clone()
     }
 
-    async fn evidence(&self, _: &Bound, _: &OutgoingMessage, _: Timestamp) -> Evidence {
+    async fn evidence(
+        &self,
+        _: &Bound,
+        message: &OutgoingMessage,
+        also: &[ContactAddress],
+        _: Timestamp,
+    ) -> Evidence {
+        let names = std::iter::once(&message.to).chain(also).cloned();
+        *self.looked_for.lock().unwrap() = names.collect();
         self.evidence.lock().unwrap().clone()
     }
 
@@ -294,6 +304,7 @@ impl Stage {
             outcomes: Arc::default(),
             connection: Arc::new(Mutex::new(ConnectionAnswer::Open)),
             evidence: Arc::new(Mutex::new(Evidence::None)),
+            looked_for: Arc::default(),
             asked: Arc::default(),
             sent: Arc::default(),
             contents: Arc::default(),

@@ -1,8 +1,10 @@
 //! What a provider remembers: every message that it carried, whether its webhook came or not.
 
 use super::{Line, Outside, Said, traits};
+use crate::person;
 use jiff::Timestamp;
 use recado_domain::config::Bound;
+use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::EventKind;
 use recado_domain::ids::{EventId, ExternalId, InstanceId};
@@ -13,7 +15,42 @@ use recado_pipeline::ports::{HistoryPage, HistoryRecord, Span};
 /// How many messages a page has: few, so that there are several.
 const PAGE: usize = 4;
 
+/// A message that the provider has: what `chat/findMessages` would show.
+#[derive(Debug, Clone)]
+pub(super) struct Kept {
+    /// Under whose name it lies.
+    pub(super) chat: ContactAddress,
+    pub(super) to: ContactAddress,
+    pub(super) also: Option<ContactAddress>,
+    pub(super) text: String,
+    pub(super) id: String,
+    pub(super) at: Timestamp,
+}
+
 impl Outside {
+    /// Under which name the provider keeps what is sent to a contact: whom it knows by an identity, too, now under one, now
+    /// under the other.
+    pub(super) fn chat_of(&self, to: &ContactAddress) -> ContactAddress {
+        let number = person::phone(to);
+        if !self.state().identities.contains(&number) {
+            return to.clone();
+        }
+        let names = [person::identity(&number), number];
+        self.simulation.pick(&names)
+    }
+
+    /// The newest message that the provider keeps to a contact: its id there.
+    pub fn newest_to(&self, instance: &InstanceId, to: &ContactAddress) -> Option<String> {
+        let newest = |line: &mut Line| {
+            let mut of_contact = line
+                .kept
+                .iter()
+                .filter(|kept| person::phone(&kept.to) == person::phone(to));
+            of_contact.next_back().map(|kept| kept.id.clone())
+        };
+        self.line(instance, newest).flatten()
+    }
+
     /// The provider remembers what a contact wrote. What the business writes it has from the phone itself.
     pub fn remember(&self, event: &WebhookEvent) {
         let from_me = event.payload["from_me"] == true;

@@ -335,7 +335,13 @@ impl Providers for Edge {
         answer.unwrap_or(ConnectionAnswer::Unclear)
     }
 
-    async fn evidence(&self, bound: &Bound, message: &OutgoingMessage, claimed_at: Timestamp) -> Evidence {
+    async fn evidence(
+        &self,
+        bound: &Bound,
+        message: &OutgoingMessage,
+        also: &[ContactAddress],
+        claimed_at: Timestamp,
+    ) -> Evidence {
         self.hand.step("findMessages").await;
         if bound.instance.provider == Provider::named("meta") || self.hand.lacks(Mutation::NoEvidence) {
             return Evidence::None;
@@ -350,7 +356,10 @@ impl Providers for Edge {
             if !line.remembers {
                 return None;
             }
-            let fits = |kept: &&super::Kept| kept.to == message.to && kept.text == text && kept.at >= since;
+            let fits = |kept: &&super::Kept| {
+                let is_asked_for = kept.chat == message.to || also.contains(&kept.chat);
+                is_asked_for && kept.text == text && kept.at >= since
+            };
             line.kept
                 .iter()
                 .filter(fits)

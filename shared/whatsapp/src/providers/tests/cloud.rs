@@ -143,7 +143,7 @@ async fn neither_can_be_asked_for_evidence() {
         let simulation = Simulation::WithoutCredentials(SimulatedOutbox::default());
         let whatsapp = whatsapp("http://127.0.0.1:9", Some("key-1"), simulation);
         let evidence = whatsapp
-            .evidence(&number, &message("5511900000001"), instant(0))
+            .evidence(&number, &message("5511900000001"), &[], instant(0))
             .await;
         assert_eq!(evidence, Evidence::None);
     }

@@ -123,7 +123,7 @@ async fn without_a_credential_messages_wait_or_go_to_the_simulated_provider() {
             }
         );
         assert_eq!(on.connection(&bound).await, ConnectionAnswer::Open);
-        let evidence = on.evidence(&bound, &message(PHONE), instant(0)).await;
+        let evidence = on.evidence(&bound, &message(PHONE), &[], instant(0)).await;
         assert_eq!(
             evidence,
             Evidence::Sent {

@@ -157,14 +157,17 @@ async fn what_evolution_stored_is_evidence_for_every_kind() {
             let (product, bound) = (product(&server), bound("evolution", version));
             let message = message(&content);
             let began = shift(recado_domain::Timestamp::now(), -1_000);
-            assert_eq!(product.evidence(&bound, &message, began).await, Evidence::None);
+            assert_eq!(
+                product.evidence(&bound, &message, &[], began).await,
+                Evidence::None
+            );
             let SendOutcome::Accepted {
                 provider_message_id, ..
             } = product.send(&bound, &message).await
             else {
                 panic!("{content}")
             };
-            let found = product.evidence(&bound, &message, began).await;
+            let found = product.evidence(&bound, &message, &[], began).await;
             assert_eq!(
                 found,
                 Evidence::Sent { provider_message_id },
