@@ -63,10 +63,10 @@ pub enum Habit {
 }
 
 impl Habit {
-    /// Most have only a number.
+    /// Six in ten have two names.
     pub fn of_chance(simulation: &Simulation) -> Self {
         let first = simulation.below(4);
-        match simulation.below(20) {
+        match simulation.below(10) {
             0..=1 => Self::IdentityFirst(first),
             2 => Self::NumberFirst(first),
             3..=5 => Self::Mixed,
