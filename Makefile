@@ -1,4 +1,4 @@
-# The targets are what the README names; `make test` is what CI runs.
+# `make test` and `make policy` are what CI runs; CONTRIBUTING.md says when to use which target.
 
 ARCHITECTURE ?= x86_64
 VENV := .tools/venv
@@ -105,7 +105,7 @@ endif
 	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
 		cargo install --quiet --locked --root .tools cargo-deny@0.20.2
 
-# What the README's figures are measured with.
+# What the figures of docs/figures.md are measured with.
 figures: tools
 	benches/figures.py
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what the README claims: cold start, sizes, acknowledgements.
+"""Measures what docs/figures.md claims: cold start, sizes, acknowledgements.
 
     benches/figures.py                                 builds for release and measures
     benches/figures.py --no-build                      measures what is built already
@@ -60,7 +60,7 @@ def made(directory):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description="Measures what the README claims.")
+    parser = argparse.ArgumentParser(description="Measures what docs/figures.md claims.")
     parser.add_argument("--no-build", action="store_true", help="measure what is built already")
     parser.add_argument("--profile", default="release", help="Cargo profile (default: release)")
     parser.add_argument("--binaries", type=Path, help="directory with recado and <function>/bootstrap")

@@ -156,10 +156,10 @@ fn record(variables: &mut Variables<impl Fn(&str) -> Option<String>>) -> Mode {
 mod tests {
     use super::*;
 
-    const README: &str = include_str!("../../../README.md");
+    const SETTINGS: &str = include_str!("../../../docs/settings.md");
 
     #[test]
-    fn the_readme_names_every_setting_that_is_read() {
+    fn the_settings_page_names_every_setting_that_is_read() {
         let asked = std::cell::RefCell::new(std::collections::BTreeSet::new());
         let variable = |name: &str| {
             asked.borrow_mut().insert(name.to_owned());
@@ -170,7 +170,7 @@ mod tests {
         assert!(asked.contains("RECADO_ADDR") && asked.contains("RECADO_TURNS_BACKOFF"));
         let (own, earlier): (Vec<&String>, Vec<&String>) =
             asked.iter().partition(|name| !name.starts_with("WA_"));
-        let table = README.split("## Settings on one machine").nth(1).unwrap();
+        let table = SETTINGS.split("## Settings on one machine").nth(1).unwrap();
         let table = table.split("## Parameters on AWS").next().unwrap();
         let rows: String = table.lines().filter(|line| line.starts_with('|')).collect();
         for name in own {
@@ -181,9 +181,9 @@ mod tests {
         }
     }
 
-    /// What the README says is the default of each setting, where that is a value.
+    /// What the settings page says is the default of each setting, where that is a value.
     fn said() -> std::collections::BTreeMap<String, String> {
-        let table = README.split("## Settings on one machine").nth(1).unwrap();
+        let table = SETTINGS.split("## Settings on one machine").nth(1).unwrap();
         let table = table.split("## Parameters on AWS").next().unwrap();
         let mut said = std::collections::BTreeMap::new();
         for row in table.lines().filter(|line| line.starts_with("| `")) {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_says_each_default_as_it_is() {
+    fn the_settings_page_says_each_default_as_it_is() {
         let said = said();
         assert!(said.len() > 25, "{said:?}");
         let told = Environment::read(|name| said.get(name).cloned()).unwrap();

@@ -8,7 +8,7 @@ use std::fs;
 
 const TEMPLATE: &str = include_str!("../../../template.yaml");
 const MONITORING: &str = include_str!("../../../infra/monitoring.yaml");
-const README: &str = include_str!("../../../README.md");
+const SETTINGS: &str = include_str!("../../../docs/settings.md");
 
 /// The default of each parameter of the template.
 fn defaults() -> BTreeMap<&'static str, &'static str> {
@@ -62,9 +62,9 @@ fn the_stacks_defaults_are_the_codes() {
 }
 
 #[test]
-fn the_readme_says_each_parameters_default() {
+fn the_settings_page_says_each_parameters_default() {
     let defaults = defaults();
-    let table = README.split("\n## Parameters on AWS\n").nth(1).unwrap();
+    let table = SETTINGS.split("\n## Parameters on AWS\n").nth(1).unwrap();
     let table = table.split("\n## ").next().unwrap();
     let mut told = Vec::new();
     for row in rows(table) {
