@@ -13,7 +13,7 @@ export AWS_EC2_METADATA_DISABLED := true
 export SAM_CLI_TELEMETRY := 0
 export INSTA_UPDATE := no
 
-.PHONY: test tools lint policy functions lambdas suite simulation extra social dynamo fuzz exhaustive deploy figures soak isolation clean
+.PHONY: test tools lint policy functions lambdas suite simulation extra social dynamo fuzz exhaustive deploy dist figures soak isolation clean
 
 # Everything: lints, the template, unit, property and contract tests, the simulation, end to end on this machine and on the
 # emulator. The suite last: its summary is what one looks for.
@@ -85,6 +85,10 @@ deploy: tools
 	cargo lambda build --release $(addprefix --package ,$(FUNCTIONS)) $(if $(filter arm64,$(ARCHITECTURE)),--arm64,--x86-64)
 	infra/check-architecture.sh $(ARCHITECTURE)
 	sam deploy --parameter-overrides Architecture=$(ARCHITECTURE) $(PARAMETERS)
+
+# What a release holds for one processor: the program for one machine and the functions' archives, in target/dist.
+dist: tools
+	infra/make-release.sh $(ARCHITECTURE) $(FUNCTIONS)
 
 # Licences, bans and sources of every crate (installs cargo-deny, which takes some minutes).
 # Each lock file against the advisories of RustSec, which come over the network: where they cannot be had this fails and
