@@ -1,18 +1,18 @@
 //! api: health, configuration, conversations, messages, dead letters.
 
 use lambda_http::Error;
-use recado_aws::{AwsQueues, SystemAmbient};
+use recado_aws::{AwsQueues, OsSystem};
 use recado_domain::dead_letter::QueueName;
-use recado_http::{ApiOptions, Pulse, api_router};
-use recado_lambda::{AwsKeys, compose, needs, telemetry};
-use recado_pipeline::ports::{Depths, PortResult, QueueDepth};
+use recado_http::{ApiOptions, HealthProbe, api_router};
+use recado_lambda::{AwsKeys, compose_aws_deps, required_variables, telemetry};
+use recado_pipeline::ports::{PortResult, QueueDepth, QueueDepths};
 use std::sync::Arc;
 
-struct SqsDepths(AwsQueues<SystemAmbient>);
+struct SqsDepths(AwsQueues<OsSystem>);
 
-impl Depths for SqsDepths {
-    async fn depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
-        let depth = self.0.depth(queue).await?;
+impl QueueDepths for SqsDepths {
+    async fn read_queue_depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
+        let depth = self.0.read_depth(queue).await?;
         Ok(QueueDepth {
             waiting: depth.waiting,
             in_flight: depth.in_flight,
@@ -24,16 +24,16 @@ impl Depths for SqsDepths {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
-    telemetry::start();
-    let composed = compose(needs::API).await?;
+    telemetry::start_logging();
+    let composed = compose_aws_deps(required_variables::API).await?;
     let options = ApiOptions {
         public_url: std::env::var("RECADO_PUBLIC_URL")
             .ok()
             .filter(|url| !url.is_empty()),
         simulator: None,
-        depths: SqsDepths(composed.world.queues.clone()),
-        pulse: Pulse::when_asked(),
+        depths: SqsDepths(composed.deps.queues.clone()),
+        health_probe: HealthProbe::on_request(),
     };
     let keys = AwsKeys::new(composed.secrets);
-    lambda_http::run(api_router(Arc::new(composed.world), Arc::new(keys), options)).await
+    lambda_http::run(api_router(Arc::new(composed.deps), Arc::new(keys), options)).await
 }

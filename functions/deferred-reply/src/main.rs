@@ -2,21 +2,25 @@
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use recado_domain::dead_letter::QueueName;
-use recado_lambda::{QueueVisibility, Received, SqsEvent, compose, deadline, needs, run_batch, telemetry};
-use recado_pipeline::reply::reply;
+use recado_lambda::{
+    BatchMessage, QueueVisibility, SqsEvent, compose_aws_deps, invocation_deadline, required_variables,
+    run_batch, telemetry,
+};
+use recado_pipeline::reply::handle_turn_message;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
-    telemetry::start();
-    let world = &compose(needs::DEFERRED_REPLY).await?.world;
+    telemetry::start_logging();
+    let deps = &compose_aws_deps(required_variables::DEFERRED_REPLY).await?.deps;
     let visibility = QueueVisibility {
-        queues: &world.queues,
+        queues: &deps.queues,
         queue: QueueName::Turns,
     };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
-        let ends = deadline(&event.context);
-        let handle =
-            |received: Received| async move { reply(world, &received.body, received.receives).await };
+        let ends = invocation_deadline(&event.context);
+        let handle = |received: BatchMessage| async move {
+            handle_turn_message(deps, &received.body, received.receives).await
+        };
         Ok::<_, Error>(run_batch(event.payload, false, &visibility, Some(ends), handle).await)
     }))
     .await

@@ -4,51 +4,63 @@ use jiff::Timestamp;
 use std::time::{Duration, Instant};
 
 /// A clock that was set back by no more than this is left alone: nothing waits longer than that for it.
-pub(crate) const TOLERATED: Duration = Duration::from_secs(30);
+pub(crate) const SET_BACK_TOLERATED: Duration = Duration::from_secs(30);
 
 /// What the clock said, and when that was by the time that really passes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Watch {
-    said: Timestamp,
-    then: Instant,
+pub(crate) struct ClockWatch {
+    wall_time: Timestamp,
+    monotonic_time: Instant,
 }
 
-impl Watch {
+impl ClockWatch {
     pub(crate) fn new(says: Timestamp, now: Instant) -> Self {
         Self {
-            said: says,
-            then: now,
+            wall_time: says,
+            monotonic_time: now,
         }
     }
 
     /// By how much the clock was set back since it was last looked at, if it was.
-    pub(crate) fn look(&mut self, says: Timestamp, now: Instant) -> Option<Duration> {
+    pub(crate) fn measure_set_back(&mut self, says: Timestamp, now: Instant) -> Option<Duration> {
         let before = std::mem::replace(self, Self::new(says, now));
-        let passed = i128::try_from(now.saturating_duration_since(before.then).as_millis()).ok()?;
-        let told = i128::from(says.as_millisecond()) - i128::from(before.said.as_millisecond());
+        let passed = i128::try_from(now.saturating_duration_since(before.monotonic_time).as_millis()).ok()?;
+        let told = i128::from(says.as_millisecond()) - i128::from(before.wall_time.as_millisecond());
         let behind = Duration::from_millis(u64::try_from(passed - told).ok()?);
-        (behind > TOLERATED).then_some(behind)
+        (behind > SET_BACK_TOLERATED).then_some(behind)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recado_domain::millis::instant;
+    use recado_domain::millis::from_unix_millis;
 
     #[test]
     fn a_clock_that_goes_on_or_is_set_forward_is_not_set_back() {
         let began = Instant::now();
         let at = |seconds: u64| began + Duration::from_secs(seconds);
-        let mut watch = Watch::new(instant(0), began);
-        assert_eq!(watch.look(instant(60_000), at(60)), None);
-        assert_eq!(watch.look(instant(118_500), at(120)), None, "a little slow");
-        assert_eq!(watch.look(instant(9_000_000), at(180)), None, "set forward");
+        let mut watch = ClockWatch::new(from_unix_millis(0), began);
+        assert_eq!(watch.measure_set_back(from_unix_millis(60_000), at(60)), None);
         assert_eq!(
-            watch.look(instant(5_460_000), at(240)),
+            watch.measure_set_back(from_unix_millis(118_500), at(120)),
+            None,
+            "a little slow"
+        );
+        assert_eq!(
+            watch.measure_set_back(from_unix_millis(9_000_000), at(180)),
+            None,
+            "set forward"
+        );
+        assert_eq!(
+            watch.measure_set_back(from_unix_millis(5_460_000), at(240)),
             Some(Duration::from_secs(3600)),
             "set back by an hour in this minute"
         );
-        assert_eq!(watch.look(instant(5_520_000), at(300)), None, "told once");
+        assert_eq!(
+            watch.measure_set_back(from_unix_millis(5_520_000), at(300)),
+            None,
+            "told once"
+        );
     }
 }

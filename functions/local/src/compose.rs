@@ -1,30 +1,30 @@
 //! Everything that one machine consists of, put together once at start.
 
-use crate::environment::Environment;
-use crate::installation::travels_readably;
+use crate::environment::LocalEnvironment;
+use crate::installation::is_sent_unencrypted;
 use crate::keyring::EnvironmentSecrets;
 use anyhow::{Context, Result};
 use recado_ai::{Claude, ClaudeSettings, Model, http_client};
 use recado_domain::dead_letter::QueueName;
-use recado_embedded::{Clock, Embedded, SystemAmbient};
-use recado_pipeline::Parts;
-use recado_pipeline::ports::{Depths, PortResult, QueueDepth};
+use recado_embedded::{Clock, Embedded, EmbeddedSystem};
+use recado_pipeline::Components;
+use recado_pipeline::ports::{PortResult, QueueDepth, QueueDepths};
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
 
-/// The world of one machine.
-pub(crate) type LocalWorld = Parts<
+/// The dependencies of one machine.
+pub(crate) type LocalDeps = Components<
     Embedded,
     Embedded,
-    WhatsApp<EnvironmentSecrets, SystemAmbient>,
-    Model<EnvironmentSecrets, SystemAmbient>,
-    SystemAmbient,
+    WhatsApp<EnvironmentSecrets, EmbeddedSystem>,
+    Model<EnvironmentSecrets, EmbeddedSystem>,
+    EmbeddedSystem,
 >;
 
 /// What was put together.
 #[derive(Debug)]
-pub(crate) struct Composed {
+pub(crate) struct LocalComposition {
     /// What the use cases reach.
-    pub(crate) world: LocalWorld,
+    pub(crate) deps: LocalDeps,
     /// The queues, as workers see them.
     pub(crate) embedded: Embedded,
     /// What the simulated provider took, where instances without credentials are simulated.
@@ -32,14 +32,14 @@ pub(crate) struct Composed {
 }
 
 /// Opens the data folder and puts the parts together.
-pub(crate) async fn compose(environment: &Environment) -> Result<Composed> {
-    let embedded = Embedded::open(&environment.data, Clock::system())
+pub(crate) async fn compose_components(environment: &LocalEnvironment) -> Result<LocalComposition> {
+    let embedded = Embedded::open_folder(&environment.data, Clock::from_system())
         .with_context(|| format!("cannot open the data folder {}", environment.data.display()))?;
     let elsewhere = environment
         .providers
         .base_urls()
         .chain(environment.anthropic_url.as_deref());
-    for url in elsewhere.filter(|url| travels_readably(url)) {
+    for url in elsewhere.filter(|url| is_sent_unencrypted(url)) {
         tracing::warn!(
             url,
             "keys are sent there unencrypted: whoever is on the way can read them"
@@ -57,23 +57,23 @@ pub(crate) async fn compose(environment: &Environment) -> Result<Composed> {
     if let Some(url) = &environment.anthropic_url {
         claude.base_url.clone_from(url);
     }
-    let claude = Claude::new(http.clone(), claude, EnvironmentSecrets, SystemAmbient)?;
+    let claude = Claude::new(http.clone(), claude, EnvironmentSecrets, EmbeddedSystem)?;
     let llm = if environment.simulation {
         Model::claude_or_simulated(claude, environment.simulated_latency).await?
     } else {
         Model::Claude(claude)
     };
-    let world = Parts {
+    let deps = Components {
         store: embedded.clone(),
         queues: embedded.clone(),
-        providers: WhatsApp::new(http, EnvironmentSecrets, SystemAmbient, providers),
+        providers: WhatsApp::new(http, EnvironmentSecrets, EmbeddedSystem, providers),
         llm,
-        ambient: SystemAmbient,
+        system: EmbeddedSystem,
         settings: environment.settings.clone(),
-        retries: recado_pipeline::Retries::default(),
+        retry_lock: recado_pipeline::RetryLock::default(),
     };
-    Ok(Composed {
-        world,
+    Ok(LocalComposition {
+        deps,
         embedded,
         simulator,
     })
@@ -83,9 +83,9 @@ pub(crate) async fn compose(environment: &Environment) -> Result<Composed> {
 #[derive(Debug, Clone)]
 pub(crate) struct EmbeddedDepths(pub(crate) Embedded);
 
-impl Depths for EmbeddedDepths {
-    async fn depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
-        let depth = self.0.depth(queue).await?;
+impl QueueDepths for EmbeddedDepths {
+    async fn read_queue_depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
+        let depth = self.0.queue_depth(queue).await?;
         Ok(QueueDepth {
             waiting: depth.visible,
             in_flight: depth.in_flight,

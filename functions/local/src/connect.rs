@@ -2,21 +2,21 @@
 
 use crate::consent::Consent;
 use crate::credential;
-use crate::environment::Environment;
-use crate::installation::Where;
+use crate::environment::LocalEnvironment;
+use crate::installation::InstallationArguments;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
-use recado_whatsapp::setting_up::{self, Connecting, Options, Subject};
+use recado_whatsapp::onboarding::{self, ConnectOptions, ConnectParameters, OnboardingTarget};
 
 /// Sets an instance's webhook at its provider, and checks that what the provider posts would be taken.
 #[derive(Debug, Args)]
-pub(crate) struct Connect {
+pub(crate) struct ConnectArguments {
     /// The instance's id.
     instance: String,
     #[command(flatten)]
-    there: Where,
+    there: InstallationArguments,
     /// How the provider reaches the installation, if not as the installation says itself (`RECADO_PUBLIC_URL`).
     #[arg(long)]
     public_url: Option<String>,
@@ -38,46 +38,46 @@ pub(crate) struct Connect {
 }
 
 /// Connects one instance.
-pub(crate) async fn run(command: Connect, environment: &Environment) -> Result<()> {
-    let there = command.there.reach(environment)?;
-    let configured = there.configured().await?;
-    let instance = configured.instance(&command.instance)?;
-    let told = there.webhooks(&[instance]).await?;
+pub(crate) async fn run_connect(command: ConnectArguments, environment: &LocalEnvironment) -> Result<()> {
+    let there = command.there.build_client(environment)?;
+    let configured = there.get_configuration().await?;
+    let instance = configured.find_instance(&command.instance)?;
+    let told = there.fetch_webhook_secrets(&[instance]).await?;
     let mut webhook = told
         .into_iter()
         .next()
         .context("the installation does not say where its webhooks go")?;
     if let Some(public) = command.public_url.as_ref().filter(|_| !webhook.url.is_empty()) {
-        webhook.url = moved(&webhook.url, public)?;
+        webhook.url = replace_base_url(&webhook.url, public)?;
     }
     if !webhook.url.is_empty() && !webhook.url.starts_with("https://") {
         eprintln!(
             "Note: {} is not https: fine for a provider on this machine or network only.",
-            webhook.shown()
+            webhook.url_without_secret()
         );
     }
-    let subject = Subject {
+    let subject = OnboardingTarget {
         http: &there.http,
         config: &environment.providers,
         instance,
-        named: credential::named,
+        lookup_secret: credential::read_secret_variable,
         now: Timestamp::now,
     };
     let consent = Consent::new(command.yes);
-    may_be_shown(&command, environment, instance, &webhook.url, &consent)?;
-    let key = credential::of(instance, command.key.as_deref(), &environment.providers, &consent);
+    check_may_be_shown(&command, environment, instance, &webhook.url, &consent)?;
+    let key = credential::find_credential(instance, command.key.as_deref(), &environment.providers, &consent);
     let key = key.map_err(|error| format!("{error:#}"));
-    let connecting = Connecting {
+    let connecting = ConnectParameters {
         webhook: &webhook,
         key: key.as_ref().map_err(String::as_str),
-        options: Options {
+        options: ConnectOptions {
             check: command.check,
             base64: command.base64,
             token: command.jwt,
         },
     };
     let mut steps = Vec::new();
-    let connected = setting_up::connect(&subject, &connecting, &mut steps).await;
+    let connected = onboarding::connect_instance(&subject, &connecting, &mut steps).await;
     for step in steps {
         println!("{}: {step}", instance.id);
     }
@@ -86,15 +86,15 @@ pub(crate) async fn run(command: Connect, environment: &Environment) -> Result<(
 
 /// Returns if what connecting shows to the webhook's URL may be shown there: it is at a host that was named here, or a person
 /// agrees.
-fn may_be_shown(
-    command: &Connect,
-    environment: &Environment,
+fn check_may_be_shown(
+    command: &ConnectArguments,
+    environment: &LocalEnvironment,
     instance: &Instance,
     webhook: &str,
     consent: &Consent,
 ) -> Result<()> {
-    let shown = setting_up::shown_to_webhook(instance.provider);
-    let Some(setting) = shown.filter(|setting| credential::named(setting).is_some()) else {
+    let shown = onboarding::setting_shown_to_webhook(instance.provider);
+    let Some(setting) = shown.filter(|setting| credential::read_secret_variable(setting).is_some()) else {
         return Ok(());
     };
     let named_here = [
@@ -102,16 +102,19 @@ fn may_be_shown(
         command.public_url.as_deref(),
         environment.public_url.as_deref(),
     ];
-    let host = setting_up::host(webhook).context("the webhook's URL is not an HTTP URL")?;
-    let mut known = named_here.into_iter().flatten().filter_map(setting_up::host);
+    let host = onboarding::url_origin(webhook).context("the webhook's URL is not an HTTP URL")?;
+    let mut known = named_here
+        .into_iter()
+        .flatten()
+        .filter_map(onboarding::url_origin);
     if known.any(|known| known == host) {
         return Ok(());
     }
-    consent.to_send(setting, &host)
+    consent.confirm_sending(setting, &host)
 }
 
 /// The same path at another base.
-fn moved(url: &str, public: &str) -> Result<String> {
+fn replace_base_url(url: &str, public: &str) -> Result<String> {
     let path = url
         .splitn(4, '/')
         .nth(3)
@@ -130,9 +133,9 @@ mod tests {
     fn a_webhook_moves_to_another_base_with_its_path() {
         let url = "http://127.0.0.1:8080/webhooks/evolution/k/x";
         assert_eq!(
-            moved(url, "https://recado.example/").unwrap(),
+            replace_base_url(url, "https://recado.example/").unwrap(),
             "https://recado.example/webhooks/evolution/k/x"
         );
-        assert!(moved(url, "recado.example").is_err());
+        assert!(replace_base_url(url, "recado.example").is_err());
     }
 }

@@ -23,7 +23,7 @@ impl Consent {
 
     /// Returns if `secret` may be sent to `host`, which the installation named. Asks the person at the terminal, once for
     /// each secret and host; where there is nobody to ask, the answer is no.
-    pub(crate) fn to_send(&self, secret: &str, host: &str) -> Result<()> {
+    pub(crate) fn confirm_sending(&self, secret: &str, host: &str) -> Result<()> {
         let question = (secret.to_owned(), host.to_owned());
         if self.yes || self.given.borrow().contains(&question) {
             return Ok(());

@@ -5,39 +5,39 @@ use anyhow::{Context, Result, bail};
 use recado_domain::config::{CredentialRef, Instance};
 use recado_domain::secret::Secret;
 use recado_whatsapp::ProviderConfig;
-use recado_whatsapp::setting_up::destination;
+use recado_whatsapp::onboarding::check_key_destination;
 
 /// The key of an instance: as given, else from the environment. What lies in AWS's Parameter Store must be given.
 ///
 /// The installation names the instance's reference and host, and may be anybody's: only references that an instance may
 /// have are looked up, and a person is asked before a key goes to a host that is not configured here.
-pub(crate) fn of(
+pub(crate) fn find_credential(
     instance: &Instance,
     given: Option<&str>,
     config: &ProviderConfig,
     consent: &Consent,
 ) -> Result<Secret> {
-    let destination = destination(instance, config)?;
+    let destination = check_key_destination(instance, config)?;
     let (secret, name) = match given.and_then(Secret::new) {
         Some(secret) => (secret, "the key that was given".to_owned()),
-        None => kept(instance)?,
+        None => read_local_credential(instance)?,
     };
     if let Some(host) = destination.named_elsewhere {
-        consent.to_send(&name, &host)?;
+        consent.confirm_sending(&name, &host)?;
     }
     Ok(secret)
 }
 
 /// Whether this machine keeps the key of an instance.
-pub(crate) fn is_here(instance: &Instance) -> bool {
-    kept(instance).is_ok()
+pub(crate) fn has_local_credential(instance: &Instance) -> bool {
+    read_local_credential(instance).is_ok()
 }
 
 /// The key that this machine keeps, and its name.
-fn kept(instance: &Instance) -> Result<(Secret, String)> {
-    match recado_whatsapp::credential(instance) {
+fn read_local_credential(instance: &Instance) -> Result<(Secret, String)> {
+    match recado_whatsapp::find_credential_ref(instance) {
         Some(CredentialRef::Env(name)) => {
-            let secret = named(&name)
+            let secret = read_secret_variable(&name)
                 .with_context(|| format!("the variable {name} is not set here: set it, or give --key"))?;
             Ok((secret, name))
         }
@@ -49,6 +49,6 @@ fn kept(instance: &Instance) -> Result<(Secret, String)> {
 }
 
 /// A secret of this machine, by its setting's name.
-pub(crate) fn named(setting: &str) -> Option<Secret> {
+pub(crate) fn read_secret_variable(setting: &str) -> Option<Secret> {
     std::env::var(setting).ok().and_then(|text| Secret::new(&text))
 }

@@ -4,9 +4,12 @@ use crate::credential;
 use crate::keyring::Keyring;
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
-use recado_domain::config::{Document, Instance};
-use recado_domain::secret::webhook_secret;
-use recado_whatsapp::setting_up::{Proofs, Sample, Signed, example, example_in_shell, prove};
+use recado_domain::config::{ConfigDocument, Instance};
+use recado_domain::secret::derive_webhook_secret;
+use recado_whatsapp::onboarding::{
+    AuthenticatedWebhook, SampleMessage, WebhookCredentials, authenticate, example_webhook,
+    example_webhook_in_shell,
+};
 use serde_json::Value;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -16,11 +19,11 @@ const CONTACT: &str = "5511900000001";
 const BURST: [&str; 3] = ["Oi!", "Queria marcar uma consulta", "Pode ser na terça de manhã?"];
 
 /// How long the reply may take: debounce, model and send, with room to spare.
-const PATIENCE: Duration = Duration::from_secs(60);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What the invented contact writes.
-fn written<'a>(text: &'a str, id: &'a str, at: Timestamp) -> Sample<'a> {
-    Sample {
+fn build_sample<'a>(text: &'a str, id: &'a str, at: Timestamp) -> SampleMessage<'a> {
+    SampleMessage {
         phone: CONTACT,
         name: "João",
         text,
@@ -30,31 +33,39 @@ fn written<'a>(text: &'a str, id: &'a str, at: Timestamp) -> Sample<'a> {
 }
 
 /// What the webhooks of these instances are proven with.
-fn proofs<'i>(keyring: &Keyring, instances: impl Iterator<Item = &'i Instance>) -> Proofs {
-    let mut proofs = Proofs::new(credential::named);
+fn derive_signing_secrets<'i>(
+    keyring: &Keyring,
+    instances: impl Iterator<Item = &'i Instance>,
+) -> WebhookCredentials {
+    let mut proofs = WebhookCredentials::new(credential::read_secret_variable);
     for instance in instances {
-        if let (Some(master), Some(external)) = (keyring.master(), instance.external()) {
-            let secret = webhook_secret(master, instance.provider, &external, instance.secret_version);
-            proofs.learn(instance, secret);
+        if let (Some(master), Some(external)) = (keyring.get_master_secret(), instance.resolve_external_id())
+        {
+            let secret = derive_webhook_secret(master, instance.provider, &external, instance.secret_version);
+            proofs.add_instance_secret(instance, secret);
         }
     }
     proofs
 }
 
 /// A webhook, proven with the instance's own secret.
-fn signed(keyring: &Keyring, instance: &Instance, body: Value) -> Result<Signed> {
-    Ok(prove(
+fn sign_with_keyring(keyring: &Keyring, instance: &Instance, body: Value) -> Result<AuthenticatedWebhook> {
+    Ok(authenticate(
         instance.provider,
         body,
-        &proofs(keyring, [instance].into_iter()),
+        &derive_signing_secrets(keyring, [instance].into_iter()),
     )?)
 }
 
 /// How this start can be tried by hand. The line to paste holds a secret, so it is shown to who sits at a terminal, and not
 /// to a log.
-pub(crate) fn hint(address: SocketAddr, keyring: &Keyring, document: &Document) -> Option<String> {
-    let proofs = proofs(keyring, document.instances.iter());
-    let line = curl(&format!("http://{address}"), &proofs, document.instances.iter())?;
+pub(crate) fn format_try_hint(
+    address: SocketAddr,
+    keyring: &Keyring,
+    document: &ConfigDocument,
+) -> Option<String> {
+    let proofs = derive_signing_secrets(keyring, document.instances.iter());
+    let line = format_curl_line(&format!("http://{address}"), &proofs, document.instances.iter())?;
     Some(if std::io::stdout().is_terminal() {
         format!("Try it from another terminal:\n{line}")
     } else {
@@ -64,12 +75,12 @@ pub(crate) fn hint(address: SocketAddr, keyring: &Keyring, document: &Document) 
 
 /// A webhook as the provider of one of `instances` posts it to the installation at `url`, ready to be pasted; `None` where
 /// none of them has one that could be.
-pub(crate) fn curl<'i>(
+pub(crate) fn format_curl_line<'i>(
     url: &str,
-    proofs: &Proofs,
+    proofs: &WebhookCredentials,
     mut instances: impl Iterator<Item = &'i Instance>,
 ) -> Option<String> {
-    let sample = Sample {
+    let sample = SampleMessage {
         phone: "5511900000002",
         name: "Maria",
         text: "Qual o horario de funcionamento?",
@@ -77,8 +88,8 @@ pub(crate) fn curl<'i>(
         at: Timestamp::now(),
     };
     instances.find_map(|instance| {
-        let data = example_in_shell(instance, &sample)?;
-        let signed = prove(instance.provider, example(instance, &sample)?, proofs).ok()?;
+        let data = example_webhook_in_shell(instance, &sample)?;
+        let signed = authenticate(instance.provider, example_webhook(instance, &sample)?, proofs).ok()?;
         let shown: Vec<String> = signed
             .headers
             .iter()
@@ -93,23 +104,24 @@ pub(crate) fn curl<'i>(
 }
 
 /// Shows it, unless `wanted` says no or the instance would really send: nothing is ever sent to the invented number.
-pub(crate) async fn run(
+pub(crate) async fn run_demonstration(
     wanted: bool,
     address: SocketAddr,
     keyring: &Keyring,
-    document: &Document,
+    document: &ConfigDocument,
 ) -> Result<()> {
-    let shown = |instance: &&Instance| example(instance, &written("", "", Timestamp::now())).is_some();
+    let shown =
+        |instance: &&Instance| example_webhook(instance, &build_sample("", "", Timestamp::now())).is_some();
     let Some(instance) = document.instances.iter().find(shown).filter(|_| wanted) else {
         return Ok(());
     };
-    if instance.credential.is_some() || credential::is_here(instance) {
+    if instance.credential.is_some() || credential::has_local_credential(instance) {
         return Ok(());
     }
     let http = recado_ai::http_client()?;
     println!("\nA burst comes in on {}:", instance.id);
     for (number, text) in BURST.iter().enumerate() {
-        post(&http, address, keyring, instance, number, text).await?;
+        post_burst_message(&http, address, keyring, instance, number, text).await?;
         println!("  → {text}");
         tokio::time::sleep(Duration::from_millis(400)).await;
     }
@@ -119,7 +131,7 @@ pub(crate) async fn run(
     Ok(())
 }
 
-async fn post(
+async fn post_burst_message(
     http: &reqwest::Client,
     address: SocketAddr,
     keyring: &Keyring,
@@ -129,10 +141,10 @@ async fn post(
 ) -> Result<()> {
     let at = Timestamp::now();
     let id = format!("DEMO{}{number}", at.as_millisecond());
-    let body = example(instance, &written(text, &id, at)).context("the instance has no name")?;
-    let webhook = signed(keyring, instance, body)?;
+    let body = example_webhook(instance, &build_sample(text, &id, at)).context("the instance has no name")?;
+    let webhook = sign_with_keyring(keyring, instance, body)?;
     let answer = webhook
-        .request(http, &format!("http://{address}"))
+        .build_request(http, &format!("http://{address}"))
         .timeout(Duration::from_secs(10))
         .send()
         .await?;
@@ -146,18 +158,18 @@ async fn wait_for_reply(http: &reqwest::Client, address: SocketAddr, keyring: &K
     let begun = Timestamp::now();
     let find = async {
         loop {
-            if let Some(text) = newest_reply(http, address, keyring, begun).await? {
+            if let Some(text) = find_newest_reply(http, address, keyring, begun).await? {
                 return Ok(text);
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, find)
+    tokio::time::timeout(REPLY_TIMEOUT, find)
         .await
         .context("no reply came")?
 }
 
-async fn newest_reply(
+async fn find_newest_reply(
     http: &reqwest::Client,
     address: SocketAddr,
     keyring: &Keyring,
@@ -165,7 +177,7 @@ async fn newest_reply(
 ) -> Result<Option<String>> {
     let outbox: Value = http
         .get(format!("http://{address}/simulator/outbox"))
-        .bearer_auth(keyring.token.expose())
+        .bearer_auth(keyring.token.expose_secret())
         .timeout(Duration::from_secs(10))
         .send()
         .await?

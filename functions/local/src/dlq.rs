@@ -1,23 +1,23 @@
 //! `recado dlq`: dead letters of a running installation, here or on AWS.
 
-mod asking;
+mod client;
+mod filters;
 mod tables;
-mod which;
 
-use crate::environment::Environment;
+use crate::environment::LocalEnvironment;
 use crate::installation;
 use anyhow::Result;
-use asking::Installation;
 use clap::{Args, Subcommand};
+use client::DeadLetterClient;
+use filters::DeadLetterFilterArguments;
 use serde_json::Value;
-use tables::{deletions, fields, letters};
-use which::Which;
+use tables::{format_dead_letters, format_deletions, format_fields};
 
 /// Dead letters of a running installation, here or on AWS: list, show, redrive, purge.
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
+pub(crate) struct DeadLetterArguments {
     #[command(subcommand)]
-    command: Dlq,
+    command: DeadLetterCommand,
     /// Where the installation is.
     #[arg(
         long,
@@ -35,11 +35,11 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Debug, Subcommand)]
-enum Dlq {
+enum DeadLetterCommand {
     /// Lists dead letters, the newest first.
     List {
         #[command(flatten)]
-        which: Which,
+        which: DeadLetterFilterArguments,
         /// At most so many.
         #[arg(long, default_value_t = 50)]
         limit: usize,
@@ -61,7 +61,7 @@ enum Dlq {
         #[arg(long)]
         all: bool,
         #[command(flatten)]
-        which: Which,
+        which: DeadLetterFilterArguments,
         /// Only says how many there are, and what a redrive would meet.
         #[arg(long)]
         dry_run: bool,
@@ -75,7 +75,7 @@ enum Dlq {
         #[arg(long)]
         all: bool,
         #[command(flatten)]
-        which: Which,
+        which: DeadLetterFilterArguments,
         /// Who deletes them.
         #[arg(long, env = "USER", default_value = "operator")]
         by: String,
@@ -89,32 +89,44 @@ enum Dlq {
 }
 
 /// Does what was asked for and prints what came of it, as a table or as JSON.
-pub(crate) async fn run(arguments: Arguments, environment: &Environment) -> Result<()> {
-    let Arguments {
+pub(crate) async fn run_dead_letter_command(
+    arguments: DeadLetterArguments,
+    environment: &LocalEnvironment,
+) -> Result<()> {
+    let DeadLetterArguments {
         command, url, token, ..
     } = arguments;
-    installation::warn_of_plain(&url);
-    let there = Installation {
+    installation::warn_if_unencrypted(&url);
+    let there = DeadLetterClient {
         url: &url,
-        token: &installation::token(token.as_deref(), environment)?,
+        token: &installation::find_operator_token(token.as_deref(), environment)?,
     };
     let (answer, table): (Value, fn(&Value) -> String) = match command {
-        Dlq::List { which, limit, cursor } => (there.list(&which, limit, cursor).await?, letters),
-        Dlq::Show { id } => (there.show(&id).await?, fields),
-        Dlq::Redrive {
+        DeadLetterCommand::List { which, limit, cursor } => (
+            there.list_dead_letters(&which, limit, cursor).await?,
+            format_dead_letters,
+        ),
+        DeadLetterCommand::Show { id } => (there.get_dead_letter(&id).await?, format_fields),
+        DeadLetterCommand::Redrive {
             ids,
             all,
             which,
             dry_run,
         } => {
-            which.named(&ids, all)?;
-            (there.redrive(&ids, &which, dry_run).await?, fields)
+            which.require_selection(&ids, all)?;
+            (
+                there.redrive_dead_letters(&ids, &which, dry_run).await?,
+                format_fields,
+            )
         }
-        Dlq::Purge { ids, all, which, by } => {
-            which.named(&ids, all)?;
-            (there.purge(&ids, all, &which, &by).await?, fields)
+        DeadLetterCommand::Purge { ids, all, which, by } => {
+            which.require_selection(&ids, all)?;
+            (
+                there.purge_dead_letters(&ids, all, &which, &by).await?,
+                format_fields,
+            )
         }
-        Dlq::Audit { limit } => (there.audit(limit).await?, deletions),
+        DeadLetterCommand::Audit { limit } => (there.list_deletions(limit).await?, format_deletions),
     };
     if arguments.json {
         println!("{}", serde_json::to_string_pretty(&answer)?);

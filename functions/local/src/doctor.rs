@@ -1,27 +1,27 @@
 //! `recado doctor`: looks an installation over, instance by instance, and says how to mend what is wrong.
 
-mod here;
-mod qr;
+mod installation_checks;
+mod qr_code;
 
 use crate::consent::Consent;
 use crate::credential;
-use crate::environment::Environment;
-use crate::installation::{Configured, Installation, Where};
+use crate::environment::LocalEnvironment;
+use crate::installation::{InstallationArguments, InstallationClient, InstalledConfiguration};
 use anyhow::{Result, bail};
 use clap::Args;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
-use recado_whatsapp::setting_up::{self, Finding, Grade, Subject};
+use recado_whatsapp::onboarding::{self, CheckResult, OnboardingTarget, Severity};
 use serde_json::json;
 
 /// Checks every instance of a running installation (credentials, connection, webhook, templates, clock, limits) and says
 /// how to mend what is wrong. Exit status 1 if something is broken.
 #[derive(Debug, Args)]
-pub(crate) struct Doctor {
+pub(crate) struct DoctorArguments {
     /// Only these instances.
     instances: Vec<String>,
     #[command(flatten)]
-    there: Where,
+    there: InstallationArguments,
     /// The providers' key or token, if not the ones that the instances name.
     #[arg(long, env = "RECADO_PROVIDER_KEY", hide_env_values = true)]
     key: Option<String>,
@@ -34,32 +34,32 @@ pub(crate) struct Doctor {
 }
 
 /// Examines everything.
-pub(crate) async fn run(command: Doctor, environment: &Environment) -> Result<()> {
-    let there = command.there.reach(environment)?;
-    let mut findings = here::installation(&there).await;
-    let configured = match there.configured().await {
+pub(crate) async fn run_doctor(command: DoctorArguments, environment: &LocalEnvironment) -> Result<()> {
+    let there = command.there.build_client(environment)?;
+    let mut findings = installation_checks::check_installation(&there).await;
+    let configured = match there.get_configuration().await {
         Ok(configured) => Some(configured),
         Err(error) => {
             findings.push(
-                Finding::broken("-", "token", format!("{error:#}"))
-                    .mend("start Recado there, or give --url and --token as it has them"),
+                CheckResult::check_failed("-", "token", format!("{error:#}"))
+                    .with_fix("start Recado there, or give --url and --token as it has them"),
             );
             None
         }
     };
     if let Some(configured) = &configured {
-        findings.extend(instances(&command, environment, &there, configured).await?);
+        findings.extend(check_instances(&command, environment, &there, configured).await?);
     }
     let broken = findings
         .iter()
-        .filter(|finding| finding.grade == Grade::Broken)
+        .filter(|finding| finding.grade == Severity::Broken)
         .count();
     if command.json {
         let all = json!({ "broken": broken, "findings": findings });
         println!("{}", serde_json::to_string_pretty(&all)?);
     } else {
         for finding in &findings {
-            show(finding);
+            print_result(finding);
         }
     }
     if broken > 0 {
@@ -69,10 +69,14 @@ pub(crate) async fn run(command: Doctor, environment: &Environment) -> Result<()
 }
 
 /// Prints a finding, and the QR code that it may come with.
-fn show(finding: &Finding) {
+fn print_result(finding: &CheckResult) {
     println!("{finding}");
     let name = &finding.instance;
-    match finding.pairing.as_ref().map(|code| qr::drawn(code.expose())) {
+    match finding
+        .pairing
+        .as_ref()
+        .map(|code| qr_code::draw_qr_code(code.expose_secret()))
+    {
         Some(Some(drawn)) => {
             println!("\n{name}: WhatsApp on the phone, Linked devices, Link a device:\n\n{drawn}");
         }
@@ -81,41 +85,42 @@ fn show(finding: &Finding) {
     }
 }
 
-async fn instances(
-    command: &Doctor,
-    environment: &Environment,
-    there: &Installation,
-    configured: &Configured,
-) -> Result<Vec<Finding>> {
+async fn check_instances(
+    command: &DoctorArguments,
+    environment: &LocalEnvironment,
+    there: &InstallationClient,
+    configured: &InstalledConfiguration,
+) -> Result<Vec<CheckResult>> {
     let mut chosen: Vec<&Instance> = Vec::new();
     for name in &command.instances {
-        chosen.push(configured.instance(name)?);
+        chosen.push(configured.find_instance(name)?);
     }
     if chosen.is_empty() {
         chosen.extend(&configured.document.instances);
     }
     // With their secrets, to compare what is set at the provider. Whoever may not apply looks without.
-    let secrets = there.webhooks(&chosen).await.unwrap_or_default();
+    let secrets = there.fetch_webhook_secrets(&chosen).await.unwrap_or_default();
     let consent = Consent::new(command.yes);
     let mut findings = Vec::new();
     for instance in chosen {
         let told = secrets.iter().find(|told| told.id == instance.id.as_str());
-        let webhook = told.or_else(|| configured.webhook(instance));
-        findings.extend(here::instance(there, instance, webhook).await);
-        let subject = Subject {
+        let webhook = told.or_else(|| configured.find_webhook(instance));
+        findings.extend(installation_checks::check_instance(there, instance, webhook).await);
+        let subject = OnboardingTarget {
             http: &there.http,
             config: &environment.providers,
             instance,
-            named: credential::named,
+            lookup_secret: credential::read_secret_variable,
             now: Timestamp::now,
         };
-        match credential::of(instance, command.key.as_deref(), &environment.providers, &consent) {
-            Ok(key) => findings.extend(setting_up::examine(&subject, webhook, &key).await),
+        match credential::find_credential(instance, command.key.as_deref(), &environment.providers, &consent)
+        {
+            Ok(key) => findings.extend(onboarding::check_setup(&subject, webhook, &key).await),
             Err(error) => {
                 let name = instance.id.as_str();
                 findings.push(
-                    Finding::note(name, "credential", format!("{error:#}"))
-                        .mend("run this where the key is, to have the provider asked as well"),
+                    CheckResult::check_noted(name, "credential", format!("{error:#}"))
+                        .with_fix("run this where the key is, to have the provider asked as well"),
                 );
             }
         }

@@ -2,21 +2,21 @@
 
 mod variables;
 
-use crate::record::Mode;
-use crate::server::{Proxies, ServerLimits};
+use crate::record::RecordMode;
+use crate::server::{ServerLimits, TrustedProxies};
 use recado_domain::secret::Secret;
 use recado_pipeline::Settings;
-use recado_pipeline::settings::Problem;
+use recado_pipeline::settings::SettingError;
 use recado_whatsapp::ProviderConfig;
 use recado_whatsapp::webhook::WebhookKeys;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
-use variables::Variables;
+use variables::VariableReader;
 
 /// Every setting that is not in `recado.toml`.
 #[derive(Debug, Clone)]
-pub(crate) struct Environment {
+pub(crate) struct LocalEnvironment {
     /// `RECADO_ADDR`: where to listen.
     pub(crate) address: SocketAddr,
     /// `RECADO_DATA`: the data folder.
@@ -46,7 +46,7 @@ pub(crate) struct Environment {
     /// What connections may cost.
     pub(crate) server: ServerLimits,
     /// `RECADO_RECORD`: what is kept of each webhook.
-    pub(crate) record: Mode,
+    pub(crate) record: RecordMode,
     /// `RECADO_RECORD_DIR`: where.
     pub(crate) record_folder: PathBuf,
     /// Times and limits.
@@ -56,31 +56,33 @@ pub(crate) struct Environment {
 /// The largest webhook that is taken unless a setting says otherwise. Meta sends up to 3 MB; AWS carries 6 MB.
 const WEBHOOK_BYTES_MAX: usize = 6_000_000;
 
-impl Environment {
+impl LocalEnvironment {
     /// Reads everything from `variable`; names everything that is wrong.
-    pub(crate) fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, Vec<Problem>> {
+    pub(crate) fn from_variables(
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, Vec<SettingError>> {
         let mut problems = Vec::new();
-        let settings = Settings::read(&variable, &mut problems);
-        let mut providers = ProviderConfig::read(&variable, &mut problems);
+        let settings = Settings::from_environment(&variable, &mut problems);
+        let mut providers = ProviderConfig::from_variables(&variable, &mut problems);
         providers.timeout = settings.provider_timeout;
-        let mut variables = Variables { variable, problems };
+        let mut variables = VariableReader { variable, problems };
         let environment = Self {
-            address: address(&mut variables),
-            data: variables.path("RECADO_DATA", ".recado"),
-            config: variables.text("RECADO_CONFIG").map(PathBuf::from),
-            public_url: variables.url("RECADO_PUBLIC_URL"),
-            token: variables.secret("RECADO_TOKEN"),
-            master: variables.secret("RECADO_WEBHOOK_SECRET"),
-            master_old: variables.secret("RECADO_WEBHOOK_SECRET_OLD"),
-            webhook: variables.webhook(),
+            address: read_address(&mut variables),
+            data: variables.read_path("RECADO_DATA", ".recado"),
+            config: variables.read_text("RECADO_CONFIG").map(PathBuf::from),
+            public_url: variables.read_base_url("RECADO_PUBLIC_URL"),
+            token: variables.read_secret("RECADO_TOKEN"),
+            master: variables.read_secret("RECADO_WEBHOOK_SECRET"),
+            master_old: variables.read_secret("RECADO_WEBHOOK_SECRET_OLD"),
+            webhook: variables.read_webhook_keys(),
             providers,
-            anthropic_url: variables.url("ANTHROPIC_BASE_URL"),
-            simulation: simulation(&mut variables),
-            simulated_latency: simulated_latency(&mut variables),
-            webhook_bytes_max: webhook_bytes_max(&mut variables),
-            server: server(&mut variables),
-            record: record(&mut variables),
-            record_folder: variables.path("RECADO_RECORD_DIR", "recorded"),
+            anthropic_url: variables.read_base_url("ANTHROPIC_BASE_URL"),
+            simulation: read_simulation(&mut variables),
+            simulated_latency: read_simulated_latency(&mut variables),
+            webhook_bytes_max: read_webhook_bytes_max(&mut variables),
+            server: read_server_limits(&mut variables),
+            record: read_record_mode(&mut variables),
+            record_folder: variables.read_path("RECADO_RECORD_DIR", "recorded"),
             settings,
         };
         if variables.problems.is_empty() {
@@ -91,36 +93,36 @@ impl Environment {
     }
 }
 
-fn address(variables: &mut Variables<impl Fn(&str) -> Option<String>>) -> SocketAddr {
+fn read_address(variables: &mut VariableReader<impl Fn(&str) -> Option<String>>) -> SocketAddr {
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080));
     let what = "must be an address and a port, such as 127.0.0.1:8080";
-    variables.parsed("RECADO_ADDR", local, what, |text| text.parse().ok())
+    variables.read_parsed("RECADO_ADDR", local, what, |text| text.parse().ok())
 }
 
-fn simulation(variables: &mut Variables<impl Fn(&str) -> Option<String>>) -> bool {
+fn read_simulation(variables: &mut VariableReader<impl Fn(&str) -> Option<String>>) -> bool {
     let what = "must be auto or off";
-    variables.parsed("RECADO_SIMULATION", true, what, |text| match text {
+    variables.read_parsed("RECADO_SIMULATION", true, what, |text| match text {
         "auto" => Some(true),
         "off" => Some(false),
         _ => None,
     })
 }
 
-fn simulated_latency(variables: &mut Variables<impl Fn(&str) -> Option<String>>) -> Duration {
+fn read_simulated_latency(variables: &mut VariableReader<impl Fn(&str) -> Option<String>>) -> Duration {
     let (usual, what) = (Duration::from_millis(300), "must be a number of milliseconds");
-    variables.parsed("RECADO_SIMULATED_LATENCY_MS", usual, what, |text| {
+    variables.read_parsed("RECADO_SIMULATED_LATENCY_MS", usual, what, |text| {
         text.parse().ok().map(Duration::from_millis)
     })
 }
 
-fn webhook_bytes_max(variables: &mut Variables<impl Fn(&str) -> Option<String>>) -> usize {
+fn read_webhook_bytes_max(variables: &mut VariableReader<impl Fn(&str) -> Option<String>>) -> usize {
     let what = "must be a number of bytes above 0";
-    variables.parsed("RECADO_WEBHOOK_MAX_BYTES", WEBHOOK_BYTES_MAX, what, |text| {
+    variables.read_parsed("RECADO_WEBHOOK_MAX_BYTES", WEBHOOK_BYTES_MAX, what, |text| {
         text.parse().ok().filter(|bytes| *bytes > 0)
     })
 }
 
-fn server(variables: &mut Variables<impl Fn(&str) -> Option<String>>) -> ServerLimits {
+fn read_server_limits(variables: &mut VariableReader<impl Fn(&str) -> Option<String>>) -> ServerLimits {
     let usual = ServerLimits::default();
     let count = |text: &str| text.parse().ok().filter(|count| *count > 0);
     let above = "must be a number above 0";
@@ -134,20 +136,25 @@ fn server(variables: &mut Variables<impl Fn(&str) -> Option<String>>) -> ServerL
     let seconds = "must be a number of seconds from 0.1 to 3600";
     let networks = "must be addresses or networks, separated by commas, such as 10.0.0.7,192.0.2.0/24";
     ServerLimits {
-        connections: variables.parsed("RECADO_CONNECTIONS_MAX", usual.connections, above, count),
-        per_address: variables.parsed("RECADO_CONNECTIONS_PER_ADDRESS", usual.per_address, above, count),
-        header_time: variables.parsed("RECADO_HEADER_TIMEOUT_SECONDS", usual.header_time, seconds, time),
-        body_time: variables.parsed("RECADO_BODY_TIMEOUT_SECONDS", usual.body_time, seconds, time),
-        proxies: variables.parsed("RECADO_TRUSTED_PROXIES", usual.proxies, networks, Proxies::read),
+        connections: variables.read_parsed("RECADO_CONNECTIONS_MAX", usual.connections, above, count),
+        per_address: variables.read_parsed("RECADO_CONNECTIONS_PER_ADDRESS", usual.per_address, above, count),
+        header_time: variables.read_parsed("RECADO_HEADER_TIMEOUT_SECONDS", usual.header_time, seconds, time),
+        body_time: variables.read_parsed("RECADO_BODY_TIMEOUT_SECONDS", usual.body_time, seconds, time),
+        proxies: variables.read_parsed(
+            "RECADO_TRUSTED_PROXIES",
+            usual.proxies,
+            networks,
+            TrustedProxies::parse_networks,
+        ),
     }
 }
 
-fn record(variables: &mut Variables<impl Fn(&str) -> Option<String>>) -> Mode {
+fn read_record_mode(variables: &mut VariableReader<impl Fn(&str) -> Option<String>>) -> RecordMode {
     let what = "must be off, redacted or full";
-    variables.parsed("RECADO_RECORD", Mode::Off, what, |text| match text {
-        "off" => Some(Mode::Off),
-        "redacted" => Some(Mode::Redacted),
-        "full" => Some(Mode::Full),
+    variables.read_parsed("RECADO_RECORD", RecordMode::Off, what, |text| match text {
+        "off" => Some(RecordMode::Off),
+        "redacted" => Some(RecordMode::Redacted),
+        "full" => Some(RecordMode::Full),
         _ => None,
     })
 }
@@ -165,7 +172,7 @@ mod tests {
             asked.borrow_mut().insert(name.to_owned());
             None
         };
-        Environment::read(variable).unwrap();
+        LocalEnvironment::from_variables(variable).unwrap();
         let asked = asked.into_inner();
         assert!(asked.contains("RECADO_ADDR") && asked.contains("RECADO_TURNS_BACKOFF"));
         let (own, earlier): (Vec<&String>, Vec<&String>) =
@@ -211,15 +218,15 @@ mod tests {
     fn the_settings_page_says_each_default_as_it_is() {
         let said = said();
         assert!(said.len() > 25, "{said:?}");
-        let told = Environment::read(|name| said.get(name).cloned()).unwrap();
-        let usual = Environment::read(|_| None).unwrap();
+        let told = LocalEnvironment::from_variables(|name| said.get(name).cloned()).unwrap();
+        let usual = LocalEnvironment::from_variables(|_| None).unwrap();
         assert_eq!(told.settings, usual.settings);
         assert_eq!(format!("{told:?}"), format!("{usual:?}"));
     }
 
     #[test]
     fn an_empty_environment_is_enough() {
-        let environment = Environment::read(|_| None).unwrap();
+        let environment = LocalEnvironment::from_variables(|_| None).unwrap();
         assert!(environment.address.ip().is_loopback());
         assert!(environment.simulation);
     }
@@ -236,7 +243,7 @@ mod tests {
             ];
             wrong.contains(&name).then(|| "nonsense".to_owned())
         };
-        let mut names: Vec<String> = Environment::read(variable)
+        let mut names: Vec<String> = LocalEnvironment::from_variables(variable)
             .unwrap_err()
             .into_iter()
             .map(|problem| problem.name)
@@ -257,7 +264,7 @@ mod tests {
     #[test]
     fn several_app_secrets_are_accepted_at_once() {
         let variable = |name: &str| (name == "META_APP_SECRET").then(|| "old, new,".to_owned());
-        let read = Environment::read(variable).unwrap();
-        assert_eq!(read.webhook.named("META_APP_SECRET").len(), 2);
+        let read = LocalEnvironment::from_variables(variable).unwrap();
+        assert_eq!(read.webhook.named_secrets("META_APP_SECRET").len(), 2);
     }
 }

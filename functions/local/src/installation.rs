@@ -1,14 +1,14 @@
 //! A running installation, here or on AWS, as the command line reaches it.
 
-use crate::environment::Environment;
+use crate::environment::LocalEnvironment;
 use crate::keyring;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use recado_domain::config::{Document, Instance};
+use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::ExternalId;
-use recado_domain::place::{Place, WebUrl};
 use recado_domain::secret::Secret;
-use recado_whatsapp::setting_up::Webhook;
+use recado_domain::web_url::{HostScope, WebUrl};
+use recado_whatsapp::onboarding::InstanceWebhook;
 use reqwest::{Client, Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Which installation.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Where {
+pub(crate) struct InstallationArguments {
     /// Where the installation is.
     #[arg(long, env = "RECADO_URL", default_value = "http://127.0.0.1:8080")]
     pub(crate) url: String,
@@ -28,46 +28,46 @@ pub(crate) struct Where {
     token: Option<String>,
 }
 
-impl Where {
+impl InstallationArguments {
     /// The token that was given, else the one that this machine keeps.
-    pub(crate) fn token(&self, environment: &Environment) -> Result<Secret> {
-        token(self.token.as_deref(), environment)
+    pub(crate) fn find_token(&self, environment: &LocalEnvironment) -> Result<Secret> {
+        find_operator_token(self.token.as_deref(), environment)
     }
 
     /// The installation.
-    pub(crate) fn reach(&self, environment: &Environment) -> Result<Installation> {
-        warn_of_plain(&self.url);
-        Ok(Installation {
+    pub(crate) fn build_client(&self, environment: &LocalEnvironment) -> Result<InstallationClient> {
+        warn_if_unencrypted(&self.url);
+        Ok(InstallationClient {
             http: recado_ai::http_client()?,
             url: self.url.trim_end_matches('/').to_owned(),
-            token: self.token(environment)?,
+            token: self.find_token(environment)?,
         })
     }
 }
 
 /// Says so where the operators' token would travel readably.
-pub(crate) fn warn_of_plain(url: &str) {
-    if travels_readably(url) {
+pub(crate) fn warn_if_unencrypted(url: &str) {
+    if is_sent_unencrypted(url) {
         eprintln!("Note: {url} is not https: whoever is on the way there can read the operators' token.");
     }
 }
 
 /// Whether what is sent to `url` leaves this machine unencrypted.
-pub(crate) fn travels_readably(url: &str) -> bool {
-    WebUrl::read(url).is_some_and(|url| !url.https && url.place != Place::Loopback)
+pub(crate) fn is_sent_unencrypted(url: &str) -> bool {
+    WebUrl::parse(url).is_some_and(|url| !url.https && url.scope != HostScope::Loopback)
 }
 
 /// The token that was given, else the one that this machine keeps.
-pub(crate) fn token(given: Option<&str>, environment: &Environment) -> Result<Secret> {
+pub(crate) fn find_operator_token(given: Option<&str>, environment: &LocalEnvironment) -> Result<Secret> {
     given
         .and_then(Secret::new)
-        .or_else(|| keyring::kept_token(&environment.data))
+        .or_else(|| keyring::read_kept_token(&environment.data))
         .context("no operators' token: set RECADO_TOKEN or give --token")
 }
 
 /// See the module.
 #[derive(Debug, Clone)]
-pub(crate) struct Installation {
+pub(crate) struct InstallationClient {
     pub(crate) http: Client,
     pub(crate) url: String,
     token: Secret,
@@ -75,15 +75,20 @@ pub(crate) struct Installation {
 
 /// What is configured there.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Configured {
-    pub(crate) document: Document,
-    pub(crate) instances: Vec<Webhook>,
+pub(crate) struct InstalledConfiguration {
+    pub(crate) document: ConfigDocument,
+    pub(crate) instances: Vec<InstanceWebhook>,
 }
 
-impl Installation {
+impl InstallationClient {
     /// Asks; what is no success is an error with the problem's detail.
-    pub(crate) async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value> {
-        let (status, body) = self.say(method, path, body).await?;
+    pub(crate) async fn request_json(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Value> {
+        let (status, body) = self.send_request(method, path, body).await?;
         if !status.is_success() {
             let detail = body.get("detail").and_then(Value::as_str).unwrap_or("-");
             bail!("{status}: {detail}");
@@ -92,7 +97,7 @@ impl Installation {
     }
 
     /// Asks; any answer is good.
-    pub(crate) async fn say(
+    pub(crate) async fn send_request(
         &self,
         method: Method,
         path: &str,
@@ -101,7 +106,7 @@ impl Installation {
         let request = self
             .http
             .request(method, format!("{}{path}", self.url))
-            .bearer_auth(self.token.expose())
+            .bearer_auth(self.token.expose_secret())
             .timeout(TIMEOUT);
         let request = match body {
             Some(body) => request.json(body),
@@ -116,31 +121,34 @@ impl Installation {
     }
 
     /// Everything that is configured, without secrets.
-    pub(crate) async fn configured(&self) -> Result<Configured> {
-        let answer = self.ask(Method::GET, "/v1/config", None).await?;
+    pub(crate) async fn get_configuration(&self) -> Result<InstalledConfiguration> {
+        let answer = self.request_json(Method::GET, "/v1/config", None).await?;
         serde_json::from_value(answer).context("the installation speaks of its configuration in another way")
     }
 
     /// How the provider is to be set up for these instances, with their secrets: they are told to who applies, so they
     /// are applied as they are, which changes nothing.
-    pub(crate) async fn webhooks(&self, instances: &[&Instance]) -> Result<Vec<Webhook>> {
+    pub(crate) async fn fetch_webhook_secrets(
+        &self,
+        instances: &[&Instance],
+    ) -> Result<Vec<InstanceWebhook>> {
         #[derive(Deserialize)]
-        struct Applied {
-            instances: Vec<Webhook>,
+        struct AppliedWebhooks {
+            instances: Vec<InstanceWebhook>,
         }
         let body = json!({ "instances": instances });
-        let answer = self.ask(Method::PUT, "/v1/config", Some(&body)).await?;
-        let applied: Applied =
+        let answer = self.request_json(Method::PUT, "/v1/config", Some(&body)).await?;
+        let applied: AppliedWebhooks =
             serde_json::from_value(answer).context("the installation answers in another way")?;
         Ok(applied.instances)
     }
 }
 
-impl Configured {
+impl InstalledConfiguration {
     /// An instance by its id, or by the provider's name for it.
-    pub(crate) fn instance(&self, name: &str) -> Result<&Instance> {
+    pub(crate) fn find_instance(&self, name: &str) -> Result<&Instance> {
         let external = |instance: &&Instance| {
-            let external = instance.external();
+            let external = instance.resolve_external_id();
             external.as_ref().map(ExternalId::as_str) == Some(name)
         };
         let instances = &self.document.instances;
@@ -155,7 +163,7 @@ impl Configured {
     }
 
     /// How the provider is to be set up for an instance, without its secret.
-    pub(crate) fn webhook(&self, instance: &Instance) -> Option<&Webhook> {
+    pub(crate) fn find_webhook(&self, instance: &Instance) -> Option<&InstanceWebhook> {
         self.instances
             .iter()
             .find(|webhook| webhook.id == instance.id.as_str())

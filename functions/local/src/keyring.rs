@@ -1,11 +1,11 @@
 //! Secrets on one machine: what the environment names, and what a first start makes for itself.
 
-use crate::environment::Environment;
+use crate::environment::LocalEnvironment;
 use anyhow::{Context, Result, anyhow};
 use recado_domain::config::CredentialRef;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
-use recado_embedded::{Privacy, keep_private};
+use recado_embedded::{FolderPrivacy, restrict_to_owner};
 use recado_http::Keys;
 use recado_pipeline::ports::{PortError, PortResult, Secrets};
 use recado_whatsapp::webhook::WebhookKeys;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(crate) struct EnvironmentSecrets;
 
 impl Secrets for EnvironmentSecrets {
-    async fn resolve(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
+    async fn resolve_secret(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
         match reference {
             CredentialRef::Env(name) => Ok(std::env::var(name).ok().and_then(|text| Secret::new(&text))),
             CredentialRef::Ssm(name) => {
@@ -33,7 +33,7 @@ impl Secrets for EnvironmentSecrets {
         }
     }
 
-    async fn forget(&self, _: &CredentialRef) {}
+    async fn forget_secret(&self, _: &CredentialRef) {}
 }
 
 /// A token that is shorter can be guessed.
@@ -51,10 +51,10 @@ pub(crate) struct Keyring {
 impl Keyring {
     /// Takes the secrets from the environment, and makes and keeps in the data folder those that it lacks: nothing is
     /// ever open for want of one.
-    pub(crate) fn open(environment: &Environment) -> Result<Self> {
+    pub(crate) fn load_or_generate(environment: &LocalEnvironment) -> Result<Self> {
         let kept = |given: &Option<Secret>, file: &str| match given {
             Some(secret) => Ok(secret.clone()),
-            None => generated(&environment.data.join(file)),
+            None => load_or_generate_secret(&environment.data.join(file)),
         };
         let master = kept(&environment.master, "webhook-secret")?;
         let masters = [Some(master), environment.master_old.clone()]
@@ -63,7 +63,7 @@ impl Keyring {
             .collect();
         let webhook = environment.webhook.clone().with_masters(masters);
         let token = kept(&environment.token, "operator-token")?;
-        if token.expose().len() < TOKEN_MIN {
+        if token.expose_secret().len() < TOKEN_MIN {
             tracing::warn!("the operators' token has less than {TOKEN_MIN} characters: it could be guessed");
         }
         Ok(Self {
@@ -73,13 +73,13 @@ impl Keyring {
     }
 
     /// The master that new webhook secrets are derived from.
-    pub(crate) fn master(&self) -> Option<&Secret> {
+    pub(crate) fn get_master_secret(&self) -> Option<&Secret> {
         self.webhook.masters.first()
     }
 }
 
 impl Keys for Keyring {
-    async fn webhook(&self, _: Provider) -> Result<Arc<WebhookKeys>, PortError> {
+    async fn webhook_keys(&self, _: Provider) -> Result<Arc<WebhookKeys>, PortError> {
         Ok(Arc::clone(&self.webhook))
     }
 
@@ -89,11 +89,11 @@ impl Keys for Keyring {
 }
 
 /// The secret in `file`, made at the first start, readable by its owner only.
-fn generated(file: &Path) -> Result<Secret> {
+fn load_or_generate_secret(file: &Path) -> Result<Secret> {
     if file.exists() {
-        let private = keep_private(file);
+        let private = restrict_to_owner(file);
         let private = private.with_context(|| format!("{} cannot be used", file.display()))?;
-        if private == Privacy::Became {
+        if private == FolderPrivacy::MadePrivate {
             let path = file.display();
             tracing::warn!(%path, "others could read or change this secret: remove the file, and the next start makes another");
         }
@@ -121,7 +121,7 @@ fn generated(file: &Path) -> Result<Secret> {
 }
 
 /// The operators' token that a start in `data` made, for the command line on the same machine.
-pub(crate) fn kept_token(data: &Path) -> Option<Secret> {
+pub(crate) fn read_kept_token(data: &Path) -> Option<Secret> {
     fs::read_to_string(data.join("operator-token"))
         .ok()
         .and_then(|text| Secret::new(&text))
@@ -137,12 +137,20 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("recado-keyring-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let file = folder.join("secret");
-        let first = generated(&file).unwrap();
-        assert!(generated(&file).unwrap().matches(first.expose()));
+        let first = load_or_generate_secret(&file).unwrap();
+        assert!(
+            load_or_generate_secret(&file)
+                .unwrap()
+                .matches(first.expose_secret())
+        );
         let mode = || fs::metadata(&file).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(), 0o600);
         fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
-        assert!(generated(&file).unwrap().matches(first.expose()));
+        assert!(
+            load_or_generate_secret(&file)
+                .unwrap()
+                .matches(first.expose_secret())
+        );
         assert_eq!(mode(), 0o600, "what others could read is closed to them");
         fs::remove_dir_all(&folder).unwrap();
     }

@@ -6,7 +6,7 @@
     reason = "a command line speaks to its user"
 )]
 
-mod catching_up;
+mod catch_up;
 mod clock;
 mod compose;
 mod configuration;
@@ -23,12 +23,12 @@ mod record;
 mod replay;
 mod serve;
 mod server;
-mod trying;
+mod try_command;
 mod workers;
 
 use anyhow::{Result, bail};
 use clap::{Parser, Subcommand};
-use environment::Environment;
+use environment::LocalEnvironment;
 use std::process::ExitCode;
 use tracing::Level;
 use tracing_subscriber::EnvFilter;
@@ -40,29 +40,29 @@ use tracing_subscriber::util::SubscriberInitExt;
 /// coming out.
 #[derive(Debug, Parser)]
 #[command(version, about)]
-struct Arguments {
+struct CommandLine {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<RecadoCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum RecadoCommand {
     /// Serves on this machine, until Ctrl-C or SIGTERM.
     Serve,
-    Apply(configuration::Apply),
-    Try(trying::Try),
-    Connect(connect::Connect),
-    Doctor(doctor::Doctor),
-    CatchUp(catching_up::CatchUp),
-    Dlq(dlq::Arguments),
-    Replay(replay::Replay),
-    Record(record::Record),
+    Apply(configuration::ApplyArguments),
+    Try(try_command::TryArguments),
+    Connect(connect::ConnectArguments),
+    Doctor(doctor::DoctorArguments),
+    CatchUp(catch_up::CatchUpArguments),
+    Dlq(dlq::DeadLetterArguments),
+    Replay(replay::ReplayArguments),
+    Record(record::RecordArguments),
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    log(matches!(arguments.command, Some(Command::Serve)));
-    match run(arguments) {
+    let arguments = CommandLine::parse();
+    init_logging(matches!(arguments.command, Some(RecadoCommand::Serve)));
+    match run_command(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("recado: {error:#}");
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
 
 /// JSON lines on standard error. `RUST_LOG` says which; `recado serve` logs each event, `recado` alone only warnings.
 /// Whatever it says, libraries that write bodies to the log are held to their warnings.
-fn log(serving: bool) {
+fn init_logging(serving: bool) {
     let default = if serving { "info" } else { "warn" };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
     let lines = tracing_subscriber::fmt::layer()
@@ -81,7 +81,7 @@ fn log(serving: bool) {
         .flatten_event(true)
         .with_writer(std::io::stderr);
     let private = filter_fn(|event| {
-        event.is_span() || !recado_ai::is_talkative(event.target()) || *event.level() <= Level::WARN
+        event.is_span() || !recado_ai::logs_message_bodies(event.target()) || *event.level() <= Level::WARN
     });
     tracing_subscriber::registry()
         .with(filter)
@@ -89,8 +89,8 @@ fn log(serving: bool) {
         .init();
 }
 
-fn run(arguments: Arguments) -> Result<()> {
-    let environment = Environment::read(|name| std::env::var(name).ok());
+fn run_command(arguments: CommandLine) -> Result<()> {
+    let environment = LocalEnvironment::from_variables(|name| std::env::var(name).ok());
     let environment = match environment {
         Ok(environment) => environment,
         Err(problems) => {
@@ -100,16 +100,26 @@ fn run(arguments: Arguments) -> Result<()> {
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = match arguments.command {
-        None => runtime.block_on(serve::serve(environment, true)),
-        Some(Command::Serve) => runtime.block_on(serve::serve(environment, false)),
-        Some(Command::Apply(command)) => runtime.block_on(configuration::apply(command, &environment)),
-        Some(Command::Try(command)) => runtime.block_on(trying::run(command, &environment)),
-        Some(Command::Connect(command)) => runtime.block_on(connect::run(command, &environment)),
-        Some(Command::Doctor(command)) => runtime.block_on(doctor::run(command, &environment)),
-        Some(Command::CatchUp(command)) => runtime.block_on(catching_up::run(command, &environment)),
-        Some(Command::Replay(command)) => runtime.block_on(replay::run(command, &environment)),
-        Some(Command::Record(command)) => record::run(command),
-        Some(Command::Dlq(command)) => runtime.block_on(dlq::run(command, &environment)),
+        None => runtime.block_on(serve::serve_until_signal(environment, true)),
+        Some(RecadoCommand::Serve) => runtime.block_on(serve::serve_until_signal(environment, false)),
+        Some(RecadoCommand::Apply(command)) => {
+            runtime.block_on(configuration::apply_configuration(command, &environment))
+        }
+        Some(RecadoCommand::Try(command)) => {
+            runtime.block_on(try_command::print_try_request(command, &environment))
+        }
+        Some(RecadoCommand::Connect(command)) => {
+            runtime.block_on(connect::run_connect(command, &environment))
+        }
+        Some(RecadoCommand::Doctor(command)) => runtime.block_on(doctor::run_doctor(command, &environment)),
+        Some(RecadoCommand::CatchUp(command)) => {
+            runtime.block_on(catch_up::run_catch_up(command, &environment))
+        }
+        Some(RecadoCommand::Replay(command)) => runtime.block_on(replay::run_replay(command, &environment)),
+        Some(RecadoCommand::Record(command)) => record::run_record_command(command),
+        Some(RecadoCommand::Dlq(command)) => {
+            runtime.block_on(dlq::run_dead_letter_command(command, &environment))
+        }
     };
     // What was not to be waited for is not waited for here either.
     runtime.shutdown_background();

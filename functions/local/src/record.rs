@@ -3,12 +3,12 @@
 //! A recording is a folder with a file of JSON lines for each hour, each line a webhook that was answered 200.
 //! Credentials are in none of them, redacted or not; what a provider was asked to show as proof is in no body.
 
-mod line;
+mod recorded_webhook;
 mod redact;
 mod writer;
 
-pub(crate) use line::{Line, read};
-pub(crate) use writer::Recording;
+pub(crate) use recorded_webhook::{RecordedWebhook, read_recording};
+pub(crate) use writer::WebhookRecorder;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 /// What is kept of a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum RecordMode {
     /// Nothing.
     Off,
     /// Its shape: names, texts and numbers are others.
@@ -31,13 +31,13 @@ pub(crate) enum Mode {
 
 /// Recorded webhooks (see `RECADO_RECORD` of the settings): takes out what names people.
 #[derive(Debug, Args)]
-pub(crate) struct Record {
+pub(crate) struct RecordArguments {
     #[command(subcommand)]
-    command: Command,
+    command: RecordCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum RecordCommand {
     /// Writes a recording with other names, texts and numbers of the same shape, and without credentials.
     Redact {
         /// A file, or a folder of files: JSON bodies, or JSON lines as they are recorded.
@@ -49,15 +49,15 @@ enum Command {
 }
 
 /// Does what was asked for.
-pub(crate) fn run(record: Record) -> Result<()> {
-    let Command::Redact { from, out } = record.command;
+pub(crate) fn run_record_command(record: RecordArguments) -> Result<()> {
+    let RecordCommand::Redact { from, out } = record.command;
     let made = DirBuilder::new().recursive(true).mode(0o700).create(&out);
     made.with_context(|| format!("cannot make {}", out.display()))?;
     if fs::read_dir(&out)?.next().is_some() {
         bail!("{} is not empty", out.display());
     }
     let mut count = 0;
-    for file in files(&from)? {
+    for file in list_recordings(&from)? {
         count += redact_file(&file, &out)?;
     }
     println!(
@@ -68,7 +68,7 @@ pub(crate) fn run(record: Record) -> Result<()> {
 }
 
 /// A file, or the files of a folder (`.json` and `.jsonl`), in the order of their names.
-pub(crate) fn files(from: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn list_recordings(from: &Path) -> Result<Vec<PathBuf>> {
     if from.is_file() {
         return Ok(vec![from.to_owned()]);
     }
@@ -117,11 +117,11 @@ fn write_new(file: &Path, out: &Path, text: &str) -> Result<()> {
 
 /// Each file by itself: in another file, one person is another one.
 fn redact_file(file: &Path, out: &Path) -> Result<usize> {
-    let lines = read(file)?;
+    let lines = read_recording(file)?;
     let mut redaction = Redaction::default();
     let mut text = String::new();
     for mut line in lines.clone() {
-        line.body = redaction.of(line.body);
+        line.body = redaction.redact_body(line.body);
         line.redacted = true;
         text.push_str(&serde_json::to_string(&line)?);
         text.push('\n');

@@ -1,23 +1,23 @@
 //! `recado replay`: posts recorded webhooks again, with their proofs, at a chosen rate.
 
-mod figures;
-mod proof;
+mod signing_secrets;
+mod statistics;
 
-use crate::environment::Environment;
-use crate::installation::Where;
-use crate::record::{Line, files, read};
+use crate::environment::LocalEnvironment;
+use crate::installation::InstallationArguments;
+use crate::record::{RecordedWebhook, list_recordings, read_recording};
 use anyhow::{Result, bail};
 use clap::Args;
-use figures::Figures;
 use futures::stream::{self, StreamExt};
-use recado_whatsapp::setting_up::{Signed, prove};
+use recado_whatsapp::onboarding::{AuthenticatedWebhook, authenticate};
 use reqwest::Client;
+use statistics::ReplayStatistics;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Posts recorded webhooks again, with the proofs of their providers, at a chosen rate. Exit status 1 if one is not taken.
 #[derive(Debug, Args)]
-pub(crate) struct Replay {
+pub(crate) struct ReplayArguments {
     /// A file, or a folder of files: JSON bodies as providers post them, or what `recado serve` recorded.
     from: PathBuf,
     /// How many a second.
@@ -33,7 +33,7 @@ pub(crate) struct Replay {
     #[arg(long = "as")]
     instance: Option<String>,
     #[command(flatten)]
-    there: Where,
+    there: InstallationArguments,
     /// Prints the figures as JSON.
     #[arg(long)]
     json: bool,
@@ -43,33 +43,43 @@ pub(crate) struct Replay {
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Posts everything and tells what came of it.
-pub(crate) async fn run(command: Replay, environment: &Environment) -> Result<()> {
+pub(crate) async fn run_replay(command: ReplayArguments, environment: &LocalEnvironment) -> Result<()> {
     if !(command.rate > 0.0 && command.rate <= 100_000.0) {
         bail!("--rate must be above 0, and at most 100000");
     }
-    let mut lines: Vec<Line> = Vec::new();
-    for file in files(&command.from)? {
-        lines.extend(read(&file)?);
+    let mut lines: Vec<RecordedWebhook> = Vec::new();
+    for file in list_recordings(&command.from)? {
+        lines.extend(read_recording(&file)?);
     }
-    let there = command.there.reach(environment)?;
-    let proofs = proof::of(&there, &lines, command.instance.as_deref()).await?;
+    let there = command.there.build_client(environment)?;
+    let proofs =
+        signing_secrets::collect_signing_secrets(&there, &lines, command.instance.as_deref()).await?;
     let mut signed = Vec::with_capacity(lines.len());
     for line in lines {
-        signed.push(prove(line.provider, line.body, &proofs)?);
+        signed.push(authenticate(line.provider, line.body, &proofs)?);
     }
-    let figures = post_all(&command, &there.http, &there.url, &signed).await;
+    let figures = post_all_webhooks(&command, &there.http, &there.url, &signed).await;
     if command.json {
-        println!("{}", serde_json::to_string_pretty(&figures.json())?);
+        println!("{}", serde_json::to_string_pretty(&figures.to_json())?);
     } else {
         print!("{figures}");
     }
-    if figures.refused() > 0 {
-        bail!("{} of {} were not taken", figures.refused(), figures.all());
+    if figures.refused_count() > 0 {
+        bail!(
+            "{} of {} were not taken",
+            figures.refused_count(),
+            figures.posted_count()
+        );
     }
     Ok(())
 }
 
-async fn post_all(command: &Replay, http: &Client, url: &str, signed: &[Signed]) -> Figures {
+async fn post_all_webhooks(
+    command: &ReplayArguments,
+    http: &Client,
+    url: &str,
+    signed: &[AuthenticatedWebhook],
+) -> ReplayStatistics {
     let begun = Instant::now();
     let times = usize::try_from(command.times).unwrap_or(usize::MAX);
     let count = signed.len().saturating_mul(times);
@@ -80,23 +90,23 @@ async fn post_all(command: &Replay, http: &Client, url: &str, signed: &[Signed])
         let due = begun + Duration::from_secs_f64(number as f64 / command.rate);
         async move {
             tokio::time::sleep_until(due.into()).await;
-            post(http, url, webhook).await
+            post_webhook(http, url, webhook).await
         }
     });
     let at_once = usize::from(command.at_once);
-    let mut figures = Figures::default();
+    let mut figures = ReplayStatistics::default();
     let mut answers = stream::iter(posts).buffer_unordered(at_once);
     while let Some((outcome, took)) = answers.next().await {
-        figures.add(&outcome, took);
+        figures.add_answer(&outcome, took);
     }
-    figures.took = begun.elapsed();
+    figures.elapsed = begun.elapsed();
     figures
 }
 
 /// Posts one; what came of it, in a word, and how long it took.
-async fn post(http: &Client, url: &str, webhook: &Signed) -> (String, Duration) {
+async fn post_webhook(http: &Client, url: &str, webhook: &AuthenticatedWebhook) -> (String, Duration) {
     let begun = Instant::now();
-    let request = webhook.request(http, url).timeout(TIMEOUT);
+    let request = webhook.build_request(http, url).timeout(TIMEOUT);
     let outcome = match request.send().await {
         Ok(answer) => {
             let status = answer.status().as_u16();

@@ -1,18 +1,18 @@
 //! `recado serve`: the HTTP server and the workers, until a signal.
 
 use crate::clock;
-use crate::compose::{Composed, EmbeddedDepths, LocalWorld, compose};
+use crate::compose::{EmbeddedDepths, LocalComposition, LocalDeps, compose_components};
 use crate::configuration;
 use crate::demonstration;
-use crate::environment::Environment;
+use crate::environment::LocalEnvironment;
 use crate::keyring::Keyring;
-use crate::record::Recording;
+use crate::record::WebhookRecorder;
 use crate::server;
 use crate::workers;
 use anyhow::{Context, Result, bail};
-use recado_domain::config::Document;
-use recado_embedded::{Embedded, Recovered, SystemAmbient};
-use recado_http::{ApiOptions, Pulse, WebhookLimits, recorded, whole_router};
+use recado_domain::config::ConfigDocument;
+use recado_embedded::{Embedded, EmbeddedSystem, RecoveryCounts};
+use recado_http::{ApiOptions, HealthProbe, WebhookLimits, record_webhooks, whole_router};
 use recado_pipeline::{configure, settings};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,53 +25,61 @@ use tokio::task::JoinHandle;
 /// Serves until Ctrl-C or SIGTERM, then finishes what was begun; a second signal ends that at once, as a crash would: what
 /// was acknowledged is stored, and a restart takes the rest up. With `demonstrate`, a burst goes in and its reply comes
 /// out first, provided that both ends are simulated.
-pub(crate) async fn serve(environment: Environment, demonstrate: bool) -> Result<()> {
-    for (name, why) in settings::without_meaning(|name| std::env::var(name).ok()) {
+pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrate: bool) -> Result<()> {
+    for (name, why) in settings::list_ignored_variables(|name| std::env::var(name).ok()) {
         tracing::warn!(name, why, "this variable is ignored");
     }
-    let Composed {
-        world,
+    let LocalComposition {
+        deps,
         embedded,
         simulator,
-    } = compose(&environment).await?;
-    let keyring = Keyring::open(&environment)?;
-    let (document, source) = configuration::at_start(&environment)?;
-    let applied = configure::apply(&world, document)
+    } = compose_components(&environment).await?;
+    let keyring = Keyring::load_or_generate(&environment)?;
+    let (document, source) = configuration::load_start_configuration(&environment)?;
+    let applied = configure::apply_configuration(&deps, document)
         .await
         .with_context(|| format!("the configuration ({source}) was not applied"))?;
     let listener = TcpListener::bind(environment.address)
         .await
         .with_context(|| format!("cannot listen on {} (RECADO_ADDR)", environment.address))?;
     let address = listener.local_addr()?;
-    take_over(&embedded).await?;
-    let mut signals = Signals::listen()?;
+    recover_crashed_work(&embedded).await?;
+    let mut signals = StopSignals::register_handlers()?;
     let demonstrate = demonstrate && simulator.is_some();
-    let world = Arc::new(world);
+    let deps = Arc::new(deps);
     let (stop, stopped) = watch::channel(false);
-    let pulse = Pulse::beaten();
-    pulse.beat(&*world, &EmbeddedDepths(embedded.clone())).await;
+    let pulse = HealthProbe::by_timer();
+    pulse.probe_store(&*deps, &EmbeddedDepths(embedded.clone())).await;
     let options = ApiOptions {
         public_url: environment.public_url.clone(),
         simulator,
         depths: EmbeddedDepths(embedded.clone()),
-        pulse: pulse.clone(),
+        health_probe: pulse.clone(),
     };
     let limits = WebhookLimits {
         bytes_max: environment.webhook_bytes_max,
     };
-    let mut router = whole_router(Arc::clone(&world), Arc::new(keyring.clone()), limits, options);
-    if let Some(recording) = Recording::start(&environment.record_folder, environment.record)? {
-        router = recorded(router, SystemAmbient, move |webhook| recording.take(webhook));
+    let mut router = whole_router(Arc::clone(&deps), Arc::new(keyring.clone()), limits, options);
+    if let Some(recording) = WebhookRecorder::start_recording(&environment.record_folder, environment.record)?
+    {
+        router = record_webhooks(router, EmbeddedSystem, move |webhook| {
+            recording.record_webhook(webhook);
+        });
         println!("Webhooks are recorded in {}", environment.record_folder.display());
     }
     let limits = environment.server.clone();
-    let server = tokio::spawn(server::serve(listener, router, limits, stopped.clone()));
-    let crew = tokio::spawn(workers::run(Arc::clone(&world), embedded.clone(), stopped));
-    let heart = tokio::spawn(beat(pulse, Arc::clone(&world), embedded.clone()));
+    let server = tokio::spawn(server::serve_connections(
+        listener,
+        router,
+        limits,
+        stopped.clone(),
+    ));
+    let crew = tokio::spawn(workers::run_workers(Arc::clone(&deps), embedded.clone(), stopped));
+    let heart = tokio::spawn(beat_periodically(pulse, Arc::clone(&deps), embedded.clone()));
     let document = &applied.document;
-    welcome(&environment, &world, &keyring, document, address, &source);
-    until_told(
-        demonstration::run(demonstrate, address, &keyring, document),
+    print_welcome(&environment, &deps, &keyring, document, address, &source);
+    wait_for_stop(
+        demonstration::run_demonstration(demonstrate, address, &keyring, document),
         &mut signals,
     )
     .await;
@@ -79,17 +87,17 @@ pub(crate) async fn serve(environment: Environment, demonstrate: bool) -> Result
     println!("\nFinishing what was begun … (a second signal stops at once)");
     stop.send_replace(true);
     tokio::select! {
-        finished = finish(server, crew, &embedded) => finished,
-        () = signals.next() => bail!("stopped by a second signal, before all was finished"),
+        finished = finish_and_close(server, crew, &embedded) => finished,
+        () = signals.wait_for_signal() => bail!("stopped by a second signal, before all was finished"),
     }
 }
 
 /// Proves every few seconds that the store takes writes, for `/health` to tell.
-async fn beat(pulse: Pulse, world: Arc<LocalWorld>, embedded: Embedded) {
+async fn beat_periodically(pulse: HealthProbe, deps: Arc<LocalDeps>, embedded: Embedded) {
     let depths = EmbeddedDepths(embedded);
     loop {
         tokio::time::sleep(BETWEEN_BEATS).await;
-        pulse.beat(&*world, &depths).await;
+        pulse.probe_store(&*deps, &depths).await;
     }
 }
 
@@ -97,7 +105,7 @@ async fn beat(pulse: Pulse, world: Arc<LocalWorld>, embedded: Embedded) {
 const BETWEEN_BEATS: Duration = Duration::from_secs(5);
 
 /// Waits for requests and work that are under way, and closes the store.
-async fn finish(server: JoinHandle<()>, crew: JoinHandle<()>, embedded: &Embedded) -> Result<()> {
+async fn finish_and_close(server: JoinHandle<()>, crew: JoinHandle<()>, embedded: &Embedded) -> Result<()> {
     // A client that never finishes its request must not keep the process: what was acknowledged is stored.
     if let Ok(ended) = tokio::time::timeout(LAST_REQUESTS, server).await {
         ended.context("the server panicked")?;
@@ -105,7 +113,7 @@ async fn finish(server: JoinHandle<()>, crew: JoinHandle<()>, embedded: &Embedde
         tracing::warn!("stopped before every client had finished its request");
     }
     crew.await.context("a worker panicked")?;
-    embedded.close().await;
+    embedded.shut_down().await;
     println!("Stopped.");
     Ok(())
 }
@@ -114,17 +122,17 @@ async fn finish(server: JoinHandle<()>, crew: JoinHandle<()>, embedded: &Embedde
 const LAST_REQUESTS: Duration = Duration::from_secs(30);
 
 /// Takes up what a process that crashed was doing.
-async fn take_over(embedded: &Embedded) -> Result<()> {
-    let recovered = embedded.recover().await?;
-    if recovered != Recovered::default() {
+async fn recover_crashed_work(embedded: &Embedded) -> Result<()> {
+    let recovered = embedded.recover_after_crash().await?;
+    if recovered != RecoveryCounts::default() {
         tracing::warn!(
             ?recovered,
             "the process before did not end well: what it held is taken up again"
         );
     }
-    let behind = embedded.behind().await?;
-    if behind > clock::TOLERATED {
-        let changed = embedded.set_back().await?;
+    let behind = embedded.measure_clock_lag().await?;
+    if behind > clock::SET_BACK_TOLERATED {
+        let changed = embedded.adjust_to_set_back_clock().await?;
         tracing::warn!(
             seconds = behind.as_secs(),
             changed,
@@ -135,33 +143,33 @@ async fn take_over(embedded: &Embedded) -> Result<()> {
 }
 
 /// Runs the demonstration, and returns once a signal says stop.
-async fn until_told(demonstration: impl Future<Output = Result<()>>, signals: &mut Signals) {
+async fn wait_for_stop(demonstration: impl Future<Output = Result<()>>, signals: &mut StopSignals) {
     tokio::select! {
         done = demonstration => {
             if let Err(error) = done {
                 eprintln!("The demonstration did not come to its end: {error:#}");
             }
         }
-        () = signals.next() => return,
+        () = signals.wait_for_signal() => return,
     }
-    signals.next().await;
+    signals.wait_for_signal().await;
 }
 
 /// Ctrl-C and SIGTERM, listened for from the start: none gets lost between two waits.
-struct Signals {
+struct StopSignals {
     interrupt: Signal,
     terminate: Signal,
 }
 
-impl Signals {
-    fn listen() -> Result<Self> {
+impl StopSignals {
+    fn register_handlers() -> Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?,
             terminate: signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?,
         })
     }
 
-    async fn next(&mut self) {
+    async fn wait_for_signal(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
@@ -169,11 +177,11 @@ impl Signals {
     }
 }
 
-fn welcome(
-    environment: &Environment,
-    world: &LocalWorld,
+fn print_welcome(
+    environment: &LocalEnvironment,
+    deps: &LocalDeps,
     keyring: &Keyring,
-    document: &Document,
+    document: &ConfigDocument,
     address: SocketAddr,
     source: &str,
 ) {
@@ -183,7 +191,7 @@ fn welcome(
     );
     println!(
         "Model: {}.",
-        match world.llm.name() {
+        match deps.llm.model_name() {
             "simulated" => "simulated, for want of ANTHROPIC_API_KEY",
             name => name,
         }
@@ -202,7 +210,7 @@ fn welcome(
             environment.data.join("operator-token").display().to_string()
         }
     );
-    if let Some(hint) = demonstration::hint(address, keyring, document) {
+    if let Some(hint) = demonstration::format_try_hint(address, keyring, document) {
         println!("\n{hint}");
     }
 }

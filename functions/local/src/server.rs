@@ -10,27 +10,27 @@ mod proxies;
 mod stream;
 
 pub(crate) use limits::ServerLimits;
-pub(crate) use proxies::Proxies;
+pub(crate) use proxies::TrustedProxies;
 
-use addresses::Addresses;
+use addresses::AddressLimits;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use body::TimedBody;
-use connections::{Connection, Connections, Entered, Phase};
+use connections::{AdmittedConnection, ConnectionPhase, ConnectionPool, ServerConnection};
 use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use recado_http::Problem;
+use recado_http::HttpProblem;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use stream::Watched;
+use stream::MonitoredStream;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -40,105 +40,105 @@ use tower::ServiceExt;
 const BUFFER_MAX: usize = 64 * 1024;
 
 /// How long to wait when the system gives no connection, for want of descriptors or memory.
-const PAUSE: Duration = Duration::from_millis(100);
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// What all connections share.
-struct Server {
+struct HttpServer {
     router: Router,
     limits: ServerLimits,
-    connections: Connections,
-    addresses: Addresses,
+    connections: ConnectionPool,
+    addresses: AddressLimits,
 }
 
 /// Serves until `closing` says so, then finishes what is under way.
-pub(crate) async fn serve(
+pub(crate) async fn serve_connections(
     listener: TcpListener,
     router: Router,
     limits: ServerLimits,
     mut closing: watch::Receiver<bool>,
 ) {
-    let room = descriptors::room(limits.connections);
+    let room = descriptors::limit_connections(limits.connections);
     tracing::info!(connections = room, "connections are limited");
-    let server = Arc::new(Server {
+    let server = Arc::new(HttpServer {
         router,
-        connections: Connections::of(room),
-        addresses: Addresses::of(limits.per_address),
+        connections: ConnectionPool::with_capacity(room),
+        addresses: AddressLimits::with_limit(limits.per_address),
         limits,
     });
     let mut running = JoinSet::new();
     loop {
         let (stream, peer) = tokio::select! {
-            accepted = accept(&listener) => accepted,
-            () = told(&mut closing) => break,
+            accepted = accept_connection(&listener) => accepted,
+            () = wait_for_closing(&mut closing) => break,
         };
         while running.try_join_next().is_some() {}
         let entered = tokio::select! {
-            entered = server.connections.enter(peer.ip().to_canonical()) => entered,
-            () = told(&mut closing) => break,
+            entered = server.connections.admit_connection(peer.ip().to_canonical()) => entered,
+            () = wait_for_closing(&mut closing) => break,
         };
-        running.spawn(Arc::clone(&server).run(stream, peer, entered, closing.clone()));
+        running.spawn(Arc::clone(&server).handle_connection(stream, peer, entered, closing.clone()));
     }
     drop(listener);
     while running.join_next().await.is_some() {}
 }
 
 /// Waits for the end.
-async fn told(closing: &mut watch::Receiver<bool>) {
+async fn wait_for_closing(closing: &mut watch::Receiver<bool>) {
     // An error means that the sender is gone, which is a stop as well.
     let _ = closing.wait_for(|closing| *closing).await;
 }
 
 /// The next connection, however often the system fails to give one.
-async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+async fn accept_connection(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
             Ok(accepted) => return accepted,
-            Err(error) if is_the_clients(&error) => {}
+            Err(error) if is_client_error(&error) => {}
             Err(error) => {
                 tracing::error!(%error, "no connection could be taken");
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
     }
 }
 
-fn is_the_clients(error: &io::Error) -> bool {
+fn is_client_error(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
     )
 }
 
-impl Server {
+impl HttpServer {
     /// Serves one connection until it ends, is idle for too long, or is given up for another.
-    async fn run(
+    async fn handle_connection(
         self: Arc<Self>,
         stream: TcpStream,
         peer: SocketAddr,
-        entered: Entered,
+        entered: AdmittedConnection,
         mut closing: watch::Receiver<bool>,
     ) {
-        let Entered { connection, given_up } = entered;
-        let own = self.limits.proxies.are_trusted(peer.ip().to_canonical());
+        let AdmittedConnection { connection, given_up } = entered;
+        let own = self.limits.proxies.is_trusted(peer.ip().to_canonical());
         let work = async {
             // Whoever stands behind a proxy is counted by request.
             let _place = if own {
                 None
             } else {
-                Some(self.addresses.enter(peer.ip().to_canonical()).await?)
+                Some(self.addresses.acquire_permit(peer.ip().to_canonical()).await?)
             };
-            connection.enter(Phase::Opening);
+            connection.enter_phase(ConnectionPhase::Opening);
             // A failure costs milliseconds.
             let _ = stream.set_nodelay(true);
-            let io = TokioIo::new(Watched::new(stream, connection.clone()));
-            let service = service_fn(|request| self.answer(request, peer, connection.clone()));
+            let io = TokioIo::new(MonitoredStream::new(stream, connection.clone()));
+            let service = service_fn(|request| self.answer_request(request, peer, connection.clone()));
             let mut http = http1::Builder::new();
             // The connection's own clock tells a pause from headers that do not end.
             http.header_read_timeout(None);
             let mut serving = std::pin::pin!(http.max_buf_size(BUFFER_MAX).serve_connection(io, service));
             let ended = tokio::select! {
                 ended = serving.as_mut() => Some(ended),
-                () = told(&mut closing) => None,
+                () = wait_for_closing(&mut closing) => None,
             };
             let ended = if let Some(ended) = ended {
                 ended
@@ -154,39 +154,40 @@ impl Server {
         tokio::select! {
             _ = work => {}
             _ = given_up => tracing::debug!("a connection was given up for another"),
-            () = connection.overdue(&self.limits) => tracing::debug!("a connection said nothing for too long"),
+            () = connection.wait_until_overdue(&self.limits) => tracing::debug!("a connection said nothing for too long"),
         }
     }
 
     /// Answers one request.
-    async fn answer(
+    async fn answer_request(
         &self,
         request: Request<Incoming>,
         peer: SocketAddr,
-        connection: Connection,
+        connection: ServerConnection,
     ) -> Result<Response, Infallible> {
         let phase = if request.body().is_end_stream() {
-            Phase::Answering
+            ConnectionPhase::Answering
         } else {
-            Phase::Receiving
+            ConnectionPhase::Receiving
         };
-        connection.enter(phase);
+        connection.enter_phase(phase);
         let client = self
             .limits
             .proxies
-            .client(peer.ip().to_canonical(), request.headers());
+            .find_client(peer.ip().to_canonical(), request.headers());
         let place = match client {
             None => None,
             Some(client) => {
-                let waited = tokio::time::timeout(self.limits.header_time, self.addresses.enter(client));
+                let waited =
+                    tokio::time::timeout(self.limits.header_time, self.addresses.acquire_permit(client));
                 let Ok(Some(place)) = waited.await else {
-                    connection.answered();
-                    return Ok(too_many());
+                    connection.note_answered();
+                    return Ok(too_many_requests());
                 };
                 Some(place)
             }
         };
-        connection.enter(phase);
+        connection.enter_phase(phase);
         let limit = self.limits.body_time;
         let request = request.map(|body| Body::new(TimedBody::new(body, limit, connection.clone())));
         let mut response = match self.router.clone().oneshot(request).await {
@@ -194,7 +195,7 @@ impl Server {
             Err(never) => match never {},
         };
         drop(place);
-        if connection.answered() {
+        if connection.note_answered() {
             let close = HeaderValue::from_static("close");
             response.headers_mut().insert(header::CONNECTION, close);
         }
@@ -203,7 +204,7 @@ impl Server {
 }
 
 /// What one address gets that asks for more at a time than others may.
-fn too_many() -> Response {
+fn too_many_requests() -> Response {
     let why = "too many requests from one address at a time: try again";
-    Problem::new(StatusCode::TOO_MANY_REQUESTS, why).into_response()
+    HttpProblem::new(StatusCode::TOO_MANY_REQUESTS, why).into_response()
 }

@@ -4,29 +4,30 @@
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use recado_domain::dead_letter::QueueName;
 use recado_lambda::{
-    QueueVisibility, Received, Social, SocialVisibility, SqsEvent, compose, deadline, needs, run_batch,
-    take_social, telemetry,
+    BatchMessage, QueueVisibility, SocialQueue, SocialVisibility, SqsEvent, compose_aws_deps,
+    ingest_social_message, invocation_deadline, required_variables, run_batch, telemetry,
 };
 use recado_pipeline::process::process;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
-    telemetry::start();
-    let world = &compose(needs::PROCESSOR).await?.world;
+    telemetry::start_logging();
+    let deps = &compose_aws_deps(required_variables::PROCESSOR).await?.deps;
     let visibility = QueueVisibility {
-        queues: &world.queues,
+        queues: &deps.queues,
         queue: QueueName::Inbound,
     };
-    let social = &Social::from_env();
+    let social = &SocialQueue::from_env();
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
-        let ends = deadline(&event.context);
-        if social.sent(&event.payload) {
-            let handle = |received: Received| async move { take_social(world, social, &received).await };
-            let visibility = SocialVisibility { world, social };
+        let ends = invocation_deadline(&event.context);
+        if social.is_source_of(&event.payload) {
+            let handle =
+                |received: BatchMessage| async move { ingest_social_message(deps, social, &received).await };
+            let visibility = SocialVisibility { deps, social };
             return Ok::<_, Error>(run_batch(event.payload, false, &visibility, Some(ends), handle).await);
         }
         let handle =
-            |received: Received| async move { process(world, &received.body, received.receives).await };
+            |received: BatchMessage| async move { process(deps, &received.body, received.receives).await };
         Ok::<_, Error>(run_batch(event.payload, true, &visibility, Some(ends), handle).await)
     }))
     .await

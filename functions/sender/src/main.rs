@@ -2,22 +2,31 @@
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use recado_domain::dead_letter::QueueName;
-use recado_lambda::{QueueVisibility, Received, SqsEvent, compose, deadline, needs, run_batch, telemetry};
-use recado_pipeline::send::send;
+use recado_lambda::{
+    BatchMessage, QueueVisibility, SqsEvent, compose_aws_deps, invocation_deadline, required_variables,
+    run_batch, telemetry,
+};
+use recado_pipeline::send::handle_outbound_message;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
-    telemetry::start();
-    let world = &compose(needs::SENDER).await?.world;
+    telemetry::start_logging();
+    let deps = &compose_aws_deps(required_variables::SENDER).await?.deps;
     let visibility = QueueVisibility {
-        queues: &world.queues,
+        queues: &deps.queues,
         queue: QueueName::Outbound,
     };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
-        let ends = deadline(&event.context);
-        let handle = |received: Received| async move {
+        let ends = invocation_deadline(&event.context);
+        let handle = |received: BatchMessage| async move {
             // On the heap: with everything that a send may come to, it is a large one.
-            Box::pin(send(world, &received.body, received.receives, received.deadline)).await
+            Box::pin(handle_outbound_message(
+                deps,
+                &received.body,
+                received.receives,
+                received.deadline,
+            ))
+            .await
         };
         Ok::<_, Error>(run_batch(event.payload, true, &visibility, Some(ends), handle).await)
     }))

@@ -2,18 +2,18 @@
 
 use lambda_http::Error;
 use recado_http::webhook_router;
-use recado_lambda::{AwsKeys, compose, needs, telemetry, webhook_limits};
+use recado_lambda::{AwsKeys, compose_aws_deps, read_webhook_limits, required_variables, telemetry};
 use std::sync::Arc;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
-    telemetry::start();
-    let composed = compose(needs::WEBHOOK).await?;
+    telemetry::start_logging();
+    let composed = compose_aws_deps(required_variables::WEBHOOK).await?;
     let keys = AwsKeys::new(composed.secrets);
     lambda_http::run(webhook_router(
-        Arc::new(composed.world),
+        Arc::new(composed.deps),
         Arc::new(keys),
-        webhook_limits()?,
+        read_webhook_limits()?,
     ))
     .await
 }

@@ -1,7 +1,7 @@
 //! Claude, over Anthropic's Messages API.
 //!
 //! The wire format is `genai`'s. Its price, and what is done about it here: the `Display` of its errors holds the
-//! response's body, so they are read into a [`failure::Failure`] at once and never printed; and it writes bodies to the
+//! response's body, so they are read into a [`failure::ModelFailure`] at once and never printed; and it writes bodies to the
 //! log at level TRACE, so no log filter may let `genai` through at that level.
 //!
 //! What was tried against a stand-in server (see the tests) and found right in 0.7.2: the headers of a refusal
@@ -14,7 +14,7 @@ mod failure;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use failure::{Failure, Fate};
+use failure::{ModelFailure, Retryability};
 use futures::future::{Either, select};
 use genai::adapter::AdapterKind;
 use genai::chat::{CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatResponse, StopReason};
@@ -22,11 +22,11 @@ use genai::resolver::{AuthData, Endpoint};
 use genai::{ModelIden, ServiceTarget};
 use recado_domain::backoff::Backoff;
 use recado_domain::config::CredentialRef;
-use recado_domain::message::Usage;
-use recado_domain::millis::shift;
+use recado_domain::message::TokenUsage;
+use recado_domain::millis::add_millis;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
-    Ambient, ChatTurn, Llm, LlmError, LlmReply, LlmRequest, PortResult, Secrets, Speaker,
+    ChatTurn, Llm, LlmError, LlmReply, LlmRequest, PortResult, Secrets, Speaker, System,
 };
 use std::pin::pin;
 use std::time::Duration;
@@ -89,7 +89,7 @@ pub enum ClaudeError {
     Client,
 }
 
-impl<S: Secrets, A: Ambient> Claude<S, A> {
+impl<S: Secrets, A: System> Claude<S, A> {
     /// Claude through `http`, which should follow no redirects (see [`crate::http_client`]).
     pub fn new(
         http: reqwest::Client,
@@ -97,7 +97,7 @@ impl<S: Secrets, A: Ambient> Claude<S, A> {
         secrets: S,
         ambient: A,
     ) -> Result<Self, ClaudeError> {
-        let endpoint = Endpoint::from_owned(versioned(&settings.base_url)?);
+        let endpoint = Endpoint::from_owned(versioned_base_url(&settings.base_url)?);
         let client = genai::Client::builder()
             .with_reqwest(http)
             .build()
@@ -113,15 +113,15 @@ impl<S: Secrets, A: Ambient> Claude<S, A> {
 
     /// Whether there is a key now.
     pub async fn has_key(&self) -> PortResult<bool> {
-        Ok(self.secrets.resolve(&self.settings.key).await?.is_some())
+        Ok(self.secrets.resolve_secret(&self.settings.key).await?.is_some())
     }
 
-    pub(crate) fn into_ambient(self) -> A {
+    pub(crate) fn into_system(self) -> A {
         self.ambient
     }
 
-    async fn key(&self) -> Result<Secret, LlmError> {
-        match self.secrets.resolve(&self.settings.key).await {
+    async fn resolve_key(&self) -> Result<Secret, LlmError> {
+        match self.secrets.resolve_secret(&self.settings.key).await {
             Ok(Some(key)) => Ok(key),
             Ok(None) => Err(LlmError::Credentials(format!(
                 "there is no key under {}",
@@ -134,54 +134,60 @@ impl<S: Secrets, A: Ambient> Claude<S, A> {
     }
 
     /// One request, given up after `at_most`.
-    async fn attempt(
+    async fn attempt_request(
         &self,
         request: &LlmRequest,
         key: &Secret,
         at_most: Duration,
-    ) -> Result<LlmReply, Failure> {
+    ) -> Result<LlmReply, ModelFailure> {
         let target = ServiceTarget {
             endpoint: self.endpoint.clone(),
-            auth: AuthData::from_single(key.expose()),
+            auth: AuthData::from_single(key.expose_secret()),
             model: ModelIden::new(AdapterKind::Anthropic, request.model.as_str()),
         };
         let options = ChatOptions::default().with_max_tokens(request.max_tokens);
-        let call = pin!(self.client.exec_chat(target, chat(request), Some(&options)));
+        let call = pin!(
+            self.client
+                .exec_chat(target, to_chat_request(request), Some(&options))
+        );
         let alarm = pin!(self.ambient.sleep(at_most));
         match select(call, alarm).await {
-            Either::Left((Ok(response), _)) => reply(&response),
-            Either::Left((Err(error), _)) => Err(Failure::read(&error)),
-            Either::Right(_) => Err(Failure::timed_out(at_most)),
+            Either::Left((Ok(response), _)) => parse_reply(&response),
+            Either::Left((Err(error), _)) => Err(ModelFailure::from_genai_error(&error)),
+            Either::Right(_) => Err(ModelFailure::from_timeout(at_most)),
         }
     }
 }
 
-impl<S: Secrets, A: Ambient> Llm for Claude<S, A> {
-    async fn complete(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
-        let key = self.key().await?;
+impl<S: Secrets, A: System> Llm for Claude<S, A> {
+    async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
+        let key = self.resolve_key().await?;
         let within = i64::try_from(request.within.as_millis()).unwrap_or(i64::MAX);
-        let deadline = shift(self.ambient.now(), within);
+        let deadline = add_millis(self.ambient.now(), within);
         let mut attempt = 1;
         loop {
-            let left = left(self.ambient.now(), deadline);
+            let left = time_left(self.ambient.now(), deadline);
             let failure = match self
-                .attempt(request, &key, left.min(self.settings.attempt_timeout))
+                .attempt_request(request, &key, left.min(self.settings.attempt_timeout))
                 .await
             {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
-            match failure.fate() {
-                Fate::Credentials => {
-                    self.secrets.forget(&self.settings.key).await;
+            match failure.retryability() {
+                Retryability::Credentials => {
+                    self.secrets.forget_secret(&self.settings.key).await;
                     return Err(LlmError::Credentials(failure.to_string()));
                 }
-                Fate::Refused => return Err(LlmError::Refused(failure.to_string())),
-                Fate::MayPass => {}
+                Retryability::Refused => return Err(LlmError::Refused(failure.to_string())),
+                Retryability::MayPass => {}
             }
-            let usual = self.settings.backoff.wait(attempt, self.ambient.random());
+            let usual = self
+                .settings
+                .backoff
+                .delay_for_attempt(attempt, self.ambient.random_u64());
             let wait = failure.retry_after.unwrap_or_default().max(usual);
-            let in_time = wait.saturating_add(ATTEMPT_MIN) < self::left(self.ambient.now(), deadline);
+            let in_time = wait.saturating_add(ATTEMPT_MIN) < self::time_left(self.ambient.now(), deadline);
             tracing::warn!(attempt, failure = %failure, retried = in_time, "the model did not answer");
             if !in_time || attempt >= self.settings.attempts_max {
                 return Err(LlmError::Unavailable(failure.to_string()));
@@ -192,12 +198,12 @@ impl<S: Secrets, A: Ambient> Llm for Claude<S, A> {
     }
 }
 
-fn left(now: recado_domain::Timestamp, deadline: recado_domain::Timestamp) -> Duration {
+fn time_left(now: recado_domain::Timestamp, deadline: recado_domain::Timestamp) -> Duration {
     Duration::try_from(deadline.duration_since(now)).unwrap_or_default()
 }
 
 /// `base` with `/v1/` at its end, as `genai` wants it.
-fn versioned(base: &str) -> Result<String, ClaudeError> {
+fn versioned_base_url(base: &str) -> Result<String, ClaudeError> {
     let base = base.trim().trim_end_matches('/');
     let url = reqwest::Url::parse(base).map_err(|_| ClaudeError::BaseUrl)?;
     if !matches!(url.scheme(), "http" | "https") || url.query().is_some() || url.fragment().is_some() {
@@ -208,7 +214,7 @@ fn versioned(base: &str) -> Result<String, ClaudeError> {
 
 /// The request in `genai`'s terms. The system prompt is marked for the prompt cache; an empty one is left out, because
 /// the API refuses to cache an empty block.
-fn chat(request: &LlmRequest) -> ChatRequest {
+fn to_chat_request(request: &LlmRequest) -> ChatRequest {
     let system = (!request.system.trim().is_empty())
         .then(|| ChatMessage::system(request.system.as_str()).with_options(CacheControl::Ephemeral));
     let turn = |turn: &ChatTurn| match turn.speaker {
@@ -218,7 +224,7 @@ fn chat(request: &LlmRequest) -> ChatRequest {
     ChatRequest::new(system.into_iter().chain(request.turns.iter().map(turn)).collect())
 }
 
-fn reply(response: &ChatResponse) -> Result<LlmReply, Failure> {
+fn parse_reply(response: &ChatResponse) -> Result<LlmReply, ModelFailure> {
     let text = response
         .content
         .joined_texts()
@@ -227,24 +233,24 @@ fn reply(response: &ChatResponse) -> Result<LlmReply, Failure> {
         .to_owned();
     if text.is_empty() {
         return Err(match &response.stop_reason {
-            Some(StopReason::ContentFilter(_)) => Failure::declined(),
-            _ => Failure::empty(),
+            Some(StopReason::ContentFilter(_)) => ModelFailure::declined_answer(),
+            _ => ModelFailure::empty_answer(),
         });
     }
     let model = response.provider_model_iden.model_name.to_string();
     Ok(LlmReply {
         text,
-        usage: usage(&response.usage),
+        usage: parse_usage(&response.usage),
         model,
     })
 }
 
-fn usage(usage: &genai::chat::Usage) -> Usage {
+fn parse_usage(usage: &genai::chat::Usage) -> TokenUsage {
     let count = |tokens: Option<i32>| tokens.and_then(|tokens| u64::try_from(tokens).ok()).unwrap_or(0);
     let details = usage.prompt_tokens_details.as_ref();
     let cache_read_tokens = count(details.and_then(|details| details.cached_tokens));
     let cache_write_tokens = count(details.and_then(|details| details.cache_creation_tokens));
-    Usage {
+    TokenUsage {
         input_tokens: count(usage.prompt_tokens).saturating_sub(cache_read_tokens + cache_write_tokens),
         output_tokens: count(usage.completion_tokens),
         cache_read_tokens,

@@ -1,7 +1,7 @@
 //! The HTTP client that everything which calls out shares.
 
 use crate::proxy;
-use recado_domain::reach::is_forbidden;
+use recado_domain::network_address::is_forbidden_address;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
 use rustls::crypto::ring;
@@ -19,12 +19,14 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Libraries of this client that write requests and answers to the log when they are asked for details: what people wrote
 /// would stand there, and keys.
-const TALKATIVE: [&str; 5] = ["genai", "h2", "hyper", "reqwest", "rustls"];
+const BODY_LOGGING_LIBRARIES: [&str; 5] = ["genai", "h2", "hyper", "reqwest", "rustls"];
 
 /// Whether a library, by the target of its log lines, may write what people wrote: whatever the level, only its warnings
 /// are to be let through.
-pub fn is_talkative(target: &str) -> bool {
-    TALKATIVE.iter().any(|library| target.starts_with(library))
+pub fn logs_message_bodies(target: &str) -> bool {
+    BODY_LOGGING_LIBRARIES
+        .iter()
+        .any(|library| target.starts_with(library))
 }
 
 /// Why there is no client.
@@ -41,13 +43,13 @@ pub enum ClientError {
 /// The system's resolver, without the addresses to which nothing is sent: a name may lead to them, or begin to between two
 /// requests.
 #[derive(Debug, Clone, Copy)]
-struct Guarded;
+struct GuardedResolver;
 
-impl Resolve for Guarded {
+impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            Ok(Box::new(allowed(found)?.into_iter()) as Addrs)
+            Ok(Box::new(allowed_addresses(found)?.into_iter()) as Addrs)
         })
     }
 }
@@ -55,13 +57,15 @@ impl Resolve for Guarded {
 /// The name leads to nothing but addresses to which nothing is sent.
 #[derive(Debug, thiserror::Error)]
 #[error("the name leads to a link-local address")]
-struct Forbidden;
+struct ForbiddenAddress;
 
 /// Of the addresses of a name, those to which something may be sent.
-fn allowed(found: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, Forbidden> {
-    let allowed: Vec<SocketAddr> = found.filter(|address| !is_forbidden(address.ip())).collect();
+fn allowed_addresses(found: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, ForbiddenAddress> {
+    let allowed: Vec<SocketAddr> = found
+        .filter(|address| !is_forbidden_address(address.ip()))
+        .collect();
     if allowed.is_empty() {
-        return Err(Forbidden);
+        return Err(ForbiddenAddress);
     }
     Ok(allowed)
 }
@@ -81,14 +85,14 @@ pub fn http_client() -> Result<reqwest::Client, ClientError> {
         .map_err(ClientError::Tls)?
         .with_root_certificates(roots)
         .with_no_client_auth();
-    proxy::of_environment(|name| std::env::var(name).ok())
+    proxy::read_proxies(|name| std::env::var(name).ok())
         .into_iter()
         .fold(
             reqwest::Client::builder().no_proxy(),
             reqwest::ClientBuilder::proxy,
         )
         .tls_backend_preconfigured(tls)
-        .dns_resolver(Guarded)
+        .dns_resolver(GuardedResolver)
         .redirect(Policy::none())
         .referer(false)
         .pool_idle_timeout(POOL_IDLE)
@@ -101,13 +105,13 @@ pub fn http_client() -> Result<reqwest::Client, ClientError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{allowed, http_client, is_talkative};
+    use super::{allowed_addresses, http_client, logs_message_bodies};
     use std::net::SocketAddr;
 
     #[test]
     fn libraries_that_show_bodies_are_known_and_recado_is_not_one() {
-        assert!(is_talkative("genai::webc") && is_talkative("hyper_util::client"));
-        assert!(!is_talkative("recado_pipeline::send"));
+        assert!(logs_message_bodies("genai::webc") && logs_message_bodies("hyper_util::client"));
+        assert!(!logs_message_bodies("recado_pipeline::send"));
     }
 
     #[test]
@@ -119,7 +123,7 @@ mod tests {
     fn no_name_leads_to_a_link_local_address() {
         let of = |texts: &[&str]| {
             let found: Vec<SocketAddr> = texts.iter().map(|text| text.parse().unwrap()).collect();
-            allowed(found.into_iter())
+            allowed_addresses(found.into_iter())
         };
         assert!(
             of(&[

@@ -11,6 +11,6 @@ mod proxy;
 mod simulated;
 
 pub use claude::{ANTHROPIC_API_KEY, Claude, ClaudeError, ClaudeSettings};
-pub use client::{ClientError, http_client, is_talkative};
+pub use client::{ClientError, http_client, logs_message_bodies};
 pub use model::Model;
 pub use simulated::Simulated;

@@ -2,7 +2,7 @@
 
 use crate::claude::Claude;
 use crate::simulated::Simulated;
-use recado_pipeline::ports::{Ambient, Llm, LlmError, LlmReply, LlmRequest, PortResult, Secrets};
+use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, PortResult, Secrets, System};
 use std::time::Duration;
 
 /// The choice of model that the composition makes once at start. Closed: a new model is a new variant here.
@@ -14,17 +14,17 @@ pub enum Model<S, A> {
     Simulated(Simulated<A>),
 }
 
-impl<S: Secrets, A: Ambient> Model<S, A> {
+impl<S: Secrets, A: System> Model<S, A> {
     /// The choice for one machine: `claude` if its key is there, else the simulated model with `latency`.
     pub async fn claude_or_simulated(claude: Claude<S, A>, latency: Duration) -> PortResult<Self> {
         if claude.has_key().await? {
             return Ok(Self::Claude(claude));
         }
-        Ok(Self::Simulated(Simulated::new(claude.into_ambient(), latency)))
+        Ok(Self::Simulated(Simulated::new(claude.into_system(), latency)))
     }
 
     /// Its name, for the line that is logged at start.
-    pub fn name(&self) -> &'static str {
+    pub fn model_name(&self) -> &'static str {
         match self {
             Self::Claude(_) => "claude",
             Self::Simulated(_) => Simulated::<A>::NAME,
@@ -32,11 +32,11 @@ impl<S: Secrets, A: Ambient> Model<S, A> {
     }
 }
 
-impl<S: Secrets, A: Ambient> Llm for Model<S, A> {
-    async fn complete(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
+impl<S: Secrets, A: System> Llm for Model<S, A> {
+    async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         match self {
-            Self::Claude(claude) => claude.complete(request).await,
-            Self::Simulated(simulated) => simulated.complete(request).await,
+            Self::Claude(claude) => claude.generate_reply(request).await,
+            Self::Simulated(simulated) => simulated.generate_reply(request).await,
         }
     }
 }
@@ -60,10 +60,10 @@ mod tests {
         let without = Model::claude_or_simulated(claude(KeyBox::empty()), Duration::ZERO)
             .await
             .unwrap();
-        assert_eq!(without.name(), "simulated");
+        assert_eq!(without.model_name(), "simulated");
         assert!(
             without
-                .complete(&request())
+                .generate_reply(&request())
                 .await
                 .unwrap()
                 .text
@@ -72,14 +72,14 @@ mod tests {
         let with = Model::claude_or_simulated(claude(KeyBox::with("k")), Duration::ZERO)
             .await
             .unwrap();
-        assert_eq!(with.name(), "claude");
+        assert_eq!(with.model_name(), "claude");
     }
 
     #[tokio::test]
     async fn claude_without_a_key_says_so_and_nothing_is_sent() {
         let model = Model::Claude(claude(KeyBox::empty()));
         assert!(matches!(
-            model.complete(&request()).await,
+            model.generate_reply(&request()).await,
             Err(LlmError::Credentials(_))
         ));
     }

@@ -3,16 +3,17 @@
 use reqwest::{NoProxy, Proxy};
 
 /// Hosts that are never asked for by a proxy, whatever `NO_PROXY` says: this machine.
-const HERE: &str = "localhost,127.0.0.0/8,::1";
+const LOCAL_HOSTS: &str = "localhost,127.0.0.0/8,::1";
 
 /// The proxies that `variable` names: `HTTP_PROXY`, `HTTPS_PROXY` and `ALL_PROXY` in either spelling, without what
 /// `NO_PROXY` excludes. One that cannot be read is left out.
-pub(crate) fn of_environment(variable: impl Fn(&str) -> Option<String>) -> Vec<Proxy> {
+pub(crate) fn read_proxies(variable: impl Fn(&str) -> Option<String>) -> Vec<Proxy> {
     let named = |name: &str| {
         let text = variable(&name.to_ascii_lowercase()).or_else(|| variable(name))?;
         (!text.trim().is_empty()).then_some(text)
     };
-    let excluded = named("NO_PROXY").map_or_else(|| HERE.to_owned(), |more| format!("{HERE},{more}"));
+    let excluded =
+        named("NO_PROXY").map_or_else(|| LOCAL_HOSTS.to_owned(), |more| format!("{LOCAL_HOSTS},{more}"));
     // Where a web server sets it from a request's header, it is nobody's proxy.
     let http = named("HTTP_PROXY").filter(|_| variable("REQUEST_METHOD").is_none());
     [
@@ -37,7 +38,7 @@ mod tests {
                 set.contains(&name)
                     .then(|| "http://proxy.example:3128".to_owned())
             };
-            of_environment(variable).len()
+            read_proxies(variable).len()
         };
         assert_eq!(count(&[]), 0);
         assert_eq!(count(&["http_proxy", "HTTPS_PROXY"]), 2);

@@ -1,7 +1,7 @@
 //! The simulated model.
 
-use recado_domain::message::Usage;
-use recado_pipeline::ports::{Ambient, Llm, LlmError, LlmReply, LlmRequest, Speaker};
+use recado_domain::message::TokenUsage;
+use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, Speaker, System};
 use std::time::Duration;
 
 /// How much of the contact's words the answer repeats, in characters.
@@ -15,7 +15,7 @@ pub struct Simulated<A> {
     latency: Duration,
 }
 
-impl<A: Ambient> Simulated<A> {
+impl<A: System> Simulated<A> {
     /// The name it answers under.
     pub const NAME: &'static str = "simulated";
 
@@ -25,22 +25,27 @@ impl<A: Ambient> Simulated<A> {
     }
 }
 
-impl<A: Ambient> Llm for Simulated<A> {
+impl<A: System> Llm for Simulated<A> {
     /// Answers how many messages of a burst it read (the lines that the contact spoke last) and repeats the last one.
     /// A latency longer than [`LlmRequest::within`] is the time-out that a real model would run into.
-    async fn complete(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
+    async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         self.ambient.sleep(self.latency.min(request.within)).await;
         if self.latency > request.within {
             return Err(LlmError::Unavailable(
                 "the simulated model took too long".to_owned(),
             ));
         }
-        let text = answer(request);
-        let read = words(&request.system) + request.turns.iter().map(|turn| words(&turn.text)).sum::<u64>();
-        let usage = Usage {
+        let text = compose_answer(request);
+        let read = count_words(&request.system)
+            + request
+                .turns
+                .iter()
+                .map(|turn| count_words(&turn.text))
+                .sum::<u64>();
+        let usage = TokenUsage {
             input_tokens: read,
-            output_tokens: words(&text),
-            ..Usage::default()
+            output_tokens: count_words(&text),
+            ..TokenUsage::default()
         };
         Ok(LlmReply {
             text,
@@ -50,7 +55,7 @@ impl<A: Ambient> Llm for Simulated<A> {
     }
 }
 
-fn answer(request: &LlmRequest) -> String {
+fn compose_answer(request: &LlmRequest) -> String {
     let from = request
         .turns
         .iter()
@@ -73,7 +78,7 @@ fn answer(request: &LlmRequest) -> String {
     format!("[simulated] I read {count} message{plural}. You said: \"{last}\"")
 }
 
-fn words(text: &str) -> u64 {
+fn count_words(text: &str) -> u64 {
     text.split_whitespace().count() as u64
 }
 
@@ -94,19 +99,19 @@ mod tests {
             said(Speaker::Assistant, "answered"),
             said(Speaker::User, "oi\n\ntudo bem?\nquero marcar uma consulta"),
         ];
-        let reply = model(Duration::ZERO).complete(&asked).await.unwrap();
+        let reply = model(Duration::ZERO).generate_reply(&asked).await.unwrap();
         assert_eq!(
             reply.text,
             "[simulated] I read 3 messages. You said: \"quero marcar uma consulta\""
         );
         assert_eq!(reply.model, "simulated");
-        assert_eq!(reply.usage.output_tokens, words(&reply.text));
-        assert_eq!(reply, model(Duration::ZERO).complete(&asked).await.unwrap());
+        assert_eq!(reply.usage.output_tokens, count_words(&reply.text));
+        assert_eq!(reply, model(Duration::ZERO).generate_reply(&asked).await.unwrap());
     }
 
     #[tokio::test]
     async fn one_message_is_not_called_messages() {
-        let reply = model(Duration::ZERO).complete(&request()).await.unwrap();
+        let reply = model(Duration::ZERO).generate_reply(&request()).await.unwrap();
         assert_eq!(
             reply.text,
             "[simulated] I read 1 message. You said: \"good morning\""
@@ -116,12 +121,12 @@ mod tests {
     #[tokio::test]
     async fn it_takes_its_latency_and_no_longer_than_it_may() {
         let slow = model(Duration::from_secs(3));
-        slow.complete(&request()).await.unwrap();
+        slow.generate_reply(&request()).await.unwrap();
         assert_eq!(slow.ambient.passed(), 3_000);
         let mut asked = request();
         asked.within = Duration::from_secs(1);
         assert!(matches!(
-            slow.complete(&asked).await,
+            slow.generate_reply(&asked).await,
             Err(LlmError::Unavailable(_))
         ));
     }

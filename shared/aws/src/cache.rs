@@ -1,7 +1,7 @@
 //! What a warm function remembers for a while.
 
 use jiff::Timestamp;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,22 +13,22 @@ const ENTRIES_MAX: usize = 4096;
 /// Values by key, each for a while; that there is none is remembered too, for a shorter one. Clones remember the same.
 #[derive(Debug, Clone)]
 pub(crate) struct Cache<K, V> {
-    entries: Arc<Mutex<HashMap<K, Entry<V>>>>,
+    entries: Arc<Mutex<HashMap<K, CacheEntry<V>>>>,
     found: Duration,
     missed: Duration,
 }
 
 /// What a cache says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Known<V> {
+pub(crate) enum CacheLookup<V> {
     /// Nothing: look for it.
-    No,
+    Miss,
     /// This value, or that there is none.
-    As(Option<V>),
+    Hit(Option<V>),
 }
 
 #[derive(Debug)]
-struct Entry<V> {
+struct CacheEntry<V> {
     value: Option<V>,
     until: Timestamp,
 }
@@ -44,21 +44,21 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
     }
 
     /// What is remembered at `now`.
-    pub(crate) fn get(&self, key: &K, now: Timestamp) -> Known<V> {
+    pub(crate) fn get(&self, key: &K, now: Timestamp) -> CacheLookup<V> {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         match entries.get(key).filter(|entry| now < entry.until) {
-            Some(entry) => Known::As(entry.value.clone()),
-            None => Known::No,
+            Some(entry) => CacheLookup::Hit(entry.value.clone()),
+            None => CacheLookup::Miss,
         }
     }
 
     /// Remembers what was found at `now`.
-    pub(crate) fn put(&self, key: K, value: Option<V>, now: Timestamp) {
+    pub(crate) fn insert_entry(&self, key: K, value: Option<V>, now: Timestamp) {
         let kept = if value.is_some() { self.found } else { self.missed };
         if kept.is_zero() {
             return;
         }
-        let until = shift(now, i64::try_from(kept.as_millis()).unwrap_or(i64::MAX));
+        let until = add_millis(now, i64::try_from(kept.as_millis()).unwrap_or(i64::MAX));
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if entries.len() >= ENTRIES_MAX {
             entries.retain(|_, entry| now < entry.until);
@@ -66,11 +66,11 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
                 entries.clear();
             }
         }
-        entries.insert(key, Entry { value, until });
+        entries.insert(key, CacheEntry { value, until });
     }
 
     /// Forgets one.
-    pub(crate) fn forget(&self, key: &K) {
+    pub(crate) fn remove_key(&self, key: &K) {
         self.entries
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -89,31 +89,37 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recado_domain::millis::instant;
+    use recado_domain::millis::from_unix_millis;
 
     #[test]
     fn what_was_found_is_kept_longer_than_that_nothing_was() {
         let cache = Cache::new(Duration::from_secs(30), Duration::from_secs(3));
-        cache.put("a", Some(1), instant(0));
-        cache.put("b", None, instant(0));
-        assert_eq!(cache.get(&"a", instant(29_999)), Known::As(Some(1)));
-        assert_eq!(cache.get(&"a", instant(30_000)), Known::No);
-        assert_eq!(cache.get(&"b", instant(2_999)), Known::As(None));
-        assert_eq!(cache.get(&"b", instant(3_000)), Known::No);
-        cache.forget(&"a");
-        assert_eq!(cache.get(&"a", instant(0)), Known::No);
+        cache.insert_entry("a", Some(1), from_unix_millis(0));
+        cache.insert_entry("b", None, from_unix_millis(0));
+        assert_eq!(
+            cache.get(&"a", from_unix_millis(29_999)),
+            CacheLookup::Hit(Some(1))
+        );
+        assert_eq!(cache.get(&"a", from_unix_millis(30_000)), CacheLookup::Miss);
+        assert_eq!(cache.get(&"b", from_unix_millis(2_999)), CacheLookup::Hit(None));
+        assert_eq!(cache.get(&"b", from_unix_millis(3_000)), CacheLookup::Miss);
+        cache.remove_key(&"a");
+        assert_eq!(cache.get(&"a", from_unix_millis(0)), CacheLookup::Miss);
     }
 
     #[test]
     fn a_cache_of_no_duration_keeps_nothing_and_a_full_one_stays_bounded() {
         let none = Cache::new(Duration::ZERO, Duration::ZERO);
-        none.put(1, Some(1), instant(0));
-        assert_eq!(none.get(&1, instant(0)), Known::No);
+        none.insert_entry(1, Some(1), from_unix_millis(0));
+        assert_eq!(none.get(&1, from_unix_millis(0)), CacheLookup::Miss);
         let full = Cache::new(Duration::from_secs(1), Duration::ZERO);
         for key in 0..=ENTRIES_MAX {
-            full.put(key, Some(key), instant(0));
+            full.insert_entry(key, Some(key), from_unix_millis(0));
         }
         assert!(full.entries.lock().unwrap().len() <= ENTRIES_MAX);
-        assert_eq!(full.get(&ENTRIES_MAX, instant(0)), Known::As(Some(ENTRIES_MAX)));
+        assert_eq!(
+            full.get(&ENTRIES_MAX, from_unix_millis(0)),
+            CacheLookup::Hit(Some(ENTRIES_MAX))
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! The SDK's clients: made once per process, on one HTTP client, without a request.
 
-use crate::requests::RequestLog;
+use crate::request_log::RequestLog;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, SdkConfig};
@@ -30,7 +30,7 @@ pub struct Clients {
 
 /// A request to AWS takes milliseconds. One that does not is given up while the function still has time to say so:
 /// the shortest has 10 s.
-fn timeouts() -> TimeoutConfig {
+fn request_timeouts() -> TimeoutConfig {
     TimeoutConfig::builder()
         .connect_timeout(Duration::from_secs(1))
         .read_timeout(Duration::from_secs(3))
@@ -52,14 +52,14 @@ fn body_timeouts() -> TimeoutConfig {
 impl Clients {
     /// Clients for the region and credentials of the environment (`AWS_ENDPOINT_URL` points them at an emulator).
     /// `RECADO_LOG_AWS_REQUESTS=true` makes each operation one log line. Nothing is requested here.
-    pub async fn load() -> Self {
+    pub async fn load_from_env() -> Self {
         let http = Builder::new()
             .tls_provider(Provider::Rustls(CryptoMode::Ring))
             .build_https();
         let shared = aws_config::defaults(BehaviorVersion::v2026_01_12())
             .http_client(http)
             .retry_config(RetryConfig::standard().with_max_attempts(3))
-            .timeout_config(timeouts())
+            .timeout_config(request_timeouts())
             .load()
             .await;
         let log = std::env::var("RECADO_LOG_AWS_REQUESTS").is_ok_and(|value| value == "true");

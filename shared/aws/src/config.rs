@@ -60,10 +60,10 @@ impl AwsConfig {
     /// Reads the environment. `required` are the variables that the function cannot do without; the error lists all of
     /// them that are missing or empty.
     pub fn from_env(required: &[&'static str]) -> Result<Self, Vec<&'static str>> {
-        Self::read(required, |name| std::env::var(name).ok())
+        Self::read_variables(required, |name| std::env::var(name).ok())
     }
 
-    fn read(
+    fn read_variables(
         required: &[&'static str],
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, Vec<&'static str>> {
@@ -98,24 +98,30 @@ impl AwsConfig {
     /// The URL of a queue.
     pub(crate) fn queue_url(&self, what: &'static str, queue: QueueName) -> PortResult<&str> {
         match queue {
-            QueueName::Inbound => set(what, variable::INBOUND_QUEUE, self.inbound_queue_url.as_ref()),
-            QueueName::Turns => set(what, variable::TURNS_QUEUE, self.turns_queue_url.as_ref()),
-            QueueName::Outbound => set(what, variable::OUTBOUND_QUEUE, self.outbound_queue_url.as_ref()),
+            QueueName::Inbound => {
+                require_setting(what, variable::INBOUND_QUEUE, self.inbound_queue_url.as_ref())
+            }
+            QueueName::Turns => require_setting(what, variable::TURNS_QUEUE, self.turns_queue_url.as_ref()),
+            QueueName::Outbound => {
+                require_setting(what, variable::OUTBOUND_QUEUE, self.outbound_queue_url.as_ref())
+            }
         }
     }
 
     /// The URL of a queue's dead-letter queue.
     pub(crate) fn dlq_url(&self, what: &'static str, queue: QueueName) -> PortResult<&str> {
         match queue {
-            QueueName::Inbound => set(what, variable::INBOUND_DLQ, self.inbound_dlq_url.as_ref()),
-            QueueName::Turns => set(what, variable::TURNS_DLQ, self.turns_dlq_url.as_ref()),
-            QueueName::Outbound => set(what, variable::OUTBOUND_DLQ, self.outbound_dlq_url.as_ref()),
+            QueueName::Inbound => require_setting(what, variable::INBOUND_DLQ, self.inbound_dlq_url.as_ref()),
+            QueueName::Turns => require_setting(what, variable::TURNS_DLQ, self.turns_dlq_url.as_ref()),
+            QueueName::Outbound => {
+                require_setting(what, variable::OUTBOUND_DLQ, self.outbound_dlq_url.as_ref())
+            }
         }
     }
 }
 
 /// A setting that an operation needs.
-pub(crate) fn set<'a>(
+pub(crate) fn require_setting<'a>(
     what: &'static str,
     name: &'static str,
     value: Option<&'a String>,
@@ -133,9 +139,13 @@ mod tests {
     #[test]
     fn everything_that_is_missing_is_named_at_once_and_an_empty_value_is_missing() {
         let environment = |name: &str| (name == variable::TABLE).then(|| "  ".to_owned());
-        let missing = AwsConfig::read(&[variable::TABLE, variable::BUCKET], environment).unwrap_err();
+        let missing =
+            AwsConfig::read_variables(&[variable::TABLE, variable::BUCKET], environment).unwrap_err();
         assert_eq!(missing, ["RECADO_TABLE", "RECADO_BUCKET"]);
-        assert_eq!(AwsConfig::read(&[], environment).unwrap(), AwsConfig::default());
+        assert_eq!(
+            AwsConfig::read_variables(&[], environment).unwrap(),
+            AwsConfig::default()
+        );
     }
 
     #[test]
@@ -143,7 +153,7 @@ mod tests {
         let error = AwsConfig::default()
             .queue_url("sending", QueueName::Turns)
             .unwrap_err();
-        assert!(!error.retryable());
+        assert!(!error.is_retryable());
         assert!(
             error
                 .source()

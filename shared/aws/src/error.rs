@@ -28,7 +28,7 @@ impl Error for AwsError {}
 
 /// Codes of requests that will never succeed as they are. Missing permissions and resources are not among them: they
 /// can be put right while a message waits.
-const HOPELESS: [&str; 6] = [
+const PERMANENT_ERROR_CODES: [&str; 6] = [
     "ValidationException",
     "ItemCollectionSizeLimitExceededException",
     "InvalidMessageContents",
@@ -38,7 +38,7 @@ const HOPELESS: [&str; 6] = [
 ];
 
 /// The code of an error, or what kind of failure it was.
-pub(crate) fn code<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> &str {
+pub(crate) fn error_code<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> &str {
     match error {
         SdkError::ConstructionFailure(_) => "construction",
         SdkError::TimeoutError(_) => "timeout",
@@ -55,7 +55,7 @@ pub(crate) fn port_error<E: ProvideErrorMetadata, R>(
     what: &'static str,
     error: &SdkError<E, R>,
 ) -> PortError {
-    let code = code(error);
+    let code = error_code(error);
     let message = match error {
         SdkError::ServiceError(service) => service.err().message().map(str::to_owned),
         _ => None,
@@ -64,7 +64,7 @@ pub(crate) fn port_error<E: ProvideErrorMetadata, R>(
         code: code.to_owned(),
         message,
     };
-    let hopeless = HOPELESS.iter().any(|known| code.ends_with(known));
+    let hopeless = PERMANENT_ERROR_CODES.iter().any(|known| code.ends_with(known));
     if hopeless {
         PortError::invalid(what, cause)
     } else {
@@ -73,7 +73,7 @@ pub(crate) fn port_error<E: ProvideErrorMetadata, R>(
 }
 
 /// A request that could not be put together.
-pub(crate) fn unbuilt(what: &'static str, error: impl Error + Send + Sync + 'static) -> PortError {
+pub(crate) fn invalid_request(what: &'static str, error: impl Error + Send + Sync + 'static) -> PortError {
     PortError::invalid(what, error)
 }
 
@@ -99,9 +99,9 @@ mod tests {
             "ResourceNotFoundException",
             "InternalServerError",
         ] {
-            assert!(error(code).retryable(), "{code}");
+            assert!(error(code).is_retryable(), "{code}");
         }
-        assert!(!error("ValidationException").retryable());
-        assert!(port_error("test", &SdkError::<PutItemError, ()>::timeout_error("slow")).retryable());
+        assert!(!error("ValidationException").is_retryable());
+        assert!(port_error("test", &SdkError::<PutItemError, ()>::timeout_error("slow")).is_retryable());
     }
 }

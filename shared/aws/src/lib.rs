@@ -3,33 +3,33 @@
 //!
 //! ```no_run
 //! # async fn compose() -> Result<(), Vec<&'static str>> {
-//! use recado_aws::{AwsConfig, AwsQueues, Clients, DynamoStore, SystemAmbient, variable};
+//! use recado_aws::{AwsConfig, AwsQueues, Clients, DynamoStore, OsSystem, variable};
 //! use std::time::Duration;
 //!
 //! let config = AwsConfig::from_env(&[variable::TABLE])?;
-//! let clients = Clients::load().await;
+//! let clients = Clients::load_from_env().await;
 //! let table = config.table.clone().unwrap_or_default();
 //! let (config_ttl, delivery_ttl) = (Duration::from_secs(30), Duration::from_secs(30 * 86_400));
-//! let store = DynamoStore::new(clients.dynamodb.clone(), table, SystemAmbient, config_ttl, delivery_ttl);
-//! let queues = AwsQueues::new(clients, config, SystemAmbient);
+//! let store = DynamoStore::new(clients.dynamodb.clone(), table, OsSystem, config_ttl, delivery_ttl);
+//! let queues = AwsQueues::new(clients, config, OsSystem);
 //! # Ok(())
 //! # }
 //! ```
 
-mod ambient;
 mod cache;
 mod clients;
 mod config;
 mod error;
 mod queues;
-mod requests;
+mod request_log;
 mod secrets;
 mod store;
+mod system;
 
-pub use ambient::SystemAmbient;
 pub use clients::Clients;
 pub use config::{AwsConfig, variable};
 pub use error::AwsError;
-pub use queues::{AwsQueues, Depth};
+pub use queues::{ApproximateDepth, AwsQueues};
 pub use secrets::AwsSecrets;
 pub use store::DynamoStore;
+pub use system::OsSystem;

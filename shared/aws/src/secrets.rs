@@ -1,26 +1,26 @@
 //! Secrets, read once and kept for some minutes.
 
-use crate::ambient::SystemAmbient;
-use crate::cache::{Cache, Known};
+use crate::cache::{Cache, CacheLookup};
 use crate::clients::Clients;
 use crate::error::port_error;
+use crate::system::OsSystem;
 use aws_sdk_secretsmanager::operation::get_secret_value::GetSecretValueError;
 use aws_sdk_ssm::operation::get_parameter::GetParameterError;
 use futures::future::try_join;
 use recado_domain::config::CredentialRef;
 use recado_domain::secret::Secret;
-use recado_pipeline::ports::{Ambient, PortResult, Secrets};
+use recado_pipeline::ports::{PortResult, Secrets, System};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a secret is kept.
-const FOUND: Duration = Duration::from_secs(600);
+const FOUND_TTL: Duration = Duration::from_secs(600);
 /// How long it is remembered that there is none.
-const MISSED: Duration = Duration::from_secs(30);
+const MISSING_TTL: Duration = Duration::from_secs(30);
 
 /// Where a secret lies.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Place {
+enum SecretLocation {
     /// A parameter of Systems Manager.
     Parameter(String),
     /// A version of a secret of Secrets Manager.
@@ -33,57 +33,57 @@ const PREVIOUS: &str = "AWSPREVIOUS";
 
 /// Secrets of the environment, of Parameter Store and of Secrets Manager. Clones share what they remember.
 #[derive(Debug, Clone)]
-pub struct AwsSecrets<A = SystemAmbient> {
+pub struct AwsSecrets<A = OsSystem> {
     ssm: aws_sdk_ssm::Client,
     manager: aws_sdk_secretsmanager::Client,
-    cache: Arc<Cache<Place, Secret>>,
-    ambient: A,
+    cache: Arc<Cache<SecretLocation, Secret>>,
+    system: A,
 }
 
-fn environment(name: &str) -> Option<String> {
+fn read_environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
 /// Where `reference` leads: straight to a secret of the environment, to a parameter, or nowhere. On AWS the environment
 /// holds only names: where `NAME` is not set, `NAME_PARAMETER` names the parameter that holds it.
-fn lead(
+fn resolve_reference(
     reference: &CredentialRef,
     environment: impl Fn(&str) -> Option<String>,
-) -> Result<Secret, Option<Place>> {
+) -> Result<Secret, Option<SecretLocation>> {
     match reference {
-        CredentialRef::Ssm(name) => Err(Some(Place::Parameter(name.clone()))),
+        CredentialRef::Ssm(name) => Err(Some(SecretLocation::Parameter(name.clone()))),
         CredentialRef::Env(name) => match environment(name).as_deref().and_then(Secret::new) {
             Some(secret) => Ok(secret),
-            None => Err(environment(&format!("{name}_PARAMETER")).map(Place::Parameter)),
+            None => Err(environment(&format!("{name}_PARAMETER")).map(SecretLocation::Parameter)),
         },
     }
 }
 
-impl<A: Ambient> AwsSecrets<A> {
+impl<A: System> AwsSecrets<A> {
     /// Secrets as the environment names them.
-    pub fn new(clients: &Clients, ambient: A) -> Self {
+    pub fn new(clients: &Clients, system: A) -> Self {
         Self {
             ssm: clients.ssm.clone(),
             manager: clients.secrets.clone(),
-            cache: Arc::new(Cache::new(FOUND, MISSED)),
-            ambient,
+            cache: Arc::new(Cache::new(FOUND_TTL, MISSING_TTL)),
+            system,
         }
     }
 
-    async fn kept(&self, place: Place) -> PortResult<Option<Secret>> {
-        if let Known::As(known) = self.cache.get(&place, self.ambient.now()) {
+    async fn read_cached_secret(&self, place: SecretLocation) -> PortResult<Option<Secret>> {
+        if let CacheLookup::Hit(known) = self.cache.get(&place, self.system.now()) {
             return Ok(known);
         }
         let found = match &place {
-            Place::Parameter(name) => self.parameter(name).await?,
-            Place::Managed { arn, stage } => self.managed(arn, stage).await?,
+            SecretLocation::Parameter(name) => self.read_parameter(name).await?,
+            SecretLocation::Managed { arn, stage } => self.read_managed_secret(arn, stage).await?,
         };
         let secret = found.as_deref().and_then(Secret::new);
-        self.cache.put(place, secret.clone(), self.ambient.now());
+        self.cache.insert_entry(place, secret.clone(), self.system.now());
         Ok(secret)
     }
 
-    async fn parameter(&self, name: &str) -> PortResult<Option<String>> {
+    async fn read_parameter(&self, name: &str) -> PortResult<Option<String>> {
         match self
             .ssm
             .get_parameter()
@@ -104,7 +104,7 @@ impl<A: Ambient> AwsSecrets<A> {
         }
     }
 
-    async fn managed(&self, arn: &str, stage: &str) -> PortResult<Option<String>> {
+    async fn read_managed_secret(&self, arn: &str, stage: &str) -> PortResult<Option<String>> {
         match self
             .manager
             .get_secret_value()
@@ -127,7 +127,7 @@ impl<A: Ambient> AwsSecrets<A> {
 
     /// The current value of a secret of Secrets Manager; `None` if there is none.
     pub async fn secret_by_arn(&self, arn: &str) -> PortResult<Option<Secret>> {
-        self.kept(Place::Managed {
+        self.read_cached_secret(SecretLocation::Managed {
             arn: arn.to_owned(),
             stage: CURRENT,
         })
@@ -136,7 +136,8 @@ impl<A: Ambient> AwsSecrets<A> {
 
     /// The operator's token: `RECADO_TOKEN`, else the secret that `RECADO_TOKEN_SECRET_ARN` names.
     pub async fn operator_token(&self) -> PortResult<Option<Secret>> {
-        self.own("RECADO_TOKEN", "RECADO_TOKEN_SECRET_ARN").await
+        self.read_own_secret("RECADO_TOKEN", "RECADO_TOKEN_SECRET_ARN")
+            .await
     }
 
     /// The masters of the webhook secrets, the valid one first: `RECADO_WEBHOOK_SECRET`, else the secret that
@@ -144,7 +145,7 @@ impl<A: Ambient> AwsSecrets<A> {
     /// else the secret that `RECADO_WEBHOOK_SECRET_OLD_ARN` names, else the version before the valid one's.
     pub async fn webhook_masters(&self) -> PortResult<Vec<Secret>> {
         let (valid, old) = try_join(
-            self.own("RECADO_WEBHOOK_SECRET", "RECADO_WEBHOOK_SECRET_ARN"),
+            self.read_own_secret("RECADO_WEBHOOK_SECRET", "RECADO_WEBHOOK_SECRET_ARN"),
             Box::pin(self.older_master()),
         )
         .await?;
@@ -153,42 +154,43 @@ impl<A: Ambient> AwsSecrets<A> {
 
     async fn older_master(&self) -> PortResult<Option<Secret>> {
         if let Some(old) = self
-            .own("RECADO_WEBHOOK_SECRET_OLD", "RECADO_WEBHOOK_SECRET_OLD_ARN")
+            .read_own_secret("RECADO_WEBHOOK_SECRET_OLD", "RECADO_WEBHOOK_SECRET_OLD_ARN")
             .await?
         {
             return Ok(Some(old));
         }
-        match environment("RECADO_WEBHOOK_SECRET_ARN") {
-            Some(arn) if environment("RECADO_WEBHOOK_SECRET").is_none() => {
-                self.kept(Place::Managed { arn, stage: PREVIOUS }).await
+        match read_environment("RECADO_WEBHOOK_SECRET_ARN") {
+            Some(arn) if read_environment("RECADO_WEBHOOK_SECRET").is_none() => {
+                self.read_cached_secret(SecretLocation::Managed { arn, stage: PREVIOUS })
+                    .await
             }
             _ => Ok(None),
         }
     }
 
-    async fn own(&self, name: &str, arn: &str) -> PortResult<Option<Secret>> {
-        if let Some(secret) = environment(name).as_deref().and_then(Secret::new) {
+    async fn read_own_secret(&self, name: &str, arn: &str) -> PortResult<Option<Secret>> {
+        if let Some(secret) = read_environment(name).as_deref().and_then(Secret::new) {
             return Ok(Some(secret));
         }
-        match environment(arn) {
+        match read_environment(arn) {
             Some(arn) => self.secret_by_arn(&arn).await,
             None => Ok(None),
         }
     }
 }
 
-impl<A: Ambient> Secrets for AwsSecrets<A> {
-    async fn resolve(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
-        match lead(reference, environment) {
+impl<A: System> Secrets for AwsSecrets<A> {
+    async fn resolve_secret(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
+        match resolve_reference(reference, read_environment) {
             Ok(secret) => Ok(Some(secret)),
-            Err(Some(place)) => self.kept(place).await,
+            Err(Some(place)) => self.read_cached_secret(place).await,
             Err(None) => Ok(None),
         }
     }
 
-    async fn forget(&self, reference: &CredentialRef) {
-        if let Err(Some(place)) = lead(reference, environment) {
-            self.cache.forget(&place);
+    async fn forget_secret(&self, reference: &CredentialRef) {
+        if let Err(Some(place)) = resolve_reference(reference, read_environment) {
+            self.cache.remove_key(&place);
         }
     }
 }
@@ -204,18 +206,21 @@ mod tests {
     #[test]
     fn a_secret_of_the_environment_wins_over_the_parameter_it_names() {
         let both = |name: &str| Some(if name == "KEY" { "hunter2" } else { "/recado/key" }.to_owned());
-        assert_eq!(lead(&env("KEY"), both).unwrap().expose(), "hunter2");
+        assert_eq!(
+            resolve_reference(&env("KEY"), both).unwrap().expose_secret(),
+            "hunter2"
+        );
         let named = |name: &str| (name == "KEY_PARAMETER").then(|| "/recado/key".to_owned());
         assert_eq!(
-            lead(&env("KEY"), named).unwrap_err(),
-            Some(Place::Parameter("/recado/key".to_owned()))
+            resolve_reference(&env("KEY"), named).unwrap_err(),
+            Some(SecretLocation::Parameter("/recado/key".to_owned()))
         );
     }
 
     #[test]
     fn a_reference_that_leads_nowhere_is_no_secret() {
-        assert_eq!(lead(&env("KEY"), |_| None).unwrap_err(), None);
-        let place = lead(&CredentialRef::Ssm("/a/b".to_owned()), |_| None).unwrap_err();
-        assert_eq!(place, Some(Place::Parameter("/a/b".to_owned())));
+        assert_eq!(resolve_reference(&env("KEY"), |_| None).unwrap_err(), None);
+        let place = resolve_reference(&CredentialRef::Ssm("/a/b".to_owned()), |_| None).unwrap_err();
+        assert_eq!(place, Some(SecretLocation::Parameter("/a/b".to_owned())));
     }
 }

@@ -52,9 +52,9 @@ impl FromStr for Backoff {
     fn from_str(text: &str) -> Result<Self, BackoffError> {
         match text.trim().strip_prefix("exponential") {
             Some("") => Ok(Self::default()),
-            Some(rest) => exponential(rest.strip_prefix(':').ok_or(BackoffError)?),
+            Some(rest) => parse_exponential(rest.strip_prefix(':').ok_or(BackoffError)?),
             None => {
-                let seconds = text.split(',').map(|part| number(part, 0.0));
+                let seconds = text.split(',').map(|part| parse_seconds(part, 0.0));
                 let seconds = seconds.collect::<Result<Vec<f64>, BackoffError>>()?;
                 Ok(Self::Sequence { seconds })
             }
@@ -63,21 +63,21 @@ impl FromStr for Backoff {
 }
 
 /// A number of seconds that a policy may hold.
-fn number(text: &str, least: f64) -> Result<f64, BackoffError> {
+fn parse_seconds(text: &str, least: f64) -> Result<f64, BackoffError> {
     match text.trim().parse::<f64>() {
         Ok(number) if number >= least && number <= WAIT_MAX.as_secs_f64() => Ok(number),
         _ => Err(BackoffError),
     }
 }
 
-fn exponential(text: &str) -> Result<Backoff, BackoffError> {
+fn parse_exponential(text: &str) -> Result<Backoff, BackoffError> {
     let (mut base, mut cap, mut jitter) = (2.0, 60.0, 0.5);
     for part in text.split(',') {
         let (name, value) = part.split_once('=').ok_or(BackoffError)?;
         match name.trim() {
-            "base" => base = number(value, 0.001)?,
-            "cap" => cap = number(value, 0.001)?,
-            "jitter" => jitter = number(value, 0.0)?,
+            "base" => base = parse_seconds(value, 0.001)?,
+            "cap" => cap = parse_seconds(value, 0.001)?,
+            "jitter" => jitter = parse_seconds(value, 0.0)?,
             _ => return Err(BackoffError),
         }
     }
@@ -89,7 +89,7 @@ fn exponential(text: &str) -> Result<Backoff, BackoffError> {
 
 impl Backoff {
     /// The wait after attempt number `attempt` (from 1). `random` is any number: it places the wait inside the jitter.
-    pub fn wait(&self, attempt: u32, random: u64) -> Duration {
+    pub fn delay_for_attempt(&self, attempt: u32, random: u64) -> Duration {
         let seconds = match self {
             Self::Sequence { seconds } => {
                 let at = (attempt.max(1) as usize - 1).min(seconds.len().saturating_sub(1));
@@ -99,7 +99,7 @@ impl Backoff {
                 let doublings = i32::try_from(attempt.max(1) - 1).unwrap_or(i32::MAX).min(63);
                 let plain = (base * 2f64.powi(doublings)).min(*cap);
                 let jitter = jitter.clamp(0.0, 1.0);
-                plain * (1.0 - jitter + 2.0 * jitter * unit(random))
+                plain * (1.0 - jitter + 2.0 * jitter * to_unit_interval(random))
             }
         };
         let seconds = if seconds.is_finite() {
@@ -113,7 +113,7 @@ impl Backoff {
 
 /// Maps any number to 0..1.
 #[expect(clippy::cast_precision_loss, reason = "53 bits are kept on purpose")]
-fn unit(random: u64) -> f64 {
+fn to_unit_interval(random: u64) -> f64 {
     (random >> 11) as f64 / (1u64 << 53) as f64
 }
 
@@ -127,10 +127,12 @@ mod tests {
         let policy = Backoff::Sequence {
             seconds: vec![1.0, 5.0, 20.0, 60.0],
         };
-        let waits: Vec<u64> = (1..=6).map(|attempt| policy.wait(attempt, 7).as_secs()).collect();
+        let waits: Vec<u64> = (1..=6)
+            .map(|attempt| policy.delay_for_attempt(attempt, 7).as_secs())
+            .collect();
         assert_eq!(waits, [1, 5, 20, 60, 60, 60]);
         assert_eq!(
-            Backoff::Sequence { seconds: vec![] }.wait(3, 0),
+            Backoff::Sequence { seconds: vec![] }.delay_for_attempt(3, 0),
             Duration::from_secs(1)
         );
     }
@@ -180,7 +182,7 @@ mod tests {
 
     #[test]
     fn jitter_shortens_and_lengthens_a_wait_alike() {
-        let wait = |random: u64| Backoff::default().wait(3, random).as_secs_f64();
+        let wait = |random: u64| Backoff::default().delay_for_attempt(3, random).as_secs_f64();
         assert!((wait(0) - 4.0).abs() < 1e-6, "{}", wait(0));
         assert!((wait(u64::MAX / 2) - 8.0).abs() < 1e-6, "{}", wait(u64::MAX / 2));
         assert!((wait(u64::MAX) - 12.0).abs() < 1e-6, "{}", wait(u64::MAX));
@@ -189,14 +191,14 @@ mod tests {
     proptest! {
         #[test]
         fn an_exponential_wait_stays_within_its_jitter_and_cap(attempt in 0u32..2000, random: u64) {
-            let wait = Backoff::default().wait(attempt, random).as_secs_f64();
+            let wait = Backoff::default().delay_for_attempt(attempt, random).as_secs_f64();
             let plain = (2.0 * 2f64.powi(i32::try_from(attempt.clamp(1, 60)).unwrap() - 1)).min(60.0);
             prop_assert!(wait >= plain * 0.5 - 1e-9 && wait <= plain * 1.5 + 1e-9);
         }
 
         #[test]
         fn no_setting_makes_a_wait_longer_than_the_limit(base: f64, cap: f64, jitter: f64, attempt: u32, random: u64) {
-            let wait = Backoff::Exponential { base, cap, jitter }.wait(attempt, random);
+            let wait = Backoff::Exponential { base, cap, jitter }.delay_for_attempt(attempt, random);
             prop_assert!(wait <= WAIT_MAX);
         }
     }

@@ -1,9 +1,9 @@
 //! What is configured: tenants, agents, instances. Written by `recado apply`, read by every function.
 
-use crate::content::Template;
+use crate::content::MessageTemplate;
 use crate::hours::OpeningHours;
 use crate::ids::{AgentId, ExternalId, InstanceId, TenantId};
-use crate::provider::{Provider, Traits};
+use crate::provider::{Provider, ProviderCapabilities};
 use crate::rate::Rate;
 use crate::secret::SecretVersion;
 use jiff::tz::TimeZone;
@@ -16,7 +16,7 @@ pub const RESERVED_INSTANCE: &str = "recado:health";
 /// it names and leaves the rest alone.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Document {
+pub struct ConfigDocument {
     /// Tenants.
     #[serde(default)]
     pub tenants: Vec<Tenant>,
@@ -38,7 +38,7 @@ pub struct Tenant {
     #[serde(default)]
     pub name: Option<String>,
     /// IANA time zone, such as `America/Sao_Paulo`; opening hours are read in it.
-    #[serde(default = "utc")]
+    #[serde(default = "default_time_zone")]
     pub time_zone: String,
 }
 
@@ -55,10 +55,10 @@ pub struct Agent {
     /// What it is told to be.
     pub system_prompt: String,
     /// What the contact is told when the model fails.
-    #[serde(default = "sorry")]
+    #[serde(default = "default_error_message")]
     pub error_message: String,
     /// The longest reply, in tokens.
-    #[serde(default = "max_tokens")]
+    #[serde(default = "default_max_tokens")]
     pub max_tokens: u32,
     /// What the contact is told when all they sent is of kinds that Recado does not know; the model is asked, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,10 +82,10 @@ pub struct Instance {
     /// Who answers.
     pub agent: AgentId,
     /// Whether new conversations are answered by the agent (else by people, until they hand over).
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub starts_with_ai: bool,
     /// Whether a message typed on the phone takes the conversation over.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub phone_takes_over: bool,
     /// When the agent answers; always, if absent.
     #[serde(default)]
@@ -109,7 +109,7 @@ pub struct Instance {
     pub account_id: Option<String>,
     /// What goes out where Meta's 24 hours are over; without one, such a reply fails with `window_closed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reengagement_template: Option<Template>,
+    pub reengagement_template: Option<MessageTemplate>,
     /// Whether the contact sees that a message was read when its turn begins.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mark_read: bool,
@@ -117,11 +117,11 @@ pub struct Instance {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub typing: bool,
     /// Evolution API's major version, 1 or 2: their send bodies differ.
-    #[serde(default = "two")]
+    #[serde(default = "default_api_version")]
     pub api_version: u8,
     /// The key or token to send with, by reference; the installation's (`env:EVOLUTION_API_KEY`,
     /// `env:META_ACCESS_TOKEN`, `env:D360_API_KEY`) if absent, else one of the tenant's own
-    /// ([`CredentialRef::is_of`]). AWS's own credentials need none.
+    /// ([`CredentialRef::belongs_to_tenant`]). AWS's own credentials need none.
     #[serde(default)]
     pub credential: Option<CredentialRef>,
     /// Which of its webhook secrets it is told. Another one makes another secret for this instance alone; those of other
@@ -170,7 +170,7 @@ pub enum ConfigError {
     Credential,
     /// Not a time zone.
     #[error("tenant `{tenant}`: `{zone}` is not an IANA time zone, such as America/Sao_Paulo")]
-    Zone {
+    UnknownTimeZone {
         /// Whose.
         tenant: TenantId,
         /// What it says.
@@ -178,7 +178,7 @@ pub enum ConfigError {
     },
     /// Two of one id.
     #[error("{kind} `{id}` is declared twice")]
-    Twice {
+    DuplicateId {
         /// Tenant, agent or instance.
         kind: &'static str,
         /// Its id.
@@ -186,7 +186,7 @@ pub enum ConfigError {
     },
     /// A reference to something that is neither declared nor known.
     #[error("{from}: there is no {kind} `{id}`")]
-    Missing {
+    MissingReference {
         /// Who refers.
         from: String,
         /// To what kind.
@@ -216,7 +216,7 @@ pub enum ConfigError {
     },
     /// A provider that there is not.
     #[error("instance `{instance}`: there is no provider `{provider}`; there are {known}")]
-    NoProvider {
+    UnknownProvider {
         /// Whose.
         instance: InstanceId,
         /// What it says.
@@ -253,7 +253,7 @@ pub enum ConfigError {
         "instance `{instance}`: its base_url is not the installation's own ({setting}), so the installation's key is not sent \
          there: it needs a `credential` of its own, {allowed}"
     )]
-    KeyElsewhere {
+    KeyForForeignHost {
         /// Whose.
         instance: InstanceId,
         /// The setting with the installation's own.
@@ -263,7 +263,7 @@ pub enum ConfigError {
     },
     /// A number outside its range.
     #[error("{of}: {what}")]
-    Range {
+    InvalidValue {
         /// Of what.
         of: String,
         /// What is wrong.
@@ -271,36 +271,36 @@ pub enum ConfigError {
     },
 }
 
-fn utc() -> String {
+fn default_time_zone() -> String {
     "UTC".to_owned()
 }
 
-fn sorry() -> String {
+fn default_error_message() -> String {
     "Sorry, something went wrong on our side. Please try again in a moment.".to_owned()
 }
 
-fn max_tokens() -> u32 {
+fn default_max_tokens() -> u32 {
     1024
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
-fn two() -> u8 {
+fn default_api_version() -> u8 {
     2
 }
 
 impl Tenant {
     /// Its time zone; UTC if the name is not known (a valid document has none such).
-    pub fn zone(&self) -> TimeZone {
+    pub fn resolve_time_zone(&self) -> TimeZone {
         TimeZone::get(&self.time_zone).unwrap_or(TimeZone::UTC)
     }
 }
 
 impl Instance {
     /// The provider's name for it.
-    pub fn external(&self) -> Option<ExternalId> {
+    pub fn resolve_external_id(&self) -> Option<ExternalId> {
         let written = match &self.external_id {
             Some(external) => external.as_str(),
             None => self.id.as_str(),
@@ -309,19 +309,19 @@ impl Instance {
     }
 
     /// How fast it may send. `installation`: the rate of instances that have none, neither of their own nor by provider.
-    pub fn rate(&self, traits: &Traits, installation: Rate) -> Rate {
+    pub fn resolve_rate(&self, traits: &ProviderCapabilities, installation: Rate) -> Rate {
         self.rate.or(traits.rate).unwrap_or(installation)
     }
 
     /// How fast it may write to one contact, if that is limited.
-    pub fn pair_rate(&self, traits: &Traits) -> Option<Rate> {
+    pub fn resolve_pair_rate(&self, traits: &ProviderCapabilities) -> Option<Rate> {
         self.pair_rate.or(traits.pair_rate)
     }
 }
 
 /// An instance with its tenant and agent: what a function needs to handle a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Bound {
+pub struct InstanceConfig {
     /// The instance.
     pub instance: Instance,
     /// Whose it is.

@@ -6,7 +6,7 @@
 mod spelling;
 
 use serde::{Deserialize, Serialize};
-pub(crate) use spelling::one_spelling;
+pub(crate) use spelling::canonical_spelling;
 use std::fmt;
 
 /// An address, as received apart from a device part (`:75`) and surrounding space. `Debug` does not show it.
@@ -55,7 +55,7 @@ impl ContactAddress {
     }
 
     /// What kind of chat it belongs to.
-    pub fn chat(&self) -> ChatKind {
+    pub fn chat_kind(&self) -> ChatKind {
         match self.0.rsplit_once('@').map(|(_, server)| server) {
             Some("g.us") => ChatKind::Group,
             Some("broadcast") => ChatKind::Broadcast,
@@ -65,7 +65,7 @@ impl ContactAddress {
     }
 
     /// The phone number as `+` and digits, where the address is one.
-    pub fn phone(&self) -> Option<String> {
+    pub fn phone_number(&self) -> Option<String> {
         let digits = match self.0.split_once('@') {
             Some((user, "s.whatsapp.net")) => user,
             Some(_) => return None,
@@ -78,15 +78,16 @@ impl ContactAddress {
     /// Whether there is no phone number in it: a linked identity, a business-scoped user id. Its person may be known by a
     /// number, too.
     pub fn is_numberless(&self) -> bool {
-        self.phone().is_none()
+        self.phone_number().is_none()
     }
 
     /// Whether both may name one person: one number in whichever of its spellings, one identity, or a number and an identity
     /// without one, which may be anybody's.
-    pub fn may_be(&self, other: &Self) -> bool {
-        match (self.phone(), other.phone()) {
+    pub fn may_be_same_person(&self, other: &Self) -> bool {
+        match (self.phone_number(), other.phone_number()) {
             (Some(one), Some(other)) => {
-                one_spelling(one.trim_start_matches('+')) == one_spelling(other.trim_start_matches('+'))
+                canonical_spelling(one.trim_start_matches('+'))
+                    == canonical_spelling(other.trim_start_matches('+'))
             }
             (None, None) => self == other,
             _ => true,
@@ -95,7 +96,7 @@ impl ContactAddress {
 
     /// Whether both are one number, in whichever of its spellings (Brazil's ninth digit).
     pub fn is_same_number(&self, other: &Self) -> bool {
-        !self.is_numberless() && one_spelling(&self.0) == one_spelling(&other.0)
+        !self.is_numberless() && canonical_spelling(&self.0) == canonical_spelling(&other.0)
     }
 }
 
@@ -128,12 +129,15 @@ mod tests {
     #[test]
     fn only_phone_addresses_have_a_phone() {
         assert_eq!(
-            address("5511999998888@s.whatsapp.net").phone().as_deref(),
+            address("5511999998888@s.whatsapp.net").phone_number().as_deref(),
             Some("+5511999998888")
         );
-        assert_eq!(address("16505551234").phone().as_deref(), Some("+16505551234"));
-        assert_eq!(address("123456789012345@lid").phone(), None);
-        assert_eq!(address("US.13491208655302741918").phone(), None);
+        assert_eq!(
+            address("16505551234").phone_number().as_deref(),
+            Some("+16505551234")
+        );
+        assert_eq!(address("123456789012345@lid").phone_number(), None);
+        assert_eq!(address("US.13491208655302741918").phone_number(), None);
     }
 
     #[test]
@@ -151,20 +155,23 @@ mod tests {
         let number = address("5531980000001@s.whatsapp.net");
         for same in ["553180000001@s.whatsapp.net", "+5531980000001", "1@lid", "US.1"] {
             assert!(
-                number.may_be(&address(same)) && address(same).may_be(&number),
+                number.may_be_same_person(&address(same)) && address(same).may_be_same_person(&number),
                 "{same}"
             );
         }
-        assert!(!number.may_be(&address("5531980000002@s.whatsapp.net")));
-        assert!(address("1@lid").may_be(&address("1@lid")) && !address("1@lid").may_be(&address("2@lid")));
+        assert!(!number.may_be_same_person(&address("5531980000002@s.whatsapp.net")));
+        assert!(
+            address("1@lid").may_be_same_person(&address("1@lid"))
+                && !address("1@lid").may_be_same_person(&address("2@lid"))
+        );
     }
 
     #[test]
     fn groups_and_broadcasts_are_told_apart() {
-        assert_eq!(address("120363041@g.us").chat(), ChatKind::Group);
-        assert_eq!(address("status@broadcast").chat(), ChatKind::Broadcast);
-        assert_eq!(address("1203@newsletter").chat(), ChatKind::Newsletter);
-        assert_eq!(address("123@lid").chat(), ChatKind::Direct);
+        assert_eq!(address("120363041@g.us").chat_kind(), ChatKind::Group);
+        assert_eq!(address("status@broadcast").chat_kind(), ChatKind::Broadcast);
+        assert_eq!(address("1203@newsletter").chat_kind(), ChatKind::Newsletter);
+        assert_eq!(address("123@lid").chat_kind(), ChatKind::Direct);
     }
 
     #[test]

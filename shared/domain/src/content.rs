@@ -5,11 +5,11 @@
 
 mod echo;
 mod parts;
-mod words;
+mod rendering;
 
 pub use parts::{
-    Button, ButtonKind, Buttons, ContactCard, ListMenu, Location, Media, MediaKind, Order, OrderItem, Row,
-    Section, Template,
+    Button, ButtonKind, Buttons, ContactCard, ListMenu, ListRow, ListSection, Location, Media, MediaKind,
+    MessageTemplate, Order, OrderItem,
 };
 use serde::{Deserialize, Serialize};
 
@@ -111,7 +111,7 @@ pub enum Content {
     /// A text with a menu to choose from.
     List(ListMenu),
     /// A template that was approved before: the only thing that Meta takes outside the 24-hour window.
-    Template(Template),
+    Template(MessageTemplate),
     /// Something that Recado does not know (yet); kept as it came.
     Unsupported {
         /// What the provider calls it.
@@ -143,12 +143,12 @@ pub enum SystemNote {
 
 impl Content {
     /// A text message.
-    pub fn text(text: impl Into<String>) -> Self {
+    pub fn from_text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
 
     /// The word for its kind in the API.
-    pub fn kind(&self) -> &str {
+    pub fn kind_name(&self) -> &str {
         match self {
             Self::Text { .. } => "text",
             Self::Media(media) => media.media.as_str(),
@@ -172,7 +172,7 @@ impl Content {
     }
 
     /// Whether a person who sends this expects an answer. A reaction does not ask for one, nor does what was taken back.
-    pub fn wants_answer(&self) -> bool {
+    pub fn expects_answer(&self) -> bool {
         !matches!(
             self,
             Self::Reaction { .. } | Self::Deletion { .. } | Self::System { .. }
@@ -180,10 +180,10 @@ impl Content {
     }
 
     /// The file in it, if it is one (or an edit of one).
-    pub fn media(&self) -> Option<&Media> {
+    pub fn media_file(&self) -> Option<&Media> {
         match self {
             Self::Media(media) => Some(media),
-            Self::Edit { content, .. } => content.media(),
+            Self::Edit { content, .. } => content.media_file(),
             _ => None,
         }
     }

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 /// What a message came with besides its content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Context {
+pub struct MessageContext {
     /// The message that it replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reply_to: Option<Quoted>,
+    pub reply_to: Option<QuotedMessage>,
     /// It was written to somebody else first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forwarded: bool,
@@ -27,7 +27,7 @@ pub struct Context {
 
 /// A message that another one replies to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Quoted {
+pub struct QuotedMessage {
     /// The provider's id of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -59,14 +59,14 @@ pub struct Referral {
     pub click: Option<String>,
 }
 
-impl Context {
+impl MessageContext {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
     /// What a model and an operator read before the message itself; empty if there is nothing worth telling.
-    pub fn as_text(&self) -> String {
+    pub fn render_text(&self) -> String {
         let mut parts = Vec::new();
         if let Some(referral) = &self.referral {
             let kind = referral.kind.as_deref().unwrap_or("ad");
@@ -80,7 +80,7 @@ impl Context {
             parts.push("[forwarded]".to_owned());
         }
         if let Some(text) = self.reply_to.as_ref().and_then(|quoted| quoted.text.as_deref()) {
-            parts.push(format!("[in reply to: {}]", shortened(text)));
+            parts.push(format!("[in reply to: {}]", shorten_quote(text)));
         }
         parts.join(" ")
     }
@@ -89,7 +89,7 @@ impl Context {
 /// How much of a quoted text is repeated, in characters.
 const QUOTED_MAX: usize = 200;
 
-fn shortened(text: &str) -> String {
+fn shorten_quote(text: &str) -> String {
     let mut kept: String = text.chars().take(QUOTED_MAX).collect();
     if kept.len() < text.len() {
         kept.push('…');
@@ -103,8 +103,8 @@ mod tests {
 
     #[test]
     fn what_stands_around_a_message_is_told_in_a_line() {
-        let context = Context {
-            reply_to: Some(Quoted {
+        let context = MessageContext {
+            reply_to: Some(QuotedMessage {
                 id: Some("A".to_owned()),
                 text: Some("x".repeat(300)),
             }),
@@ -113,14 +113,14 @@ mod tests {
                 headline: Some("Clareamento".to_owned()),
                 ..Referral::default()
             }),
-            ..Context::default()
+            ..MessageContext::default()
         };
-        let told = context.as_text();
+        let told = context.render_text();
         assert!(
             told.starts_with("[came from the ad Clareamento] [forwarded] [in reply to: xxx"),
             "{told}"
         );
         assert!(told.ends_with("x…]") && told.chars().count() < 270);
-        assert!(Context::default().is_empty() && Context::default().as_text().is_empty());
+        assert!(MessageContext::default().is_empty() && MessageContext::default().render_text().is_empty());
     }
 }

@@ -6,28 +6,28 @@
 //! committed, and what was committed before can no longer be claimed.
 
 mod contact;
-mod person;
-mod reengaged;
-mod rest;
+mod linked_identity;
+mod reengagement;
 mod turn;
+mod unread_turns;
 
-use crate::config::Bound;
+use crate::config::InstanceConfig;
 use crate::contact::ContactAddress;
 use crate::ids::{ConversationId, InstanceId, Nonce, Ordinal, TenantId};
-use crate::millis::{self, shift};
+use crate::millis::{self, add_millis};
 use crate::rate::Rate;
 use crate::reason::Reason;
-use crate::turn::TurnNote;
+use crate::turn::TurnRecord;
 use jiff::Timestamp;
-pub use reengaged::{Reengaged, Reengagement};
-pub use rest::UNREAD_TURNS_MAX;
+pub use reengagement::{ReengagementDecision, ReengagementRecord};
 use serde::{Deserialize, Serialize};
-pub use turn::{ConversationError, Draft, Lease, TurnAttempts, TurnStep};
+pub use turn::{ConversationError, Draft, TurnAttempts, TurnDecision, TurnLease};
+pub use unread_turns::UNREAD_TURNS_MAX;
 
 /// Who answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum ConversationMode {
     /// The agent.
     Ai,
     /// People.
@@ -37,7 +37,7 @@ pub enum Mode {
 /// Whether it goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum ConversationStatus {
     /// New messages belong to it.
     Active,
     /// Over: the next message begins a new one.
@@ -65,9 +65,9 @@ pub struct Conversation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Who answers.
-    pub mode: Mode,
+    pub mode: ConversationMode,
     /// Whether it goes on.
-    pub status: Status,
+    pub status: ConversationStatus,
     /// Grows at every takeover, give-back and resolve.
     pub epoch: u64,
     /// The newest ordinal given.
@@ -92,7 +92,7 @@ pub struct Conversation {
     pub scheduled_for: Option<Timestamp>,
     /// The turn that is being thought about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lease: Option<Lease>,
+    pub lease: Option<TurnLease>,
     /// How often a model call was begun, and for what.
     #[serde(default)]
     pub attempts: TurnAttempts,
@@ -122,7 +122,7 @@ pub struct Conversation {
     pub marketing_stopped_at: Option<Timestamp>,
     /// When the instance's re-engagement template went to the contact last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reengaged: Option<Reengaged>,
+    pub reengaged: Option<ReengagementRecord>,
     /// Where the person's conversation goes on, under another identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<ConversationId>,
@@ -145,9 +145,9 @@ const NUDGE_MAX_MS: i64 = 60 * 60_000;
 
 impl Conversation {
     /// The conversation that a first message begins.
-    pub fn begin(
+    pub fn start_new(
         id: ConversationId,
-        bound: &Bound,
+        bound: &InstanceConfig,
         address: ContactAddress,
         phone: Option<String>,
         at: Timestamp,
@@ -161,11 +161,11 @@ impl Conversation {
             phone,
             name: None,
             mode: if bound.instance.starts_with_ai {
-                Mode::Ai
+                ConversationMode::Ai
             } else {
-                Mode::Manual
+                ConversationMode::Manual
             },
-            status: Status::Active,
+            status: ConversationStatus::Active,
             epoch: 0,
             last: Ordinal(0),
             last_inbound: Ordinal(0),
@@ -193,22 +193,26 @@ impl Conversation {
     }
 
     /// Gives the next ordinal to a message stored at `at`.
-    fn number(&mut self, at: Timestamp) -> Ordinal {
-        self.last = self.last.next();
+    fn assign_ordinal(&mut self, at: Timestamp) -> Ordinal {
+        self.last = self.last.next_ordinal();
         self.last_message_at = self.last_message_at.max(at);
         self.last
     }
 
     /// Takes in a message of the contact that arrived at `at`.
-    pub fn receive(&mut self, wants_answer: bool, at: Timestamp) -> Result<Ordinal, ConversationError> {
-        if self.status == Status::Resolved {
+    pub fn receive_message(
+        &mut self,
+        wants_answer: bool,
+        at: Timestamp,
+    ) -> Result<Ordinal, ConversationError> {
+        if self.status == ConversationStatus::Resolved {
             return Err(ConversationError::Resolved);
         }
-        let ordinal = self.number(at);
+        let ordinal = self.assign_ordinal(at);
         self.last_inbound = ordinal;
         if wants_answer {
             if self.needs_person.is_some() {
-                self.begin_anew();
+                self.reset_unread_turns();
                 self.waiting_since = None;
             }
             self.turn_upto = ordinal;
@@ -222,52 +226,52 @@ impl Conversation {
 
     /// Takes in a message that changes nothing: one typed on the phone long ago, or what a reply that was just committed
     /// says further. Returns its ordinal.
-    pub fn append(&mut self, at: Timestamp) -> Ordinal {
-        self.number(at)
+    pub fn append_message(&mut self, at: Timestamp) -> Ordinal {
+        self.assign_ordinal(at)
     }
 
     /// Whether an answer is owed, by whomever.
-    pub fn owes(&self) -> bool {
+    pub fn owes_answer(&self) -> bool {
         self.turn_upto > self.answered
     }
 
     /// What a timer for `named` is to do at `now`; a burst is waited for at most `max_wait_ms`.
-    pub fn turn(&self, named: Ordinal, now: Timestamp, max_wait_ms: i64) -> TurnStep {
+    pub fn decide_turn(&self, named: Ordinal, now: Timestamp, max_wait_ms: i64) -> TurnDecision {
         let young = self
             .waiting_since
-            .is_some_and(|since| now < shift(since, max_wait_ms));
+            .is_some_and(|since| now < add_millis(since, max_wait_ms));
         if self.turn_upto > named && young {
-            return TurnStep::StandDown;
+            return TurnDecision::StandDown;
         }
-        if !self.agent_owes() {
-            return TurnStep::NothingOwed;
+        if !self.agent_owes_answer() {
+            return TurnDecision::NothingOwed;
         }
         match &self.lease {
-            Some(lease) if lease.until > now => TurnStep::Held(lease.until),
-            _ => TurnStep::Ours,
+            Some(lease) if lease.until > now => TurnDecision::LeaseHeld(lease.until),
+            _ => TurnDecision::AnswerNow,
         }
     }
 
     /// When an answer is overdue: 5 minutes after it was owed or asked for again, 2 after it was scheduled for, and later
     /// each time that it was asked for in vain. People's conversations are never overdue here.
-    pub fn due(&self) -> Option<Timestamp> {
-        if !self.agent_owes() {
+    pub fn answer_overdue_at(&self) -> Option<Timestamp> {
+        if !self.agent_owes_answer() {
             return None;
         }
         let since = self.waiting_since.unwrap_or(self.last_message_at);
         let nudged = self.nudged_at.map_or(since, |nudged| nudged.max(since));
         let spaced = |first: i64| {
             let doublings = self.idle_nudges.saturating_sub(1).min(10);
-            shift(nudged, (first << doublings).min(NUDGE_MAX_MS))
+            add_millis(nudged, (first << doublings).min(NUDGE_MAX_MS))
         };
         Some(match self.scheduled_for {
-            Some(at) => shift(at, 2 * 60_000).max(spaced(60_000)),
+            Some(at) => add_millis(at, 2 * 60_000).max(spaced(60_000)),
             None => spaced(NUDGE_MS),
         })
     }
 
     /// Notes that `reconcile` asks for the answer at `now`; `idle`: nobody can give it.
-    pub fn nudge(&mut self, idle: bool, now: Timestamp) {
+    pub fn record_nudge(&mut self, idle: bool, now: Timestamp) {
         self.nudged_at = Some(now);
         self.idle_nudges = if idle {
             self.idle_nudges.saturating_add(1)
@@ -277,26 +281,32 @@ impl Conversation {
     }
 
     /// Reserves the next message's place in the contact's own rate at `now`; when it may leave, if that is later.
-    pub fn reserve_pair(&mut self, rate: Rate, now: Timestamp) -> Option<Timestamp> {
-        let slot = rate.reserve(self.pair_arrival, now);
+    pub fn reserve_pair_slot(&mut self, rate: Rate, now: Timestamp) -> Option<Timestamp> {
+        let slot = rate.reserve_slot(self.pair_arrival, now);
         self.pair_arrival = Some(slot.arrival);
         (slot.at > now).then_some(slot.at)
     }
 
     /// Takes the lease of the turn, which reads what is owed up to `covers`.
-    pub fn lease(&mut self, nonce: Nonce, covers: Ordinal, now: Timestamp, until: Timestamp) -> Draft {
+    pub fn acquire_lease(
+        &mut self,
+        nonce: Nonce,
+        covers: Ordinal,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Draft {
         let upto = covers.min(self.turn_upto);
         if self.attempts.upto != upto {
             self.attempts = TurnAttempts { upto, count: 0 };
         }
         self.attempts.count += 1;
-        self.lease = Some(Lease {
+        self.lease = Some(TurnLease {
             nonce: nonce.clone(),
             since: now,
             until,
             left_since: None,
         });
-        let turn = TurnNote {
+        let turn = TurnRecord {
             began_at: now,
             attempt: self.attempts.count,
             opening: self.scheduled_for.take(),
@@ -306,7 +316,7 @@ impl Conversation {
             nonce,
             since: now,
             covers: upto,
-            rest: upto < self.turn_upto,
+            more_owed: upto < self.turn_upto,
             epoch: self.epoch,
             answered: self.answered,
             attempt: self.attempts.count,
@@ -315,7 +325,7 @@ impl Conversation {
     }
 
     /// Gives the lease back, if it is still `nonce`'s. `counted`: the attempt at the turn stays counted.
-    pub fn release(&mut self, nonce: &Nonce, counted: bool) -> bool {
+    pub fn release_lease(&mut self, nonce: &Nonce, counted: bool) -> bool {
         let ours = self.lease.as_ref().is_some_and(|lease| lease.nonce == *nonce);
         if ours {
             self.lease = None;
@@ -327,109 +337,112 @@ impl Conversation {
     }
 
     /// Notes that the turn waits until `at`.
-    pub fn schedule(&mut self, at: Timestamp) {
+    pub fn schedule_turn(&mut self, at: Timestamp) {
         self.scheduled_for = Some(at);
     }
 
     /// Commits the reply drafted from `draft`, stored at `at`. Returns its ordinal.
-    pub fn commit(&mut self, draft: &Draft, at: Timestamp) -> Result<Ordinal, ConversationError> {
-        if self.mode != Mode::Ai {
+    pub fn commit_reply(&mut self, draft: &Draft, at: Timestamp) -> Result<Ordinal, ConversationError> {
+        if self.mode != ConversationMode::Ai {
             return Err(ConversationError::TakenOver);
         }
         if self.epoch != draft.epoch || self.answered != draft.answered {
             return Err(ConversationError::Answered);
         }
-        let ordinal = self.number(at);
+        let ordinal = self.assign_ordinal(at);
         self.answered = self.answered.max(draft.covers);
-        if !draft.rest {
+        if !draft.more_owed {
             // What is left arrived after the lease was taken.
             let lease = self.lease.as_ref().filter(|lease| lease.nonce == draft.nonce);
             let left_since = lease.and_then(|lease| lease.left_since);
-            self.waiting_since = self.owes().then(|| left_since.unwrap_or(draft.since));
+            self.waiting_since = self.owes_answer().then(|| left_since.unwrap_or(draft.since));
         }
-        self.count_unread(draft.rest);
+        self.count_unread_turn(draft.more_owed);
         self.scheduled_for = None;
-        self.release(&draft.nonce, true);
+        self.release_lease(&draft.nonce, true);
         Ok(ordinal)
     }
 
     /// A person takes over: from now on nothing of the agent's is claimed.
     pub fn take_over(&mut self) -> bool {
-        if self.mode == Mode::Manual {
+        if self.mode == ConversationMode::Manual {
             return false;
         }
-        self.mode = Mode::Manual;
+        self.mode = ConversationMode::Manual;
         self.epoch += 1;
-        self.begin_anew();
+        self.reset_unread_turns();
         true
     }
 
     /// A person answers, having seen everything up to `seen`; takes over if the agent had it. Returns the ordinal.
-    pub fn answer(&mut self, seen: Ordinal, takes_over: bool, at: Timestamp) -> Ordinal {
+    pub fn record_operator_answer(&mut self, seen: Ordinal, takes_over: bool, at: Timestamp) -> Ordinal {
         if takes_over {
             self.take_over();
         }
-        self.begin_anew();
+        self.reset_unread_turns();
         let seen = seen.min(self.last);
         self.answered = self.answered.max(seen);
         self.human = self.human.max(seen);
-        if !self.owes() {
+        if !self.owes_answer() {
             self.waiting_since = None;
         }
-        self.number(at)
+        self.assign_ordinal(at)
     }
 
     /// A person gives the conversation back to the agent. `left` is how far replies reach that left or may have left:
     /// what was cancelled at the takeover and nobody answered is owed again. What waited for a person without a takeover
     /// is the agent's again.
-    pub fn give_back(&mut self, left: Ordinal, now: Timestamp) -> bool {
+    pub fn give_back_to_agent(&mut self, left: Ordinal, now: Timestamp) -> bool {
         let needed_person = self.needs_person.is_some();
-        self.begin_anew();
-        if self.mode == Mode::Ai {
+        self.reset_unread_turns();
+        if self.mode == ConversationMode::Ai {
             return needed_person;
         }
-        self.mode = Mode::Ai;
+        self.mode = ConversationMode::Ai;
         self.epoch += 1;
         // Of a conversation that is over nothing is owed, whoever has it.
-        if self.status == Status::Active {
+        if self.status == ConversationStatus::Active {
             self.answered = self.human.max(left).min(self.last);
-            self.waiting_since = self.owes().then(|| self.waiting_since.unwrap_or(now));
+            self.waiting_since = self.owes_answer().then(|| self.waiting_since.unwrap_or(now));
         }
         true
     }
 
     /// A reply was cancelled that certainly never left: what it covered and `left` does not is owed again.
-    pub fn uncover(&mut self, left: Ordinal, now: Timestamp) -> bool {
+    pub fn reopen_unanswered(&mut self, left: Ordinal, now: Timestamp) -> bool {
         let answered = self.human.max(left).min(self.answered);
-        if self.mode != Mode::Ai || self.status == Status::Resolved || answered == self.answered {
+        if self.mode != ConversationMode::Ai
+            || self.status == ConversationStatus::Resolved
+            || answered == self.answered
+        {
             return false;
         }
         self.answered = answered;
-        if self.owes() {
+        if self.owes_answer() {
             self.waiting_since.get_or_insert(now);
         }
         true
     }
 
     /// Ends the conversation, if nothing came in that its author had not seen.
-    pub fn resolve(&mut self, seen: Ordinal) -> Result<bool, ConversationError> {
+    pub fn resolve_if_seen(&mut self, seen: Ordinal) -> Result<bool, ConversationError> {
         if self.last_inbound > seen {
             return Err(ConversationError::NewerMessage);
         }
-        if self.status == Status::Resolved {
+        if self.status == ConversationStatus::Resolved {
             return Ok(false);
         }
-        self.status = Status::Resolved;
+        self.status = ConversationStatus::Resolved;
         self.epoch += 1;
         self.answered = self.answered.max(self.turn_upto);
         self.waiting_since = None;
         self.scheduled_for = None;
-        self.begin_anew();
+        self.reset_unread_turns();
         Ok(true)
     }
 
     /// Learns the contact's name and number.
-    pub fn learn(&mut self, name: Option<&str>, phone: Option<&str>) {
+    pub fn update_contact_details(&mut self, name: Option<&str>, phone: Option<&str>) {
         if let Some(name) = name.map(str::trim).filter(|name| !name.is_empty()) {
             self.name = Some(name.chars().take(200).collect());
         }

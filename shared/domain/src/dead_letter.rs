@@ -2,9 +2,9 @@
 
 use crate::event::InboundJob;
 use crate::ids::{CorrelationId, IdError, InstanceId, MessageId};
-use crate::kick::{Redrive, SendKick, TurnKick};
 use crate::millis;
 use crate::reason::Reason;
+use crate::wake_up::{Redrive, SendJob, TurnJob};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -31,13 +31,13 @@ pub struct DeadLetter {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<InstanceId>,
     /// What would be done again.
-    pub what: DeadWhat,
+    pub what: DeadLetterContent,
 }
 
 /// What a dead letter is a copy of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum DeadWhat {
+pub enum DeadLetterContent {
     /// An event that could not be applied.
     Event(Box<InboundJob>),
     /// A message that could not be sent.
@@ -46,7 +46,7 @@ pub enum DeadWhat {
         message: MessageId,
     },
     /// A turn's kick that its queue gave up. No record died: the answer stays owed.
-    Turn(Box<TurnKick>),
+    Turn(Box<TurnJob>),
     /// A queue message that could not be read.
     Unreadable {
         /// Its body, as it came.
@@ -57,21 +57,21 @@ pub enum DeadWhat {
 /// What a dead letter's own queue carries when the letter is redriven, from wherever.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Carried {
+pub enum RedrivePayload {
     /// An event, marked with the death that is undone.
     Event(Box<InboundJob>),
     /// A kick, marked with the message and the death that is undone.
-    Message(SendKick),
+    Message(SendJob),
     /// A turn's kick, marked with its letter.
     Turn(RedrivenTurn),
 }
 
-/// A [`TurnKick`] with the mark of the dead letter that it comes from. The kick alone reads it too.
+/// A [`TurnJob`] with the mark of the dead letter that it comes from. The kick alone reads it too.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RedrivenTurn {
     /// The kick.
     #[serde(flatten)]
-    pub kick: TurnKick,
+    pub kick: TurnJob,
     /// The letter.
     pub redrive: RedrivenLetter,
 }
@@ -89,48 +89,48 @@ pub struct RedrivenLetter {
 impl DeadLetter {
     /// What its own queue carries at a redrive, and under which group; `None` for a body that could not be read, which
     /// travels as it is.
-    pub fn carried(&self) -> Result<Option<(String, Carried)>, IdError> {
+    pub fn build_redrive_payload(&self) -> Result<Option<(String, RedrivePayload)>, IdError> {
         Ok(Some(match &self.what {
-            DeadWhat::Event(job) => {
+            DeadLetterContent::Event(job) => {
                 let job = InboundJob {
                     redrive: Some(self.at),
                     ..InboundJob::clone(job)
                 };
-                (job.group.clone(), Carried::Event(Box::new(job)))
+                (job.group.clone(), RedrivePayload::Event(Box::new(job)))
             }
-            DeadWhat::Message { message } => {
-                let (conversation, upto) = message.parts()?;
-                let group = conversation.thread().as_str().to_owned();
-                let kick = SendKick {
+            DeadLetterContent::Message { message } => {
+                let (conversation, upto) = message.conversation_and_ordinal()?;
+                let group = conversation.thread_id().as_str().to_owned();
+                let kick = SendJob {
                     redrive: Some(Redrive {
                         message: message.clone(),
                         died: self.at,
                     }),
-                    ..SendKick::new(conversation, upto, self.correlation.clone())
+                    ..SendJob::new(conversation, upto, self.correlation.clone())
                 };
-                (group, Carried::Message(kick))
+                (group, RedrivePayload::Message(kick))
             }
-            DeadWhat::Turn(kick) => {
+            DeadLetterContent::Turn(kick) => {
                 let redriven = RedrivenTurn {
-                    kick: TurnKick::clone(kick),
+                    kick: TurnJob::clone(kick),
                     redrive: RedrivenLetter {
                         letter: self.id.clone(),
                         died: self.at,
                     },
                 };
-                (kick.conversation.to_string(), Carried::Turn(redriven))
+                (kick.conversation.to_string(), RedrivePayload::Turn(redriven))
             }
-            DeadWhat::Unreadable { .. } => return Ok(None),
+            DeadLetterContent::Unreadable { .. } => return Ok(None),
         }))
     }
 
     /// What kind of thing it is a copy of, in a word.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind_name(&self) -> &'static str {
         match self.what {
-            DeadWhat::Event(_) => "event",
-            DeadWhat::Message { .. } => "message",
-            DeadWhat::Turn(_) => "turn",
-            DeadWhat::Unreadable { .. } => "unreadable",
+            DeadLetterContent::Event(_) => "event",
+            DeadLetterContent::Message { .. } => "message",
+            DeadLetterContent::Turn(_) => "turn",
+            DeadLetterContent::Unreadable { .. } => "unreadable",
         }
     }
 }
@@ -140,7 +140,7 @@ pub const UNREADABLE_GROUP: &str = "unreadable";
 
 /// Who deleted a dead letter: what is left of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deletion {
+pub struct DeadLetterDeletion {
     /// The letter's id.
     pub letter: String,
     /// When what it was a copy of had died.
@@ -164,14 +164,14 @@ pub struct Deletion {
     pub at: Timestamp,
 }
 
-impl Deletion {
+impl DeadLetterDeletion {
     /// The deletion of `letter`.
-    pub fn of(letter: &DeadLetter, by: &str, at: Timestamp) -> Self {
+    pub fn from_letter(letter: &DeadLetter, by: &str, at: Timestamp) -> Self {
         Self {
             letter: letter.id.clone(),
             died: letter.at,
             queue: letter.queue,
-            what: letter.kind().to_owned(),
+            what: letter.kind_name().to_owned(),
             reason: letter.reason,
             instance: letter.instance.clone(),
             correlation: letter.correlation.clone(),

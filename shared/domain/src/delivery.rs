@@ -3,7 +3,7 @@
 
 mod detail;
 
-use crate::ids::{ExternalId, MessageId, hash_of};
+use crate::ids::{ExternalId, MessageId, hash_parts};
 use crate::millis;
 use crate::provider::Provider;
 pub use detail::{ChargedConversation, Pricing, StatusDetail, StatusError};
@@ -29,7 +29,7 @@ pub enum DeliveryStatus {
 impl DeliveryStatus {
     /// Its rank: a record never goes to a lower one. `Failed` yields to `Delivered` and more: a message that reached
     /// one device and failed on another reached the person.
-    pub fn rank(self) -> u8 {
+    pub fn status_rank(self) -> u8 {
         match self {
             Self::Sent => 1,
             Self::Failed => 2,
@@ -41,7 +41,7 @@ impl DeliveryStatus {
 
     /// Whether the latest time counts of several, not the earliest: the provider accepts or refuses a message once for
     /// each attempt at it, and the newest attempt is asked about.
-    pub fn keeps_latest(self) -> bool {
+    pub fn keeps_latest_time(self) -> bool {
         matches!(self, Self::Sent | Self::Failed)
     }
 
@@ -65,18 +65,18 @@ pub struct DeliveryKey(String);
 
 impl DeliveryKey {
     /// The key of a message of `instance` that we know by our own id.
-    pub fn own(provider: Provider, instance: &ExternalId, message: &MessageId) -> Self {
-        Self::of("own", provider, instance, message.as_str())
+    pub fn from_own_id(provider: Provider, instance: &ExternalId, message: &MessageId) -> Self {
+        Self::from_parts("own", provider, instance, message.as_str())
     }
 
     /// The key of a message of `instance` that we know by the provider's id.
-    pub fn provider(provider: Provider, instance: &ExternalId, provider_message_id: &str) -> Self {
-        Self::of("provider", provider, instance, provider_message_id)
+    pub fn from_provider_id(provider: Provider, instance: &ExternalId, provider_message_id: &str) -> Self {
+        Self::from_parts("provider", provider, instance, provider_message_id)
     }
 
-    fn of(whose: &str, provider: Provider, instance: &ExternalId, id: &str) -> Self {
+    fn from_parts(whose: &str, provider: Provider, instance: &ExternalId, id: &str) -> Self {
         let parts = ["delivery", whose, provider.as_str(), instance.as_str(), id];
-        Self(hash_of(&parts, 16))
+        Self(hash_parts(&parts, 16))
     }
 
     /// The key as text.
@@ -124,7 +124,7 @@ pub struct DeliveryTimes {
 }
 
 impl DeliveryTimes {
-    fn of_mut(&mut self, status: DeliveryStatus) -> &mut Option<Timestamp> {
+    fn status_time_mut(&mut self, status: DeliveryStatus) -> &mut Option<Timestamp> {
         match status {
             DeliveryStatus::Sent => &mut self.at_sent,
             DeliveryStatus::Delivered => &mut self.at_delivered,
@@ -135,7 +135,7 @@ impl DeliveryTimes {
     }
 
     /// Those that were reached, from the least status to the most.
-    pub fn reached(&self) -> Vec<(DeliveryStatus, Timestamp)> {
+    pub fn reached_statuses(&self) -> Vec<(DeliveryStatus, Timestamp)> {
         let all = [
             (DeliveryStatus::Sent, self.at_sent),
             (DeliveryStatus::Failed, self.at_failed),
@@ -153,8 +153,8 @@ impl DeliveryTimes {
 const SKEW_MS: i64 = 2_000;
 
 /// Whether a status of `at` may tell of an attempt that was claimed at `claimed_at`, and not only of one before.
-pub fn tells_of(at: Timestamp, claimed_at: Timestamp) -> bool {
-    at >= millis::shift(claimed_at, -SKEW_MS)
+pub fn may_concern_attempt(at: Timestamp, claimed_at: Timestamp) -> bool {
+    at >= millis::add_millis(claimed_at, -SKEW_MS)
 }
 
 /// A delivery's record.
@@ -182,38 +182,38 @@ pub struct Delivery {
 
 impl Delivery {
     /// Takes in all that a status says. `false`: it says nothing new, and nothing of it is kept.
-    pub fn update(&mut self, update: &StatusUpdate) -> bool {
-        if !self.reach(update.status, update.at) {
+    pub fn apply_update(&mut self, update: &StatusUpdate) -> bool {
+        if !self.record_status(update.status, update.at) {
             return false;
         }
         if update.provider_message_id.is_some() {
             self.provider_message_id.clone_from(&update.provider_message_id);
         }
         if let Some(detail) = &update.detail {
-            self.detail.take_in(detail);
+            self.detail.merge_later_detail(detail);
         }
         true
     }
 
     /// Takes in a status, in whatever order they come. `false`: it says nothing new.
-    pub fn reach(&mut self, status: DeliveryStatus, at: Timestamp) -> bool {
-        let time = self.times.of_mut(status);
-        let newer = status.keeps_latest();
+    pub fn record_status(&mut self, status: DeliveryStatus, at: Timestamp) -> bool {
+        let time = self.times.status_time_mut(status);
+        let newer = status.keeps_latest_time();
         if time.is_some_and(|known| if newer { known >= at } else { known <= at }) {
             return false;
         }
         *time = Some(at);
-        self.judge();
+        self.recompute_status();
         true
     }
 
     /// Makes the best status of those whose times are known the record's.
-    pub fn judge(&mut self) {
+    pub fn recompute_status(&mut self) {
         let (sent, failed) = (self.times.at_sent, self.times.at_failed);
         let repeated = failed.is_some() && sent > failed;
         let counts =
             |(status, _): &(DeliveryStatus, Timestamp)| !(repeated && *status == DeliveryStatus::Failed);
-        if let Some((status, at)) = self.times.reached().into_iter().rfind(counts) {
+        if let Some((status, at)) = self.times.reached_statuses().into_iter().rfind(counts) {
             (self.status, self.at) = (Some(status), Some(at));
         }
     }
@@ -221,9 +221,10 @@ impl Delivery {
     /// What became of the attempt that was claimed then (`None`: of the message, whichever attempt it was). A failure
     /// from before is one of an earlier attempt; any other status says that the contact has the message, whichever
     /// attempt brought it.
-    pub fn status_since(&self, claimed_at: Option<Timestamp>) -> Option<DeliveryStatus> {
+    pub fn status_since_claim(&self, claimed_at: Option<Timestamp>) -> Option<DeliveryStatus> {
         let status = self.status?;
-        let earlier = claimed_at.is_some_and(|claim| self.at.is_some_and(|at| !tells_of(at, claim)));
+        let earlier =
+            claimed_at.is_some_and(|claim| self.at.is_some_and(|at| !may_concern_attempt(at, claim)));
         (status != DeliveryStatus::Failed || !earlier).then_some(status)
     }
 }
@@ -232,12 +233,12 @@ impl Delivery {
 mod tests {
     use super::Delivery;
     use super::DeliveryStatus::{Delivered, Failed, Played, Read, Sent};
-    use crate::millis::instant;
+    use crate::millis::from_unix_millis;
 
     fn told(statuses: &[(super::DeliveryStatus, i64)]) -> Option<super::DeliveryStatus> {
         let mut delivery = Delivery::default();
         for (status, at) in statuses {
-            delivery.reach(*status, instant(*at));
+            delivery.record_status(*status, from_unix_millis(*at));
         }
         delivery.status
     }
@@ -265,33 +266,45 @@ mod tests {
     fn an_earlier_attempts_failure_tells_nothing_of_this_one() {
         let delivery = |status| Delivery {
             status: Some(status),
-            at: Some(instant(10_000)),
+            at: Some(from_unix_millis(10_000)),
             ..Delivery::default()
         };
-        assert_eq!(delivery(Failed).status_since(Some(instant(12_001))), None);
-        assert_eq!(delivery(Failed).status_since(Some(instant(12_000))), Some(Failed));
-        assert_eq!(delivery(Failed).status_since(None), Some(Failed));
-        assert_eq!(delivery(Sent).status_since(Some(instant(99_000))), Some(Sent));
+        assert_eq!(
+            delivery(Failed).status_since_claim(Some(from_unix_millis(12_001))),
+            None
+        );
+        assert_eq!(
+            delivery(Failed).status_since_claim(Some(from_unix_millis(12_000))),
+            Some(Failed)
+        );
+        assert_eq!(delivery(Failed).status_since_claim(None), Some(Failed));
+        assert_eq!(
+            delivery(Sent).status_since_claim(Some(from_unix_millis(99_000))),
+            Some(Sent)
+        );
     }
 
     #[test]
     fn ranks_rise_from_sent_to_played_and_failed_only_beats_sent() {
-        assert!(Sent.rank() < Failed.rank());
-        assert!(Failed.rank() < Delivered.rank());
-        assert!(Delivered.rank() < Read.rank() && Read.rank() < Played.rank());
+        assert!(Sent.status_rank() < Failed.status_rank());
+        assert!(Failed.status_rank() < Delivered.status_rank());
+        assert!(Delivered.status_rank() < Read.status_rank() && Read.status_rank() < Played.status_rank());
         assert_eq!(Played.as_str(), "read");
     }
 
     #[test]
     fn the_best_status_is_the_records_and_each_keeps_its_earliest_time() {
         let mut delivery = super::Delivery::default();
-        let at = crate::millis::instant;
-        assert!(delivery.reach(Read, at(9)));
-        assert!(delivery.reach(Delivered, at(5)) && delivery.reach(Delivered, at(4)));
-        assert!(!delivery.reach(Delivered, at(6)), "it was reached before");
+        let at = crate::millis::from_unix_millis;
+        assert!(delivery.record_status(Read, at(9)));
+        assert!(delivery.record_status(Delivered, at(5)) && delivery.record_status(Delivered, at(4)));
+        assert!(!delivery.record_status(Delivered, at(6)), "it was reached before");
         assert_eq!((delivery.status, delivery.at), (Some(Read), Some(at(9))));
-        assert_eq!(delivery.times.reached(), [(Delivered, at(4)), (Read, at(9))]);
-        assert!(delivery.reach(Failed, at(10)));
+        assert_eq!(
+            delivery.times.reached_statuses(),
+            [(Delivered, at(4)), (Read, at(9))]
+        );
+        assert!(delivery.record_status(Failed, at(10)));
         assert_eq!(delivery.status, Some(Read), "it reached the person");
     }
 }

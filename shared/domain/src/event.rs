@@ -3,7 +3,7 @@
 //! Providers repeat webhooks: Evolution for twenty minutes, Meta for seven days, to several subscribers at once. An
 //! event's id is made only of what stays the same in every repetition.
 
-use crate::ids::{CorrelationId, EventId, ExternalId, Ordinal, hash_of};
+use crate::ids::{CorrelationId, EventId, ExternalId, Ordinal, hash_parts};
 use crate::millis;
 use crate::provider::Provider;
 use crate::reason::Reason;
@@ -36,8 +36,13 @@ impl EventKind {
 
 /// The id of an event that the provider gives an id: SHA-256 of provider, instance, kind and that id. (A `wamid` is too
 /// long for a queue's ids and contains a phone number, hence the hash.)
-pub fn event_id(provider: Provider, instance: &ExternalId, kind: EventKind, provider_id: &str) -> EventId {
-    EventId::from_digest(hash_of(
+pub fn derive_event_id(
+    provider: Provider,
+    instance: &ExternalId,
+    kind: EventKind,
+    provider_id: &str,
+) -> EventId {
+    EventId::from_digest(hash_parts(
         &[provider.as_str(), instance.as_str(), kind.as_str(), provider_id],
         32,
     ))
@@ -45,7 +50,12 @@ pub fn event_id(provider: Provider, instance: &ExternalId, kind: EventKind, prov
 
 /// The id of an event without one: the same over its RFC 8785 canonical JSON, without server addresses and keys (which
 /// differ between two deliveries of one event) but with the envelope's time (the same state comes again, later).
-pub fn event_id_of_body(provider: Provider, instance: &ExternalId, kind: EventKind, body: &Value) -> EventId {
+pub fn derive_event_id_from_body(
+    provider: Provider,
+    instance: &ExternalId,
+    kind: EventKind,
+    body: &Value,
+) -> EventId {
     let mut body = body.clone();
     if let Value::Object(fields) = &mut body {
         for volatile in ["server_url", "destination", "apikey", "api_key", "webhookUrl"] {
@@ -54,7 +64,7 @@ pub fn event_id_of_body(provider: Provider, instance: &ExternalId, kind: EventKi
     }
     // A value that came from JSON can always be written as canonical JSON; should it not, its plain form is as stable.
     let canonical = serde_json_canonicalizer::to_string(&body).unwrap_or_else(|_| body.to_string());
-    EventId::from_digest(hash_of(
+    EventId::from_digest(hash_parts(
         &[
             provider.as_str(),
             instance.as_str(),
@@ -68,7 +78,7 @@ pub fn event_id_of_body(provider: Provider, instance: &ExternalId, kind: EventKi
 
 /// How long an event that others may look just like ([`InboundJob::lookalike`]) is known again after it was applied: longer
 /// than a queue drops what comes twice, and than a provider waits before it repeats a webhook.
-pub const LOOKALIKE_KNOWN_MS: i64 = 6 * 60_000;
+pub const LOOKALIKE_DEDUP_MS: i64 = 6 * 60_000;
 
 /// How far an event has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,7 +95,7 @@ pub enum EventState {
 /// An event's body, or where it lies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Payload {
+pub enum EventPayload {
     /// The provider's JSON of this one event.
     Inline(Value),
     /// The name under which [too large a body](PAYLOAD_INLINE_BYTES_MAX) lies in the bucket or data folder.
@@ -106,7 +116,7 @@ pub struct InboundJob {
     pub external: ExternalId,
     /// What it is about.
     pub kind: EventKind,
-    /// FIFO group: what [`crate::identity::IdentityKey::group`] derives of instance and contact address.
+    /// FIFO group: what [`crate::identity::IdentityKey::derive_event_group`] derives of instance and contact address.
     pub group: String,
     /// Follows it everywhere.
     pub correlation: CorrelationId,
@@ -114,7 +124,7 @@ pub struct InboundJob {
     #[serde(with = "millis")]
     pub received_at: Timestamp,
     /// Its body.
-    pub payload: Payload,
+    pub payload: EventPayload,
     /// Another event may look just like it, since it shows neither an id nor a time: the same words, written again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lookalike: bool,
@@ -133,7 +143,7 @@ pub struct EventRecord {
     pub state: EventState,
     /// Where its message was stored, once it was: the conversation's id and the ordinal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stored: Option<StoredAs>,
+    pub stored: Option<MessagePosition>,
     /// How often its processing ended without a report, or with one that trying again cannot help; counted from the second
     /// time the queue delivered it, and with the attempt that runs.
     #[serde(default)]
@@ -152,23 +162,23 @@ pub struct EventRecord {
     pub settled_at: Option<Timestamp>,
     /// How it was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub processed: Option<Processed>,
+    pub processed: Option<ProcessingRecord>,
 }
 
 /// How an event was applied; when that was finished, its record says as [`EventRecord::settled_at`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Processed {
+pub struct ProcessingRecord {
     /// When the worker that finished it began.
     #[serde(with = "millis")]
     pub started_at: Timestamp,
     /// What followed from it.
-    pub enqueued: Enqueued,
+    pub enqueued: FollowUpJob,
 }
 
 /// What followed from an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Enqueued {
+pub enum FollowUpJob {
     /// Nothing.
     Nothing,
     /// The timer of the turn for the message with this ordinal.
@@ -177,7 +187,7 @@ pub enum Enqueued {
 
 impl EventRecord {
     /// A record just made.
-    pub fn pending(job: InboundJob) -> Self {
+    pub fn new_pending(job: InboundJob) -> Self {
         let state = EventState::Pending;
         Self {
             job,
@@ -193,25 +203,25 @@ impl EventRecord {
     }
 
     /// When it died, if it is dead.
-    pub fn died(&self) -> Option<Timestamp> {
+    pub fn failed_at(&self) -> Option<Timestamp> {
         self.settled_at.filter(|_| self.state == EventState::Dead)
     }
 
     /// When it is overdue: 2 minutes after it came, 10 after it was enqueued again, then every hour.
-    pub fn due(&self) -> Option<Timestamp> {
+    pub fn overdue_at(&self) -> Option<Timestamp> {
         let minutes = match self.again {
             0 => 2,
             1 => 10,
             _ => 60,
         };
         let since = self.again_at.unwrap_or(self.job.received_at);
-        (self.state == EventState::Pending).then(|| millis::shift(since, minutes * 60_000))
+        (self.state == EventState::Pending).then(|| millis::add_millis(since, minutes * 60_000))
     }
 }
 
 /// Where an event's message lies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StoredAs {
+pub struct MessagePosition {
     /// The conversation.
     pub conversation: crate::ids::ConversationId,
     /// Its place there.
@@ -230,16 +240,16 @@ mod tests {
     #[test]
     fn the_same_id_is_another_event_on_another_instance_kind_or_provider() {
         let other = ExternalId::parse("suporte-02").unwrap();
-        let id = event_id(
-            Provider::named("evolution"),
+        let id = derive_event_id(
+            Provider::from_static("evolution"),
             &external(),
             EventKind::Message,
             "ABC123",
         );
         assert_eq!(
             id,
-            event_id(
-                Provider::named("evolution"),
+            derive_event_id(
+                Provider::from_static("evolution"),
                 &external(),
                 EventKind::Message,
                 "ABC123"
@@ -247,16 +257,26 @@ mod tests {
         );
         assert_ne!(
             id,
-            event_id(Provider::named("evolution"), &other, EventKind::Message, "ABC123")
+            derive_event_id(
+                Provider::from_static("evolution"),
+                &other,
+                EventKind::Message,
+                "ABC123"
+            )
         );
         assert_ne!(
             id,
-            event_id(Provider::named("meta"), &external(), EventKind::Message, "ABC123")
+            derive_event_id(
+                Provider::from_static("meta"),
+                &external(),
+                EventKind::Message,
+                "ABC123"
+            )
         );
         assert_ne!(
             id,
-            event_id(
-                Provider::named("evolution"),
+            derive_event_id(
+                Provider::from_static("evolution"),
                 &external(),
                 EventKind::Failed,
                 "ABC123"
@@ -268,8 +288,8 @@ mod tests {
     #[test]
     fn a_body_is_known_again_whatever_its_key_order_and_server() {
         let id = |body| {
-            event_id_of_body(
-                Provider::named("evolution"),
+            derive_event_id_from_body(
+                Provider::from_static("evolution"),
                 &external(),
                 EventKind::Connection,
                 &body,

@@ -8,22 +8,22 @@ mod inline;
 /// The longest line that is converted, in characters: nobody formats a longer one.
 const LINE_MAX: usize = 20_000;
 
-const FENCE: &str = "```";
+const CODE_FENCE: &str = "```";
 
 /// The same text with WhatsApp's marks in the place of Markdown's. Code and tables stay as they are. Not to be applied
 /// twice: WhatsApp's `*bold*` is Markdown's italic.
-pub fn to_whatsapp(markdown: &str) -> String {
+pub fn markdown_to_whatsapp(markdown: &str) -> String {
     let mut in_code = false;
     let lines: Vec<String> = markdown
         .split('\n')
         .map(|line| {
-            if fences(line) {
+            if is_code_fence(line) {
                 in_code = !in_code;
                 line.to_owned()
             } else if in_code {
                 line.to_owned()
             } else {
-                converted(line)
+                convert_line(line)
             }
         })
         .collect();
@@ -31,35 +31,35 @@ pub fn to_whatsapp(markdown: &str) -> String {
 }
 
 /// Whether a block of code begins or ends here. Three backticks that also end in the line are code within it.
-pub(crate) fn fences(line: &str) -> bool {
+pub(crate) fn is_code_fence(line: &str) -> bool {
     line.trim_start()
-        .strip_prefix(FENCE)
+        .strip_prefix(CODE_FENCE)
         .is_some_and(|rest| !rest.contains('`'))
 }
 
-fn converted(line: &str) -> String {
+fn convert_line(line: &str) -> String {
     let text = line.trim_start();
     let indent = &line[..line.len() - text.len()];
-    if text.starts_with('|') || is_rule(text) || line.chars().count() > LINE_MAX {
+    if text.starts_with('|') || is_horizontal_rule(text) || line.chars().count() > LINE_MAX {
         return line.to_owned();
     }
-    if let Some(title) = heading(text) {
-        return format!("*{}*", inline::in_bold(title));
+    if let Some(title) = parse_heading(text) {
+        return format!("*{}*", inline::format_bold_line(title));
     }
     match text.strip_prefix("* ").or_else(|| text.strip_prefix("+ ")) {
-        Some(item) => format!("{indent}- {}", inline::plain(item)),
-        None => format!("{indent}{}", inline::plain(text)),
+        Some(item) => format!("{indent}- {}", inline::format_line(item)),
+        None => format!("{indent}{}", inline::format_line(text)),
     }
 }
 
 /// A line across the page: three or more of one mark.
-fn is_rule(text: &str) -> bool {
+fn is_horizontal_rule(text: &str) -> bool {
     let marks: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
     marks.len() >= 3 && ['*', '-', '_'].iter().any(|mark| marks.iter().all(|c| c == mark))
 }
 
 /// What stands after one to six `#`. A title that holds an asterisk of its own cannot be made bold.
-fn heading(text: &str) -> Option<&str> {
+fn parse_heading(text: &str) -> Option<&str> {
     let rest = text.trim_start_matches('#');
     let level = text.len() - rest.len();
     if !(1..=6).contains(&level) || !rest.starts_with(' ') {

@@ -14,20 +14,20 @@ use std::collections::BTreeMap;
     into = "BTreeMap<String, Vec<String>>"
 )]
 pub struct OpeningHours {
-    spans: BTreeMap<u8, Vec<Span>>,
+    spans: BTreeMap<u8, Vec<OpeningSpan>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Span {
-    from: Minute,
-    to: Minute,
+struct OpeningSpan {
+    from: MinuteOfDay,
+    to: MinuteOfDay,
 }
 
 /// Minutes since midnight, 0 to 1440.
-type Minute = u16;
+type MinuteOfDay = u16;
 
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
-const DAY_MINUTES: Minute = 24 * 60;
+const DAY_MINUTES: MinuteOfDay = 24 * 60;
 
 /// Why opening hours are not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,17 +40,20 @@ pub enum HoursError {
     Span(String),
 }
 
-fn minute(text: &str) -> Option<Minute> {
+fn parse_minute(text: &str) -> Option<MinuteOfDay> {
     let (hour, minute) = text.trim().split_once(':')?;
     if hour.is_empty() || hour.len() > 2 || minute.len() != 2 {
         return None;
     }
-    let (hour, minute) = (hour.parse::<Minute>().ok()?, minute.parse::<Minute>().ok()?);
+    let (hour, minute) = (
+        hour.parse::<MinuteOfDay>().ok()?,
+        minute.parse::<MinuteOfDay>().ok()?,
+    );
     let at = hour * 60 + minute;
     (hour <= 24 && minute < 60 && at <= DAY_MINUTES).then_some(at)
 }
 
-fn clock(at: Minute) -> String {
+fn format_minute(at: MinuteOfDay) -> String {
     format!("{:02}:{:02}", at / 60, at % 60)
 }
 
@@ -68,9 +71,9 @@ impl TryFrom<BTreeMap<String, Vec<String>>> for OpeningHours {
             let mut list = Vec::new();
             for text in texts {
                 let span = text.split_once('-').and_then(|(from, to)| {
-                    let span = Span {
-                        from: minute(from)?,
-                        to: minute(to)?,
+                    let span = OpeningSpan {
+                        from: parse_minute(from)?,
+                        to: parse_minute(to)?,
                     };
                     (span.from < DAY_MINUTES && span.from != span.to).then_some(span)
                 });
@@ -84,8 +87,8 @@ impl TryFrom<BTreeMap<String, Vec<String>>> for OpeningHours {
 
 impl From<OpeningHours> for BTreeMap<String, Vec<String>> {
     fn from(hours: OpeningHours) -> Self {
-        let text = |span: &Span| format!("{}-{}", clock(span.from), clock(span.to));
-        let day = |(index, spans): (u8, Vec<Span>)| {
+        let text = |span: &OpeningSpan| format!("{}-{}", format_minute(span.from), format_minute(span.to));
+        let day = |(index, spans): (u8, Vec<OpeningSpan>)| {
             (
                 DAYS[usize::from(index) % 7].to_owned(),
                 spans.iter().map(text).collect(),
@@ -97,19 +100,19 @@ impl From<OpeningHours> for BTreeMap<String, Vec<String>> {
 
 /// Whether it is open, and if not, when it opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Opening {
+pub enum OpeningState {
     /// Open now.
     Open,
     /// Closed until then.
-    At(Timestamp),
+    OpensAt(Timestamp),
     /// Never open: no span at all.
-    Never,
+    NeverOpens,
 }
 
 impl OpeningHours {
     /// Whether it is open at `now` in `zone`, else the next opening. A wall-clock time that a change of clocks skips
     /// counts as the instant after the gap, one that comes twice as its first.
-    pub fn at(&self, now: Timestamp, zone: &TimeZone) -> Opening {
+    pub fn opening_state_at(&self, now: Timestamp, zone: &TimeZone) -> OpeningState {
         let today = now.to_zoned(zone.clone()).date();
         let mut next: Option<Timestamp> = None;
         // Yesterday's spans may run past midnight; a week and a day ahead finds every weekday again.
@@ -117,23 +120,26 @@ impl OpeningHours {
             let Ok(date) = today.checked_add(offset.days()) else {
                 continue;
             };
-            for span in self.spans.get(&weekday(date)).into_iter().flatten() {
-                let (from, to) = (instant(date, span.from, zone), instant(date, span.end(), zone));
+            for span in self.spans.get(&weekday_index(date)).into_iter().flatten() {
+                let (from, to) = (
+                    local_to_timestamp(date, span.from, zone),
+                    local_to_timestamp(date, span.end_minute(), zone),
+                );
                 if from <= now && now < to {
-                    return Opening::Open;
+                    return OpeningState::Open;
                 }
                 if from > now && next.is_none_or(|next| from < next) {
                     next = Some(from);
                 }
             }
         }
-        next.map_or(Opening::Never, Opening::At)
+        next.map_or(OpeningState::NeverOpens, OpeningState::OpensAt)
     }
 }
 
-impl Span {
+impl OpeningSpan {
     /// The end in minutes after the midnight that begins its day: beyond 24 h if it runs past the next.
-    fn end(self) -> Minute {
+    fn end_minute(self) -> MinuteOfDay {
         if self.to <= self.from {
             self.to + DAY_MINUTES
         } else {
@@ -142,11 +148,11 @@ impl Span {
     }
 }
 
-fn weekday(date: Date) -> u8 {
+fn weekday_index(date: Date) -> u8 {
     u8::try_from(date.weekday().to_monday_zero_offset()).unwrap_or_default() % 7
 }
 
-fn instant(date: Date, minute: Minute, zone: &TimeZone) -> Timestamp {
+fn local_to_timestamp(date: Date, minute: MinuteOfDay, zone: &TimeZone) -> Timestamp {
     let (days, minute) = (i64::from(minute / DAY_MINUTES), minute % DAY_MINUTES);
     let time = Time::new(
         i8::try_from(minute / 60).unwrap_or_default(),
@@ -174,10 +180,10 @@ mod tests {
 
     fn check(hours: &OpeningHours, zone: &str, now: &str, expected: &str) {
         let zone = TimeZone::get(zone).unwrap();
-        let got = match hours.at(now.parse().unwrap(), &zone) {
-            Opening::Open => "open".to_owned(),
-            Opening::Never => "never".to_owned(),
-            Opening::At(at) => at.to_string(),
+        let got = match hours.opening_state_at(now.parse().unwrap(), &zone) {
+            OpeningState::Open => "open".to_owned(),
+            OpeningState::NeverOpens => "never".to_owned(),
+            OpeningState::OpensAt(at) => at.to_string(),
         };
         assert_eq!(got, expected, "at {now}");
     }
@@ -251,16 +257,16 @@ mod tests {
         fn the_next_opening_is_open_and_nothing_before_it_is(
             from in 0u16..1440, length in 1u16..1440, day in 0usize..7, now in 1_700_000_000i64..1_900_000_000,
         ) {
-            let span = format!("{}-{}", clock(from), clock((from + length) % 1440));
+            let span = format!("{}-{}", format_minute(from), format_minute((from + length) % 1440));
             prop_assume!(from != (from + length) % 1440);
             let hours = hours(&[(DAYS[day], &[&span])]);
             let zone = TimeZone::get("America/New_York").unwrap();
             let now = Timestamp::from_second(now).unwrap();
-            if let Opening::At(at) = hours.at(now, &zone) {
+            if let OpeningState::OpensAt(at) = hours.opening_state_at(now, &zone) {
                 prop_assert!(at > now);
-                prop_assert_eq!(hours.at(at, &zone), Opening::Open);
+                prop_assert_eq!(hours.opening_state_at(at, &zone), OpeningState::Open);
                 let half = Timestamp::from_second(i64::midpoint(now.as_second(), at.as_second() - 1)).unwrap();
-                prop_assert_ne!(hours.at(half, &zone), Opening::Open);
+                prop_assert_ne!(hours.opening_state_at(half, &zone), OpeningState::Open);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The installation's identity key: what makes ids of addresses that lead back to no number.
 
-use crate::contact::one_spelling;
+use crate::contact::canonical_spelling;
 use crate::ids::{ExternalId, InstanceId, ThreadId};
 use crate::provider::Provider;
 use crate::secret::hmac_sha256;
@@ -14,12 +14,12 @@ pub struct IdentityKey([u8; 32]);
 
 impl IdentityKey {
     /// Takes the bytes of a key.
-    pub fn new(bytes: [u8; 32]) -> Self {
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
     /// Makes a key of four random numbers.
-    pub fn of_random(numbers: [u64; 4]) -> Self {
+    pub fn from_random(numbers: [u64; 4]) -> Self {
         let mut bytes = [0; 32];
         for (place, number) in bytes.chunks_exact_mut(8).zip(numbers) {
             place.copy_from_slice(&number.to_be_bytes());
@@ -40,20 +40,25 @@ impl IdentityKey {
     }
 
     /// Derives the thread of the contact `address` on `instance`: the same for both spellings of a number that has two.
-    pub fn thread(&self, instance: &InstanceId, address: &str) -> ThreadId {
-        let parts = ["thread", instance.as_str(), &one_spelling(address)];
-        ThreadId::from_digest(self.digest(&parts))
+    pub fn derive_thread_id(&self, instance: &InstanceId, address: &str) -> ThreadId {
+        let parts = ["thread", instance.as_str(), &canonical_spelling(address)];
+        ThreadId::from_digest(self.compute_digest(&parts))
     }
 
     /// Derives the FIFO group of events of `address` on this instance (or of the instance itself): the same for both
     /// spellings of a number that has two.
-    pub fn group(&self, provider: Provider, instance: &ExternalId, address: Option<&str>) -> String {
-        let address = one_spelling(address.unwrap_or(""));
-        self.digest(&["group", provider.as_str(), instance.as_str(), &address])
+    pub fn derive_event_group(
+        &self,
+        provider: Provider,
+        instance: &ExternalId,
+        address: Option<&str>,
+    ) -> String {
+        let address = canonical_spelling(address.unwrap_or(""));
+        self.compute_digest(&["group", provider.as_str(), instance.as_str(), &address])
     }
 
     /// The first 16 bytes of HMAC-SHA256 of `recado:identity:v1` and `parts`, each preceded by its length.
-    fn digest(&self, parts: &[&str]) -> String {
+    fn compute_digest(&self, parts: &[&str]) -> String {
         let mut message = b"recado:identity:v1".to_vec();
         for part in parts {
             message.extend((part.len() as u64).to_be_bytes());
@@ -84,17 +89,17 @@ mod tests {
     const NUMBER: &str = "5511987654321@s.whatsapp.net";
 
     fn key(byte: u8) -> IdentityKey {
-        IdentityKey::new([byte; 32])
+        IdentityKey::from_bytes([byte; 32])
     }
 
     fn on(key: &IdentityKey, instance: &str, address: &str) -> String {
         let instance = InstanceId::parse(instance).unwrap();
-        key.thread(&instance, address).as_str().to_owned()
+        key.derive_thread_id(&instance, address).as_str().to_owned()
     }
 
     fn group(key: &IdentityKey, instance: &str, address: Option<&str>) -> String {
         let instance = ExternalId::parse(instance).unwrap();
-        key.group(Provider::named("evolution"), &instance, address)
+        key.derive_event_group(Provider::from_static("evolution"), &instance, address)
     }
 
     #[test]
@@ -131,10 +136,10 @@ mod tests {
 
     #[test]
     fn a_key_survives_being_written_and_read_and_debug_shows_nothing() {
-        let key = IdentityKey::of_random([1, 2, 3, u64::MAX]);
+        let key = IdentityKey::from_random([1, 2, 3, u64::MAX]);
         assert_eq!(IdentityKey::from_hex(&key.to_hex()), Some(key.clone()));
         assert!(IdentityKey::from_hex("00").is_none());
         assert_eq!(format!("{key:?}"), "IdentityKey(***)");
-        assert_ne!(key, IdentityKey::of_random([1, 2, 4, u64::MAX]));
+        assert_ne!(key, IdentityKey::from_random([1, 2, 4, u64::MAX]));
     }
 }

@@ -153,7 +153,7 @@ pub struct Ordinal(pub u64);
 impl Ordinal {
     /// The ordinal after this one.
     #[must_use]
-    pub fn next(self) -> Self {
+    pub fn next_ordinal(self) -> Self {
         Self(self.0.saturating_add(1))
     }
 }
@@ -165,7 +165,7 @@ impl fmt::Display for Ordinal {
 }
 
 /// All conversations with one contact on one instance, the active one and the resolved ones: 32 hexadecimal digits that
-/// [`crate::identity::IdentityKey::thread`] derives, so that no key, queue group or log leads to a phone number.
+/// [`crate::identity::IdentityKey::derive_thread_id`] derives, so that no key, queue group or log leads to a phone number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(String);
 
@@ -196,12 +196,12 @@ impl ConversationId {
     }
 
     /// The thread it belongs to.
-    pub fn thread(&self) -> &ThreadId {
+    pub fn thread_id(&self) -> &ThreadId {
         &self.thread
     }
 
     /// Its number in the thread, from 1.
-    pub fn number(&self) -> u32 {
+    pub fn number_in_thread(&self) -> u32 {
         self.number
     }
 
@@ -228,14 +228,14 @@ impl ConversationId {
     }
 
     /// The id of the message with this ordinal.
-    pub fn message(&self, ordinal: Ordinal) -> MessageId {
+    pub fn message_id(&self, ordinal: Ordinal) -> MessageId {
         MessageId(format!("{self}.{ordinal}"))
     }
 }
 
 impl MessageId {
     /// The conversation and the ordinal that the id is made of.
-    pub fn parts(&self) -> Result<(ConversationId, Ordinal), IdError> {
+    pub fn conversation_and_ordinal(&self) -> Result<(ConversationId, Ordinal), IdError> {
         let malformed = IdError::Malformed { kind: "message id" };
         let (conversation, ordinal) = self.0.rsplit_once('.').ok_or(malformed.clone())?;
         let ordinal = ordinal.parse::<u64>().map_err(|_| malformed)?;
@@ -265,7 +265,7 @@ impl From<ConversationId> for String {
 
 /// The first `bytes` bytes of the SHA-256 of `parts`, as lower-case hexadecimal digits. Each part is preceded by its
 /// length, so that no two lists of parts give the same input.
-pub fn hash_of(parts: &[&str], bytes: usize) -> String {
+pub fn hash_parts(parts: &[&str], bytes: usize) -> String {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_be_bytes());
@@ -290,11 +290,12 @@ mod tests {
     #[test]
     fn a_conversation_id_survives_being_written_and_read() {
         let instance = InstanceId::parse("suporte-01").unwrap();
-        let thread = IdentityKey::new([7; 32]).thread(&instance, "5511999998888@s.whatsapp.net");
+        let thread =
+            IdentityKey::from_bytes([7; 32]).derive_thread_id(&instance, "5511999998888@s.whatsapp.net");
         let id = ConversationId::new(thread, 3);
         assert_eq!(ConversationId::parse(&id.to_string()).unwrap(), id);
-        let message = id.message(Ordinal(42));
-        assert_eq!(message.parts().unwrap(), (id, Ordinal(42)));
+        let message = id.message_id(Ordinal(42));
+        assert_eq!(message.conversation_and_ordinal().unwrap(), (id, Ordinal(42)));
     }
 
     #[test]
@@ -317,6 +318,6 @@ mod tests {
 
     #[test]
     fn parts_cannot_be_shifted_into_one_another() {
-        assert_ne!(hash_of(&["ab", "c"], 32), hash_of(&["a", "bc"], 32));
+        assert_ne!(hash_parts(&["ab", "c"], 32), hash_parts(&["a", "bc"], 32));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::contact::ContactAddress;
 use crate::content::Content;
-use crate::context::Context;
+use crate::context::MessageContext;
 use crate::delivery::StatusUpdate;
 use crate::event::EventKind;
 use crate::ids::{EventId, ExternalId};
@@ -55,7 +55,7 @@ pub struct WebhookEvent {
 
 /// What an event's body says, once read.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Inbound {
+pub enum InboundEvent {
     /// A message.
     Message(Box<InboundMessage>),
     /// A message that came before was edited or taken back (the content says which and how). Address and author are as
@@ -79,7 +79,7 @@ pub struct InboundMessage {
     pub address: ContactAddress,
     /// The same person's identity without a number (linked identity, business-scoped user id), where the message shows it
     /// beside `address`, which then has the number.
-    pub also: Option<ContactAddress>,
+    pub numberless_identity: Option<ContactAddress>,
     /// The phone number behind the address, where one is known.
     pub phone: Option<String>,
     /// The contact's name for itself.
@@ -93,7 +93,7 @@ pub struct InboundMessage {
     /// What it says.
     pub content: Content,
     /// What stands around it.
-    pub context: Context,
+    pub context: MessageContext,
 }
 
 /// An accepted message that failed after all.

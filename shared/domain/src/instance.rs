@@ -6,15 +6,15 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 mod in_flight;
-mod silence;
+mod inactivity;
 
-pub use in_flight::{Echo, FromMe, InFlight};
-pub use silence::Pattern;
+pub use in_flight::{Echo, InFlightSend, OwnMessageEcho};
+pub use inactivity::TrafficProfile;
 
 /// Whether messages can be sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Connection {
+pub enum ConnectionStatus {
     /// As far as known.
     #[default]
     Open,
@@ -26,7 +26,7 @@ pub enum Connection {
     NeedsCredentials,
 }
 
-impl Connection {
+impl ConnectionStatus {
     /// The word for it in records and the API.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl Connection {
 pub struct InstanceState {
     /// Its connection.
     #[serde(default)]
-    pub connection: Connection,
+    pub connection: ConnectionStatus,
     /// Since when.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
@@ -83,12 +83,12 @@ pub struct InstanceState {
     pub caught_up_at: Option<Timestamp>,
     /// How its contacts usually write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pattern: Option<Pattern>,
+    pub pattern: Option<TrafficProfile>,
 }
 
 /// What an attempt found that got no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NoAnswer {
+pub enum UnansweredAttempt {
     /// This message's request left, and no answer came in time: the instance hangs, or hangs at this message.
     TimedOut(MessageId),
     /// The provider was not reached.
@@ -97,9 +97,9 @@ pub enum NoAnswer {
 
 /// What was seen of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sighting {
+pub struct ConnectionUpdate {
     /// What it is now.
-    pub connection: Connection,
+    pub connection: ConnectionStatus,
     /// When that is stored.
     pub at: Timestamp,
     /// When to ask again. For an open one: to release then what is still waiting.
@@ -107,14 +107,14 @@ pub struct Sighting {
     /// When the provider was asked, if this is its answer.
     pub asked_at: Option<Timestamp>,
     /// Whether what waits is released now.
-    pub releases: bool,
+    pub releases_waiting: bool,
 }
 
 impl InstanceState {
     /// When it is to be asked again. An open one only where what waits may not
     /// have been released.
-    pub fn due(&self) -> Option<Timestamp> {
-        if self.connection == Connection::Open {
+    pub fn next_probe_at(&self) -> Option<Timestamp> {
+        if self.connection == ConnectionStatus::Open {
             self.probe_at
         } else {
             self.probe_at.or(self.since)
@@ -122,21 +122,21 @@ impl InstanceState {
     }
 
     /// Takes in what was seen; whether the connection was another one before.
-    pub fn see(&mut self, seen: &Sighting) -> bool {
+    pub fn apply_connection_update(&mut self, seen: &ConnectionUpdate) -> bool {
         let changed = self.connection != seen.connection;
         self.probe_at = seen.probe_at;
         self.confirmed_at = seen.asked_at.or(self.confirmed_at);
-        if seen.releases {
+        if seen.releases_waiting {
             self.released_at = Some(seen.at);
         }
         if changed {
-            if seen.connection != Connection::Open {
+            if seen.connection != ConnectionStatus::Open {
                 self.catch_up_from.get_or_insert(seen.at);
             }
             self.connection = seen.connection;
             self.since = Some(seen.at);
             self.probes = 0;
-            self.forget_timeouts();
+            self.reset_timeouts();
         } else {
             self.probes = self.probes.saturating_add(1);
         }
@@ -144,10 +144,10 @@ impl InstanceState {
     }
 
     /// Counts an attempt that got no answer; whether it counts. A message that always times out says nothing of others.
-    pub fn count_timeout(&mut self, found: &NoAnswer) -> bool {
+    pub fn count_timeout(&mut self, found: &UnansweredAttempt) -> bool {
         let of = match found {
-            NoAnswer::TimedOut(message) => Some(message),
-            NoAnswer::Unreached => None,
+            UnansweredAttempt::TimedOut(message) => Some(message),
+            UnansweredAttempt::Unreached => None,
         };
         let counts = of.is_none() || self.timed_out.as_ref() != of;
         if counts {
@@ -158,54 +158,54 @@ impl InstanceState {
     }
 
     /// Forgets the attempts that got no answer: the connection changed, or a message was accepted.
-    pub fn forget_timeouts(&mut self) {
+    pub fn reset_timeouts(&mut self) {
         self.timeouts = 0;
         self.timed_out = None;
     }
 
     /// When its being open was last confirmed or asked for.
-    pub fn checked_at(&self) -> Option<Timestamp> {
+    pub fn last_checked_at(&self) -> Option<Timestamp> {
         self.confirmed_at.max(self.asked_at)
     }
 
     /// Whether it says open and nothing confirmed that for `after_ms`. One that was never used is as open as any.
     pub fn is_stale(&self, now: Timestamp, after_ms: i64) -> bool {
-        let old = |at: Timestamp| millis::shift(at, after_ms) <= now;
-        self.connection == Connection::Open && self.checked_at().is_some_and(old)
+        let old = |at: Timestamp| millis::add_millis(at, after_ms) <= now;
+        self.connection == ConnectionStatus::Open && self.last_checked_at().is_some_and(old)
     }
 
     /// Since when messages may have been missed, for all that is known: it was closed, or it is silent. `None` while it
     /// is not open.
-    pub fn missing_since(&self) -> Option<Timestamp> {
-        let both = [self.catch_up_from, self.silent_since()];
-        let open = self.connection == Connection::Open;
+    pub fn messages_missing_since(&self) -> Option<Timestamp> {
+        let both = [self.catch_up_from, self.inactive_since()];
+        let open = self.connection == ConnectionStatus::Open;
         both.into_iter().flatten().min().filter(|_| open)
     }
 
     /// Since when it is silent against its custom, if it is.
-    pub fn silent_since(&self) -> Option<Timestamp> {
+    pub fn inactive_since(&self) -> Option<Timestamp> {
         self.pattern.as_ref().and_then(|pattern| pattern.silent_since)
     }
 }
 
 /// How long a parked conversation waits unless a setting says otherwise, in milliseconds: 72 hours.
-pub const PATIENCE_MS: i64 = 72 * 3_600_000;
+pub const DEFAULT_PATIENCE_MS: i64 = 72 * 3_600_000;
 
-fn patience() -> i64 {
-    PATIENCE_MS
+fn default_patience_ms() -> i64 {
+    DEFAULT_PATIENCE_MS
 }
 
-impl Parked {
+impl ParkedConversation {
     /// When it is to be looked at even if the instance has not opened: at its time, or when its patience ends.
-    pub fn due(&self) -> Timestamp {
+    pub fn release_due_at(&self) -> Timestamp {
         self.not_before
-            .unwrap_or_else(|| millis::shift(self.since, self.patience_ms))
+            .unwrap_or_else(|| millis::add_millis(self.since, self.patience_ms))
     }
 }
 
 /// A conversation whose messages wait for the instance (or for a time).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parked {
+pub struct ParkedConversation {
     /// The instance.
     pub instance: InstanceId,
     /// Whose messages wait.
@@ -220,11 +220,11 @@ pub struct Parked {
     pub not_before: Option<Timestamp>,
     /// How long it waits for its instance, in milliseconds from `since`: the setting as it was at the last parking. In the
     /// record, so that the index knows it too.
-    #[serde(default = "patience")]
+    #[serde(default = "default_patience_ms")]
     pub patience_ms: i64,
-    /// The reply of the agent that waits first, as [`Message::reply`] names it: in its group the release's kick stands.
+    /// The reply of the agent that waits first, as [`Message::reply_id`] names it: in its group the release's kick stands.
     ///
-    /// [`Message::reply`]: crate::message::Message::reply
+    /// [`Message::reply_id`]: crate::message::Message::reply_id
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<MessageId>,
 }

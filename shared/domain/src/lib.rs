@@ -6,6 +6,7 @@
 //! Instants are [`jiff::Timestamp`] cut to milliseconds, the precision that both stores keep.
 
 pub mod backoff;
+pub mod clock_rollback;
 pub mod config;
 pub mod contact;
 pub mod content;
@@ -20,25 +21,24 @@ pub mod identity;
 pub mod ids;
 pub mod inbound;
 pub mod instance;
-pub mod kick;
 pub mod message;
 pub mod metadata;
 pub mod millis;
+pub mod network_address;
 pub mod notice;
 pub mod options;
 pub mod outbox;
 pub mod outgoing;
-pub mod place;
 pub mod provider;
 pub mod rate;
-pub mod reach;
 pub mod reason;
 pub mod recipient;
 pub mod scheduled;
 pub mod secret;
-pub mod set_back;
+pub mod service_window;
 pub mod split;
 pub mod turn;
-pub mod window;
+pub mod wake_up;
+pub mod web_url;
 
 pub use jiff::Timestamp;

@@ -2,7 +2,7 @@
 
 use crate::contact::ContactAddress;
 use crate::content::Content;
-use crate::context::Context;
+use crate::context::MessageContext;
 use crate::conversation::Conversation;
 use crate::delivery::{Delivery, DeliveryStatus};
 use crate::ids::{
@@ -28,7 +28,7 @@ pub enum Role {
 
 /// Tokens that a model call used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Read from the prompt, without what came from the cache.
     pub input_tokens: u64,
     /// Written.
@@ -57,8 +57,8 @@ pub struct Message {
     /// What it says.
     pub content: Content,
     /// What stands around it.
-    #[serde(default, skip_serializing_if = "Context::is_empty")]
-    pub context: Context,
+    #[serde(default, skip_serializing_if = "MessageContext::is_empty")]
+    pub context: MessageContext,
     /// The provider's id, once known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_message_id: Option<String>,
@@ -88,7 +88,7 @@ pub struct Message {
     pub model: Option<String>,
     /// What that cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
     /// Its way out; absent for what came in or was typed on the phone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out: Option<Outbox>,
@@ -114,7 +114,7 @@ pub enum MessageStatus {
 
 impl Message {
     /// A message of `conversation` that goes out from `now` on.
-    pub fn outgoing(
+    pub fn new_outgoing(
         conversation: &Conversation,
         ordinal: Ordinal,
         role: Role,
@@ -125,7 +125,7 @@ impl Message {
     ) -> Self {
         let out = Outbox {
             heard_at: conversation.last_inbound_at,
-            beside: conversation.all_beside(),
+            beside: conversation.linked_conversations(),
             ..out
         };
         Self {
@@ -135,7 +135,7 @@ impl Message {
             instance: conversation.instance.clone(),
             role,
             content,
-            context: Context::default(),
+            context: MessageContext::default(),
             provider_message_id: None,
             written_at: now,
             told_at: None,
@@ -151,8 +151,8 @@ impl Message {
     }
 
     /// What a model and an operator read: what stands around it, and what it says.
-    pub fn as_text(&self) -> String {
-        let (around, text) = (self.context.as_text(), self.content.as_text());
+    pub fn render_text(&self) -> String {
+        let (around, text) = (self.context.render_text(), self.content.render_text());
         if around.is_empty() {
             text
         } else {
@@ -161,25 +161,25 @@ impl Message {
     }
 
     /// Its id.
-    pub fn id(&self) -> MessageId {
-        self.conversation.message(self.ordinal)
+    pub fn message_id(&self) -> MessageId {
+        self.conversation.message_id(self.ordinal)
     }
 
     /// The reply of the agent that it is or is a part of, by its first part; `None` for what people and clients send.
-    pub fn reply(&self) -> Option<MessageId> {
+    pub fn reply_id(&self) -> Option<MessageId> {
         let out = self.out.as_ref().filter(|out| out.author == Author::Ai)?;
         let before = out
             .part
             .map_or(0, |part| u64::from(part.number.saturating_sub(1)));
         let first = Ordinal(self.ordinal.0.saturating_sub(before));
-        Some(self.conversation.message(first))
+        Some(self.conversation.message_id(first))
     }
 
     /// Its status for the API, with what is known of its delivery. What came in was delivered to us.
-    pub fn status(&self, delivery: Option<&Delivery>) -> MessageStatus {
-        let claimed_at = self.out.as_ref().and_then(Outbox::claimed_at);
+    pub fn status_with_delivery(&self, delivery: Option<&Delivery>) -> MessageStatus {
+        let claimed_at = self.out.as_ref().and_then(Outbox::last_claimed_at);
         let delivered = delivery
-            .and_then(|delivery| delivery.status_since(claimed_at))
+            .and_then(|delivery| delivery.status_since_claim(claimed_at))
             .map(|status| match status {
                 DeliveryStatus::Sent => MessageStatus::Sent,
                 DeliveryStatus::Delivered => MessageStatus::Delivered,
@@ -199,15 +199,15 @@ impl Message {
 
     /// Whether it leaves before `other`, which goes to the same person: by conversation and ordinal in one thread; in two by
     /// when they were made, if `other` knows of this one's.
-    pub fn leaves_before(&self, other: &Self) -> bool {
-        let thread = self.conversation.thread();
-        if thread == other.conversation.thread() {
-            let place = |message: &Self| (message.conversation.number(), message.ordinal);
+    pub fn is_sent_before(&self, other: &Self) -> bool {
+        let thread = self.conversation.thread_id();
+        if thread == other.conversation.thread_id() {
+            let place = |message: &Self| (message.conversation.number_in_thread(), message.ordinal);
             return place(self) < place(other);
         }
         let beside = other.out.iter().flat_map(|out| &out.beside);
-        let made = |message: &Self| (message.stored_at, message.id());
-        beside.into_iter().any(|known| known.thread() == thread) && made(self) < made(other)
+        let made = |message: &Self| (message.stored_at, message.message_id());
+        beside.into_iter().any(|known| known.thread_id() == thread) && made(self) < made(other)
     }
 
     /// Whether it is on its way out.
@@ -217,19 +217,19 @@ impl Message {
 
     /// When it is overdue, if it is open: 5 minutes after it was stored, after its slot, or after the time
     /// that it waits for; not before it is to be looked at again.
-    pub fn due(&self) -> Option<Timestamp> {
+    pub fn overdue_at(&self) -> Option<Timestamp> {
         let out = self.out.as_ref()?;
         let waits = out.state.is_open() || (matches!(out.state, OutboxState::Dead { .. }) && !out.copied);
         let since = [out.slot, out.not_before]
             .into_iter()
             .flatten()
             .fold(self.stored_at, Timestamp::max);
-        let due = millis::shift(since, 5 * 60_000);
+        let due = millis::add_millis(since, 5 * 60_000);
         waits.then(|| out.look_at.map_or(due, |look_at| look_at.max(due)))
     }
 
     /// To whom it goes, if it goes out.
-    pub fn to(&self) -> Option<&ContactAddress> {
+    pub fn recipient(&self) -> Option<&ContactAddress> {
         self.out.as_ref().map(|out| &out.to)
     }
 }

@@ -24,7 +24,7 @@ pub enum MetadataError {
 
 impl Metadata {
     /// Takes an object of at most [`METADATA_BYTES_MAX`] bytes, written without spaces.
-    pub fn new(object: &Map<String, Value>) -> Result<Self, MetadataError> {
+    pub fn from_object(object: &Map<String, Value>) -> Result<Self, MetadataError> {
         let text = serde_json::to_string(object).map_err(|_| MetadataError::NotAnObject)?;
         if text.len() > METADATA_BYTES_MAX {
             return Err(MetadataError::TooLarge);
@@ -38,7 +38,7 @@ impl Metadata {
     }
 
     /// The object.
-    pub fn object(&self) -> Map<String, Value> {
+    pub fn to_object(&self) -> Map<String, Value> {
         // What the constructor wrote can be read.
         serde_json::from_str(&self.0).unwrap_or_default()
     }
@@ -50,7 +50,7 @@ impl TryFrom<String> for Metadata {
     fn try_from(text: String) -> Result<Self, MetadataError> {
         let object: Map<String, Value> =
             serde_json::from_str(&text).map_err(|_| MetadataError::NotAnObject)?;
-        Self::new(&object)
+        Self::from_object(&object)
     }
 }
 
@@ -69,9 +69,9 @@ mod tests {
     fn an_object_comes_back_as_it_was_and_one_too_large_is_refused() {
         let object = |value: Value| value.as_object().unwrap().clone();
         let small = object(json!({"order": 7, "": null, "deep": {"er": [1.5, "ç"]}}));
-        assert_eq!(Metadata::new(&small).unwrap().object(), small);
+        assert_eq!(Metadata::from_object(&small).unwrap().to_object(), small);
         let large = object(json!({"text": "x".repeat(METADATA_BYTES_MAX)}));
-        assert_eq!(Metadata::new(&large), Err(MetadataError::TooLarge));
+        assert_eq!(Metadata::from_object(&large), Err(MetadataError::TooLarge));
         assert!(serde_json::from_str::<Metadata>(r#""[1]""#).is_err());
     }
 }

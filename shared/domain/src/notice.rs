@@ -1,6 +1,6 @@
 //! What a provider tells of the account that numbers belong to: templates, quality, limits, restrictions.
 
-use crate::ids::hash_of;
+use crate::ids::hash_parts;
 use crate::millis;
 use crate::provider::Provider;
 use jiff::Timestamp;
@@ -11,7 +11,7 @@ use serde_json::Value;
 pub const NOTICES_MAX: usize = 50;
 
 /// How long a notice is kept, in milliseconds: 90 days.
-pub const NOTICE_KEPT_MS: i64 = 90 * 86_400_000;
+pub const NOTICE_RETENTION_MS: i64 = 90 * 86_400_000;
 
 /// What a notice is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -109,7 +109,7 @@ pub struct Notice {
 
 /// What is told, before it has an id.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct NewNotice {
     /// What it is about.
     pub kind: NoticeKind,
     /// The same in a few words.
@@ -122,7 +122,12 @@ pub struct Told {
 
 impl Notice {
     /// A notice that came at `received_at`. Its id is made of what stays the same in every repetition of the webhook.
-    pub fn new(provider: Provider, account: &str, told: Told, received_at: Timestamp) -> Self {
+    pub fn with_derived_id(
+        provider: Provider,
+        account: &str,
+        told: NewNotice,
+        received_at: Timestamp,
+    ) -> Self {
         let at = told
             .at
             .map(|at| at.as_millisecond().to_string())
@@ -139,7 +144,7 @@ impl Notice {
             &canonical,
         ];
         Self {
-            id: NoticeId(hash_of(&parts, 16)),
+            id: NoticeId(hash_parts(&parts, 16)),
             provider,
             account: account.to_owned(),
             kind: told.kind,
@@ -150,7 +155,7 @@ impl Notice {
     }
 
     /// The newest [`NOTICES_MAX`] of `notices`, the newest first.
-    pub fn newest(mut notices: Vec<Self>) -> Vec<Self> {
+    pub fn newest_first(mut notices: Vec<Self>) -> Vec<Self> {
         notices.sort_by(|a, b| (b.at, &b.id).cmp(&(a.at, &a.id)));
         notices.truncate(NOTICES_MAX);
         notices
@@ -160,17 +165,22 @@ impl Notice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::millis::instant;
+    use crate::millis::from_unix_millis;
     use serde_json::json;
 
     fn notice(account: &str, details: Value, at: Option<i64>, received_at: i64) -> Notice {
-        let told = Told {
+        let told = NewNotice {
             kind: NoticeKind::Account,
             summary: "account: verified".to_owned(),
-            at: at.map(instant),
+            at: at.map(from_unix_millis),
             details,
         };
-        Notice::new(Provider::named("meta"), account, told, instant(received_at))
+        Notice::with_derived_id(
+            Provider::from_static("meta"),
+            account,
+            told,
+            from_unix_millis(received_at),
+        )
     }
 
     #[test]
@@ -178,7 +188,10 @@ mod tests {
         let first = notice("1", json!({"event": "VERIFIED_ACCOUNT", "n": 1}), None, 5_000);
         let again = notice("1", json!({"n": 1, "event": "VERIFIED_ACCOUNT"}), None, 9_000);
         assert_eq!(first.id, again.id);
-        assert_eq!((first.at, again.at), (instant(5_000), instant(9_000)));
+        assert_eq!(
+            (first.at, again.at),
+            (from_unix_millis(5_000), from_unix_millis(9_000))
+        );
     }
 
     #[test]
@@ -199,8 +212,11 @@ mod tests {
         let all: Vec<Notice> = (0..60)
             .map(|n| notice("1", json!({}), Some(n * 1_000), 0))
             .collect();
-        let shown = Notice::newest(all);
+        let shown = Notice::newest_first(all);
         assert_eq!(shown.len(), NOTICES_MAX);
-        assert_eq!((shown[0].at, shown[49].at), (instant(59_000), instant(10_000)));
+        assert_eq!(
+            (shown[0].at, shown[49].at),
+            (from_unix_millis(59_000), from_unix_millis(10_000))
+        );
     }
 }

@@ -8,12 +8,12 @@ mod state;
 use crate::contact::ContactAddress;
 use crate::ids::{ConversationId, Nonce, Ordinal};
 use crate::metadata::Metadata;
-use crate::millis::{self, shift};
+use crate::millis::{self, add_millis};
 use crate::options::SendOptions;
 use crate::rate;
 use crate::reason::Reason;
 use crate::scheduled::ScheduledId;
-use crate::turn::TurnNote;
+use crate::turn::TurnRecord;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 pub use state::OutboxState;
@@ -30,7 +30,7 @@ pub enum Author {
 
 /// A line of a message's history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct OutboxHistoryEntry {
     /// When.
     #[serde(with = "millis")]
     pub at: Timestamp,
@@ -46,7 +46,7 @@ const HISTORY_MAX: usize = 40;
 
 /// Which part of a reply a message is, where one message could not hold it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct ReplyPart {
     /// Counted from 1. Parts have consecutive ordinals.
     pub number: u32,
     /// Of how many.
@@ -95,13 +95,13 @@ pub struct Outbox {
     pub copied: bool,
     /// What happened to it.
     #[serde(default)]
-    pub history: Vec<Step>,
+    pub history: Vec<OutboxHistoryEntry>,
     /// The turn that it came from, for an agent's reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<TurnNote>,
+    pub turn: Option<TurnRecord>,
     /// Which part of the reply it is, if that takes several messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub part: Option<Part>,
+    pub part: Option<ReplyPart>,
     /// The scheduled message that it was before it fell due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled: Option<ScheduledId>,
@@ -123,7 +123,7 @@ pub struct Outbox {
 /// A transition that is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a {from} message cannot become {to}")]
-pub struct Refused {
+pub struct InvalidTransition {
     /// The state it is in.
     pub from: &'static str,
     /// The state asked for.
@@ -132,7 +132,13 @@ pub struct Refused {
 
 impl Outbox {
     /// A message just committed.
-    pub fn queued(to: ContactAddress, author: Author, epoch: u64, covers: Ordinal, at: Timestamp) -> Self {
+    pub fn new_queued(
+        to: ContactAddress,
+        author: Author,
+        epoch: u64,
+        covers: Ordinal,
+        at: Timestamp,
+    ) -> Self {
         Self {
             to,
             author,
@@ -147,7 +153,7 @@ impl Outbox {
             maybe_sent: false,
             simulated: false,
             copied: false,
-            history: vec![Step {
+            history: vec![OutboxHistoryEntry {
                 at,
                 what: "queued".to_owned(),
                 why: None,
@@ -162,8 +168,8 @@ impl Outbox {
         }
     }
 
-    fn become_(&mut self, state: OutboxState, at: Timestamp, why: Option<String>) {
-        let step = Step {
+    fn transition_to(&mut self, state: OutboxState, at: Timestamp, why: Option<String>) {
+        let step = OutboxHistoryEntry {
             at,
             what: state.as_str().to_owned(),
             why,
@@ -176,26 +182,31 @@ impl Outbox {
         self.rev += 1;
     }
 
-    fn refused<T>(&self, to: &'static str) -> Result<T, Refused> {
-        Err(Refused {
+    fn refuse_transition<T>(&self, to: &'static str) -> Result<T, InvalidTransition> {
+        Err(InvalidTransition {
             from: self.state.as_str(),
             to,
         })
     }
 
     /// Whether it certainly never left: no attempt of unknown outcome.
-    pub fn never_left(&self) -> bool {
+    pub fn is_certainly_unsent(&self) -> bool {
         !self.maybe_sent && matches!(self.state, OutboxState::Queued | OutboxState::Cancelled { .. })
     }
 
     /// `queued → sending`: one attempt more, held by `nonce` until `lease_until`.
-    pub fn claim(&mut self, nonce: Nonce, now: Timestamp, lease_until: Timestamp) -> Result<(), Refused> {
+    pub fn claim_attempt(
+        &mut self,
+        nonce: Nonce,
+        now: Timestamp,
+        lease_until: Timestamp,
+    ) -> Result<(), InvalidTransition> {
         if self.state != OutboxState::Queued {
-            return self.refused("sending");
+            return self.refuse_transition("sending");
         }
         self.attempts += 1;
         self.look_at = None;
-        self.become_(
+        self.transition_to(
             OutboxState::Sending {
                 nonce,
                 claimed_at: now,
@@ -208,41 +219,46 @@ impl Outbox {
     }
 
     /// Says more of what happened last. Part of the transition that made it so, so `rev` stays.
-    pub fn explain(&mut self, why: &str) {
+    pub fn explain_last_step(&mut self, why: &str) {
         if let Some(step) = self.history.last_mut() {
             step.why = Some(why.to_owned());
         }
     }
 
     /// Whether `nonce` holds the running attempt.
-    pub fn held_by(&self, nonce: &Nonce) -> bool {
+    pub fn is_held_by(&self, nonce: &Nonce) -> bool {
         matches!(&self.state, OutboxState::Sending { nonce: holder, .. } if holder == nonce)
     }
 
     /// `sending → queued`: the attempt did not reach the provider (`counted`: it did, and failed in a way that may
     /// pass). The slot is given up with a counted attempt.
-    pub fn put_back(&mut self, now: Timestamp, counted: bool, why: &str) -> Result<(), Refused> {
+    pub fn return_to_queue(
+        &mut self,
+        now: Timestamp,
+        counted: bool,
+        why: &str,
+    ) -> Result<(), InvalidTransition> {
         if !matches!(self.state, OutboxState::Sending { .. }) {
-            return self.refused("queued");
+            return self.refuse_transition("queued");
         }
         if !counted {
             self.attempts = self.attempts.saturating_sub(1);
         }
         self.slot = None;
-        self.become_(OutboxState::Queued, now, Some(why.to_owned()));
+        self.transition_to(OutboxState::Queued, now, Some(why.to_owned()));
         Ok(())
     }
 
     /// `sending → unknown`: the outcome was not learnt.
-    pub fn lose_track(&mut self, now: Timestamp, why: &str) -> Result<(), Refused> {
+    pub fn mark_unknown(&mut self, now: Timestamp, why: &str) -> Result<(), InvalidTransition> {
         let OutboxState::Sending {
             nonce, claimed_at, ..
         } = self.state.clone()
         else {
-            return self.refused("unknown");
+            return self.refuse_transition("unknown");
         };
         self.slot = None;
-        self.become_(
+        self.transition_to(
             OutboxState::Unknown { nonce, claimed_at },
             now,
             Some(why.to_owned()),
@@ -251,12 +267,12 @@ impl Outbox {
     }
 
     /// `unknown → queued`: there is no evidence and the wait for it is over. Marked as maybe sent before.
-    pub fn repeat(&mut self, now: Timestamp) -> Result<(), Refused> {
+    pub fn requeue_unknown(&mut self, now: Timestamp) -> Result<(), InvalidTransition> {
         if !matches!(self.state, OutboxState::Unknown { .. }) {
-            return self.refused("queued");
+            return self.refuse_transition("queued");
         }
         self.maybe_sent = true;
-        self.become_(
+        self.transition_to(
             OutboxState::Queued,
             now,
             Some("no evidence that it was sent".to_owned()),
@@ -265,43 +281,48 @@ impl Outbox {
     }
 
     /// `sending | unknown → sent`; also `queued → sent`, where an earlier attempt turns out to have been sent.
-    pub fn accept(&mut self, now: Timestamp, why: Option<String>) -> Result<(), Refused> {
+    pub fn mark_sent(&mut self, now: Timestamp, why: Option<String>) -> Result<(), InvalidTransition> {
         let may_be_sent = match self.state {
             OutboxState::Sending { .. } | OutboxState::Unknown { .. } => true,
             OutboxState::Queued => self.maybe_sent,
             _ => false,
         };
         if !may_be_sent {
-            return self.refused("sent");
+            return self.refuse_transition("sent");
         }
-        self.become_(OutboxState::Sent { at: now }, now, why);
+        self.transition_to(OutboxState::Sent { at: now }, now, why);
         Ok(())
     }
 
     /// Any open state, or `sent` (the provider said so later), `→ dead`.
-    pub fn give_up(&mut self, now: Timestamp, reason: Reason, why: Option<String>) -> Result<(), Refused> {
+    pub fn mark_dead(
+        &mut self,
+        now: Timestamp,
+        reason: Reason,
+        why: Option<String>,
+    ) -> Result<(), InvalidTransition> {
         if matches!(
             self.state,
             OutboxState::Dead { .. } | OutboxState::Cancelled { .. }
         ) {
-            return self.refused("dead");
+            return self.refuse_transition("dead");
         }
         // Given up with an attempt whose outcome is not known: a redrive repeats it, and must say so.
         self.maybe_sent |= matches!(self.state, OutboxState::Unknown { .. });
         let why = why.map_or_else(|| reason.to_string(), |why| format!("{reason}: {why}"));
         // Clocks differ, and a later death is known by its time.
         let deaths = self.history.iter().filter(|step| step.what == "dead");
-        let at = deaths.map(|step| shift(step.at, 1)).fold(now, Ord::max);
-        self.become_(OutboxState::Dead { at, reason }, at, Some(why));
+        let at = deaths.map(|step| add_millis(step.at, 1)).fold(now, Ord::max);
+        self.transition_to(OutboxState::Dead { at, reason }, at, Some(why));
         Ok(())
     }
 
     /// `queued → cancelled`.
-    pub fn cancel(&mut self, now: Timestamp, reason: Reason) -> Result<(), Refused> {
+    pub fn mark_cancelled(&mut self, now: Timestamp, reason: Reason) -> Result<(), InvalidTransition> {
         if self.state != OutboxState::Queued {
-            return self.refused("cancelled");
+            return self.refuse_transition("cancelled");
         }
-        self.become_(
+        self.transition_to(
             OutboxState::Cancelled { at: now, reason },
             now,
             Some(reason.to_string()),
@@ -310,7 +331,7 @@ impl Outbox {
     }
 
     /// When it died, if it is dead.
-    pub fn died(&self) -> Option<Timestamp> {
+    pub fn failed_at(&self) -> Option<Timestamp> {
         match self.state {
             OutboxState::Dead { at, .. } => Some(at),
             _ => None,
@@ -319,32 +340,32 @@ impl Outbox {
 
     /// `dead → queued`, by a redrive of the death at `died`: with all its attempts again. One that died again since is
     /// left dead.
-    pub fn revive(&mut self, now: Timestamp, died: Timestamp) -> Result<(), Refused> {
-        if self.died() != Some(died) {
-            return self.refused("queued");
+    pub fn requeue_dead(&mut self, now: Timestamp, died: Timestamp) -> Result<(), InvalidTransition> {
+        if self.failed_at() != Some(died) {
+            return self.refuse_transition("queued");
         }
         self.attempts = 0;
         self.slot = None;
         self.not_before = None;
         self.look_at = None;
         self.copied = false;
-        self.become_(OutboxState::Queued, now, Some("redriven".to_owned()));
+        self.transition_to(OutboxState::Queued, now, Some("redriven".to_owned()));
         Ok(())
     }
 
     /// `dead → dead`, of another death, for good: its dead letter was deleted. No redrive of `died` finds it any more.
-    pub fn purge(&mut self, now: Timestamp, died: Timestamp) -> Result<(), Refused> {
-        if self.died() != Some(died) {
-            return self.refused("purged");
+    pub fn purge_dead(&mut self, now: Timestamp, died: Timestamp) -> Result<(), InvalidTransition> {
+        if self.failed_at() != Some(died) {
+            return self.refuse_transition("purged");
         }
-        let (reason, at) = (Reason::Purged, now.max(shift(died, 1)));
+        let (reason, at) = (Reason::Purged, now.max(add_millis(died, 1)));
         self.copied = true;
-        self.become_(OutboxState::Dead { at, reason }, now, Some(reason.to_string()));
+        self.transition_to(OutboxState::Dead { at, reason }, now, Some(reason.to_string()));
         Ok(())
     }
 
     /// When its latest attempt was claimed.
-    pub fn claimed_at(&self) -> Option<Timestamp> {
+    pub fn last_claimed_at(&self) -> Option<Timestamp> {
         let claims = self.history.iter().rev();
         claims
             .filter(|step| step.what == "sending")
@@ -353,25 +374,25 @@ impl Outbox {
     }
 
     /// The slot it may still use at `now`.
-    pub fn slot_at(&self, now: Timestamp) -> Option<Timestamp> {
-        self.slot.filter(|slot| !rate::missed(*slot, now))
+    pub fn usable_slot(&self, now: Timestamp) -> Option<Timestamp> {
+        self.slot.filter(|slot| !rate::is_slot_missed(*slot, now))
     }
 
     /// Notes the slot that was reserved for it.
-    pub fn hold_slot(&mut self, slot: Timestamp) {
+    pub fn record_slot(&mut self, slot: Timestamp) {
         self.slot = Some(slot);
         self.rev += 1;
     }
 
     /// Puts the next attempt off. Part of the transition that made it `queued`, so `rev` stays.
-    pub fn wait_until(&mut self, at: Timestamp) {
+    pub fn delay_until(&mut self, at: Timestamp) {
         self.not_before = Some(at);
     }
 
     /// `queued` and `unknown`: puts off when it is overdue. A running attempt is not touched: its outcome is to be stored.
-    pub fn put_off(&mut self, until: Timestamp) -> Result<(), Refused> {
+    pub fn postpone_overdue(&mut self, until: Timestamp) -> Result<(), InvalidTransition> {
         if !matches!(self.state, OutboxState::Queued | OutboxState::Unknown { .. }) {
-            return self.refused("put off");
+            return self.refuse_transition("put off");
         }
         self.look_at = Some(until);
         self.rev += 1;
@@ -379,20 +400,20 @@ impl Outbox {
     }
 
     /// Notes that its dead letter exists.
-    pub fn mark_copied(&mut self) {
+    pub fn mark_dead_lettered(&mut self) {
         self.copied = true;
         self.rev += 1;
     }
 }
 
 /// A hash of a text, to compare without keeping it.
-pub fn text_hash(text: &str) -> String {
-    crate::ids::hash_of(&["text", text.trim()], 16)
+pub fn hash_text(text: &str) -> String {
+    crate::ids::hash_parts(&["text", text.trim()], 16)
 }
 
 /// When the lease of an attempt ends that is claimed now.
-pub fn lease_end(now: Timestamp, lease_seconds: i64) -> Timestamp {
-    shift(now, lease_seconds.saturating_mul(1000))
+pub fn compute_lease_end(now: Timestamp, lease_seconds: i64) -> Timestamp {
+    add_millis(now, lease_seconds.saturating_mul(1000))
 }
 
 #[cfg(test)]

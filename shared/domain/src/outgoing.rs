@@ -5,10 +5,10 @@
 //! numbered text, so it only has to fit into a text.
 
 mod check;
-mod web;
+mod media_source;
 
 use crate::content::{ButtonKind, Content, MediaKind};
-pub use web::{UPLOAD, is_private_address, is_web_address};
+pub use media_source::{UPLOAD_PREFIX, is_private_url, is_public_https_url};
 
 /// The longest text, in characters.
 /// <https://developers.facebook.com/docs/whatsapp/cloud-api/messages/text-messages>
@@ -106,7 +106,7 @@ pub enum OutgoingError {
     OnlyIncoming(String),
     /// Something in it is missing, too long or not what it must be.
     #[error("{field} {why}")]
-    Wrong {
+    InvalidField {
         /// Where, as a client writes it.
         field: &'static str,
         /// What is wrong.

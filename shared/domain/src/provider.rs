@@ -28,8 +28,8 @@ impl Provider {
     /// # Panics
     ///
     /// If `name` is no name.
-    pub const fn named(name: &'static str) -> Self {
-        match Self::read(name.as_bytes()) {
+    pub const fn from_static(name: &'static str) -> Self {
+        match Self::parse_bytes(name.as_bytes()) {
             Ok(provider) => provider,
             Err(_) => panic!("no name of a provider"),
         }
@@ -37,10 +37,10 @@ impl Provider {
 
     /// Checks `text`. That there is such a provider is not said by that.
     pub const fn parse(text: &str) -> Result<Self, IdError> {
-        Self::read(text.as_bytes())
+        Self::parse_bytes(text.as_bytes())
     }
 
-    const fn read(text: &[u8]) -> Result<Self, IdError> {
+    const fn parse_bytes(text: &[u8]) -> Result<Self, IdError> {
         if text.is_empty() {
             return Err(IdError::Empty { kind: KIND });
         }
@@ -99,17 +99,17 @@ impl fmt::Debug for Provider {
 
 /// What the rules ask of a provider. Its module says it, once.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Traits {
+pub struct ProviderCapabilities {
     /// How its webhooks write whom a message is from, and so how we write to whom one goes.
-    pub addresses: Addresses,
+    pub address_format: AddressFormat,
     /// Whether Meta's 24 hours hold: outside of them nothing but templates is sent.
-    pub window: bool,
+    pub has_service_window: bool,
     /// Whether statuses bring back the id that we gave a message; else they bring the provider's.
     pub echoes_our_id: bool,
     /// Whether it is a linked phone, whose connection can be lost without a word. Its state grows stale, and is asked for.
-    pub linked: bool,
+    pub is_linked_device: bool,
     /// Whether it can be asked for messages of which no webhook came.
-    pub remembers: bool,
+    pub has_history: bool,
     /// The longest text that one message holds, in UTF-16 code units.
     pub text_max: usize,
     /// How fast an instance sends that has no rate of its own; the installation's setting, if none.
@@ -118,26 +118,26 @@ pub struct Traits {
     pub pair_rate: Option<Rate>,
 }
 
-impl Traits {
+impl ProviderCapabilities {
     /// Of a linked phone.
-    pub const LINKED: Self = Self {
-        addresses: Addresses::Jids,
-        window: false,
+    pub const LINKED_DEVICE: Self = Self {
+        address_format: AddressFormat::Jids,
+        has_service_window: false,
         echoes_our_id: false,
-        linked: true,
-        remembers: false,
+        is_linked_device: true,
+        has_history: false,
         text_max: TEXT_MAX,
         rate: None,
         pair_rate: None,
     };
 
     /// Of a provider with Meta's Cloud API behind it.
-    pub const CLOUD: Self = Self {
-        addresses: Addresses::Numbers,
-        window: true,
+    pub const CLOUD_API: Self = Self {
+        address_format: AddressFormat::Numbers,
+        has_service_window: true,
         echoes_our_id: true,
-        linked: false,
-        remembers: false,
+        is_linked_device: false,
+        has_history: false,
         text_max: TEXT_MAX,
         rate: Some(Rate::META),
         pair_rate: Some(Rate::META_PAIR),
@@ -146,7 +146,7 @@ impl Traits {
 
 /// How a provider writes people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Addresses {
+pub enum AddressFormat {
     /// `5511999998888@s.whatsapp.net`, and `…@lid` where WhatsApp hides the number.
     Jids,
     /// `5511999998888`, and a business-scoped user id (`BR.134…`) where WhatsApp hides the number.
@@ -159,16 +159,22 @@ mod tests {
 
     #[test]
     fn a_name_stays_itself_in_records_and_in_order() {
-        let (a, b) = (Provider::named("360dialog"), Provider::named("aws-social"));
+        let (a, b) = (
+            Provider::from_static("360dialog"),
+            Provider::from_static("aws-social"),
+        );
         assert_eq!(
             (a.as_str(), b.to_string()),
             ("360dialog", "aws-social".to_owned())
         );
-        assert!(a < b && Provider::named("a") < Provider::named("a-b"));
+        assert!(a < b && Provider::from_static("a") < Provider::from_static("a-b"));
         let written = serde_json::to_string(&a).unwrap();
         assert_eq!(written, "\"360dialog\"");
         assert_eq!(serde_json::from_str::<Provider>(&written).unwrap(), a);
-        assert_eq!(Provider::named("sixteen-letters-").as_str(), "sixteen-letters-");
+        assert_eq!(
+            Provider::from_static("sixteen-letters-").as_str(),
+            "sixteen-letters-"
+        );
     }
 
     #[test]

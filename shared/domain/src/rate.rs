@@ -3,7 +3,7 @@
 //! A message reserves its slot once, also when that lies in the future, and then waits for it. So a thousand waiting
 //! messages do not fight for tokens, and nothing but one number per instance is stored.
 
-use crate::millis::shift;
+use crate::millis::add_millis;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub const SLOT_SLACK_MS: i64 = 1_000;
 
 /// A stored time is believed at least this far ahead of the clock.
-const AHEAD_MS: i64 = 24 * 3_600_000;
+const TRUSTED_AHEAD_MS: i64 = 24 * 3_600_000;
 
 /// So many messages may wait for their slots at once, at least.
 const BACKLOG: i64 = 100_000;
@@ -70,18 +70,21 @@ impl Rate {
     /// The latest arrival time or slot that messages waiting at `now` can have led to: a day ahead, and more where the rate is
     /// slow or the burst large. A later one is of a clock that ran ahead and was set back; it counts for nothing, or
     /// nothing would leave until the clock is there again.
-    pub fn latest(&self, now: Timestamp) -> Timestamp {
+    pub fn latest_plausible_time(&self, now: Timestamp) -> Timestamp {
         let backlog = self.interval_ms().saturating_mul(BACKLOG);
-        shift(now, AHEAD_MS.max(backlog).saturating_add(self.tolerance_ms()))
+        add_millis(
+            now,
+            TRUSTED_AHEAD_MS.max(backlog).saturating_add(self.tolerance_ms()),
+        )
     }
 
     /// Reserves a slot at `now`, given the stored arrival time. Returns the slot and the arrival time to store.
-    pub fn reserve(&self, stored: Option<Timestamp>, now: Timestamp) -> Slot {
-        let believed = stored.filter(|stored| *stored <= self.latest(now));
+    pub fn reserve_slot(&self, stored: Option<Timestamp>, now: Timestamp) -> Slot {
+        let believed = stored.filter(|stored| *stored <= self.latest_plausible_time(now));
         let arrival = believed.map_or(now, |stored| stored.max(now));
         Slot {
-            at: now.max(shift(arrival, -self.tolerance_ms())),
-            arrival: shift(arrival, self.interval_ms()),
+            at: now.max(add_millis(arrival, -self.tolerance_ms())),
+            arrival: add_millis(arrival, self.interval_ms()),
         }
     }
 }
@@ -96,21 +99,21 @@ pub struct Slot {
 }
 
 /// Whether a slot can no longer be used at `now`.
-pub fn missed(slot: Timestamp, now: Timestamp) -> bool {
-    now > shift(slot, SLOT_SLACK_MS)
+pub fn is_slot_missed(slot: Timestamp, now: Timestamp) -> bool {
+    now > add_millis(slot, SLOT_SLACK_MS)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::millis::instant;
+    use crate::millis::from_unix_millis;
     use proptest::prelude::*;
 
     fn slots(rate: Rate, asks: &[i64]) -> Vec<i64> {
         let mut stored = None;
         asks.iter()
             .map(|at| {
-                let slot = rate.reserve(stored, instant(*at));
+                let slot = rate.reserve_slot(stored, from_unix_millis(*at));
                 stored = Some(slot.arrival);
                 slot.at.as_millisecond()
             })
@@ -146,21 +149,24 @@ mod tests {
 
     #[test]
     fn a_clock_that_ran_ahead_blocks_nothing_once_it_is_set_back() {
-        let (now, year) = (instant(0), instant(365 * 86_400_000));
+        let (now, year) = (from_unix_millis(0), from_unix_millis(365 * 86_400_000));
         for rate in [Rate::EVOLUTION, Rate::META] {
-            let ahead = rate.reserve(None, year);
-            assert_eq!(rate.reserve(Some(ahead.arrival), now), rate.reserve(None, now));
+            let ahead = rate.reserve_slot(None, year);
+            assert_eq!(
+                rate.reserve_slot(Some(ahead.arrival), now),
+                rate.reserve_slot(None, now)
+            );
         }
     }
 
     #[test]
     fn a_backlog_of_a_hundred_thousand_messages_is_believed() {
-        let now = instant(0);
+        let now = from_unix_millis(0);
         for per_second in [0.1, 1.0, 80.0] {
             let rate = Rate { per_second, burst: 5 };
-            let arrival = shift(now, rate.interval_ms() * 100_000);
-            let slot = rate.reserve(Some(arrival), now);
-            assert_eq!(slot.arrival, shift(arrival, rate.interval_ms()));
+            let arrival = add_millis(now, rate.interval_ms() * 100_000);
+            let slot = rate.reserve_slot(Some(arrival), now);
+            assert_eq!(slot.arrival, add_millis(arrival, rate.interval_ms()));
             assert!(slot.at > now);
         }
     }

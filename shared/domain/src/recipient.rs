@@ -1,7 +1,7 @@
 //! To whom a client wants to send: a phone number in whatever writing, or an address as WhatsApp has it.
 
 use crate::contact::{ChatKind, ContactAddress};
-use crate::provider::Addresses;
+use crate::provider::AddressFormat;
 
 /// Why a text names nobody to send to. None of them repeats the text: it is personal data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -19,37 +19,37 @@ pub enum RecipientError {
 
 /// The address of `text` as messages from there would come, so that both belong to one thread: `digits@s.whatsapp.net`
 /// where people are written as jids, else the digits alone. Addresses without a number stay as they are.
-pub fn recipient(written_as: Addresses, text: &str) -> Result<ContactAddress, RecipientError> {
+pub fn parse_recipient(written_as: AddressFormat, text: &str) -> Result<ContactAddress, RecipientError> {
     let text = text.trim();
     let digits = match text.split_once('@') {
-        None if is_user_id(text) => return user_id(written_as, text),
-        None => digits_of(text)?,
-        Some(_) => match address(written_as, text)? {
-            Named::Number(digits) => digits,
-            Named::Address(address) => return Ok(address),
+        None if is_user_id(text) => return parse_user_id(written_as, text),
+        None => parse_phone_digits(text)?,
+        Some(_) => match parse_address(written_as, text)? {
+            ParsedRecipient::Number(digits) => digits,
+            ParsedRecipient::Address(address) => return Ok(address),
         },
     };
     let written = match written_as {
-        Addresses::Numbers => digits,
-        Addresses::Jids => format!("{digits}@s.whatsapp.net"),
+        AddressFormat::Numbers => digits,
+        AddressFormat::Jids => format!("{digits}@s.whatsapp.net"),
     };
     ContactAddress::parse(&written).ok_or(RecipientError::Number)
 }
 
-enum Named {
+enum ParsedRecipient {
     Number(String),
     Address(ContactAddress),
 }
 
-fn address(written_as: Addresses, text: &str) -> Result<Named, RecipientError> {
+fn parse_address(written_as: AddressFormat, text: &str) -> Result<ParsedRecipient, RecipientError> {
     let address = ContactAddress::parse(text).ok_or(RecipientError::Number)?;
-    if address.chat() != ChatKind::Direct {
+    if address.chat_kind() != ChatKind::Direct {
         return Err(RecipientError::NotOnePerson);
     }
     match address.as_str().split_once('@') {
-        Some((user, "s.whatsapp.net")) => digits_of(user).map(Named::Number),
+        Some((user, "s.whatsapp.net")) => parse_phone_digits(user).map(ParsedRecipient::Number),
         Some((user, "lid")) if !user.bytes().all(|b| b.is_ascii_digit()) => Err(RecipientError::Number),
-        Some((_, "lid")) if written_as == Addresses::Jids => Ok(Named::Address(address)),
+        Some((_, "lid")) if written_as == AddressFormat::Jids => Ok(ParsedRecipient::Address(address)),
         _ => Err(RecipientError::OtherProvider),
     }
 }
@@ -65,8 +65,8 @@ fn is_user_id(text: &str) -> bool {
     })
 }
 
-fn user_id(written_as: Addresses, text: &str) -> Result<ContactAddress, RecipientError> {
-    if written_as != Addresses::Numbers {
+fn parse_user_id(written_as: AddressFormat, text: &str) -> Result<ContactAddress, RecipientError> {
+    if written_as != AddressFormat::Numbers {
         return Err(RecipientError::OtherProvider);
     }
     ContactAddress::parse(text).ok_or(RecipientError::Number)
@@ -74,7 +74,7 @@ fn user_id(written_as: Addresses, text: &str) -> Result<ContactAddress, Recipien
 
 /// The digits of a number written with `+`, spaces, brackets, dots and dashes. E.164 has at most 15 and no country code
 /// begins with 0.
-fn digits_of(text: &str) -> Result<String, RecipientError> {
+fn parse_phone_digits(text: &str) -> Result<String, RecipientError> {
     let rest = text.strip_prefix('+').unwrap_or(text);
     let mut digits = String::new();
     for c in rest.chars() {
@@ -95,8 +95,8 @@ fn digits_of(text: &str) -> Result<String, RecipientError> {
 mod tests {
     use super::*;
 
-    fn on(written_as: Addresses, text: &str) -> Result<String, RecipientError> {
-        recipient(written_as, text).map(|address| address.as_str().to_owned())
+    fn on(written_as: AddressFormat, text: &str) -> Result<String, RecipientError> {
+        parse_recipient(written_as, text).map(|address| address.as_str().to_owned())
     }
 
     #[test]
@@ -109,10 +109,10 @@ mod tests {
             "5511999998888@s.whatsapp.net",
             "5511999998888:12@c.us",
         ] {
-            let jid = on(Addresses::Jids, text);
+            let jid = on(AddressFormat::Jids, text);
             assert_eq!(jid.as_deref(), Ok("5511999998888@s.whatsapp.net"), "{text}");
             assert_eq!(
-                on(Addresses::Numbers, text).as_deref(),
+                on(AddressFormat::Numbers, text).as_deref(),
                 Ok("5511999998888"),
                 "{text}"
             );
@@ -122,19 +122,22 @@ mod tests {
     #[test]
     fn addresses_without_a_number_stay_where_their_provider_knows_them() {
         assert_eq!(
-            on(Addresses::Jids, "123456789@lid").as_deref(),
+            on(AddressFormat::Jids, "123456789@lid").as_deref(),
             Ok("123456789@lid")
         );
         assert_eq!(
-            on(Addresses::Numbers, "123456789@lid"),
+            on(AddressFormat::Numbers, "123456789@lid"),
             Err(RecipientError::OtherProvider)
         );
-        assert_eq!(on(Addresses::Numbers, "US.1349").as_deref(), Ok("US.1349"));
+        assert_eq!(on(AddressFormat::Numbers, "US.1349").as_deref(), Ok("US.1349"));
         assert_eq!(
-            on(Addresses::Numbers, "+55 11 90000-0001").as_deref(),
+            on(AddressFormat::Numbers, "+55 11 90000-0001").as_deref(),
             Ok("5511900000001")
         );
-        assert_eq!(on(Addresses::Jids, "US.1349"), Err(RecipientError::OtherProvider));
+        assert_eq!(
+            on(AddressFormat::Jids, "US.1349"),
+            Err(RecipientError::OtherProvider)
+        );
     }
 
     #[test]
@@ -149,17 +152,21 @@ mod tests {
             "@s.whatsapp.net",
             "a@lid",
         ] {
-            assert_eq!(on(Addresses::Jids, text), Err(RecipientError::Number), "{text}");
+            assert_eq!(
+                on(AddressFormat::Jids, text),
+                Err(RecipientError::Number),
+                "{text}"
+            );
         }
         for text in ["1203630412345@g.us", "status@broadcast", "1203@newsletter"] {
             assert_eq!(
-                on(Addresses::Jids, text),
+                on(AddressFormat::Jids, text),
                 Err(RecipientError::NotOnePerson),
                 "{text}"
             );
         }
         assert_eq!(
-            on(Addresses::Jids, "a@example.com"),
+            on(AddressFormat::Jids, "a@example.com"),
             Err(RecipientError::OtherProvider)
         );
     }

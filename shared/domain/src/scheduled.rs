@@ -31,7 +31,7 @@ impl ScheduledId {
     }
 
     /// The same as a client sees it: the id of a message.
-    pub fn message(&self) -> &MessageId {
+    pub fn as_message_id(&self) -> &MessageId {
         &self.0
     }
 
@@ -105,7 +105,7 @@ impl ScheduledState {
 
 /// The record of a message that is to be sent later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Scheduled {
+pub struct ScheduledMessage {
     /// Its id.
     pub id: ScheduledId,
     /// Whose.
@@ -145,8 +145,8 @@ pub struct Scheduled {
 #[error("the scheduled message is {0}, no longer pending")]
 pub struct NotPending(pub &'static str);
 
-impl Scheduled {
-    fn leave(&mut self, state: ScheduledState) -> Result<(), NotPending> {
+impl ScheduledMessage {
+    fn leave_pending(&mut self, state: ScheduledState) -> Result<(), NotPending> {
         if self.state != ScheduledState::Pending {
             return Err(NotPending(self.state.as_str()));
         }
@@ -157,21 +157,21 @@ impl Scheduled {
 
     /// `pending → became`: it is this message now.
     pub fn become_message(&mut self, message: MessageId, at: Timestamp) -> Result<(), NotPending> {
-        self.leave(ScheduledState::Became { message, at })
+        self.leave_pending(ScheduledState::Became { message, at })
     }
 
     /// `pending → cancelled`.
-    pub fn cancel(&mut self, at: Timestamp) -> Result<(), NotPending> {
-        self.leave(ScheduledState::Cancelled { at })
+    pub fn cancel_pending(&mut self, at: Timestamp) -> Result<(), NotPending> {
+        self.leave_pending(ScheduledState::Cancelled { at })
     }
 
     /// `pending → given up`.
-    pub fn give_up(&mut self, at: Timestamp, reason: Reason) -> Result<(), NotPending> {
-        self.leave(ScheduledState::GivenUp { at, reason })
+    pub fn give_up_pending(&mut self, at: Timestamp, reason: Reason) -> Result<(), NotPending> {
+        self.leave_pending(ScheduledState::GivenUp { at, reason })
     }
 
     /// When it falls due, while it is pending.
-    pub fn due(&self) -> Option<Timestamp> {
+    pub fn send_due_at(&self) -> Option<Timestamp> {
         (self.state == ScheduledState::Pending).then_some(self.send_at)
     }
 }
@@ -179,19 +179,19 @@ impl Scheduled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::millis::instant;
+    use crate::millis::from_unix_millis;
 
-    fn scheduled() -> Scheduled {
-        Scheduled {
+    fn scheduled() -> ScheduledMessage {
+        ScheduledMessage {
             id: ScheduledId::parse("s_0123456789abcdef0123456789abcdef").unwrap(),
             tenant: TenantId::parse("clinic").unwrap(),
             instance: InstanceId::parse("front-desk").unwrap(),
             to: ContactAddress::parse("5511900000001@s.whatsapp.net").unwrap(),
-            content: Content::text("Até amanhã"),
+            content: Content::from_text("Até amanhã"),
             options: SendOptions::default(),
             metadata: None,
-            send_at: instant(2_000),
-            created_at: instant(1_000),
+            send_at: from_unix_millis(2_000),
+            created_at: from_unix_millis(1_000),
             correlation: CorrelationId::parse("r-1").unwrap(),
             idempotency_key: None,
             state: ScheduledState::Pending,
@@ -201,20 +201,24 @@ mod tests {
 
     #[test]
     fn what_left_pending_changes_no_more_and_is_not_due() {
-        type Way = fn(&mut Scheduled) -> Result<(), NotPending>;
+        type Way = fn(&mut ScheduledMessage) -> Result<(), NotPending>;
         let message = MessageId::parse("c_0-1.1").unwrap();
         let ways: [Way; 2] = [
-            |scheduled| scheduled.cancel(instant(1_500)),
-            |scheduled| scheduled.give_up(instant(1_500), Reason::UnknownInstance),
+            |scheduled| scheduled.cancel_pending(from_unix_millis(1_500)),
+            |scheduled| scheduled.give_up_pending(from_unix_millis(1_500), Reason::UnknownInstance),
         ];
         for leave in ways {
             let mut scheduled = scheduled();
-            assert_eq!(scheduled.due(), Some(instant(2_000)));
+            assert_eq!(scheduled.send_due_at(), Some(from_unix_millis(2_000)));
             leave(&mut scheduled).unwrap();
             let after = scheduled.clone();
-            assert_eq!((scheduled.due(), scheduled.rev), (None, 2));
-            assert!(scheduled.become_message(message.clone(), instant(2_000)).is_err());
-            assert!(scheduled.cancel(instant(2_000)).is_err());
+            assert_eq!((scheduled.send_due_at(), scheduled.rev), (None, 2));
+            assert!(
+                scheduled
+                    .become_message(message.clone(), from_unix_millis(2_000))
+                    .is_err()
+            );
+            assert!(scheduled.cancel_pending(from_unix_millis(2_000)).is_err());
             assert_eq!(scheduled, after);
         }
     }
@@ -225,7 +229,10 @@ mod tests {
         scheduled.metadata = serde_json::from_str::<Metadata>(r#""{\"order\":7}""#).ok();
         let text = serde_json::to_string(&scheduled).unwrap();
         assert!(scheduled.metadata.is_some());
-        assert_eq!(serde_json::from_str::<Scheduled>(&text).unwrap(), scheduled);
+        assert_eq!(
+            serde_json::from_str::<ScheduledMessage>(&text).unwrap(),
+            scheduled
+        );
     }
 
     #[test]

@@ -20,7 +20,7 @@ impl Secret {
     }
 
     /// The secret itself, to be handed to whoever needs it, never to a log.
-    pub fn expose(&self) -> &str {
+    pub fn expose_secret(&self) -> &str {
         &self.0
     }
 
@@ -69,7 +69,7 @@ impl SecretVersion {
     }
 
     /// All that there can be.
-    pub fn all() -> impl Iterator<Item = Self> {
+    pub fn all_versions() -> impl Iterator<Item = Self> {
         (1..=Self::LAST).map(Self)
     }
 }
@@ -98,7 +98,7 @@ impl From<SecretVersion> for u8 {
 /// The webhook secret of an instance: lower-case hex of HMAC-SHA256(master, `recado:webhook:v{version}:{provider}:{instance}`).
 /// It needs no look-up, so a forged instance is refused without a read, and one tenant's secret opens nothing of
 /// another's.
-pub fn webhook_secret(
+pub fn derive_webhook_secret(
     master: &Secret,
     provider: Provider,
     instance: &ExternalId,
@@ -106,18 +106,19 @@ pub fn webhook_secret(
 ) -> Secret {
     let message = format!("recado:webhook:v{}:{provider}:{instance}", version.0);
     Secret(hex::encode(hmac_sha256(
-        master.expose().as_bytes(),
+        master.expose_secret().as_bytes(),
         message.as_bytes(),
     )))
 }
 
 /// All webhook secrets of an instance under one master.
-pub fn webhook_secrets<'a>(
+pub fn derive_webhook_secrets<'a>(
     master: &'a Secret,
     provider: Provider,
     instance: &'a ExternalId,
 ) -> impl Iterator<Item = Secret> + 'a {
-    SecretVersion::all().map(move |version| webhook_secret(master, provider, instance, version))
+    SecretVersion::all_versions()
+        .map(move |version| derive_webhook_secret(master, provider, instance, version))
 }
 
 #[cfg(test)]
@@ -146,19 +147,19 @@ mod tests {
         let master = Secret::new("master").unwrap();
         let (a, b) = (ExternalId::parse("a").unwrap(), ExternalId::parse("b").unwrap());
         let secret = |provider, instance| {
-            webhook_secret(&master, provider, instance, SecretVersion::FIRST)
-                .expose()
+            derive_webhook_secret(&master, provider, instance, SecretVersion::FIRST)
+                .expose_secret()
                 .to_owned()
         };
         assert_ne!(
-            secret(Provider::named("evolution"), &a),
-            secret(Provider::named("evolution"), &b)
+            secret(Provider::from_static("evolution"), &a),
+            secret(Provider::from_static("evolution"), &b)
         );
         assert_ne!(
-            secret(Provider::named("evolution"), &a),
-            secret(Provider::named("meta"), &a)
+            secret(Provider::from_static("evolution"), &a),
+            secret(Provider::from_static("meta"), &a)
         );
-        assert_eq!(secret(Provider::named("evolution"), &a).len(), 64);
+        assert_eq!(secret(Provider::from_static("evolution"), &a).len(), 64);
     }
 
     /// Computed apart from this code: `printf 'recado:webhook:v1:evolution:suporte-01' | openssl dgst -sha256 -hmac master`.
@@ -168,8 +169,8 @@ mod tests {
         let of = |provider, instance: &str, version: u8| {
             let instance = ExternalId::parse(instance).unwrap();
             let version = SecretVersion::try_from(version).unwrap();
-            webhook_secret(&master, Provider::named(provider), &instance, version)
-                .expose()
+            derive_webhook_secret(&master, Provider::from_static(provider), &instance, version)
+                .expose_secret()
                 .to_owned()
         };
         assert_eq!(
@@ -195,7 +196,7 @@ mod tests {
         assert!(SecretVersion::try_from(0).is_err() && SecretVersion::try_from(10).is_err());
         assert_eq!(serde_json::to_string(&SecretVersion::FIRST).unwrap(), "1");
         assert!(serde_json::from_str::<SecretVersion>("0").is_err());
-        assert_eq!(SecretVersion::all().count(), 9);
+        assert_eq!(SecretVersion::all_versions().count(), 9);
         assert_eq!(SecretVersion::default(), SecretVersion::FIRST);
     }
 }

@@ -3,28 +3,28 @@
 //! It is taken apart where a reader pauses: between paragraphs, else between lines, sentences, words; in a block of code
 //! only if that has no end in sight, and within a word (a web address is one) only if that alone is too long.
 
-use crate::formatting::fences;
+use crate::formatting::is_code_fence;
 use std::cmp::Reverse;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// A text in parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Split {
+pub struct SplitText {
     /// The parts in order, one at least. A text that fits is its only part, as it was.
     pub parts: Vec<String>,
     /// Whether there were too many: what came after the last part is left out.
-    pub cut: bool,
+    pub truncated: bool,
 }
 
 /// Takes `text` apart into at most `parts_max` parts of at most `max` UTF-16 code units (at least 2, what the longest
 /// character takes). That counts no less than characters do, whichever of them a provider means. Only white space is lost,
 /// where two parts meet.
-pub fn split(text: &str, max: usize, parts_max: usize) -> Split {
+pub fn split_text(text: &str, max: usize, parts_max: usize) -> SplitText {
     let max = max.max(2);
-    let whole = fitting(text, max) == text.len();
+    let whole = fitting_length(text, max) == text.len();
     let (mut parts, mut rest, mut in_code) = (Vec::new(), if whole { text } else { text.trim() }, false);
-    while fitting(rest, max) < rest.len() {
-        let seam = best_seam(rest, max, in_code);
+    while fitting_length(rest, max) < rest.len() {
+        let seam = best_break_point(rest, max, in_code);
         if rest[..seam.end].trim().is_empty() {
             // A part of nothing but indentation.
             rest = rest.trim_start();
@@ -32,30 +32,36 @@ pub fn split(text: &str, max: usize, parts_max: usize) -> Split {
         }
         parts.push(rest[..seam.end].to_owned());
         if parts.len() >= parts_max {
-            return Split { parts, cut: true };
+            return SplitText {
+                parts,
+                truncated: true,
+            };
         }
         (rest, in_code) = (&rest[seam.next..], seam.in_code);
     }
     parts.push(rest.to_owned());
-    Split { parts, cut: false }
+    SplitText {
+        parts,
+        truncated: false,
+    }
 }
 
 /// Where two parts may meet.
 #[derive(Debug, Clone, Copy)]
-struct Seam {
+struct BreakPoint {
     /// Where the first ends, in bytes.
     end: usize,
     /// Where the second begins.
     next: usize,
     /// What ends there.
-    ends: Ends,
+    ends: BreakKind,
     /// Whether the second begins in a block of code.
     in_code: bool,
 }
 
 /// What ends at a seam, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Ends {
+enum BreakKind {
     Paragraph,
     Line,
     Sentence,
@@ -64,7 +70,7 @@ enum Ends {
 }
 
 /// How many bytes of `text` fit into `max` UTF-16 code units.
-fn fitting(text: &str, max: usize) -> usize {
+fn fitting_length(text: &str, max: usize) -> usize {
     let mut units = 0;
     text.char_indices()
         .find(|(_, c)| {
@@ -76,19 +82,19 @@ fn fitting(text: &str, max: usize) -> usize {
 
 /// The best place to end a part of `text`, which does not fit as a whole. A part should be half full at least, unless that
 /// takes a block of code apart.
-fn best_seam(text: &str, max: usize, in_code: bool) -> Seam {
-    let fits = fitting(text, max);
-    let (seams, ends_in_code) = seams(text, fits, in_code);
-    let rank = |seam: &Seam| (seam.in_code, seam.end < fits / 2, seam.ends, Reverse(seam.end));
+fn best_break_point(text: &str, max: usize, in_code: bool) -> BreakPoint {
+    let fits = fitting_length(text, max);
+    let (seams, ends_in_code) = find_break_points(text, fits, in_code);
+    let rank = |seam: &BreakPoint| (seam.in_code, seam.end < fits / 2, seam.ends, Reverse(seam.end));
     seams.into_iter().min_by_key(rank).unwrap_or_else(|| {
         let boundaries = text.grapheme_indices(true).map(|(at, _)| at);
         let within = boundaries.take_while(|at| *at <= fits).last();
         // What is one sign and yet longer than a part is taken apart all the same.
         let end = within.filter(|at| *at > 0).unwrap_or(fits);
-        Seam {
+        BreakPoint {
             end,
             next: end,
-            ends: Ends::Character,
+            ends: BreakKind::Character,
             in_code: ends_in_code,
         }
     })
@@ -96,8 +102,8 @@ fn best_seam(text: &str, max: usize, in_code: bool) -> Seam {
 
 /// Every place in the first `fits` bytes where white space separates two parts that say something; and whether what
 /// follows them is code.
-fn seams(text: &str, fits: usize, mut in_code: bool) -> (Vec<Seam>, bool) {
-    let (mut seams, mut at): (Vec<Seam>, usize) = (Vec::new(), 0);
+fn find_break_points(text: &str, fits: usize, mut in_code: bool) -> (Vec<BreakPoint>, bool) {
+    let (mut seams, mut at): (Vec<BreakPoint>, usize) = (Vec::new(), 0);
     for line in text.split_inclusive('\n') {
         if at > fits {
             break;
@@ -106,18 +112,18 @@ fn seams(text: &str, fits: usize, mut in_code: bool) -> (Vec<Seam>, bool) {
         if said.is_empty() {
             // The line before was the last of its paragraph.
             if let Some(before) = seams.last_mut().filter(|before| before.next == at) {
-                (before.ends, before.next) = (Ends::Paragraph, at + line.len());
+                (before.ends, before.next) = (BreakKind::Paragraph, at + line.len());
             }
             at += line.len();
             continue;
         }
-        let fence = fences(said);
-        words(said, at, fits, in_code || fence, &mut seams);
+        let fence = is_code_fence(said);
+        find_word_breaks(said, at, fits, in_code || fence, &mut seams);
         in_code ^= fence;
-        seams.push(Seam {
+        seams.push(BreakPoint {
             end: at + said.len(),
             next: at + line.len(),
-            ends: Ends::Line,
+            ends: BreakKind::Line,
             in_code,
         });
         at += line.len();
@@ -127,10 +133,10 @@ fn seams(text: &str, fits: usize, mut in_code: bool) -> (Vec<Seam>, bool) {
 }
 
 /// The places between the words of a line that begins at `at`, as far as they matter.
-fn words(line: &str, at: usize, fits: usize, in_code: bool, seams: &mut Vec<Seam>) {
+fn find_word_breaks(line: &str, at: usize, fits: usize, in_code: bool, seams: &mut Vec<BreakPoint>) {
     let (mut within, mut ended) = (false, None);
     for (place, c) in line.char_indices() {
-        if parts_words(c) || (ended.is_some() && c.is_whitespace()) {
+        if is_breaking_space(c) || (ended.is_some() && c.is_whitespace()) {
             ended = ended.or(within.then_some(place));
             continue;
         }
@@ -140,11 +146,11 @@ fn words(line: &str, at: usize, fits: usize, in_code: bool, seams: &mut Vec<Seam
         within = true;
         if let Some(end) = ended.take() {
             let ends = if ends_sentence(&line[..end]) {
-                Ends::Sentence
+                BreakKind::Sentence
             } else {
-                Ends::Word
+                BreakKind::Word
             };
-            seams.push(Seam {
+            seams.push(BreakPoint {
                 end: at + end,
                 next: at + place,
                 ends,
@@ -155,7 +161,7 @@ fn words(line: &str, at: usize, fits: usize, in_code: bool, seams: &mut Vec<Seam
 }
 
 /// Whether this is white space at which a line may be broken.
-fn parts_words(c: char) -> bool {
+fn is_breaking_space(c: char) -> bool {
     c.is_whitespace() && !matches!(c, '\u{a0}' | '\u{2007}' | '\u{202f}')
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a turn came about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TurnNote {
+pub struct TurnRecord {
     /// When its lease was taken and the model was asked.
     #[serde(with = "millis")]
     pub began_at: Timestamp,

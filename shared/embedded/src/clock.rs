@@ -1,6 +1,6 @@
 use jiff::Timestamp;
 use recado_domain::millis;
-use recado_pipeline::ports::Ambient;
+use recado_pipeline::ports::System;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
@@ -17,13 +17,13 @@ impl Clock {
     }
 
     /// The machine's clock.
-    pub fn system() -> Self {
-        Self::new(|| SystemAmbient.now())
+    pub fn from_system() -> Self {
+        Self::new(|| EmbeddedSystem.now())
     }
 
     /// Now, cut to milliseconds.
     pub fn now(&self) -> Timestamp {
-        millis::instant((self.0)().as_millisecond())
+        millis::from_unix_millis((self.0)().as_millisecond())
     }
 }
 
@@ -33,16 +33,16 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// The machine's own time and chance. [`Ambient::sleep`] needs a tokio runtime with time.
+/// The machine's own time and chance. [`System::sleep`] needs a tokio runtime with time.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct SystemAmbient;
+pub struct EmbeddedSystem;
 
-impl Ambient for SystemAmbient {
+impl System for EmbeddedSystem {
     fn now(&self) -> Timestamp {
-        millis::instant(Timestamp::now().as_millisecond())
+        millis::from_unix_millis(Timestamp::now().as_millisecond())
     }
 
-    fn random(&self) -> u64 {
+    fn random_u64(&self) -> u64 {
         // Without the system's source: the keys of a hash map, which the standard library draws at its start.
         getrandom::u64().unwrap_or_else(|_| RandomState::new().build_hasher().finish())
     }
@@ -58,8 +58,8 @@ mod tests {
 
     #[test]
     fn the_time_is_cut_to_milliseconds_and_chance_does_not_repeat() {
-        assert_eq!(SystemAmbient.now().subsec_nanosecond() % 1_000_000, 0);
-        assert_eq!(Clock::system().now().subsec_nanosecond() % 1_000_000, 0);
-        assert_ne!(SystemAmbient.random(), SystemAmbient.random());
+        assert_eq!(EmbeddedSystem.now().subsec_nanosecond() % 1_000_000, 0);
+        assert_eq!(Clock::from_system().now().subsec_nanosecond() % 1_000_000, 0);
+        assert_ne!(EmbeddedSystem.random_u64(), EmbeddedSystem.random_u64());
     }
 }

@@ -1,10 +1,10 @@
 use crate::clock::Clock;
-use crate::crew::{Crew, held};
-use crate::fault::Fault;
-use crate::folder::{Folder, OpenError, in_memory};
-use crate::job::{Begin, Task, commit_together};
-use crate::payloads::Payloads;
-use crate::queue::Rounds;
+use crate::database_threads::{DatabaseThreads, lock_unpoisoned};
+use crate::db_error::DbError;
+use crate::folder::{DataFolder, OpenError, open_in_memory};
+use crate::job::{ClosureJob, TransactionMode, commit_together};
+use crate::payloads::EmbeddedPayloads;
+use crate::queue::RoundRobin;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::identity::IdentityKey;
@@ -24,30 +24,30 @@ const READERS: usize = 3;
 /// queues. An operation that has begun is finished even if its future is dropped.
 #[derive(Debug, Clone)]
 pub struct Embedded {
-    inner: Arc<Inner>,
+    inner: Arc<EmbeddedInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
-    front: Front,
+struct EmbeddedInner {
+    access: DatabaseAccess,
     clock: Clock,
-    payloads: Arc<Payloads>,
+    payloads: Arc<EmbeddedPayloads>,
     /// Notified when something may have become receivable, in the order of [`QueueName::ALL`].
     wakers: [Arc<Notify>; 3],
-    rounds: Arc<Rounds>,
+    round_robin: Arc<RoundRobin>,
     /// It never changes, so that it is read once.
     identity: OnceLock<IdentityKey>,
 }
 
 /// How an operation reaches the database.
 #[derive(Debug)]
-enum Front {
+enum DatabaseAccess {
     /// By threads. (Readers first: dropped first, so that the writer's connection is the last and tidies the log up.)
     Threads {
         /// Those that read.
-        readers: Crew,
+        readers: DatabaseThreads,
         /// The one that writes.
-        writer: Crew,
+        writer: DatabaseThreads,
     },
     /// At once, by the caller.
     Inline(Mutex<Connection>),
@@ -55,15 +55,17 @@ enum Front {
 
 impl Embedded {
     /// Opens the data folder `dir`, creating it and the database in it if need be (for the owner's eyes only), and keeps
-    /// every other process from it until the last clone is dropped or [`Self::close`] returns.
-    pub fn open(dir: &Path, clock: Clock) -> Result<Self, OpenError> {
-        let folder = Folder::open(dir)?;
-        let connection = folder.writer()?;
-        let readers = (0..READERS).map(|_| folder.reader()).collect::<Result<_, _>>()?;
-        let payloads = Payloads::Folder(folder.payloads());
-        let front = Front::Threads {
-            readers: Crew::readers(readers)?,
-            writer: Crew::writer(connection, folder.into_lock())?,
+    /// every other process from it until the last clone is dropped or [`Self::shut_down`] returns.
+    pub fn open_folder(dir: &Path, clock: Clock) -> Result<Self, OpenError> {
+        let folder = DataFolder::open_exclusive(dir)?;
+        let connection = folder.open_writer()?;
+        let readers = (0..READERS)
+            .map(|_| folder.open_reader())
+            .collect::<Result<_, _>>()?;
+        let payloads = EmbeddedPayloads::Folder(folder.payload_folder());
+        let front = DatabaseAccess::Threads {
+            readers: DatabaseThreads::start_readers(readers)?,
+            writer: DatabaseThreads::start_writer(connection, folder.into_lock())?,
         };
         Ok(Self::new(front, clock, payloads))
     }
@@ -71,23 +73,23 @@ impl Embedded {
     /// A store without a file and without threads: every operation is done where it is first polled. For simulations
     /// and tests.
     pub fn in_memory(clock: Clock) -> Result<Self, OpenError> {
-        let front = Front::Inline(Mutex::new(in_memory()?));
+        let front = DatabaseAccess::Inline(Mutex::new(open_in_memory()?));
         Ok(Self::new(
             front,
             clock,
-            Payloads::Memory(Mutex::new(BTreeMap::new())),
+            EmbeddedPayloads::Memory(Mutex::new(BTreeMap::new())),
         ))
     }
 
-    fn new(front: Front, clock: Clock, payloads: Payloads) -> Self {
+    fn new(front: DatabaseAccess, clock: Clock, payloads: EmbeddedPayloads) -> Self {
         let wakers = QueueName::ALL.map(|_| Arc::new(Notify::new()));
         Self {
-            inner: Arc::new(Inner {
-                front,
+            inner: Arc::new(EmbeddedInner {
+                access: front,
                 clock,
                 payloads: Arc::new(payloads),
                 wakers,
-                rounds: Arc::default(),
+                round_robin: Arc::default(),
                 identity: OnceLock::new(),
             }),
         }
@@ -95,12 +97,12 @@ impl Embedded {
 
     /// Finishes what was begun, and gives the folder free. Every later operation is refused as unavailable. (In memory
     /// there is nothing to finish.)
-    pub async fn close(&self) {
-        let Front::Threads { readers, writer } = &self.inner.front else {
+    pub async fn shut_down(&self) {
+        let DatabaseAccess::Threads { readers, writer } = &self.inner.access else {
             return;
         };
-        let mut threads = readers.dismiss();
-        threads.extend(writer.dismiss());
+        let mut threads = readers.stop_accepting();
+        threads.extend(writer.stop_accepting());
         let (ended, all_ended) = oneshot::channel();
         let wait = move || {
             for thread in threads {
@@ -119,15 +121,15 @@ impl Embedded {
         let _ = all_ended.await;
     }
 
-    pub(crate) fn now(&self) -> Timestamp {
+    pub(crate) fn current_time(&self) -> Timestamp {
         self.inner.clock.now()
     }
 
-    pub(crate) fn payloads(&self) -> Arc<Payloads> {
+    pub(crate) fn payload_store(&self) -> Arc<EmbeddedPayloads> {
         Arc::clone(&self.inner.payloads)
     }
 
-    pub(crate) fn waker(&self, queue: QueueName) -> &Arc<Notify> {
+    pub(crate) fn queue_waker(&self, queue: QueueName) -> &Arc<Notify> {
         let [inbound, turns, outbound] = &self.inner.wakers;
         match queue {
             QueueName::Inbound => inbound,
@@ -136,60 +138,71 @@ impl Embedded {
         }
     }
 
-    pub(crate) fn identity(&self) -> &OnceLock<IdentityKey> {
+    pub(crate) fn identity_cell(&self) -> &OnceLock<IdentityKey> {
         &self.inner.identity
     }
 
-    pub(crate) fn rounds(&self) -> Arc<Rounds> {
-        Arc::clone(&self.inner.rounds)
+    pub(crate) fn round_robin(&self) -> Arc<RoundRobin> {
+        Arc::clone(&self.inner.round_robin)
     }
 
     /// Does `work` in a transaction that may write, and returns once it is on the disk.
-    pub(crate) async fn write<T: Send + 'static>(
+    pub(crate) async fn run_write<T: Send + 'static>(
         &self,
         what: &'static str,
-        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        work: impl FnOnce(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> PortResult<T> {
-        self.call(Begin::Write, None, what, work).await
+        self.run_operation(TransactionMode::Write, None, what, work).await
     }
 
-    /// As [`Self::write`], and tells whoever waits for `queue`.
-    pub(crate) async fn write_queue<T: Send + 'static>(
+    /// As [`Self::run_write`], and tells whoever waits for `queue`.
+    pub(crate) async fn run_queue_write<T: Send + 'static>(
         &self,
         queue: QueueName,
         what: &'static str,
-        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        work: impl FnOnce(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> PortResult<T> {
-        self.call(Begin::Write, Some(Arc::clone(self.waker(queue))), what, work)
-            .await
+        self.run_operation(
+            TransactionMode::Write,
+            Some(Arc::clone(self.queue_waker(queue))),
+            what,
+            work,
+        )
+        .await
     }
 
     /// Does `work` on one state of the database, which holds every write acknowledged before.
-    pub(crate) async fn read<T: Send + 'static>(
+    pub(crate) async fn run_read<T: Send + 'static>(
         &self,
         what: &'static str,
-        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        work: impl FnOnce(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> PortResult<T> {
-        self.call(Begin::Read, None, what, work).await
+        self.run_operation(TransactionMode::Read, None, what, work).await
     }
 
-    async fn call<T: Send + 'static>(
+    async fn run_operation<T: Send + 'static>(
         &self,
-        begin: Begin,
+        begin: TransactionMode,
         wake: Option<Arc<Notify>>,
         what: &'static str,
-        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        work: impl FnOnce(&Connection) -> Result<T, DbError> + Send + 'static,
     ) -> PortResult<T> {
-        let (task, answer) = Task::new(work, wake);
-        match (&self.inner.front, begin) {
-            (Front::Inline(connection), _) => commit_together(&held(connection), begin, vec![Box::new(task)]),
-            (Front::Threads { readers, .. }, Begin::Read) => readers.hand(Box::new(task)),
-            (Front::Threads { writer, .. }, Begin::Write) => writer.hand(Box::new(task)),
+        let (task, answer) = ClosureJob::new(work, wake);
+        match (&self.inner.access, begin) {
+            (DatabaseAccess::Inline(connection), _) => {
+                commit_together(&lock_unpoisoned(connection), begin, vec![Box::new(task)]);
+            }
+            (DatabaseAccess::Threads { readers, .. }, TransactionMode::Read) => {
+                readers.submit_job(Box::new(task));
+            }
+            (DatabaseAccess::Threads { writer, .. }, TransactionMode::Write) => {
+                writer.submit_job(Box::new(task));
+            }
         }
         answer
             .await
-            .unwrap_or(Err(Fault::Closed))
-            .map_err(|fault| fault.during(what))
+            .unwrap_or(Err(DbError::Closed))
+            .map_err(|fault| fault.into_port_error(what))
     }
 }
 

@@ -1,5 +1,5 @@
-use crate::migrations::migrate;
-use crate::private::{Privacy, keep_private};
+use crate::file_permissions::{FolderPrivacy, restrict_to_owner};
+use crate::migrations::apply_migrations;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
@@ -42,16 +42,16 @@ pub enum OpenError {
 
 /// A data folder that this process alone works on: the database, its lock, the large bodies.
 #[derive(Debug)]
-pub(crate) struct Folder {
+pub(crate) struct DataFolder {
     database: PathBuf,
     /// Held as long as it lives. The system gives it back when the process ends, however it ends.
     lock: File,
     payloads: PathBuf,
 }
 
-impl Folder {
+impl DataFolder {
     /// Creates what is missing, for the owner's eyes only, and takes the lock.
-    pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
+    pub(crate) fn open_exclusive(path: &Path) -> Result<Self, OpenError> {
         let failed = |source| OpenError::Folder {
             path: path.to_owned(),
             source,
@@ -82,25 +82,25 @@ impl Folder {
     }
 
     /// The connection that writes, brought up to date.
-    pub(crate) fn writer(&self) -> Result<Connection, OpenError> {
+    pub(crate) fn open_writer(&self) -> Result<Connection, OpenError> {
         let connection = Connection::open(&self.database)?;
-        prepare(&connection)?;
+        configure_connection(&connection)?;
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
         connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864")?;
-        migrate(&connection)?;
+        apply_migrations(&connection)?;
         Ok(connection)
     }
 
     /// A connection that only reads.
-    pub(crate) fn reader(&self) -> Result<Connection, OpenError> {
+    pub(crate) fn open_reader(&self) -> Result<Connection, OpenError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.database, flags)?;
-        prepare(&connection)?;
+        configure_connection(&connection)?;
         Ok(connection)
     }
 
     /// Where large bodies lie.
-    pub(crate) fn payloads(&self) -> PathBuf {
+    pub(crate) fn payload_folder(&self) -> PathBuf {
         self.payloads.clone()
     }
 
@@ -111,14 +111,14 @@ impl Folder {
 }
 
 /// A database in memory, brought up to date.
-pub(crate) fn in_memory() -> Result<Connection, OpenError> {
+pub(crate) fn open_in_memory() -> Result<Connection, OpenError> {
     let connection = Connection::open_in_memory()?;
-    prepare(&connection)?;
-    migrate(&connection)?;
+    configure_connection(&connection)?;
+    apply_migrations(&connection)?;
     Ok(connection)
 }
 
-fn prepare(connection: &Connection) -> rusqlite::Result<()> {
+fn configure_connection(connection: &Connection) -> rusqlite::Result<()> {
     // Somebody may look into the file with SQLite's own shell.
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(128);
@@ -134,7 +134,7 @@ fn create_folder(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path)?;
-    close(path)
+    restrict_access(path)
 }
 
 fn create_file(path: &Path) -> io::Result<File> {
@@ -143,13 +143,13 @@ fn create_file(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(path)?;
-    close(path)?;
+    restrict_access(path)?;
     Ok(file)
 }
 
 /// Closes to others what was there before.
-fn close(path: &Path) -> io::Result<()> {
-    if keep_private(path)? == Privacy::Became {
+fn restrict_access(path: &Path) -> io::Result<()> {
+    if restrict_to_owner(path)? == FolderPrivacy::MadePrivate {
         let path = path.display();
         tracing::warn!(%path, "others could read or change this: now it is closed to them");
     }

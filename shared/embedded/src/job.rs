@@ -1,32 +1,32 @@
 //! Operations that share a transaction: each in a savepoint of its own, answered after the commit.
 
-use crate::fault::Fault;
+use crate::db_error::DbError;
 use rusqlite::Connection;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use tokio::sync::{Notify, oneshot};
 
 /// An operation of whatever result. (`dyn`: the threads take operations of many types from one channel.)
-pub(crate) trait Job: Send {
+pub(crate) trait DatabaseJob: Send {
     /// Does it, inside the transaction that is open. Its own failure undoes only itself; an error here means that the
     /// transaction cannot go on.
-    fn run(&mut self, connection: &Connection) -> Result<(), Fault>;
+    fn run_in_savepoint(&mut self, connection: &Connection) -> Result<(), DbError>;
 
     /// Answers whoever asked for it, after the commit or instead of it.
-    fn answer(self: Box<Self>, committed: Result<(), &str>);
+    fn send_result(self: Box<Self>, committed: Result<(), &str>);
 }
 
-/// A [`Job`] made of a closure.
-pub(crate) struct Task<T, F> {
+/// A [`DatabaseJob`] made of a closure.
+pub(crate) struct ClosureJob<T, F> {
     work: Option<F>,
-    outcome: Option<Result<T, Fault>>,
-    reply: oneshot::Sender<Result<T, Fault>>,
+    outcome: Option<Result<T, DbError>>,
+    reply: oneshot::Sender<Result<T, DbError>>,
     wake: Option<Arc<Notify>>,
 }
 
-impl<T, F: FnOnce(&Connection) -> Result<T, Fault>> Task<T, F> {
+impl<T, F: FnOnce(&Connection) -> Result<T, DbError>> ClosureJob<T, F> {
     /// Makes a job of `work`; once it is committed, `wake` is notified.
-    pub(crate) fn new(work: F, wake: Option<Arc<Notify>>) -> (Self, oneshot::Receiver<Result<T, Fault>>) {
+    pub(crate) fn new(work: F, wake: Option<Arc<Notify>>) -> (Self, oneshot::Receiver<Result<T, DbError>>) {
         let (reply, receiver) = oneshot::channel();
         (
             Self {
@@ -40,31 +40,31 @@ impl<T, F: FnOnce(&Connection) -> Result<T, Fault>> Task<T, F> {
     }
 }
 
-impl<T: Send, F: FnOnce(&Connection) -> Result<T, Fault> + Send> Job for Task<T, F> {
-    fn run(&mut self, connection: &Connection) -> Result<(), Fault> {
+impl<T: Send, F: FnOnce(&Connection) -> Result<T, DbError> + Send> DatabaseJob for ClosureJob<T, F> {
+    fn run_in_savepoint(&mut self, connection: &Connection) -> Result<(), DbError> {
         let Some(work) = self.work.take() else {
             return Ok(());
         };
-        statement(connection, "SAVEPOINT job")?;
-        let outcome = catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or(Err(Fault::Panicked));
+        run_statement(connection, "SAVEPOINT job")?;
+        let outcome = catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or(Err(DbError::Panicked));
         if outcome.is_err() && !connection.is_autocommit() {
-            statement(connection, "ROLLBACK TO job")?;
+            run_statement(connection, "ROLLBACK TO job")?;
         }
         self.outcome = Some(outcome);
         // A full disk makes SQLite undo the whole transaction by itself; then there is nothing to release.
         if connection.is_autocommit() {
-            return Err(Fault::Commit("the transaction was rolled back".to_owned()));
+            return Err(DbError::Commit("the transaction was rolled back".to_owned()));
         }
-        statement(connection, "RELEASE job")
+        run_statement(connection, "RELEASE job")
     }
 
-    fn answer(self: Box<Self>, committed: Result<(), &str>) {
+    fn send_result(self: Box<Self>, committed: Result<(), &str>) {
         let outcome = match (committed, self.outcome) {
             // Its own failure says more than the failure of what it shared.
             (_, Some(Err(fault))) => Err(fault),
             (Ok(()), Some(outcome)) => outcome,
-            (Err(why), _) => Err(Fault::Commit(why.to_owned())),
-            (Ok(()), None) => Err(Fault::Closed),
+            (Err(why), _) => Err(DbError::Commit(why.to_owned())),
+            (Ok(()), None) => Err(DbError::Closed),
         };
         if let (Ok(_), Some(wake)) = (&outcome, &self.wake) {
             wake.notify_waiters();
@@ -76,14 +76,14 @@ impl<T: Send, F: FnOnce(&Connection) -> Result<T, Fault> + Send> Job for Task<T,
     }
 }
 
-fn statement(connection: &Connection, sql: &str) -> Result<(), Fault> {
+fn run_statement(connection: &Connection, sql: &str) -> Result<(), DbError> {
     connection.prepare_cached(sql)?.execute([])?;
     Ok(())
 }
 
 /// How a transaction begins.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Begin {
+pub(crate) enum TransactionMode {
     /// To write.
     Write,
     /// To read one state of things.
@@ -91,48 +91,58 @@ pub(crate) enum Begin {
 }
 
 /// Runs `batch` in one transaction, commits it once and answers all.
-pub(crate) fn commit_together(connection: &Connection, begin: Begin, mut batch: Vec<Box<dyn Job>>) {
-    let committed = run_all(connection, begin, &mut batch).map_err(|fault| fault.to_string());
+pub(crate) fn commit_together(
+    connection: &Connection,
+    begin: TransactionMode,
+    mut batch: Vec<Box<dyn DatabaseJob>>,
+) {
+    let committed = run_in_transaction(connection, begin, &mut batch).map_err(|fault| fault.to_string());
     if let Err(why) = &committed {
         tracing::error!(jobs = batch.len(), why, "a transaction failed");
         if !connection.is_autocommit()
-            && let Err(error) = statement(connection, "ROLLBACK")
+            && let Err(error) = run_statement(connection, "ROLLBACK")
         {
             tracing::error!(%error, "a failed transaction could not be rolled back");
         }
     }
     for job in batch {
-        job.answer(committed.as_ref().map(|&()| ()).map_err(String::as_str));
+        job.send_result(committed.as_ref().map(|&()| ()).map_err(String::as_str));
     }
 }
 
-fn run_all(connection: &Connection, begin: Begin, batch: &mut [Box<dyn Job>]) -> Result<(), Fault> {
-    statement(
+fn run_in_transaction(
+    connection: &Connection,
+    begin: TransactionMode,
+    batch: &mut [Box<dyn DatabaseJob>],
+) -> Result<(), DbError> {
+    run_statement(
         connection,
-        if matches!(begin, Begin::Write) {
+        if matches!(begin, TransactionMode::Write) {
             "BEGIN IMMEDIATE"
         } else {
             "BEGIN"
         },
     )?;
     for job in batch {
-        job.run(connection)?;
+        job.run_in_savepoint(connection)?;
     }
-    statement(connection, "COMMIT")
+    run_statement(connection, "COMMIT")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    type Answer = oneshot::Receiver<Result<i64, Fault>>;
+    type Answer = oneshot::Receiver<Result<i64, DbError>>;
 
-    fn job(work: impl FnOnce(&Connection) -> Result<i64, Fault> + Send + 'static) -> (Box<dyn Job>, Answer) {
-        let (task, answer) = Task::new(work, None);
+    fn job(
+        work: impl FnOnce(&Connection) -> Result<i64, DbError> + Send + 'static,
+    ) -> (Box<dyn DatabaseJob>, Answer) {
+        let (task, answer) = ClosureJob::new(work, None);
         (Box::new(task), answer)
     }
 
-    fn insert(connection: &Connection, x: i64) -> Result<i64, Fault> {
+    fn insert(connection: &Connection, x: i64) -> Result<i64, DbError> {
         connection.execute("INSERT INTO t VALUES (?)", [x])?;
         Ok(x)
     }
@@ -171,7 +181,7 @@ mod tests {
         ]
         .into_iter()
         .unzip();
-        commit_together(&connection, Begin::Write, jobs);
+        commit_together(&connection, TransactionMode::Write, jobs);
         assert_eq!(rows(&connection), [1, 4]);
         let answers: Vec<_> = answers
             .iter_mut()
@@ -179,7 +189,7 @@ mod tests {
             .collect();
         assert!(matches!(
             answers[..],
-            [Ok(1), Err(Fault::Sql(_)), Err(Fault::Panicked), Ok(4)]
+            [Ok(1), Err(DbError::Sql(_)), Err(DbError::Panicked), Ok(4)]
         ));
     }
 
@@ -192,13 +202,13 @@ mod tests {
             Ok(2)
         });
         let (third, mut three) = job(|c| insert(c, 3));
-        commit_together(&connection, Begin::Write, vec![first, second, third]);
+        commit_together(&connection, TransactionMode::Write, vec![first, second, third]);
         assert!(rows(&connection).is_empty());
         for answer in [&mut one, &mut two, &mut three] {
-            assert!(matches!(answer.try_recv().unwrap(), Err(Fault::Commit(_))));
+            assert!(matches!(answer.try_recv().unwrap(), Err(DbError::Commit(_))));
         }
         let (next, mut answer) = job(|c| insert(c, 5));
-        commit_together(&connection, Begin::Write, vec![next]);
+        commit_together(&connection, TransactionMode::Write, vec![next]);
         assert!(answer.try_recv().unwrap().is_ok());
     }
 }

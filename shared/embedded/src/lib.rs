@@ -4,31 +4,31 @@
 //! comes round goes into one transaction, so that many callers share one `fsync`, and each is answered after it. Reads
 //! have connections of their own.
 //!
-//! The operations themselves are synchronous functions over a connection. [`Embedded::open`] puts threads in front of
+//! The operations themselves are synchronous functions over a connection. [`Embedded::open_folder`] puts threads in front of
 //! them, [`Embedded::in_memory`] calls them where it stands: no thread, no file, which is what a simulation wants.
 //!
 //! Store and queues lie in one file but are written by separate calls and separate commits, as they are on AWS: a crash
 //! can fall between any two of them here too.
 
 mod clock;
-mod crew;
+mod clock_set_back;
+mod database_threads;
+mod db_error;
 mod embedded;
-mod fault;
+mod file_permissions;
 mod folder;
 mod job;
 mod migrations;
 mod payloads;
-mod private;
 mod queue;
-mod record;
 mod recovery;
-mod set_back;
+mod sql_records;
 mod store;
 
-pub use clock::{Clock, SystemAmbient};
+pub use clock::{Clock, EmbeddedSystem};
 pub use embedded::Embedded;
+pub use file_permissions::{FolderPrivacy, restrict_to_owner};
 pub use folder::OpenError;
-pub use private::{Privacy, keep_private};
-pub use queue::{DeadMessage, Owner, QueueDepth, Receipt, Received, Room};
-pub use recovery::Recovered;
-pub use store::Swept;
+pub use queue::{DeadMessage, DequeuedMessage, EmbeddedQueueDepth, FairShare, Receipt, TenantKey};
+pub use recovery::RecoveryCounts;
+pub use store::SweepCounts;

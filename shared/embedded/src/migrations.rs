@@ -13,11 +13,11 @@ const MIGRATIONS: [&str; 7] = [
 ];
 
 /// Brings the database to this program's version. One that a newer program wrote is left alone.
-pub(crate) fn migrate(connection: &Connection) -> Result<(), OpenError> {
-    migrate_by(connection, &MIGRATIONS)
+pub(crate) fn apply_migrations(connection: &Connection) -> Result<(), OpenError> {
+    apply_migration_list(connection, &MIGRATIONS)
 }
 
-fn migrate_by(connection: &Connection, migrations: &[&str]) -> Result<(), OpenError> {
+fn apply_migration_list(connection: &Connection, migrations: &[&str]) -> Result<(), OpenError> {
     let found: usize = connection.query_row("PRAGMA user_version", [], |row| row.get::<_, u32>(0))? as usize;
     if found > migrations.len() {
         return Err(OpenError::Newer {
@@ -54,8 +54,8 @@ mod tests {
     #[test]
     fn a_database_is_brought_up_to_date_once() {
         let connection = Connection::open_in_memory().unwrap();
-        migrate(&connection).unwrap();
-        migrate(&connection).unwrap();
+        apply_migrations(&connection).unwrap();
+        apply_migrations(&connection).unwrap();
         assert_eq!(version(&connection) as usize, MIGRATIONS.len());
         connection.prepare("SELECT body FROM conversations").unwrap();
     }
@@ -67,8 +67,8 @@ mod tests {
             "CREATE TABLE a (x); INSERT INTO a VALUES (7)",
             "ALTER TABLE a ADD COLUMN y",
         ];
-        migrate_by(&connection, &steps[..1]).unwrap();
-        migrate_by(&connection, &steps).unwrap();
+        apply_migration_list(&connection, &steps[..1]).unwrap();
+        apply_migration_list(&connection, &steps).unwrap();
         let x: i64 = connection
             .query_row("SELECT x FROM a WHERE y IS NULL", [], |row| row.get(0))
             .unwrap();
@@ -78,11 +78,11 @@ mod tests {
     #[test]
     fn groups_from_before_owners_were_known_are_nobodys() {
         let connection = Connection::open_in_memory().unwrap();
-        migrate_by(&connection, &MIGRATIONS[..3]).unwrap();
+        apply_migration_list(&connection, &MIGRATIONS[..3]).unwrap();
         let group = "INSERT INTO queue_messages (queue, grp, visible_at, sent_at, body) VALUES ('inbound', 'g', 5, 5, '{}');
             INSERT INTO queue_groups (queue, grp, head, free_at) VALUES ('inbound', 'g', 1, 5)";
         connection.execute_batch(group).unwrap();
-        migrate(&connection).unwrap();
+        apply_migrations(&connection).unwrap();
         let sql = "SELECT g.owner || m.owner, g.free_at FROM queue_groups g JOIN queue_messages m ON m.seq = g.head";
         let found: (String, i64) = connection
             .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -93,9 +93,9 @@ mod tests {
     #[test]
     fn a_migration_that_fails_leaves_nothing_behind() {
         let connection = Connection::open_in_memory().unwrap();
-        assert!(migrate_by(&connection, &["CREATE TABLE a (x); CREATE TABLE a (x)"]).is_err());
+        assert!(apply_migration_list(&connection, &["CREATE TABLE a (x); CREATE TABLE a (x)"]).is_err());
         assert_eq!(version(&connection), 0);
-        migrate_by(&connection, &["CREATE TABLE a (x)"]).unwrap();
+        apply_migration_list(&connection, &["CREATE TABLE a (x)"]).unwrap();
     }
 
     #[test]
@@ -103,7 +103,7 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch("PRAGMA user_version = 99").unwrap();
         assert!(matches!(
-            migrate(&connection),
+            apply_migrations(&connection),
             Err(OpenError::Newer { found: 99, .. })
         ));
     }

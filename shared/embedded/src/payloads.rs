@@ -1,8 +1,8 @@
-use crate::crew::held;
-use crate::fault::Fault;
+use crate::database_threads::lock_unpoisoned;
+use crate::db_error::DbError;
 use crate::folder::sync_folder;
 use jiff::Timestamp;
-use recado_domain::ids::hash_of;
+use recado_domain::ids::hash_parts;
 use recado_domain::millis;
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -16,7 +16,7 @@ const UNCLAIMED_MS: i64 = 24 * 3_600_000;
 
 /// The bodies that are too large for a queue message.
 #[derive(Debug)]
-pub(crate) enum Payloads {
+pub(crate) enum EmbeddedPayloads {
     /// A file each.
     Folder(PathBuf),
     /// In memory, by name.
@@ -24,23 +24,23 @@ pub(crate) enum Payloads {
 }
 
 /// The file of the body under `key`: keys may hold what file names may not.
-pub(crate) fn file_of(key: &str) -> String {
-    hash_of(&["payload", key], 32)
+pub(crate) fn payload_file_name(key: &str) -> String {
+    hash_parts(&["payload", key], 32)
 }
 
 /// Numbers the unfinished files of this process.
-static UNFINISHED: AtomicU64 = AtomicU64::new(0);
+static PART_FILE_COUNTER: AtomicU64 = AtomicU64::new(0);
 
-impl Payloads {
+impl EmbeddedPayloads {
     /// Keeps `json` under `key`: whole and on the disk, or not at all.
-    pub(crate) fn put(&self, key: &str, json: &str) -> Result<(), Fault> {
-        let name = file_of(key);
+    pub(crate) fn write_payload(&self, key: &str, json: &str) -> Result<(), DbError> {
+        let name = payload_file_name(key);
         match self {
             Self::Memory(bodies) => {
-                held(bodies).insert(name, json.to_owned());
+                lock_unpoisoned(bodies).insert(name, json.to_owned());
             }
             Self::Folder(folder) => {
-                let number = UNFINISHED.fetch_add(1, Ordering::Relaxed);
+                let number = PART_FILE_COUNTER.fetch_add(1, Ordering::Relaxed);
                 let unfinished = folder.join(format!("{name}.{}-{number}.part", std::process::id()));
                 let mut options = OpenOptions::new();
                 options.create(true).truncate(true).write(true);
@@ -57,10 +57,10 @@ impl Payloads {
     }
 
     /// What lies under `key`.
-    pub(crate) fn get(&self, key: &str) -> Result<Option<String>, Fault> {
-        let name = file_of(key);
+    pub(crate) fn read_payload(&self, key: &str) -> Result<Option<String>, DbError> {
+        let name = payload_file_name(key);
         match self {
-            Self::Memory(bodies) => Ok(held(bodies).get(&name).cloned()),
+            Self::Memory(bodies) => Ok(lock_unpoisoned(bodies).get(&name).cloned()),
             Self::Folder(folder) => match fs::read_to_string(folder.join(name)) {
                 Ok(json) => Ok(Some(json)),
                 Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -70,14 +70,14 @@ impl Payloads {
     }
 
     /// Removes files older than a day that are not `needed`, at most `most`. Returns how many.
-    pub(crate) fn sweep(
+    pub(crate) fn delete_unclaimed(
         &self,
         now: Timestamp,
         most: usize,
-        mut needed: impl FnMut(&str) -> Result<bool, Fault>,
-    ) -> Result<usize, Fault> {
+        mut needed: impl FnMut(&str) -> Result<bool, DbError>,
+    ) -> Result<usize, DbError> {
         let Self::Folder(folder) = self else { return Ok(0) };
-        let before = millis::shift(now, -UNCLAIMED_MS);
+        let before = millis::add_millis(now, -UNCLAIMED_MS);
         let mut removed = 0;
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
@@ -102,6 +102,6 @@ mod tests {
     #[test]
     fn the_name_of_a_body_is_known() {
         let known = "a4f9520b994bea58e419268b1125903f71456988e1efd09f73215aa780a63837";
-        assert_eq!(super::file_of("k"), known);
+        assert_eq!(super::payload_file_name("k"), known);
     }
 }

@@ -7,12 +7,12 @@ mod catch_up;
 mod config;
 mod conversations;
 mod dead_letters;
+mod error_mapping;
 mod health;
 mod media;
 mod messages;
 mod notices;
-mod refusal;
-mod said;
+mod outgoing_fields;
 mod sends;
 mod simulator;
 mod trace;
@@ -23,15 +23,15 @@ use crate::keys::Keys;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
-use recado_pipeline::World;
-use recado_pipeline::ports::Depths;
+use recado_pipeline::Deps;
+use recado_pipeline::ports::QueueDepths;
 use recado_whatsapp::SimulatedOutbox;
 use std::sync::Arc;
 
 /// The largest body the API takes, in bytes: a whole configuration with its prompts.
 const BODY_MAX: usize = 1024 * 1024;
 
-/// What the API needs beyond the world.
+/// What the API needs beside the dependencies.
 #[derive(Debug, Clone)]
 pub struct ApiOptions<D> {
     /// Where providers reach this installation, without a slash at its end. Absent: as the request was addressed.
@@ -41,22 +41,22 @@ pub struct ApiOptions<D> {
     /// How much waits in the queues.
     pub depths: D,
     /// Whether the store takes writes.
-    pub pulse: crate::Pulse,
+    pub health_probe: crate::HealthProbe,
 }
 
-pub(crate) struct Api<W, K, D> {
-    world: Arc<W>,
+pub(crate) struct ApiState<W, K, D> {
+    deps: Arc<W>,
     keys: Arc<K>,
     options: Arc<ApiOptions<D>>,
     /// What who shows no token was told last.
-    last_status: Arc<whatsapp::LastStatus>,
+    last_status: Arc<whatsapp::PublicStatusCache>,
 }
 
-impl<W, K, D> Clone for Api<W, K, D> {
+impl<W, K, D> Clone for ApiState<W, K, D> {
     fn clone(&self) -> Self {
-        let (world, keys) = (Arc::clone(&self.world), Arc::clone(&self.keys));
+        let (deps, keys) = (Arc::clone(&self.deps), Arc::clone(&self.keys));
         Self {
-            world,
+            deps,
             keys,
             options: Arc::clone(&self.options),
             last_status: Arc::clone(&self.last_status),
@@ -64,60 +64,91 @@ impl<W, K, D> Clone for Api<W, K, D> {
     }
 }
 
-pub(crate) fn routes<W: World + 'static, K: Keys, D: Depths>(
-    world: Arc<W>,
+pub(crate) fn api_routes<W: Deps + 'static, K: Keys, D: QueueDepths>(
+    deps: Arc<W>,
     keys: Arc<K>,
     options: ApiOptions<D>,
 ) -> Router {
-    let api = Api {
-        world,
+    let api = ApiState {
+        deps,
         keys,
         options: Arc::new(options),
         last_status: Arc::default(),
     };
-    let apply = config::apply::<W, K, D>;
+    let apply = config::put_configuration::<W, K, D>;
     Router::new()
-        .route("/health/whatsapp/detailed", get(whatsapp::detailed::<W, K, D>))
-        .route("/v1/config", get(config::show::<W, K, D>).put(apply).post(apply))
-        .route("/v1/conversations", get(conversations::list::<W, K, D>))
+        .route(
+            "/health/whatsapp/detailed",
+            get(whatsapp::get_detailed_whatsapp_health::<W, K, D>),
+        )
+        .route(
+            "/v1/config",
+            get(config::get_configuration::<W, K, D>).put(apply).post(apply),
+        )
+        .route(
+            "/v1/conversations",
+            get(conversations::list_conversations::<W, K, D>),
+        )
         .route(
             "/v1/conversations/{id}",
-            get(conversations::show::<W, K, D>).patch(conversations::change::<W, K, D>),
+            get(conversations::get_conversation::<W, K, D>)
+                .patch(conversations::patch_conversation::<W, K, D>),
         )
         .route(
             "/v1/conversations/{id}/messages",
-            get(messages::list::<W, K, D>).post(messages::answer::<W, K, D>),
+            get(messages::list_messages::<W, K, D>).post(messages::post_answer::<W, K, D>),
         )
         .route(
             "/v1/messages/{id}",
-            get(messages::show::<W, K, D>).delete(sends::cancel::<W, K, D>),
+            get(messages::get_message::<W, K, D>).delete(sends::delete_message::<W, K, D>),
         )
-        .route("/v1/instances/{id}/messages", post(sends::send::<W, K, D>))
-        .route("/v1/instances/{id}/media", post(media::upload::<W, K, D>))
-        .route("/v1/instances/{id}/notices", get(notices::list::<W, K, D>))
-        .route("/v1/instances/{id}/catch-up", post(catch_up::catch_up::<W, K, D>))
-        .route("/v1/trace", get(trace::show::<W, K, D>))
+        .route("/v1/instances/{id}/messages", post(sends::post_send::<W, K, D>))
+        .route("/v1/instances/{id}/media", post(media::post_media::<W, K, D>))
+        .route(
+            "/v1/instances/{id}/notices",
+            get(notices::list_notices::<W, K, D>),
+        )
+        .route(
+            "/v1/instances/{id}/catch-up",
+            post(catch_up::post_catch_up::<W, K, D>),
+        )
+        .route("/v1/trace", get(trace::get_trace::<W, K, D>))
+        .merge(dead_letter_routes())
+        .route(
+            "/simulator/outbox",
+            get(simulator::list_simulated_outbox::<W, K, D>),
+        )
+        .route_layer(from_fn_with_state(api.clone(), auth::require_operator::<W, K, D>))
+        .route("/health", get(health::get_health::<W, K, D>))
+        .route("/health/whatsapp", get(whatsapp::get_whatsapp_health::<W, K, D>))
+        .with_state(api)
+}
+
+fn dead_letter_routes<W: Deps + 'static, K: Keys, D: QueueDepths>() -> Router<ApiState<W, K, D>> {
+    Router::new()
         .route(
             "/v1/dead-letters",
-            get(dead_letters::list::<W, K, D>).delete(dead_letters::purge::<W, K, D>),
+            get(dead_letters::list_dead_letters::<W, K, D>)
+                .delete(dead_letters::delete_dead_letters::<W, K, D>),
         )
         .route(
             "/v1/dead-letters/redrive",
-            post(dead_letters::redrive_many::<W, K, D>),
+            post(dead_letters::redrive_dead_letters::<W, K, D>),
         )
-        .route("/v1/dead-letters/audit", get(dead_letters::audit::<W, K, D>))
+        .route(
+            "/v1/dead-letters/audit",
+            get(dead_letters::list_deletions::<W, K, D>),
+        )
         .route(
             "/v1/dead-letters/{id}",
-            get(dead_letters::show::<W, K, D>).delete(dead_letters::delete::<W, K, D>),
+            get(dead_letters::get_dead_letter::<W, K, D>).delete(dead_letters::delete_dead_letter::<W, K, D>),
         )
         .route(
             "/v1/dead-letters/{id}/redrive",
-            post(dead_letters::redrive::<W, K, D>),
+            post(dead_letters::redrive_dead_letter::<W, K, D>),
         )
-        .route("/health/whatsapp/dlq", get(dead_letters::dlq::<W, K, D>))
-        .route("/simulator/outbox", get(simulator::outbox::<W, K, D>))
-        .route_layer(from_fn_with_state(api.clone(), auth::operators_only::<W, K, D>))
-        .route("/health", get(health::show::<W, K, D>))
-        .route("/health/whatsapp", get(whatsapp::show::<W, K, D>))
-        .with_state(api)
+        .route(
+            "/health/whatsapp/dlq",
+            get(dead_letters::get_dlq_health::<W, K, D>),
+        )
 }

@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use recado_domain::ids::CorrelationId;
-use recado_pipeline::{World, chance};
+use recado_pipeline::{Deps, random_id};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tracing::field::Empty;
@@ -17,34 +17,34 @@ pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-correlation-id"
 
 /// The ids of a request: ours, and the client's.
 #[derive(Debug, Clone)]
-pub(crate) struct Correlation(Arc<Ids>);
+pub(crate) struct RequestCorrelation(Arc<CorrelationIds>);
 
 #[derive(Debug)]
-struct Ids {
+struct CorrelationIds {
     own: CorrelationId,
     given: Option<CorrelationId>,
     proven: AtomicBool,
 }
 
-impl Correlation {
-    fn of(own: CorrelationId, headers: &HeaderMap) -> Self {
-        Self(Arc::new(Ids {
+impl RequestCorrelation {
+    fn from_headers(own: CorrelationId, headers: &HeaderMap) -> Self {
+        Self(Arc::new(CorrelationIds {
             own,
-            given: given(headers),
+            given: client_correlation_id(headers),
             proven: AtomicBool::new(false),
         }))
     }
 
     /// Takes the client's id, if it sent a sound one, since the client has shown who it is.
-    pub(crate) fn prove(&self) -> CorrelationId {
+    pub(crate) fn accept_client_id(&self) -> CorrelationId {
         self.0.proven.store(true, Ordering::Relaxed);
         if let Some(given) = &self.0.given {
             Span::current().record("correlation_id", given.as_str());
         }
-        self.now().clone()
+        self.current_id().clone()
     }
 
-    fn now(&self) -> &CorrelationId {
+    fn current_id(&self) -> &CorrelationId {
         let proven = self.0.proven.load(Ordering::Relaxed);
         self.0.given.as_ref().filter(|_| proven).unwrap_or(&self.0.own)
     }
@@ -53,19 +53,22 @@ impl Correlation {
 /// Gives the request its id (an extension) and its span, and the response its id and the headers that every response has.
 /// The span carries the matched route, not the path: a path can hold a secret (one below `/webhooks/{provider}` does,
 /// where a provider can send no header).
-pub(crate) async fn follow<W: World>(
-    State(world): State<Arc<W>>,
+pub(crate) async fn attach_correlation<W: Deps>(
+    State(deps): State<Arc<W>>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let correlation = Correlation::of(chance::correlation(world.ambient()), request.headers());
+    let correlation = RequestCorrelation::from_headers(
+        random_id::generate_correlation_id(deps.system()),
+        request.headers(),
+    );
     let route = request
         .extensions()
         .get::<MatchedPath>()
         .map(|path| path.as_str().to_owned());
     let span = tracing::info_span!(
         "request",
-        correlation_id = %correlation.now(),
+        correlation_id = %correlation.current_id(),
         method = %request.method(),
         route = route.as_deref().unwrap_or("none"),
         provider = Empty,
@@ -80,7 +83,7 @@ pub(crate) async fn follow<W: World>(
     let mut response = next.run(request).instrument(span.clone()).await;
     span.record("status", response.status().as_u16());
     let headers = response.headers_mut();
-    if let Ok(value) = HeaderValue::from_str(correlation.now().as_str()) {
+    if let Ok(value) = HeaderValue::from_str(correlation.current_id().as_str()) {
         headers.insert(HEADER, value);
     }
     // Answers hold secrets and what people wrote, and no browser is to guess what they are.
@@ -93,6 +96,6 @@ pub(crate) async fn follow<W: World>(
 }
 
 /// The client's own id, if it is a sound one.
-fn given(headers: &HeaderMap) -> Option<CorrelationId> {
+fn client_correlation_id(headers: &HeaderMap) -> Option<CorrelationId> {
     CorrelationId::parse(headers.get(HEADER)?.to_str().ok()?).ok()
 }

@@ -12,8 +12,10 @@ use std::sync::Arc;
 pub trait Keys: Send + Sync + 'static {
     /// What webhooks of this provider are proven with. What belongs to others may be left out: one provider's webhooks
     /// must not depend on where another's keys are kept.
-    fn webhook(&self, provider: Provider)
-    -> impl Future<Output = Result<Arc<WebhookKeys>, PortError>> + Send;
+    fn webhook_keys(
+        &self,
+        provider: Provider,
+    ) -> impl Future<Output = Result<Arc<WebhookKeys>, PortError>> + Send;
 
     /// The operators' bearer token; without one nobody is let in.
     fn operator_token(&self) -> impl Future<Output = Result<Option<Secret>, PortError>> + Send;

@@ -10,67 +10,67 @@
 
 mod api;
 mod correlation;
+mod health_probe;
 mod keys;
-mod large;
+mod large_bodies;
 mod problem;
-mod pulse;
 mod query;
-mod record;
 mod webhook;
+mod webhook_recording;
 
 pub use api::ApiOptions;
+pub use health_probe::HealthProbe;
 pub use keys::Keys;
-pub use problem::Problem;
-pub use pulse::Pulse;
+pub use problem::HttpProblem;
 pub use recado_whatsapp::SimulatedOutbox;
 pub use recado_whatsapp::webhook::WebhookKeys;
-pub use record::{ReceivedWebhook, recorded};
 pub use webhook::WebhookLimits;
+pub use webhook_recording::{ReceivedWebhook, record_webhooks};
 
 use axum::Router;
-use recado_pipeline::World;
-use recado_pipeline::ports::Depths;
+use recado_pipeline::Deps;
+use recado_pipeline::ports::QueueDepths;
 use std::sync::Arc;
 
 /// The providers' side: `/webhooks/…` and `/api/webhook/…`. Any other path is a 404, and so is one that no provider has.
-pub fn webhook_router<W: World + 'static, K: Keys>(
-    world: Arc<W>,
+pub fn webhook_router<W: Deps + 'static, K: Keys>(
+    deps: Arc<W>,
     keys: Arc<K>,
     limits: WebhookLimits,
 ) -> Router {
-    finish(webhook::routes(Arc::clone(&world), keys, limits), world)
+    finish_router(webhook::webhook_routes(Arc::clone(&deps), keys, limits), deps)
 }
 
 /// The operators' side: `/health`, `/v1/…`, `/simulator/outbox`. Any other path is a 404.
-pub fn api_router<W: World + 'static, K: Keys, D: Depths>(
-    world: Arc<W>,
+pub fn api_router<W: Deps + 'static, K: Keys, D: QueueDepths>(
+    deps: Arc<W>,
     keys: Arc<K>,
     options: ApiOptions<D>,
 ) -> Router {
-    finish(api::routes(Arc::clone(&world), keys, options), world)
+    finish_router(api::api_routes(Arc::clone(&deps), keys, options), deps)
 }
 
 /// Both sides in one router: what one machine serves. (Two finished routers cannot be merged: each has a fallback.)
-pub fn whole_router<W: World + 'static, K: Keys, D: Depths>(
-    world: Arc<W>,
+pub fn whole_router<W: Deps + 'static, K: Keys, D: QueueDepths>(
+    deps: Arc<W>,
     keys: Arc<K>,
     limits: WebhookLimits,
     options: ApiOptions<D>,
 ) -> Router {
-    let webhook = webhook::routes(Arc::clone(&world), Arc::clone(&keys), limits);
-    finish(
-        webhook.merge(api::routes(Arc::clone(&world), keys, options)),
-        world,
+    let webhook = webhook::webhook_routes(Arc::clone(&deps), Arc::clone(&keys), limits);
+    finish_router(
+        webhook.merge(api::api_routes(Arc::clone(&deps), keys, options)),
+        deps,
     )
 }
 
-fn finish<W: World + 'static>(routes: Router, world: Arc<W>) -> Router {
+fn finish_router<W: Deps + 'static>(routes: Router, deps: Arc<W>) -> Router {
     routes
         .method_not_allowed_fallback(problem::method_not_allowed)
         .fallback(problem::no_such_route)
         .layer(axum::middleware::from_fn_with_state(
-            world,
-            correlation::follow::<W>,
+            deps,
+            correlation::attach_correlation::<W>,
         ))
 }
 

@@ -10,13 +10,13 @@ const RETRY_AFTER_SECONDS: &str = "5";
 
 /// An error as a client sees it. `type` is `about:blank`: the status says what kind of error it is, `detail` which.
 #[derive(Debug)]
-pub struct Problem {
+pub struct HttpProblem {
     status: StatusCode,
     detail: String,
     header: Option<(HeaderName, HeaderValue)>,
 }
 
-impl Problem {
+impl HttpProblem {
     /// A problem with this status. `detail` is shown to the client: it holds nothing of anybody else's.
     pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl Problem {
     }
 
     /// 401, of a provider whose proof is missing or wrong.
-    pub(crate) fn unproven() -> Self {
+    pub(crate) fn unauthenticated() -> Self {
         Self::new(
             StatusCode::UNAUTHORIZED,
             "the webhook's proof is missing or wrong",
@@ -64,7 +64,7 @@ impl Problem {
     }
 
     /// 413.
-    pub(crate) fn too_large(max: usize) -> Self {
+    pub(crate) fn body_too_large(max: usize) -> Self {
         Self::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             format!("the body is larger than {max} bytes"),
@@ -77,9 +77,9 @@ impl Problem {
     }
 
     /// A store or queue that failed, which is logged: 503 if it may pass, else 500.
-    pub(crate) fn of_port(error: &PortError) -> Self {
-        log(error);
-        if error.retryable() {
+    pub(crate) fn from_port_error(error: &PortError) -> Self {
+        log_port_error(error);
+        if error.is_retryable() {
             return Self::unavailable("a store or queue is unavailable; try again");
         }
         if let PortError::TooLarge { .. } = error {
@@ -93,7 +93,7 @@ impl Problem {
 }
 
 /// Logs a store's or queue's failure. The cause of a [`PortError::Invalid`] may quote a record and is left out.
-pub(crate) fn log(error: &PortError) {
+pub(crate) fn log_port_error(error: &PortError) {
     match error {
         PortError::Unavailable { what, source } => {
             tracing::error!(what, error = %source, "a store or queue is unavailable");
@@ -105,13 +105,13 @@ pub(crate) fn log(error: &PortError) {
     }
 }
 
-impl From<PortError> for Problem {
+impl From<PortError> for HttpProblem {
     fn from(error: PortError) -> Self {
-        Self::of_port(&error)
+        Self::from_port_error(&error)
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for HttpProblem {
     fn into_response(self) -> Response {
         let body = json!({
             "type": "about:blank",
@@ -129,16 +129,16 @@ impl IntoResponse for Problem {
 }
 
 /// What a path that is no route gets.
-pub(crate) async fn no_such_route(uri: Uri) -> Problem {
+pub(crate) async fn no_such_route(uri: Uri) -> HttpProblem {
     if uri.path().starts_with("/webhooks/") || uri.path().starts_with("/api/webhook/") {
-        return Problem::no_such_provider();
+        return HttpProblem::no_such_provider();
     }
-    Problem::not_found("there is no such route")
+    HttpProblem::not_found("there is no such route")
 }
 
 /// What a known path with another method gets; axum adds `Allow`.
-pub(crate) async fn method_not_allowed() -> Problem {
-    Problem::method_not_allowed()
+pub(crate) async fn method_not_allowed() -> HttpProblem {
+    HttpProblem::method_not_allowed()
 }
 
 #[cfg(test)]
@@ -150,9 +150,13 @@ mod tests {
         for (error, status, again) in [
             (PortError::unavailable("a read", "down"), 503, true),
             (PortError::invalid("a record", "no JSON"), 500, false),
-            (PortError::fits("a record", usize::MAX).unwrap_err(), 413, false),
+            (
+                PortError::check_record_size("a record", usize::MAX).unwrap_err(),
+                413,
+                false,
+            ),
         ] {
-            let response = Problem::of_port(&error).into_response();
+            let response = HttpProblem::from_port_error(&error).into_response();
             assert_eq!(response.status(), status, "{error}");
             assert_eq!(
                 response.headers().contains_key(header::RETRY_AFTER),

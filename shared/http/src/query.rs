@@ -1,7 +1,7 @@
 //! What comes in with a request: query parameters, JSON bodies, sizes.
 
-use crate::large::{LARGE, LargeBodies, Place};
-use crate::problem::Problem;
+use crate::large_bodies::{LARGE_BODY_BYTES, LargeBodies, LargeBodyPermit};
+use crate::problem::HttpProblem;
 use axum::body::{Body, BodyDataStream, Bytes};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequestParts, Path, Query};
@@ -18,22 +18,22 @@ use std::pin::pin;
 
 /// How many items a page may have, and how many it has if nobody says.
 const LIMIT_MAX: usize = 200;
-const LIMIT_USUAL: usize = 50;
+const LIMIT_DEFAULT: usize = 50;
 
 /// The longest cursor that is passed on.
 const CURSOR_MAX: usize = 2000;
 
 /// Query parameters, or a 400 that says what is wrong with them.
 #[derive(Debug)]
-pub(crate) struct Params<T>(pub(crate) T);
+pub(crate) struct QueryParams<T>(pub(crate) T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
-    type Rejection = Problem;
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T> {
+    type Rejection = HttpProblem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, HttpProblem> {
         match Query::<T>::try_from_uri(&parts.uri) {
             Ok(Query(params)) => Ok(Self(params)),
-            Err(error) => Err(Problem::bad_request(format!(
+            Err(error) => Err(HttpProblem::bad_request(format!(
                 "the query is malformed: {}",
                 error.body_text()
             ))),
@@ -43,24 +43,27 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
 
 /// A path's parameter, or a 400.
 #[derive(Debug)]
-pub(crate) struct Segment<T>(pub(crate) T);
+pub(crate) struct PathParam<T>(pub(crate) T);
 
-impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Segment<T> {
-    type Rejection = Problem;
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathParam<T> {
+    type Rejection = HttpProblem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpProblem> {
         let found: Result<Path<T>, PathRejection> = Path::from_request_parts(parts, state).await;
         found
             .map(|Path(value)| Self(value))
-            .map_err(|_| Problem::bad_request("the path is malformed"))
+            .map_err(|_| HttpProblem::bad_request("the path is malformed"))
     }
 }
 
 /// Checks what a list was asked for.
-pub(crate) fn page(limit: Option<usize>, cursor: Option<String>) -> Result<PageRequest, Problem> {
-    let limit = limit.unwrap_or(LIMIT_USUAL);
+pub(crate) fn parse_page_request(
+    limit: Option<usize>,
+    cursor: Option<String>,
+) -> Result<PageRequest, HttpProblem> {
+    let limit = limit.unwrap_or(LIMIT_DEFAULT);
     if !(1..=LIMIT_MAX).contains(&limit) {
-        return Err(Problem::bad_request(format!(
+        return Err(HttpProblem::bad_request(format!(
             "limit must be between 1 and {LIMIT_MAX}"
         )));
     }
@@ -68,7 +71,7 @@ pub(crate) fn page(limit: Option<usize>, cursor: Option<String>) -> Result<PageR
         .as_ref()
         .is_some_and(|cursor| cursor.is_empty() || cursor.len() > CURSOR_MAX)
     {
-        return Err(Problem::bad_request("the cursor is not one that a list gave"));
+        return Err(HttpProblem::bad_request("the cursor is not one that a list gave"));
     }
     Ok(PageRequest { limit, cursor })
 }
@@ -78,38 +81,38 @@ pub(crate) fn page(limit: Option<usize>, cursor: Option<String>) -> Result<PageR
 const DISCARDED_MAX: usize = 32 * 1024 * 1024;
 
 /// Reads a body of at most `max` bytes. A larger `Content-Length` is refused; nothing of such a body is kept.
-pub(crate) async fn read(headers: &HeaderMap, body: Body, max: usize) -> Result<Bytes, Problem> {
-    let length = announced(headers);
-    let (body, length) = not_larger(body, length, max).await?;
-    let mut reading = Reading::of(body, length, max);
-    while reading.next().await? {}
+pub(crate) async fn read_body(headers: &HeaderMap, body: Body, max: usize) -> Result<Bytes, HttpProblem> {
+    let length = content_length(headers);
+    let (body, length) = refuse_too_large(body, length, max).await?;
+    let mut reading = BodyReader::new(body, length, max);
+    while reading.read_chunk().await? {}
     Ok(reading.read.into())
 }
 
 /// The same in turn with other large bodies, and with its place among them if it is one.
-pub(crate) async fn read_in_turn(
+pub(crate) async fn read_body_in_turn(
     headers: &HeaderMap,
     body: Body,
     max: usize,
     large: &LargeBodies,
-) -> Result<(Bytes, Option<Place>), Problem> {
-    let length = announced(headers);
-    let (body, length) = not_larger(body, length, max).await?;
-    let mut reading = Reading::of(body, length, max);
-    while reading.read.len() <= LARGE {
-        if !reading.next().await? {
+) -> Result<(Bytes, Option<LargeBodyPermit>), HttpProblem> {
+    let length = content_length(headers);
+    let (body, length) = refuse_too_large(body, length, max).await?;
+    let mut reading = BodyReader::new(body, length, max);
+    while reading.read.len() <= LARGE_BODY_BYTES {
+        if !reading.read_chunk().await? {
             return Ok((reading.read.into(), None));
         }
     }
-    let full = || Problem::unavailable("too many large bodies are coming in: post it again");
-    let (place, sent_away) = large.enter().await.ok_or_else(full)?;
+    let full = || HttpProblem::unavailable("too many large bodies are coming in: post it again");
+    let (place, sent_away) = large.acquire_permit().await.ok_or_else(full)?;
     let rest = async {
-        while reading.next().await? {}
-        Ok::<_, Problem>(reading.read)
+        while reading.read_chunk().await? {}
+        Ok::<_, HttpProblem>(reading.read)
     };
     match select(pin!(rest), sent_away).await {
         Either::Left((read, _)) => {
-            place.arrived();
+            place.mark_arrived();
             Ok((read?.into(), Some(place)))
         }
         Either::Right(_) => Err(full()),
@@ -117,13 +120,17 @@ pub(crate) async fn read_in_turn(
 }
 
 /// What `Content-Length` says.
-fn announced(headers: &HeaderMap) -> Option<usize> {
+fn content_length(headers: &HeaderMap) -> Option<usize> {
     headers
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse::<usize>().ok())
 }
 
-async fn not_larger(body: Body, length: Option<usize>, max: usize) -> Result<(Body, usize), Problem> {
+async fn refuse_too_large(
+    body: Body,
+    length: Option<usize>,
+    max: usize,
+) -> Result<(Body, usize), HttpProblem> {
     let length = length.unwrap_or(0);
     if length <= max {
         return Ok((body, length));
@@ -132,19 +139,19 @@ async fn not_larger(body: Body, length: Option<usize>, max: usize) -> Result<(Bo
         let mut rest = body.into_data_stream();
         while let Some(Ok(_)) = rest.next().await {}
     }
-    Err(Problem::too_large(max))
+    Err(HttpProblem::body_too_large(max))
 }
 
 /// A body that is being read.
-struct Reading {
+struct BodyReader {
     rest: BodyDataStream,
     read: Vec<u8>,
     max: usize,
 }
 
-impl Reading {
+impl BodyReader {
     /// Room for the announced length costs nothing before it is filled.
-    fn of(body: Body, length: usize, max: usize) -> Self {
+    fn new(body: Body, length: usize, max: usize) -> Self {
         Self {
             rest: body.into_data_stream(),
             read: Vec::with_capacity(length.min(max)),
@@ -153,13 +160,13 @@ impl Reading {
     }
 
     /// Reads on; `false` at the end.
-    async fn next(&mut self) -> Result<bool, Problem> {
+    async fn read_chunk(&mut self) -> Result<bool, HttpProblem> {
         let Some(chunk) = self.rest.next().await else {
             return Ok(false);
         };
-        let chunk = chunk.map_err(|error| unreadable(&error))?;
+        let chunk = chunk.map_err(|error| read_problem(&error))?;
         if self.read.len() + chunk.len() > self.max {
-            return Err(Problem::too_large(self.max));
+            return Err(HttpProblem::body_too_large(self.max));
         }
         self.read.extend_from_slice(&chunk);
         Ok(true)
@@ -167,20 +174,20 @@ impl Reading {
 }
 
 /// Why a body could not be read to its end: it took too long, or it broke off.
-fn unreadable(error: &axum::Error) -> Problem {
+fn read_problem(error: &axum::Error) -> HttpProblem {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
         let timed_out = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
         if error.downcast_ref().is_some_and(timed_out) {
-            return Problem::new(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive");
+            return HttpProblem::new(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive");
         }
         cause = error.source();
     }
-    Problem::bad_request("the body could not be read")
+    HttpProblem::bad_request("the body could not be read")
 }
 
 /// Reads a JSON body.
-pub(crate) fn json<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Problem> {
+pub(crate) fn parse_json_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, HttpProblem> {
     serde_json::from_slice(body)
-        .map_err(|error| Problem::bad_request(format!("the body is malformed: {error}")))
+        .map_err(|error| HttpProblem::bad_request(format!("the body is malformed: {error}")))
 }

@@ -25,34 +25,36 @@ mod unsteady;
 mod webhooks;
 mod wrong_webhooks;
 
-use crate::{ApiOptions, Keys, Pulse, WebhookKeys, WebhookLimits, api_router, webhook_router, whole_router};
+use crate::{
+    ApiOptions, HealthProbe, Keys, WebhookKeys, WebhookLimits, api_router, webhook_router, whole_router,
+};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use recado_domain::Timestamp;
-use recado_domain::config::{Bound, ConfigError, Document, Instance};
+use recado_domain::config::{ConfigDocument, ConfigError, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::context::Context;
+use recado_domain::context::MessageContext;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::InboundJob;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ConversationId, CorrelationId, ExternalId};
-use recado_domain::inbound::Inbound;
+use recado_domain::inbound::InboundEvent;
 use recado_domain::message::{Message, Role};
 use recado_domain::provider::Provider;
-use recado_domain::provider::Traits;
-use recado_domain::secret::{Secret, SecretVersion, hmac_sha256, webhook_secret};
-use recado_embedded::{Clock, Embedded, SystemAmbient};
+use recado_domain::provider::ProviderCapabilities;
+use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secret, hmac_sha256};
+use recado_embedded::{Clock, Embedded, EmbeddedSystem};
 use recado_pipeline::ports::{
-    Committed, ConnectionAnswer, Conversations, Depths, Directory, Evidence, HistoryError, HistoryPage,
-    Identity, Llm, LlmError, LlmReply, LlmRequest, OutgoingMessage, PortResult, Providers, QueueDepth,
-    SendOutcome, Span,
+    CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, HistoryError, HistoryPage,
+    HistorySpan, IdentityKeyStore, Llm, LlmError, LlmReply, LlmRequest, OutgoingMessage, PortResult,
+    Providers, QueueDepth, QueueDepths, SendEvidence, SendOutcome,
 };
-use recado_pipeline::{Parts, Settings};
+use recado_pipeline::{Components, Settings};
 use recado_whatsapp::SimulatedOutbox;
-use recado_whatsapp::webhook::named_keys;
+use recado_whatsapp::webhook::list_named_keys;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,52 +66,63 @@ pub(crate) const TOKEN: &str = "operator-token-1";
 pub(crate) const BYTES_MAX: usize = 64 * 1024;
 const LIMITS: WebhookLimits = WebhookLimits { bytes_max: BYTES_MAX };
 
-type TestWorld = Parts<Embedded, Unsteady, NotCalled, NotCalled, SystemAmbient>;
+type TestWorld = Components<Embedded, Unsteady, NotCalled, NotCalled, EmbeddedSystem>;
 
 /// The HTTP surface calls no provider and no model.
 #[derive(Debug)]
 struct NotCalled;
 
 impl Providers for NotCalled {
-    fn traits(&self, provider: Provider) -> Traits {
-        recado_whatsapp::traits(provider).unwrap_or(Traits::LINKED)
+    fn capabilities(&self, provider: Provider) -> ProviderCapabilities {
+        recado_whatsapp::capabilities(provider).unwrap_or(ProviderCapabilities::LINKED_DEVICE)
     }
 
-    fn adopt(&self, instance: Instance) -> Result<Instance, ConfigError> {
-        recado_whatsapp::adopt(instance)
+    fn normalize(&self, instance: Instance) -> Result<Instance, ConfigError> {
+        recado_whatsapp::normalize(instance)
     }
 
-    fn interpret(&self, _: &InboundJob, _: &Value) -> Inbound {
+    fn interpret_event(&self, _: &InboundJob, _: &Value) -> InboundEvent {
         unreachable!("the HTTP surface interprets nothing")
     }
 
-    fn refuses(&self, provider: Provider, content: &Content) -> Option<&'static str> {
-        recado_whatsapp::refuses(provider, content)
+    fn explain_refusal(&self, provider: Provider, content: &Content) -> Option<&'static str> {
+        recado_whatsapp::explain_refusal(provider, content)
     }
 
-    async fn send(&self, _: &Bound, _: &OutgoingMessage) -> SendOutcome {
+    async fn send_message(&self, _: &InstanceConfig, _: &OutgoingMessage) -> SendOutcome {
         unreachable!("the HTTP surface sends nothing")
     }
 
-    async fn connection(&self, _: &Bound) -> ConnectionAnswer {
+    async fn query_connection(&self, _: &InstanceConfig) -> ConnectionAnswer {
         unreachable!("the HTTP surface calls no provider")
     }
 
-    async fn evidence(&self, _: &Bound, _: &OutgoingMessage, _: &[ContactAddress], _: Timestamp) -> Evidence {
+    async fn find_send_evidence(
+        &self,
+        _: &InstanceConfig,
+        _: &OutgoingMessage,
+        _: &[ContactAddress],
+        _: Timestamp,
+    ) -> SendEvidence {
         unreachable!("the HTTP surface calls no provider")
     }
 
-    async fn seen(&self, _: &Bound, _: &str, _: &ContactAddress, _: bool) {
+    async fn mark_read_and_typing(&self, _: &InstanceConfig, _: &str, _: &ContactAddress, _: bool) {
         unreachable!("the HTTP surface calls no provider")
     }
 
-    async fn history(&self, _: &Bound, _: Span, _: u32) -> Result<HistoryPage, HistoryError> {
+    async fn read_history_page(
+        &self,
+        _: &InstanceConfig,
+        _: HistorySpan,
+        _: u32,
+    ) -> Result<HistoryPage, HistoryError> {
         Err(HistoryError::NotOffered)
     }
 }
 
 impl Llm for NotCalled {
-    async fn complete(&self, _: &LlmRequest) -> Result<LlmReply, LlmError> {
+    async fn generate_reply(&self, _: &LlmRequest) -> Result<LlmReply, LlmError> {
         unreachable!("the HTTP surface asks no model")
     }
 }
@@ -122,7 +135,7 @@ pub(crate) struct FixedKeys {
 }
 
 impl Keys for FixedKeys {
-    async fn webhook(&self, _: Provider) -> PortResult<Arc<WebhookKeys>> {
+    async fn webhook_keys(&self, _: Provider) -> PortResult<Arc<WebhookKeys>> {
         Ok(Arc::clone(&self.webhook))
     }
 
@@ -135,8 +148,8 @@ impl Keys for FixedKeys {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SetDepths(pub(crate) Arc<AtomicU64>);
 
-impl Depths for SetDepths {
-    async fn depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
+impl QueueDepths for SetDepths {
+    async fn read_queue_depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
         let waiting = match queue {
             QueueName::Inbound => self.0.load(Ordering::Relaxed),
             QueueName::Turns | QueueName::Outbound => 0,
@@ -154,7 +167,7 @@ pub(crate) struct Site {
     pub(crate) queues: Unsteady,
     pub(crate) settings: Settings,
     pub(crate) depths: SetDepths,
-    pulse: Pulse,
+    pulse: HealthProbe,
     keys: FixedKeys,
     simulator: Option<SimulatedOutbox>,
     public_url: Option<String>,
@@ -162,19 +175,19 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) fn in_memory() -> Self {
-        Self::over(Embedded::in_memory(Clock::system()).unwrap())
+        Self::over(Embedded::in_memory(Clock::from_system()).unwrap())
     }
 
     pub(crate) fn over(store: Embedded) -> Self {
         let secret = |text| Secret::new(text).unwrap();
         let mut webhook = WebhookKeys::default().with_masters(vec![secret("master"), secret("old-master")]);
-        for key in named_keys() {
+        for key in list_named_keys() {
             let text = match key.setting {
                 "META_APP_SECRET" => "app-secret",
                 "META_VERIFY_TOKEN" => "verify-me",
                 _ => "platform-secret",
             };
-            webhook.set(key, Some(&secret(text)));
+            webhook.set_named_secrets(key, Some(&secret(text)));
         }
         let keys = FixedKeys {
             webhook: Arc::new(webhook),
@@ -185,7 +198,7 @@ impl Site {
             store,
             settings: Settings::default(),
             depths: SetDepths::default(),
-            pulse: Pulse::when_asked(),
+            pulse: HealthProbe::on_request(),
             keys,
             simulator: None,
             public_url: None,
@@ -210,35 +223,35 @@ impl Site {
         self
     }
 
-    pub(crate) fn with_pulse(mut self, pulse: Pulse) -> Self {
+    pub(crate) fn with_pulse(mut self, pulse: HealthProbe) -> Self {
         self.pulse = pulse;
         self
     }
 
     /// Proves a write, as the process does by itself.
     pub(crate) async fn beat(&self) {
-        self.pulse.beat(&*self.world(), &self.depths).await;
+        self.pulse.probe_store(&*self.deps(), &self.depths).await;
     }
 
     /// The names of the instances of what was enqueued on `inbound`.
     pub(crate) async fn jobs(&self) -> Vec<String> {
         let batch = self
             .store
-            .receive(QueueName::Inbound, 10, Duration::from_secs(30));
+            .receive_messages(QueueName::Inbound, 10, Duration::from_secs(30));
         let jobs = batch.await.unwrap().into_iter();
         let jobs = jobs.map(|job| serde_json::from_str::<InboundJob>(&job.body).unwrap());
         jobs.map(|job| job.external.as_str().to_owned()).collect()
     }
 
-    fn world(&self) -> Arc<TestWorld> {
-        Arc::new(Parts {
+    fn deps(&self) -> Arc<TestWorld> {
+        Arc::new(Components {
             store: self.store.clone(),
             queues: self.queues.clone(),
             providers: NotCalled,
             llm: NotCalled,
-            ambient: SystemAmbient,
+            system: EmbeddedSystem,
             settings: self.settings.clone(),
-            retries: recado_pipeline::Retries::default(),
+            retry_lock: recado_pipeline::RetryLock::default(),
         })
     }
 
@@ -247,7 +260,7 @@ impl Site {
             public_url: self.public_url.clone(),
             simulator: self.simulator.clone(),
             depths: self.depths.clone(),
-            pulse: self.pulse.clone(),
+            health_probe: self.pulse.clone(),
         }
     }
 
@@ -255,8 +268,8 @@ impl Site {
     pub(crate) fn sides(&self) -> (Router, Router) {
         let keys = Arc::new(self.keys.clone());
         (
-            webhook_router(self.world(), Arc::clone(&keys), LIMITS),
-            api_router(self.world(), keys, self.options()),
+            webhook_router(self.deps(), Arc::clone(&keys), LIMITS),
+            api_router(self.deps(), keys, self.options()),
         )
     }
 
@@ -272,7 +285,7 @@ impl Site {
     }
 
     pub(crate) fn router_with(&self, limits: WebhookLimits) -> Router {
-        whole_router(self.world(), Arc::new(self.keys.clone()), limits, self.options())
+        whole_router(self.deps(), Arc::new(self.keys.clone()), limits, self.options())
     }
 
     /// The same as an operator.
@@ -293,7 +306,7 @@ impl Site {
 
     /// Configures one tenant with an instance at each provider.
     pub(crate) async fn configured(self) -> Self {
-        self.store.apply(&document()).await.unwrap();
+        self.store.apply_configuration(&document()).await.unwrap();
         self
     }
 
@@ -301,8 +314,8 @@ impl Site {
     pub(crate) async fn conversation(&self, contact: &str) -> ConversationId {
         let bound = self
             .store
-            .bound(
-                Provider::named("evolution"),
+            .find_instance_config(
+                Provider::from_static("evolution"),
                 &ExternalId::parse("suporte-01").unwrap(),
             )
             .await
@@ -311,14 +324,14 @@ impl Site {
         let address = ContactAddress::parse(contact).unwrap();
         let key = self
             .store
-            .keep_identity_key(&IdentityKey::new([7; 32]))
+            .put_identity_key_if_absent(&IdentityKey::from_bytes([7; 32]))
             .await
             .unwrap();
-        let id = ConversationId::new(key.thread(&bound.instance.id, address.as_str()), 1);
-        let now = Clock::system().now();
-        let mut conversation = Conversation::begin(id.clone(), &bound, address, None, now);
-        conversation.learn(Some("Bia"), None);
-        let ordinal = conversation.receive(true, now).unwrap();
+        let id = ConversationId::new(key.derive_thread_id(&bound.instance.id, address.as_str()), 1);
+        let now = Clock::from_system().now();
+        let mut conversation = Conversation::start_new(id.clone(), &bound, address, None, now);
+        conversation.update_contact_details(Some("Bia"), None);
+        let ordinal = conversation.receive_message(true, now).unwrap();
         conversation.rev = 1;
         let message = Message {
             conversation: id.clone(),
@@ -326,8 +339,8 @@ impl Site {
             tenant: bound.tenant.id.clone(),
             instance: bound.instance.id.clone(),
             role: Role::User,
-            content: Content::text("bom dia"),
-            context: Context::default(),
+            content: Content::from_text("bom dia"),
+            context: MessageContext::default(),
             provider_message_id: Some("3EB0A1".to_owned()),
             written_at: now,
             told_at: None,
@@ -341,8 +354,11 @@ impl Site {
             out: None,
         };
         assert_eq!(
-            self.store.commit(&conversation, &message, None).await.unwrap(),
-            Committed::Yes
+            self.store
+                .commit_message(&conversation, &message, None)
+                .await
+                .unwrap(),
+            CommitOutcome::Committed
         );
         id
     }
@@ -417,7 +433,7 @@ impl Answered {
     }
 }
 
-pub(crate) fn document() -> Document {
+pub(crate) fn document() -> ConfigDocument {
     serde_json::from_value(json!({
         "tenants": [{"id": "clinic", "time_zone": "America/Sao_Paulo"}],
         "agents": [{"id": "ana", "tenant": "clinic", "model": "claude-sonnet-4-5", "system_prompt": "You are Ana."}],
@@ -433,13 +449,13 @@ pub(crate) fn document() -> Document {
 
 /// The webhook secret of an Evolution instance.
 pub(crate) fn secret_of(master: &str, instance: &str) -> String {
-    secret_at(Provider::named("evolution"), master, instance)
+    secret_at(Provider::from_static("evolution"), master, instance)
 }
 
 pub(crate) fn secret_at(provider: Provider, master: &str, instance: &str) -> String {
     let (master, instance) = (Secret::new(master).unwrap(), ExternalId::parse(instance).unwrap());
-    webhook_secret(&master, provider, &instance, SecretVersion::FIRST)
-        .expose()
+    derive_webhook_secret(&master, provider, &instance, SecretVersion::FIRST)
+        .expose_secret()
         .to_owned()
 }
 

@@ -5,11 +5,11 @@
 //! repetition is what every other answer asks for, and what a provider does with it differs: so 503 for what may pass,
 //! 400, 401 and 413 for what will not.
 
-use crate::correlation::Correlation;
+use crate::correlation::RequestCorrelation;
 use crate::keys::Keys;
-use crate::large::{LARGE, LargeBodies};
-use crate::problem::Problem;
-use crate::query::read_in_turn;
+use crate::large_bodies::{LARGE_BODY_BYTES, LargeBodies};
+use crate::problem::HttpProblem;
+use crate::query::read_body_in_turn;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Method as HttpMethod, StatusCode, Uri, header};
@@ -20,10 +20,12 @@ use futures::future::{Either, select};
 use recado_domain::ids::CorrelationId;
 use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
-use recado_pipeline::World;
+use recado_pipeline::Deps;
 use recado_pipeline::ingest::ingest;
-use recado_pipeline::ports::Ambient;
-use recado_whatsapp::webhook::{Brings, Method, Refusal, Route, Taken, paths};
+use recado_pipeline::ports::System;
+use recado_whatsapp::webhook::{
+    AcceptedWebhook, RequestParts, WebhookMethod, WebhookRefusal, WebhookRoute, all_path_prefixes,
+};
 use serde_json::json;
 use std::pin::pin;
 use std::sync::Arc;
@@ -46,17 +48,17 @@ impl Default for WebhookLimits {
     }
 }
 
-pub(crate) struct Webhook<W, K> {
-    world: Arc<W>,
+pub(crate) struct WebhookState<W, K> {
+    deps: Arc<W>,
     keys: Arc<K>,
     limits: WebhookLimits,
     large: LargeBodies,
 }
 
-impl<W, K> Clone for Webhook<W, K> {
+impl<W, K> Clone for WebhookState<W, K> {
     fn clone(&self) -> Self {
         Self {
-            world: Arc::clone(&self.world),
+            deps: Arc::clone(&self.deps),
             keys: Arc::clone(&self.keys),
             limits: self.limits,
             large: self.large.clone(),
@@ -64,25 +66,25 @@ impl<W, K> Clone for Webhook<W, K> {
     }
 }
 
-pub(crate) fn routes<W: World + 'static, K: Keys>(
-    world: Arc<W>,
+pub(crate) fn webhook_routes<W: Deps + 'static, K: Keys>(
+    deps: Arc<W>,
     keys: Arc<K>,
     limits: WebhookLimits,
 ) -> Router {
     // Every method: which a path has depends on the provider.
-    let handler = any(receive::<W, K>);
+    let handler = any(handle_webhook::<W, K>);
     let unknown = Router::new()
         .route("/webhooks/{provider}", handler.clone())
         .route("/webhooks/{provider}/{*rest}", handler.clone())
         .route("/api/webhook/{provider}", handler.clone());
-    paths()
+    all_path_prefixes()
         .fold(unknown, |router, path| {
             router
                 .route(path, handler.clone())
                 .route(&format!("{path}/{{*rest}}"), handler.clone())
         })
-        .with_state(Webhook {
-            world,
+        .with_state(WebhookState {
+            deps,
             keys,
             limits,
             large: LargeBodies::new(),
@@ -90,112 +92,117 @@ pub(crate) fn routes<W: World + 'static, K: Keys>(
 }
 
 /// Finds the route, and answers before its provider hangs up.
-async fn receive<W: World, K: Keys>(
-    State(webhook): State<Webhook<W, K>>,
-    Extension(correlation): Extension<Correlation>,
+async fn handle_webhook<W: Deps, K: Keys>(
+    State(webhook): State<WebhookState<W, K>>,
+    Extension(correlation): Extension<RequestCorrelation>,
     method: HttpMethod,
     uri: Uri,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Problem> {
-    let route = Route::find(known(&method), uri.path()).map_err(|refusal| refused(refusal, None))?;
+) -> Result<Response, HttpProblem> {
+    let route = WebhookRoute::for_path(webhook_method(&method), uri.path())
+        .map_err(|refusal| refusal_problem(refusal, None))?;
     Span::current().record("provider", route.provider().as_str());
-    let patience = route.patience();
-    let work = webhook.arrives(route, &correlation, (uri, headers, body));
+    let patience = route.response_timeout();
+    let work = webhook.read_and_handle(route, &correlation, (uri, headers, body));
     match patience {
-        Some(patience) => webhook.within(patience, work).await,
+        Some(patience) => webhook.answer_within(patience, work).await,
         None => work.await,
     }
 }
 
 /// The method as webhooks have it.
-fn known(method: &HttpMethod) -> Option<Method> {
+fn webhook_method(method: &HttpMethod) -> Option<WebhookMethod> {
     match *method {
-        HttpMethod::GET | HttpMethod::HEAD => Some(Method::Get),
-        HttpMethod::POST => Some(Method::Post),
+        HttpMethod::GET | HttpMethod::HEAD => Some(WebhookMethod::Get),
+        HttpMethod::POST => Some(WebhookMethod::Post),
         _ => None,
     }
 }
 
 /// The caller's own text.
-fn plain(text: String) -> Response {
+fn plain_text(text: String) -> Response {
     (StatusCode::OK, [(header::CONTENT_TYPE, "text/plain")], text).into_response()
 }
 
-impl<W: World, K: Keys> Webhook<W, K> {
+impl<W: Deps, K: Keys> WebhookState<W, K> {
     /// Reads the body; from then on the deadline counts.
-    async fn arrives(
+    async fn read_and_handle(
         &self,
-        route: Route,
-        correlation: &Correlation,
+        route: WebhookRoute,
+        correlation: &RequestCorrelation,
         (uri, headers, body): (Uri, HeaderMap, Body),
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response, HttpProblem> {
         let (body, place) = match route.method() {
-            Method::Get => (Bytes::new(), None),
-            Method::Post => read_in_turn(&headers, body, self.limits.bytes_max, &self.large).await?,
+            WebhookMethod::Get => (Bytes::new(), None),
+            WebhookMethod::Post => {
+                read_body_in_turn(&headers, body, self.limits.bytes_max, &self.large).await?
+            }
         };
         let query = uri.query().map(str::to_owned);
-        let work = self.proven(route, correlation, (query, headers, body));
-        let answer = self.within(self.world.settings().webhook_deadline, work).await;
+        let work = self.authenticate_and_ingest(route, correlation, (query, headers, body));
+        let answer = self
+            .answer_within(self.deps.settings().webhook_deadline, work)
+            .await;
         drop(place);
         answer
     }
 
     /// The answer of `work`, or after `patience` the refusal that makes the provider come back.
-    async fn within(
+    async fn answer_within(
         &self,
         patience: Duration,
-        work: impl Future<Output = Result<Response, Problem>>,
-    ) -> Result<Response, Problem> {
-        match select(pin!(work), pin!(self.world.ambient().sleep(patience))).await {
+        work: impl Future<Output = Result<Response, HttpProblem>>,
+    ) -> Result<Response, HttpProblem> {
+        match select(pin!(work), pin!(self.deps.system().sleep(patience))).await {
             Either::Left((answer, _)) => answer,
             // What was begun is as after a crash: what is recorded stays, and the repetition finds it.
             Either::Right(_) => {
                 tracing::warn!("a webhook was not taken in time");
-                Err(Problem::unavailable("it took too long: post it again"))
+                Err(HttpProblem::unavailable("it took too long: post it again"))
             }
         }
     }
 
     /// Proof, then what the body says.
-    async fn proven(
+    async fn authenticate_and_ingest(
         &self,
-        route: Route,
-        correlation: &Correlation,
+        route: WebhookRoute,
+        correlation: &RequestCorrelation,
         (query, headers, body): (Option<String>, HeaderMap, Bytes),
-    ) -> Result<Response, Problem> {
+    ) -> Result<Response, HttpProblem> {
         let provider = route.provider();
         // Without them: the 503 that makes the provider come back.
-        let keys = self.keys.webhook(provider).await?;
-        let now = self.world.ambient().now();
-        let large = body.len() > LARGE;
+        let keys = self.keys.webhook_keys(provider).await?;
+        let now = self.deps.system().now();
+        let large = body.len() > LARGE_BODY_BYTES;
         let receive = move || {
-            let brings = Brings {
+            let brings = RequestParts {
                 query: query.as_deref(),
                 headers: &headers,
                 body: &body,
             };
-            route.receive(brings, &keys, now)
+            route.authenticate_and_parse(brings, &keys, now)
         };
         let taken = if large {
-            self.beside(receive).await?
+            self.run_blocking(receive).await?
         } else {
             receive()
         };
-        let taken = taken.map_err(|refusal| refused(refusal, Some(provider)))?;
-        let correlation = correlation.prove();
+        let taken = taken.map_err(|refusal| refusal_problem(refusal, Some(provider)))?;
+        let correlation = correlation.accept_client_id();
         match taken {
-            Taken::Items(items) => self.take(items, &correlation).await,
-            Taken::Answer(text) => Ok(plain(text)),
+            AcceptedWebhook::Items(items) => self.ingest_items(items, &correlation).await,
+            AcceptedWebhook::HandshakeAnswer(text) => Ok(plain_text(text)),
         }
     }
 
     /// Does what takes long on a thread of its own, so that other requests go on meanwhile.
-    async fn beside<T: Send + 'static>(
+    async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Problem> {
-        let desk = self.large.desk().await;
+    ) -> Result<T, HttpProblem> {
+        let desk = self.large.acquire_read_permit().await;
         let done = tokio::task::spawn_blocking(move || {
             let done = work();
             drop(desk);
@@ -203,13 +210,17 @@ impl<W: World, K: Keys> Webhook<W, K> {
         });
         done.await.map_err(|error| {
             tracing::error!(%error, "a large webhook could not be read");
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the webhook could not be read")
+            HttpProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "the webhook could not be read")
         })
     }
 
     /// Takes in what a body holds whose sender has proven itself.
-    async fn take(&self, items: Vec<WebhookItem>, correlation: &CorrelationId) -> Result<Response, Problem> {
-        let done = ingest(&*self.world, items, correlation).await?;
+    async fn ingest_items(
+        &self,
+        items: Vec<WebhookItem>,
+        correlation: &CorrelationId,
+    ) -> Result<Response, HttpProblem> {
+        let done = ingest(&*self.deps, items, correlation).await?;
         let span = Span::current();
         span.record("events", done.events);
         span.record("duplicates", done.duplicates);
@@ -230,33 +241,38 @@ impl<W: World, K: Keys> Webhook<W, K> {
 }
 
 /// What a refusal is answered with, and what the log says of it.
-fn refused(refusal: Refusal, provider: Option<Provider>) -> Problem {
+fn refusal_problem(refusal: WebhookRefusal, provider: Option<Provider>) -> HttpProblem {
     match refusal {
-        Refusal::NoRoute => Problem::no_such_provider(),
-        Refusal::Method(methods) => Problem::method_not_allowed().with_header(header::ALLOW, allow(methods)),
-        Refusal::NotEnvelope => {
-            let whose = provider.as_ref().map_or("any provider", Provider::as_str);
-            Problem::bad_request(format!("the body is not JSON, or not a webhook of {whose}"))
+        WebhookRefusal::NoRoute => HttpProblem::no_such_provider(),
+        WebhookRefusal::MethodNotAllowed(methods) => {
+            HttpProblem::method_not_allowed().with_header(header::ALLOW, allow_header(methods))
         }
-        Refusal::BadRequest(what) => Problem::bad_request(what),
+        WebhookRefusal::NotEnvelope => {
+            let whose = provider.as_ref().map_or("any provider", Provider::as_str);
+            HttpProblem::bad_request(format!("the body is not JSON, or not a webhook of {whose}"))
+        }
+        WebhookRefusal::BadRequest(what) => HttpProblem::bad_request(what),
         // What is missing is named in the log, and nothing to the caller.
-        Refusal::NotSetUp(setting) => {
+        WebhookRefusal::NotConfigured(setting) => {
             tracing::error!(
                 setting,
                 "a webhook was refused because the secret that proves it is not configured"
             );
-            Problem::unavailable("this webhook is not set up yet")
+            HttpProblem::unavailable("this webhook is not set up yet")
         }
-        Refusal::Unproven(what) => {
+        WebhookRefusal::Unauthorized(what) => {
             tracing::warn!("{what}");
-            Problem::unproven()
+            HttpProblem::unauthenticated()
         }
     }
 }
 
 /// The header `Allow` of a route with these methods.
-fn allow(methods: &[Method]) -> HeaderValue {
-    match (methods.contains(&Method::Get), methods.contains(&Method::Post)) {
+fn allow_header(methods: &[WebhookMethod]) -> HeaderValue {
+    match (
+        methods.contains(&WebhookMethod::Get),
+        methods.contains(&WebhookMethod::Post),
+    ) {
         (true, true) => HeaderValue::from_static("GET,HEAD,POST"),
         (true, false) => HeaderValue::from_static("GET,HEAD"),
         (false, _) => HeaderValue::from_static("POST"),

@@ -16,7 +16,7 @@ const HIDDEN_MAX: Duration = Duration::from_secs(12 * 3600);
 
 /// A queue message, as a handler sees it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Received {
+pub struct BatchMessage {
     /// What was sent, as it came: whether it can be read is the handler's to find out.
     pub body: String,
     /// How often the queue has handed it out, this time included.
@@ -25,7 +25,7 @@ pub struct Received {
     pub deadline: Option<Timestamp>,
 }
 
-impl std::fmt::Debug for Received {
+impl std::fmt::Debug for BatchMessage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Received")
             .field("receives", &self.receives)
@@ -34,17 +34,21 @@ impl std::fmt::Debug for Received {
 }
 
 /// Where it is said when a message shall come back.
-pub trait Visibility {
+pub trait MessageVisibility {
     /// Why it could not be said.
     type Error: std::error::Error;
 
     /// Makes the message of this receipt come back after `seconds` (0: at once).
-    fn change(&self, receipt: &str, seconds: u32) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    fn change_visibility(
+        &self,
+        receipt: &str,
+        seconds: u32,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }
 
 /// How a message's turn ended, if not well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Setback {
+enum MessageReturn {
     /// It comes back after so many seconds.
     After(u32),
     /// It panicked, and comes back when the queue's own time-out ends.
@@ -62,22 +66,22 @@ pub async fn run_batch<V, F, H>(
     handle: H,
 ) -> SqsBatchResponse
 where
-    V: Visibility,
+    V: MessageVisibility,
     F: Future<Output = Verdict>,
-    H: Fn(Received) -> F,
+    H: Fn(BatchMessage) -> F,
 {
     let order: Vec<String> = event
         .records
         .iter()
         .map(|record| record.message_id.clone())
         .collect();
-    let groups = groups(event.records, fifo).into_iter();
+    let groups = group_records(event.records, fifo).into_iter();
     let back = join_all(groups.map(|group| run_group(group, visibility, deadline, &handle))).await;
-    response(order, &back.into_iter().flatten().collect())
+    build_response(order, &back.into_iter().flatten().collect())
 }
 
 /// The messages that come back, in the order of the batch, each once.
-fn response(order: Vec<String>, back: &HashSet<String>) -> SqsBatchResponse {
+fn build_response(order: Vec<String>, back: &HashSet<String>) -> SqsBatchResponse {
     let mut named = HashSet::new();
     let comes_back = |id: &String| back.contains(id) && named.insert(id.clone());
     let failures = order.into_iter().filter(comes_back);
@@ -90,7 +94,7 @@ fn response(order: Vec<String>, back: &HashSet<String>) -> SqsBatchResponse {
 
 /// The batch by group, each in its order. A standard queue's messages are groups of one, whatever group they name:
 /// there it is only a hint of whose they are.
-fn groups(records: Vec<SqsRecord>, fifo: bool) -> Vec<Vec<SqsRecord>> {
+fn group_records(records: Vec<SqsRecord>, fifo: bool) -> Vec<Vec<SqsRecord>> {
     let mut groups: Vec<Vec<SqsRecord>> = Vec::new();
     for record in records {
         let same = |group: &&mut Vec<SqsRecord>| {
@@ -114,19 +118,19 @@ async fn run_group<V, F, H>(
     handle: &H,
 ) -> Vec<String>
 where
-    V: Visibility,
+    V: MessageVisibility,
     F: Future<Output = Verdict>,
-    H: Fn(Received) -> F,
+    H: Fn(BatchMessage) -> F,
 {
     let mut setback = None;
     let mut back = Vec::new();
     for record in group {
         if setback.is_none() {
-            setback = run_one(&record, deadline, handle).await;
+            setback = handle_record(&record, deadline, handle).await;
         }
         if let Some(setback) = setback {
-            if let Setback::After(seconds) = setback {
-                postpone(&record, visibility, seconds).await;
+            if let MessageReturn::After(seconds) = setback {
+                postpone_record(&record, visibility, seconds).await;
             }
             back.push(record.message_id);
         }
@@ -134,14 +138,18 @@ where
     back
 }
 
-async fn run_one<F, H>(record: &SqsRecord, deadline: Option<Timestamp>, handle: &H) -> Option<Setback>
+async fn handle_record<F, H>(
+    record: &SqsRecord,
+    deadline: Option<Timestamp>,
+    handle: &H,
+) -> Option<MessageReturn>
 where
     F: Future<Output = Verdict>,
-    H: Fn(Received) -> F,
+    H: Fn(BatchMessage) -> F,
 {
-    let received = Received {
+    let received = BatchMessage {
         body: record.body.clone(),
-        receives: record.receives(),
+        receives: record.receive_count(),
         deadline,
     };
     // Nothing of a message's handling outlives its panic but what the records hold, and those are written whole.
@@ -150,16 +158,19 @@ where
         .await
     {
         Ok(Verdict::Done) => None,
-        Ok(Verdict::ComeBack { after }) => Some(Setback::After(whole_seconds(after))),
+        Ok(Verdict::Retry { after }) => Some(MessageReturn::After(whole_seconds(after))),
         Err(_panic) => {
             tracing::error!(queue_message_id = %record.message_id, "handling a queue message panicked");
-            Some(Setback::Panicked)
+            Some(MessageReturn::Panicked)
         }
     }
 }
 
-async fn postpone<V: Visibility>(record: &SqsRecord, visibility: &V, seconds: u32) {
-    if let Err(error) = visibility.change(&record.receipt_handle, seconds).await {
+async fn postpone_record<V: MessageVisibility>(record: &SqsRecord, visibility: &V, seconds: u32) {
+    if let Err(error) = visibility
+        .change_visibility(&record.receipt_handle, seconds)
+        .await
+    {
         // It comes back all the same, when the queue's own time-out ends.
         tracing::warn!(queue_message_id = %record.message_id, seconds, %error, "the visibility was not changed");
     }

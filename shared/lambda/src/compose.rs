@@ -1,39 +1,39 @@
 //! Everything that a function consists of, put together once at start and without a request.
 
-use crate::batch::Visibility;
+use crate::batch::MessageVisibility;
 use recado_ai::{Claude, ClaudeError, ClaudeSettings, ClientError, Model, http_client};
-use recado_aws::{AwsConfig, AwsQueues, AwsSecrets, Clients, DynamoStore, SystemAmbient};
+use recado_aws::{AwsConfig, AwsQueues, AwsSecrets, Clients, DynamoStore, OsSystem};
 use recado_domain::dead_letter::QueueName;
 use recado_pipeline::ports::PortError;
-use recado_pipeline::settings::{Problem, without_meaning};
-use recado_pipeline::{Parts, Settings};
+use recado_pipeline::settings::{SettingError, list_ignored_variables};
+use recado_pipeline::{Components, Settings};
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
 use std::time::Duration;
 
-/// The world of the functions.
-pub type AwsWorld = Parts<
-    DynamoStore<SystemAmbient>,
-    AwsQueues<SystemAmbient>,
-    WhatsApp<AwsSecrets<SystemAmbient>, SystemAmbient>,
-    Model<AwsSecrets<SystemAmbient>, SystemAmbient>,
-    SystemAmbient,
+/// The dependencies of the functions.
+pub type AwsDeps = Components<
+    DynamoStore<OsSystem>,
+    AwsQueues<OsSystem>,
+    WhatsApp<AwsSecrets<OsSystem>, OsSystem>,
+    Model<AwsSecrets<OsSystem>, OsSystem>,
+    OsSystem,
 >;
 
 /// What was put together.
 #[derive(Debug)]
-pub struct Composed {
+pub struct AwsComposition {
     /// What the use cases reach.
-    pub world: AwsWorld,
+    pub deps: AwsDeps,
     /// Credentials, the operator's token, the webhook masters.
-    pub secrets: AwsSecrets<SystemAmbient>,
+    pub secrets: AwsSecrets<OsSystem>,
 }
 
 /// Why a function cannot start. Everything that is wrong is named at once.
 #[derive(Debug, thiserror::Error)]
 pub enum ComposeError {
     /// Variables of the environment are missing or unusable.
-    #[error("the environment is not usable: {}", listed(.0))]
-    Environment(Vec<Problem>),
+    #[error("the environment is not usable: {}", join_problems(.0))]
+    Environment(Vec<SettingError>),
     /// The HTTP client could not be built.
     #[error(transparent)]
     Http(#[from] ClientError),
@@ -42,7 +42,7 @@ pub enum ComposeError {
     Model(#[from] ClaudeError),
 }
 
-fn listed(problems: &[Problem]) -> String {
+fn join_problems(problems: &[SettingError]) -> String {
     problems
         .iter()
         .map(ToString::to_string)
@@ -50,27 +50,27 @@ fn listed(problems: &[Problem]) -> String {
         .join("; ")
 }
 
-/// What the environment says of the world outside.
+/// Settings from the environment.
 #[derive(Debug)]
-struct Environment {
+struct LambdaEnvironment {
     settings: Settings,
     providers: ProviderConfig,
     anthropic_url: Option<String>,
     simulation: bool,
 }
 
-impl Environment {
-    fn read(variable: impl Fn(&str) -> Option<String>, problems: &mut Vec<Problem>) -> Self {
+impl LambdaEnvironment {
+    fn from_variables(variable: impl Fn(&str) -> Option<String>, problems: &mut Vec<SettingError>) -> Self {
         let get = |name: &str| {
             variable(name)
                 .map(|text| text.trim().to_owned())
                 .filter(|text| !text.is_empty())
         };
-        let settings = Settings::read(get, problems);
-        let mut providers = ProviderConfig::read(get, problems);
+        let settings = Settings::from_environment(get, problems);
+        let mut providers = ProviderConfig::from_variables(get, problems);
         providers.timeout = settings.provider_timeout;
         let mut problem = |name: &str, what: &str| {
-            problems.push(Problem {
+            problems.push(SettingError {
                 name: name.to_owned(),
                 what: what.to_owned(),
             });
@@ -102,7 +102,7 @@ impl Environment {
         }
     }
 
-    fn providers(&self) -> ProviderConfig {
+    fn provider_config(&self) -> ProviderConfig {
         ProviderConfig {
             simulation: if self.simulation {
                 Simulation::WithoutCredentials(SimulatedOutbox::default())
@@ -113,7 +113,7 @@ impl Environment {
         }
     }
 
-    fn claude(&self) -> ClaudeSettings {
+    fn claude_settings(&self) -> ClaudeSettings {
         let mut settings = ClaudeSettings::default();
         if let Some(url) = &self.anthropic_url {
             settings.base_url.clone_from(url);
@@ -127,10 +127,10 @@ const SIMULATED_LATENCY: Duration = Duration::from_millis(300);
 
 /// Puts a function together. `required` are the variables (see [`recado_aws::variable`]) that it cannot do without,
 /// besides the table. Only where simulation is allowed is the model's key looked for here.
-pub async fn compose(required: &[&'static str]) -> Result<Composed, ComposeError> {
+pub async fn compose_aws_deps(required: &[&'static str]) -> Result<AwsComposition, ComposeError> {
     let mut problems = Vec::new();
-    let environment = Environment::read(|name| std::env::var(name).ok(), &mut problems);
-    for (name, why) in without_meaning(|name| std::env::var(name).ok()) {
+    let environment = LambdaEnvironment::from_variables(|name| std::env::var(name).ok(), &mut problems);
+    for (name, why) in list_ignored_variables(|name| std::env::var(name).ok()) {
         tracing::warn!(name, why, "this variable is ignored");
     }
     let required: Vec<&'static str> = [recado_aws::variable::TABLE]
@@ -138,7 +138,7 @@ pub async fn compose(required: &[&'static str]) -> Result<Composed, ComposeError
         .chain(required.iter().copied())
         .collect();
     let config = AwsConfig::from_env(&required).unwrap_or_else(|missing| {
-        let missing = missing.into_iter().map(|name| Problem {
+        let missing = missing.into_iter().map(|name| SettingError {
             name: name.to_owned(),
             what: "is not set".to_owned(),
         });
@@ -148,14 +148,19 @@ pub async fn compose(required: &[&'static str]) -> Result<Composed, ComposeError
     if !problems.is_empty() {
         return Err(ComposeError::Environment(problems));
     }
-    let clients = Clients::load().await;
-    let secrets = AwsSecrets::new(&clients, SystemAmbient);
+    let clients = Clients::load_from_env().await;
+    let secrets = AwsSecrets::new(&clients, OsSystem);
     let http = http_client()?;
-    let claude = Claude::new(http.clone(), environment.claude(), secrets.clone(), SystemAmbient)?;
+    let claude = Claude::new(
+        http.clone(),
+        environment.claude_settings(),
+        secrets.clone(),
+        OsSystem,
+    )?;
     let llm = if environment.simulation {
         // A store of secrets that does not answer now is no reason to simulate, nor not to start.
         match claude.has_key().await {
-            Ok(false) => Model::Simulated(recado_ai::Simulated::new(SystemAmbient, SIMULATED_LATENCY)),
+            Ok(false) => Model::Simulated(recado_ai::Simulated::new(OsSystem, SIMULATED_LATENCY)),
             Ok(true) | Err(_) => Model::Claude(claude),
         }
     } else {
@@ -166,37 +171,40 @@ pub async fn compose(required: &[&'static str]) -> Result<Composed, ComposeError
     let store = DynamoStore::new(
         clients.dynamodb.clone(),
         table,
-        SystemAmbient,
+        OsSystem,
         settings.config_ttl,
         settings.delivery_ttl,
     );
     let providers = ProviderConfig {
-        aws_social: aws_social(&clients, config.bucket.as_deref()),
-        ..environment.providers()
+        aws_social: aws_social_client(&clients, config.bucket.as_deref()),
+        ..environment.provider_config()
     };
-    let providers = WhatsApp::new(http, secrets.clone(), SystemAmbient, providers);
-    let queues = AwsQueues::new(clients, config, SystemAmbient);
-    let world = Parts {
+    let providers = WhatsApp::new(http, secrets.clone(), OsSystem, providers);
+    let queues = AwsQueues::new(clients, config, OsSystem);
+    let deps = Components {
         store,
         queues,
         providers,
         llm,
-        ambient: SystemAmbient,
+        system: OsSystem,
         settings,
-        retries: recado_pipeline::Retries::default(),
+        retry_lock: recado_pipeline::RetryLock::default(),
     };
-    Ok(Composed { world, secrets })
+    Ok(AwsComposition { deps, secrets })
 }
 
 /// What sends by AWS End User Messaging Social, where it is built in.
 #[cfg(feature = "aws-social")]
 #[expect(clippy::unnecessary_wraps, reason = "without the feature there is none")]
-fn aws_social(clients: &Clients, bucket: Option<&str>) -> Option<recado_whatsapp::aws_social::Client> {
-    Some(crate::social_files::client(clients, bucket))
+fn aws_social_client(
+    clients: &Clients,
+    bucket: Option<&str>,
+) -> Option<recado_whatsapp::aws_social::AwsSocialClient> {
+    Some(crate::social_files::build_social_client(clients, bucket))
 }
 
 #[cfg(not(feature = "aws-social"))]
-fn aws_social(_: &Clients, _: Option<&str>) -> Option<recado_whatsapp::aws_social::Client> {
+fn aws_social_client(_: &Clients, _: Option<&str>) -> Option<recado_whatsapp::aws_social::AwsSocialClient> {
     None
 }
 
@@ -204,15 +212,15 @@ fn aws_social(_: &Clients, _: Option<&str>) -> Option<recado_whatsapp::aws_socia
 #[derive(Debug, Clone, Copy)]
 pub struct QueueVisibility<'a> {
     /// The queues.
-    pub queues: &'a AwsQueues<SystemAmbient>,
+    pub queues: &'a AwsQueues<OsSystem>,
     /// From which one they were received.
     pub queue: QueueName,
 }
 
-impl Visibility for QueueVisibility<'_> {
+impl MessageVisibility for QueueVisibility<'_> {
     type Error = PortError;
 
-    async fn change(&self, receipt: &str, seconds: u32) -> Result<(), PortError> {
+    async fn change_visibility(&self, receipt: &str, seconds: u32) -> Result<(), PortError> {
         self.queues.change_visibility(self.queue, receipt, seconds).await
     }
 }
@@ -221,7 +229,7 @@ impl Visibility for QueueVisibility<'_> {
 mod tests {
     use super::*;
 
-    fn read(variables: &[(&str, &str)]) -> (Environment, Vec<Problem>) {
+    fn read(variables: &[(&str, &str)]) -> (LambdaEnvironment, Vec<SettingError>) {
         let mut problems = Vec::new();
         let get = |name: &str| {
             variables
@@ -229,7 +237,7 @@ mod tests {
                 .find(|(known, _)| *known == name)
                 .map(|(_, value)| (*value).to_owned())
         };
-        (Environment::read(get, &mut problems), problems)
+        (LambdaEnvironment::from_variables(get, &mut problems), problems)
     }
 
     #[test]
@@ -241,7 +249,7 @@ mod tests {
             None
         };
         let mut problems = Vec::new();
-        Settings::read(variable, &mut problems);
+        Settings::from_environment(variable, &mut problems);
         let asked = asked.into_inner();
         let own: Vec<&String> = asked.iter().filter(|name| name.starts_with("RECADO_")).collect();
         assert!(own.len() > 15, "{own:?}");
@@ -252,12 +260,21 @@ mod tests {
 
     #[test]
     fn nothing_is_simulated_unless_it_is_allowed() {
-        assert!(matches!(read(&[]).0.providers().simulation, Simulation::Off));
         assert!(matches!(
-            read(&[("RECADO_SIMULATION", "false")]).0.providers().simulation,
+            read(&[]).0.provider_config().simulation,
             Simulation::Off
         ));
-        let allowed = read(&[("RECADO_SIMULATION", "true")]).0.providers().simulation;
+        assert!(matches!(
+            read(&[("RECADO_SIMULATION", "false")])
+                .0
+                .provider_config()
+                .simulation,
+            Simulation::Off
+        ));
+        let allowed = read(&[("RECADO_SIMULATION", "true")])
+            .0
+            .provider_config()
+            .simulation;
         assert!(matches!(allowed, Simulation::WithoutCredentials(_)));
     }
 
@@ -268,8 +285,14 @@ mod tests {
             ("META_BASE_URL", "https://graph.example/"),
         ]);
         assert!(problems.is_empty());
-        assert_eq!(environment.claude().base_url, "https://api.anthropic.com");
-        assert_eq!(environment.providers().meta_base_url, "https://graph.example");
+        assert_eq!(
+            environment.claude_settings().base_url,
+            "https://api.anthropic.com"
+        );
+        assert_eq!(
+            environment.provider_config().meta_base_url,
+            "https://graph.example"
+        );
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub struct SqsAttributes {
 
 impl SqsRecord {
     /// How often it was handed out, this time included.
-    pub fn receives(&self) -> u32 {
+    pub fn receive_count(&self) -> u32 {
         self.attributes.approximate_receive_count.parse().unwrap_or(1)
     }
 }
@@ -100,7 +100,10 @@ mod tests {
         .unwrap();
         let record = &event.records[0];
         assert_eq!(
-            (record.receives(), record.attributes.message_group_id.as_deref()),
+            (
+                record.receive_count(),
+                record.attributes.message_group_id.as_deref()
+            ),
             (3, Some("g"))
         );
         assert_eq!(record.queue_arn, "arn:aws:sqs:us-east-1:1:q");

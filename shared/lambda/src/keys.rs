@@ -2,37 +2,39 @@
 
 use crate::compose::ComposeError;
 use futures::future::{try_join, try_join_all};
-use recado_aws::{AwsSecrets, SystemAmbient};
+use recado_aws::{AwsSecrets, OsSystem};
 use recado_domain::config::CredentialRef;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_http::{Keys, WebhookLimits};
 use recado_pipeline::ports::{PortError, Secrets};
-use recado_pipeline::settings::Problem;
-use recado_whatsapp::webhook::{WebhookKeys, keys_of};
+use recado_pipeline::settings::SettingError;
+use recado_whatsapp::webhook::{WebhookKeys, required_keys};
 use std::sync::Arc;
 
 /// The template's generated secrets and the parameters that its user named. Each is read once and kept for some minutes;
 /// none is read before the first request that needs it.
 #[derive(Debug, Clone)]
 pub struct AwsKeys {
-    secrets: AwsSecrets<SystemAmbient>,
+    secrets: AwsSecrets<OsSystem>,
 }
 
 impl AwsKeys {
     /// The keys that `secrets` holds.
-    pub fn new(secrets: AwsSecrets<SystemAmbient>) -> Self {
+    pub fn new(secrets: AwsSecrets<OsSystem>) -> Self {
         Self { secrets }
     }
 
-    async fn parameter(&self, name: &str) -> Result<Option<Secret>, PortError> {
-        self.secrets.resolve(&CredentialRef::Env(name.to_owned())).await
+    async fn read_parameter(&self, name: &str) -> Result<Option<Secret>, PortError> {
+        self.secrets
+            .resolve_secret(&CredentialRef::Env(name.to_owned()))
+            .await
     }
 }
 
 impl Keys for AwsKeys {
-    async fn webhook(&self, provider: Provider) -> Result<Arc<WebhookKeys>, PortError> {
-        let needs = keys_of(provider);
+    async fn webhook_keys(&self, provider: Provider) -> Result<Arc<WebhookKeys>, PortError> {
+        let needs = required_keys(provider);
         let masters = async {
             if needs.masters {
                 self.secrets.webhook_masters().await
@@ -41,11 +43,11 @@ impl Keys for AwsKeys {
             }
         };
         let named = needs.named.iter();
-        let named = try_join_all(named.map(|key| self.parameter(key.setting)));
+        let named = try_join_all(named.map(|key| self.read_parameter(key.setting)));
         let (masters, named) = try_join(masters, named).await?;
         let mut keys = WebhookKeys::default().with_masters(masters);
         for (key, written) in needs.named.iter().zip(named) {
-            keys.set(key, written.as_ref());
+            keys.set_named_secrets(key, written.as_ref());
         }
         Ok(Arc::new(keys))
     }
@@ -56,13 +58,13 @@ impl Keys for AwsKeys {
 }
 
 /// The largest webhook that is taken: `RECADO_WEBHOOK_MAX_BYTES`, else what Lambda carries.
-pub fn webhook_limits() -> Result<WebhookLimits, ComposeError> {
+pub fn read_webhook_limits() -> Result<WebhookLimits, ComposeError> {
     let name = "RECADO_WEBHOOK_MAX_BYTES";
     match std::env::var(name).ok().filter(|text| !text.trim().is_empty()) {
         None => Ok(WebhookLimits::default()),
         Some(text) => match text.trim().parse() {
             Ok(bytes_max) => Ok(WebhookLimits { bytes_max }),
-            Err(_) => Err(ComposeError::Environment(vec![Problem {
+            Err(_) => Err(ComposeError::Environment(vec![SettingError {
                 name: name.to_owned(),
                 what: "must be a number of bytes".to_owned(),
             }])),

@@ -3,19 +3,19 @@
 //! A function that works on a queue is this, with its own use case in place of `process`:
 //!
 //! ```no_run
-//! use recado_lambda::{QueueVisibility, SqsEvent, compose, deadline, run_batch, telemetry};
+//! use recado_lambda::{QueueVisibility, SqsEvent, compose_aws_deps, invocation_deadline, run_batch, telemetry};
 //! use lambda_runtime::{Error, LambdaEvent, service_fn};
 //! use recado_domain::dead_letter::QueueName;
 //!
 //! async fn function() -> Result<(), Error> {
-//!     telemetry::start();
-//!     let composed = compose(&[recado_aws::variable::INBOUND_QUEUE]).await?;
-//!     let world = &composed.world;
+//!     telemetry::start_logging();
+//!     let composed = compose_aws_deps(&[recado_aws::variable::INBOUND_QUEUE]).await?;
+//!     let deps = &composed.deps;
 //!     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
-//!         let visibility = QueueVisibility { queues: &world.queues, queue: QueueName::Inbound };
-//!         let ends = deadline(&event.context);
-//!         let handle = |received: recado_lambda::Received| async move {
-//!             recado_pipeline::process::process(world, &received.body, received.receives).await
+//!         let visibility = QueueVisibility { queues: &deps.queues, queue: QueueName::Inbound };
+//!         let ends = invocation_deadline(&event.context);
+//!         let handle = |received: recado_lambda::BatchMessage| async move {
+//!             recado_pipeline::process::process(deps, &received.body, received.receives).await
 //!         };
 //!         Ok::<_, Error>(run_batch(event.payload, true, &visibility, Some(ends), handle).await)
 //!     }))
@@ -27,22 +27,22 @@ mod batch;
 mod compose;
 mod event;
 mod keys;
-pub mod needs;
+pub mod required_variables;
 mod social;
 #[cfg(feature = "aws-social")]
 mod social_files;
 pub mod telemetry;
 
-pub use batch::{Received, Visibility, run_batch};
-pub use compose::{AwsWorld, ComposeError, Composed, QueueVisibility, compose};
+pub use batch::{BatchMessage, MessageVisibility, run_batch};
+pub use compose::{AwsComposition, AwsDeps, ComposeError, QueueVisibility, compose_aws_deps};
 pub use event::{BatchItemFailure, SqsAttributes, SqsBatchResponse, SqsEvent, SqsRecord};
-pub use keys::{AwsKeys, webhook_limits};
-pub use social::{Social, SocialVisibility, take_social};
+pub use keys::{AwsKeys, read_webhook_limits};
+pub use social::{SocialQueue, SocialVisibility, ingest_social_message};
 
 use jiff::Timestamp;
-use recado_domain::millis::instant;
+use recado_domain::millis::from_unix_millis;
 
 /// When the invocation's time runs out.
-pub fn deadline(context: &lambda_runtime::Context) -> Timestamp {
-    instant(i64::try_from(context.deadline).unwrap_or(i64::MAX))
+pub fn invocation_deadline(context: &lambda_runtime::Context) -> Timestamp {
+    from_unix_millis(i64::try_from(context.deadline).unwrap_or(i64::MAX))
 }

@@ -4,29 +4,29 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use recado_aws::Clients;
-use recado_whatsapp::aws_social::{Bucket, Client, Place};
+use recado_whatsapp::aws_social::{AwsSocialClient, MediaBucket, S3Location};
 use std::fmt;
 use std::sync::Arc;
 
 /// The client that sends, with the bucket if there is one.
-pub(crate) fn client(clients: &Clients, bucket: Option<&str>) -> Client {
-    let client = Client::new(&clients.shared);
+pub(crate) fn build_social_client(clients: &Clients, bucket: Option<&str>) -> AwsSocialClient {
+    let client = AwsSocialClient::new(&clients.shared);
     let Some(bucket) = bucket else {
         return client;
     };
-    client.with_bucket(Arc::new(Payloads {
+    client.with_bucket(Arc::new(SocialMediaBucket {
         clients: clients.clone(),
         bucket: bucket.to_owned(),
     }))
 }
 
 /// The functions' bucket.
-struct Payloads {
+struct SocialMediaBucket {
     clients: Clients,
     bucket: String,
 }
 
-impl fmt::Debug for Payloads {
+impl fmt::Debug for SocialMediaBucket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Payloads")
             .field("bucket", &self.bucket)
@@ -34,8 +34,13 @@ impl fmt::Debug for Payloads {
     }
 }
 
-impl Bucket for Payloads {
-    fn put<'a>(&'a self, name: &'a str, mime_type: &'a str, bytes: Vec<u8>) -> BoxFuture<'a, Option<Place>> {
+impl MediaBucket for SocialMediaBucket {
+    fn put_file<'a>(
+        &'a self,
+        name: &'a str,
+        mime_type: &'a str,
+        bytes: Vec<u8>,
+    ) -> BoxFuture<'a, Option<S3Location>> {
         async move {
             let key = format!("payloads/social.{name}");
             let put = self.clients.s3.put_object().bucket(&self.bucket).key(&key);
@@ -49,7 +54,7 @@ impl Bucket for Payloads {
                 tracing::warn!("a file could not be put into the bucket");
                 return None;
             }
-            Some(Place {
+            Some(S3Location {
                 bucket: self.bucket.clone(),
                 key,
             })

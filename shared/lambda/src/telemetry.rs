@@ -7,7 +7,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 /// Libraries that write requests and answers to the log when they are asked for details: what people wrote would stand
 /// there. Whatever the level, only their warnings are let through.
-const TALKATIVE: [&str; 6] = [
+const BODY_LOGGING_LIBRARIES: [&str; 6] = [
     "aws_config",
     "aws_runtime",
     "aws_sdk_",
@@ -16,12 +16,15 @@ const TALKATIVE: [&str; 6] = [
     "lambda_",
 ];
 
-fn is_talkative(target: &str) -> bool {
-    recado_ai::is_talkative(target) || TALKATIVE.iter().any(|library| target.starts_with(library))
+fn logs_message_bodies(target: &str) -> bool {
+    recado_ai::logs_message_bodies(target)
+        || BODY_LOGGING_LIBRARIES
+            .iter()
+            .any(|library| target.starts_with(library))
 }
 
 /// The levels asked for: `RUST_LOG`, else the level that Lambda was configured with, else `info`.
-fn levels(variable: impl Fn(&str) -> Option<String>) -> String {
+fn read_log_levels(variable: impl Fn(&str) -> Option<String>) -> String {
     let named = |name| variable(name).filter(|text| !text.trim().is_empty());
     named("RUST_LOG")
         .or_else(|| named("AWS_LAMBDA_LOG_LEVEL"))
@@ -29,8 +32,8 @@ fn levels(variable: impl Fn(&str) -> Option<String>) -> String {
 }
 
 /// Begins logging, and chooses `ring` for whatever speaks TLS. Called once, first; a second call changes nothing.
-pub fn start() {
-    let filter = EnvFilter::try_new(levels(|name| std::env::var(name).ok()))
+pub fn start_logging() {
+    let filter = EnvFilter::try_new(read_log_levels(|name| std::env::var(name).ok()))
         .unwrap_or_else(|_| EnvFilter::new("info"));
     // Lambda adds the time; the spans of an event are listed once, the outermost first.
     let lines = tracing_subscriber::fmt::layer()
@@ -38,8 +41,9 @@ pub fn start() {
         .with_ansi(false)
         .without_time()
         .with_current_span(false);
-    let private =
-        filter_fn(|event| event.is_span() || !is_talkative(event.target()) || *event.level() <= Level::WARN);
+    let private = filter_fn(|event| {
+        event.is_span() || !logs_message_bodies(event.target()) || *event.level() <= Level::WARN
+    });
     // Refused only if it was done before.
     let _logging = tracing_subscriber::registry()
         .with(filter)
@@ -54,16 +58,16 @@ mod tests {
 
     #[test]
     fn rust_log_wins_over_lambdas_level_and_info_is_the_rest() {
-        assert_eq!(levels(|_| None), "info");
+        assert_eq!(read_log_levels(|_| None), "info");
         assert_eq!(
-            levels(|name| (name == "AWS_LAMBDA_LOG_LEVEL").then(|| "WARN".to_owned())),
+            read_log_levels(|name| (name == "AWS_LAMBDA_LOG_LEVEL").then(|| "WARN".to_owned())),
             "WARN"
         );
         assert_eq!(
-            levels(|name| Some(if name == "RUST_LOG" { "debug" } else { "WARN" }.to_owned())),
+            read_log_levels(|name| Some(if name == "RUST_LOG" { "debug" } else { "WARN" }.to_owned())),
             "debug"
         );
-        assert_eq!(levels(|_| Some(" ".to_owned())), "info");
+        assert_eq!(read_log_levels(|_| Some(" ".to_owned())), "info");
     }
 
     #[test]
@@ -74,8 +78,8 @@ mod tests {
             "aws_sdk_sqs",
             "hyper_util::client",
         ] {
-            assert!(is_talkative(target), "{target}");
+            assert!(logs_message_bodies(target), "{target}");
         }
-        assert!(!is_talkative("recado::aws") && !is_talkative("recado_pipeline::send"));
+        assert!(!logs_message_bodies("recado::aws") && !logs_message_bodies("recado_pipeline::send"));
     }
 }

@@ -57,7 +57,10 @@ fn the_stacks_defaults_are_the_codes() {
     assert!(environment.len() > 20, "{environment:?}");
     let mut problems = Vec::new();
     let variable = |name: &str| environment.get(name).map(|value| (*value).to_owned());
-    assert_eq!(Settings::read(variable, &mut problems), Settings::default());
+    assert_eq!(
+        Settings::from_environment(variable, &mut problems),
+        Settings::default()
+    );
     assert!(problems.is_empty(), "{problems:?}");
 }
 

@@ -1,6 +1,6 @@
 //! The stack's own numbers: times and batches of each queue and its function, and the marks of the alarms.
 
-use recado_pipeline::settings::Visibility;
+use recado_pipeline::settings::VisibilityTimeouts;
 use std::time::Duration;
 
 const TEMPLATE: &str = include_str!("../../../template.yaml");
@@ -29,15 +29,15 @@ fn property<'a>(resource: &[&'a str], name: &str) -> &'a str {
 #[test]
 fn each_queue_and_its_function_have_their_times_and_batches() {
     for (queue, visibility, function, timeout, batch) in [
-        ("Inbound", Visibility::INBOUND, "Processor", 15, 10),
-        ("Turns", Visibility::TURNS, "DeferredReply", 90, 1),
-        ("Outbound", Visibility::OUTBOUND, "Sender", 30, 1),
+        ("Inbound", VisibilityTimeouts::INBOUND, "Processor", 15, 10),
+        ("Turns", VisibilityTimeouts::TURNS, "DeferredReply", 90, 1),
+        ("Outbound", VisibilityTimeouts::OUTBOUND, "Sender", 30, 1),
     ] {
         let of_queue = resource(TEMPLATE, &format!("{queue}Queue"));
         let seconds = property(&of_queue, "VisibilityTimeout").parse().unwrap();
         assert_eq!(Duration::from_secs(seconds), visibility, "{queue}");
         let receives: u32 = property(&of_queue, "maxReceiveCount").parse().unwrap();
-        assert_eq!(receives, Visibility::RECEIVES_MAX, "{queue}");
+        assert_eq!(receives, VisibilityTimeouts::RECEIVES_MAX, "{queue}");
         // A week for what waits, two for what was given up.
         assert_eq!(property(&of_queue, "MessageRetentionPeriod"), "604800", "{queue}");
         let dead = resource(TEMPLATE, &format!("{queue}DeadLetters"));

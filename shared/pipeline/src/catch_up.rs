@@ -3,40 +3,40 @@
 //! The oldest page first, so that messages get their ordinals in the order in which they were written; whatever is known
 //! changes nothing. No message in the ordinary course pays for any of this.
 
-mod by_itself;
-mod reading;
+mod automatic;
+mod history_reader;
 
-pub(crate) use by_itself::by_itself;
+pub(crate) use automatic::catch_up_automatically;
 
-use crate::World;
+use crate::Deps;
 use crate::ports::{
-    Ambient, ConversationFilter, Conversations, Directory, HistoryError, Instances, PageRequest, PortError,
-    PortResult, Span,
+    ConfigurationStore, ConversationFilter, Conversations, HistoryError, HistorySpan, InstanceStates,
+    PageRequest, PortError, PortResult, System,
 };
+use history_reader::{CatchUpLimits, read_history};
 use jiff::Timestamp;
-use reading::{Limits, read};
 use recado_domain::ids::{CorrelationId, InstanceId};
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use serde::Serialize;
 
 /// So much earlier than asked for is read: clocks differ, and what came last may have overtaken what came before it.
 const OVERLAP_MS: i64 = 10 * 60_000;
 
 /// How far the provider's clock may be ahead of ours.
-const AHEAD_MS: i64 = 60_000;
+const CLOCK_SKEW_MS: i64 = 60_000;
 
 /// How long before its end a known event is no longer relied on to be known.
-const MARGIN_MS: i64 = 5 * 60_000;
+const KNOWN_MARGIN_MS: i64 = 5 * 60_000;
 
 /// What one catch-up on demand may cost: a function of the API has 29 seconds.
-const ON_DEMAND: Limits = Limits {
+const ON_DEMAND: CatchUpLimits = CatchUpLimits {
     pages: 200,
     time_ms: 15_000,
 };
 
 /// What a catch-up found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CaughtUp {
+pub struct CatchUpReport {
     /// From when on was read, the overlap included.
     pub since: Timestamp,
     /// Up to when.
@@ -55,7 +55,7 @@ pub struct CaughtUp {
     pub ignored: usize,
     /// How many pages were read.
     pub pages: u32,
-    /// Whether there is more to read: go on with [`CaughtUp::next`].
+    /// Whether there is more to read: go on with [`CatchUpReport::next`].
     pub more: bool,
     /// When the newest message was written that was read; if there is more, from when on to ask for it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,8 +64,8 @@ pub struct CaughtUp {
     pub cut: bool,
 }
 
-impl CaughtUp {
-    fn empty(span: Span) -> Self {
+impl CatchUpReport {
+    fn for_span(span: HistorySpan) -> Self {
         Self {
             since: span.since,
             until: span.until,
@@ -107,35 +107,35 @@ pub enum CatchUpError {
 }
 
 /// Fetches what this instance missed since `since`, or since the last message that is known of it.
-pub async fn catch_up<W: World>(
-    world: &W,
+pub async fn catch_up<W: Deps>(
+    deps: &W,
     id: &InstanceId,
     since: Option<Timestamp>,
     correlation: &CorrelationId,
-) -> Result<CaughtUp, CatchUpError> {
-    let bound = world
+) -> Result<CatchUpReport, CatchUpError> {
+    let bound = deps
         .store()
-        .bound_by_id(id)
+        .instance_config(id)
         .await?
         .ok_or(CatchUpError::NotFound)?;
-    let now = world.ambient().now();
-    let earliest = earliest(world, now);
+    let now = deps.system().now();
+    let earliest = earliest_known_time(deps, now);
     match since {
         Some(since) if since < earliest => return Err(CatchUpError::TooFarBack { earliest }),
         Some(since) if since > now => return Err(CatchUpError::Ahead),
         _ => {}
     }
-    let state = world.store().instance_state(id).await?;
+    let state = deps.store().read_instance_state(id).await?;
     let from = match since {
         Some(since) => since,
-        None => last_known(world, id).await?.unwrap_or(earliest),
+        None => find_last_inbound(deps, id).await?.unwrap_or(earliest),
     };
-    let span = span(from, earliest, now);
-    let done = match read(world, &bound, span, ON_DEMAND, correlation).await {
+    let span = history_span(from, earliest, now);
+    let done = match read_history(deps, &bound, span, ON_DEMAND, correlation).await {
         Err(CatchUpError::Provider(HistoryError::NotOffered)) => {
-            return Ok(CaughtUp {
+            return Ok(CatchUpReport {
                 offered: false,
-                ..CaughtUp::empty(span)
+                ..CatchUpReport::for_span(span)
             });
         }
         read => read?,
@@ -144,26 +144,26 @@ pub async fn catch_up<W: World>(
         .catch_up_from
         .is_some_and(|noted| noted >= from && !done.more)
     {
-        world.store().caught_up(id, &state, None).await?;
+        deps.store().record_catch_up(id, &state, None).await?;
     }
     Ok(done)
 }
 
 /// From when on events are still known again.
-fn earliest<W: World>(world: &W, now: Timestamp) -> Timestamp {
-    let ttl = i64::try_from(world.settings().event_ttl.as_millis()).unwrap_or(i64::MAX);
-    shift(now, -ttl.saturating_sub(MARGIN_MS).max(0))
+fn earliest_known_time<W: Deps>(deps: &W, now: Timestamp) -> Timestamp {
+    let ttl = i64::try_from(deps.settings().event_ttl.as_millis()).unwrap_or(i64::MAX);
+    add_millis(now, -ttl.saturating_sub(KNOWN_MARGIN_MS).max(0))
 }
 
-fn span(from: Timestamp, earliest: Timestamp, now: Timestamp) -> Span {
-    Span {
-        since: shift(from, -OVERLAP_MS).max(earliest),
-        until: shift(now, AHEAD_MS),
+fn history_span(from: Timestamp, earliest: Timestamp, now: Timestamp) -> HistorySpan {
+    HistorySpan {
+        since: add_millis(from, -OVERLAP_MS).max(earliest),
+        until: add_millis(now, CLOCK_SKEW_MS),
     }
 }
 
 /// When the last message of a contact was written that is known of this instance.
-async fn last_known<W: World>(world: &W, id: &InstanceId) -> PortResult<Option<Timestamp>> {
+async fn find_last_inbound<W: Deps>(deps: &W, id: &InstanceId) -> PortResult<Option<Timestamp>> {
     let filter = ConversationFilter {
         instance: Some(id.clone()),
         ..ConversationFilter::default()
@@ -172,7 +172,7 @@ async fn last_known<W: World>(world: &W, id: &InstanceId) -> PortResult<Option<T
         limit: 50,
         cursor: None,
     };
-    let newest = world.store().list(&filter, &page).await?;
+    let newest = deps.store().search_conversations(&filter, &page).await?;
     Ok(newest
         .items
         .iter()

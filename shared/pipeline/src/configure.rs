@@ -1,38 +1,38 @@
 //! `recado apply`: checks a document against what is configured, and shows what it changes.
 
-use crate::World;
-use crate::ports::{Directory, Instances, PortError, PortResult, Providers};
-use recado_domain::config::{ConfigError, Document, Instance};
+use crate::Deps;
+use crate::ports::{ConfigurationStore, InstanceStates, PortError, PortResult, Providers};
+use recado_domain::config::{ConfigDocument, ConfigError, Instance};
 use serde::Serialize;
 use serde_json::Value;
 
 /// What applying a document did.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Applied {
+pub struct AppliedDocument {
     /// By tenant, agent and instance, in the document's order.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ConfigurationChange>,
     /// Everything that is configured now.
-    pub document: Document,
+    pub document: ConfigDocument,
 }
 
 /// What applying did to one of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Change {
+pub struct ConfigurationChange {
     /// `tenant`, `agent` or `instance`.
     pub kind: &'static str,
     /// Its id.
     pub id: String,
     /// What happened.
-    pub what: ChangeKind,
+    pub what: ConfigurationChangeKind,
     /// Which fields changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
 }
 
-/// See [`Change`].
+/// See [`ConfigurationChange`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ChangeKind {
+pub enum ConfigurationChangeKind {
     /// It is new.
     Created,
     /// Something of it is another.
@@ -53,81 +53,92 @@ pub enum ConfigureError {
 }
 
 /// Everything that is configured.
-pub async fn show<W: World>(world: &W) -> PortResult<Document> {
-    world.store().configuration().await
+pub async fn read_configuration<W: Deps>(deps: &W) -> PortResult<ConfigDocument> {
+    deps.store().read_configuration().await
 }
 
 /// Applies `change`: creates and replaces what it names, leaves the rest alone.
-pub async fn apply<W: World>(world: &W, mut change: Document) -> Result<Applied, ConfigureError> {
-    let adopt = |instance| world.providers().adopt(instance);
+pub async fn apply_configuration<W: Deps>(
+    deps: &W,
+    mut change: ConfigDocument,
+) -> Result<AppliedDocument, ConfigureError> {
+    let adopt = |instance| deps.providers().normalize(instance);
     change.instances = change
         .instances
         .into_iter()
         .map(adopt)
         .collect::<Result<_, _>>()?;
-    let known = world.store().configuration().await?;
-    change.check(&known)?;
+    let known = deps.store().read_configuration().await?;
+    change.validate_against(&known)?;
     let mut changes = Vec::new();
-    compare(
+    collect_changes(
         "tenant",
         &known.tenants,
         &change.tenants,
         |t| t.id.as_str(),
         &mut changes,
     );
-    compare(
+    collect_changes(
         "agent",
         &known.agents,
         &change.agents,
         |a| a.id.as_str(),
         &mut changes,
     );
-    compare(
+    collect_changes(
         "instance",
         &known.instances,
         &change.instances,
         |i| i.id.as_str(),
         &mut changes,
     );
-    if changes.iter().any(|change| change.what != ChangeKind::Unchanged) {
-        world.store().apply(&change).await?;
+    if changes
+        .iter()
+        .any(|change| change.what != ConfigurationChangeKind::Unchanged)
+    {
+        deps.store().apply_configuration(&change).await?;
     }
-    let document = known.merged(&change);
-    forget_missing_keys(world, &change, &document).await?;
-    Ok(Applied { changes, document })
+    let document = known.with_changes(&change);
+    clear_missing_key_flags(deps, &change, &document).await?;
+    Ok(AppliedDocument { changes, document })
 }
 
 /// Whoever applies a configuration may have mended the model's key: the next turn finds out.
-async fn forget_missing_keys<W: World>(world: &W, change: &Document, all: &Document) -> PortResult<()> {
+async fn clear_missing_key_flags<W: Deps>(
+    deps: &W,
+    change: &ConfigDocument,
+    all: &ConfigDocument,
+) -> PortResult<()> {
     let touched = |instance: &&Instance| {
         change.instances.iter().any(|named| named.id == instance.id)
             || change.agents.iter().any(|agent| agent.id == instance.agent)
     };
     for instance in all.instances.iter().filter(touched) {
-        world
-            .store()
+        deps.store()
             .set_llm_needs_credentials(&instance.id, false)
             .await?;
     }
     Ok(())
 }
 
-fn compare<T: Serialize>(
+fn collect_changes<T: Serialize>(
     kind: &'static str,
     known: &[T],
     change: &[T],
     id: impl Fn(&T) -> &str,
-    into: &mut Vec<Change>,
+    into: &mut Vec<ConfigurationChange>,
 ) {
     for item in change {
         let before = known.iter().find(|known| id(known) == id(item));
-        let fields = before.map(|before| differing(before, item)).unwrap_or_default();
+        let fields = before
+            .map(|before| differing_fields(before, item))
+            .unwrap_or_default();
         let what = match before {
-            None => ChangeKind::Created,
-            Some(_) if fields.is_empty() => ChangeKind::Unchanged,
-            Some(_) => ChangeKind::Changed,
+            None => ConfigurationChangeKind::Created,
+            Some(_) if fields.is_empty() => ConfigurationChangeKind::Unchanged,
+            Some(_) => ConfigurationChangeKind::Changed,
         };
-        into.push(Change {
+        into.push(ConfigurationChange {
             kind,
             id: id(item).to_owned(),
             what,
@@ -137,7 +148,7 @@ fn compare<T: Serialize>(
 }
 
 /// The names of the fields in which two records differ.
-fn differing<T: Serialize>(before: &T, after: &T) -> Vec<String> {
+fn differing_fields<T: Serialize>(before: &T, after: &T) -> Vec<String> {
     let object = |item: &T| match serde_json::to_value(item) {
         Ok(Value::Object(fields)) => fields,
         _ => serde_json::Map::new(),

@@ -1,15 +1,15 @@
 //! What is known of an instance's connection, and the release of what waits for it.
 
-use crate::World;
-use crate::chance::correlation;
-use crate::ports::{Ambient, ConnectionAnswer, Instances, PortResult, Providers, Queues};
+use crate::Deps;
+use crate::ports::{ConnectionAnswer, InstanceStates, PortResult, Providers, Queues, System};
+use crate::random_id::generate_correlation_id;
 use crate::verdict::Verdict;
 use jiff::Timestamp;
-use recado_domain::config::Bound;
+use recado_domain::config::InstanceConfig;
 use recado_domain::ids::{CorrelationId, InstanceId};
-use recado_domain::instance::{Connection, Parked, Sighting};
-use recado_domain::kick::SendKick;
-use recado_domain::millis::shift;
+use recado_domain::instance::{ConnectionStatus, ConnectionUpdate, ParkedConversation};
+use recado_domain::millis::add_millis;
+use recado_domain::wake_up::SendJob;
 use std::time::Duration;
 
 /// How many parked conversations are read at once, and how often: what is left after that is swept by `reconcile`.
@@ -31,110 +31,118 @@ const ASK_EVERY_MS: i64 = 2_000;
 
 /// How long an event that says the connection changed is to wait: one that came right after an answer is asked about
 /// together with those that follow it.
-pub(crate) async fn event_waits<W: World>(
-    world: &W,
-    bound: &Bound,
+pub(crate) async fn delay_connection_event<W: Deps>(
+    deps: &W,
+    bound: &InstanceConfig,
     received_at: Timestamp,
 ) -> PortResult<Option<Verdict>> {
-    let now = world.ambient().now();
-    let confirmed = world
+    let now = deps.system().now();
+    let confirmed = deps
         .store()
-        .instance_state(&bound.instance.id)
+        .read_instance_state(&bound.instance.id)
         .await?
         .confirmed_at;
     Ok(confirmed
         .filter(|at| *at <= received_at)
-        .map(|at| shift(at, ASK_EVERY_MS))
+        .map(|at| add_millis(at, ASK_EVERY_MS))
         .filter(|again| *again > now)
-        .map(|again| Verdict::at(again, now)))
+        .map(|again| Verdict::retry_at(again, now)))
 }
 
 /// Asks because of an event that arrived at `received_at`, unless the provider was asked since.
-pub(crate) async fn event<W: World>(world: &W, bound: &Bound, received_at: Timestamp) -> PortResult<()> {
+pub(crate) async fn handle_connection_event<W: Deps>(
+    deps: &W,
+    bound: &InstanceConfig,
+    received_at: Timestamp,
+) -> PortResult<()> {
     let instance = &bound.instance.id;
-    let state = world.store().instance_state(instance).await?;
+    let state = deps.store().read_instance_state(instance).await?;
     if state.confirmed_at.is_none_or(|at| at <= received_at) {
-        return ask(world, bound).await;
+        return refresh_connection(deps, bound).await;
     }
-    if state.connection == Connection::Open && state.probe_at.is_none() {
+    if state.connection == ConnectionStatus::Open && state.probe_at.is_none() {
         // Whoever asked may have died before it released.
-        return release(world, instance).await;
+        return release_parked(deps, instance).await;
     }
     Ok(())
 }
 
 /// Asks the provider and takes its answer. Events only make us ask: they carry no order.
-pub(crate) async fn ask<W: World>(world: &W, bound: &Bound) -> PortResult<()> {
-    let asked_at = Some(world.ambient().now());
+pub(crate) async fn refresh_connection<W: Deps>(deps: &W, bound: &InstanceConfig) -> PortResult<()> {
+    let asked_at = Some(deps.system().now());
     let instance = &bound.instance.id;
-    match world.providers().connection(bound).await {
-        ConnectionAnswer::Open => opened(world, instance, asked_at).await,
-        ConnectionAnswer::Closed => closed(world, instance, Connection::Closed, asked_at).await,
+    match deps.providers().query_connection(bound).await {
+        ConnectionAnswer::Open => record_open(deps, instance, asked_at).await,
+        ConnectionAnswer::Closed => record_closed(deps, instance, ConnectionStatus::Closed, asked_at).await,
         ConnectionAnswer::NeedsCredentials => {
-            closed(world, instance, Connection::NeedsCredentials, asked_at).await
+            record_closed(deps, instance, ConnectionStatus::NeedsCredentials, asked_at).await
         }
-        ConnectionAnswer::Unclear => unclear(world, instance).await,
+        ConnectionAnswer::Unclear => record_unclear(deps, instance).await,
     }
 }
 
 /// The instance can send: store that first, then release, or leave that to `reconcile` if it was done a moment ago.
 /// `reconcile` asks once more a minute after an opening, and releases what this may leave should it die.
-async fn opened<W: World>(world: &W, instance: &InstanceId, asked_at: Option<Timestamp>) -> PortResult<()> {
-    let now = world.ambient().now();
-    let before = world.store().instance_state(instance).await?;
-    let mut seen = Sighting {
-        connection: Connection::Open,
+async fn record_open<W: Deps>(
+    deps: &W,
+    instance: &InstanceId,
+    asked_at: Option<Timestamp>,
+) -> PortResult<()> {
+    let now = deps.system().now();
+    let before = deps.store().read_instance_state(instance).await?;
+    let mut seen = ConnectionUpdate {
+        connection: ConnectionStatus::Open,
         at: now,
         probe_at: None,
         asked_at,
-        releases: true,
+        releases_waiting: true,
     };
-    let again = before.released_at.map(|at| shift(at, RELEASE_EVERY_MS));
+    let again = before.released_at.map(|at| add_millis(at, RELEASE_EVERY_MS));
     let put_off = again.filter(|again| *again > now);
-    if before.connection == Connection::Open {
+    if before.connection == ConnectionStatus::Open {
         if put_off.is_some() && before.probe_at.is_some() {
-            (seen.probe_at, seen.releases) = (before.probe_at, false);
+            (seen.probe_at, seen.releases_waiting) = (before.probe_at, false);
         } else {
-            release(world, instance).await?;
+            release_parked(deps, instance).await?;
         }
-        return world.store().set_connection(instance, &seen).await.map(drop);
+        return deps.store().set_connection(instance, &seen).await.map(drop);
     }
-    seen.releases = put_off.is_none();
-    seen.probe_at = Some(put_off.unwrap_or(shift(now, RELEASE_AGAIN_MS)));
-    if world.store().set_connection(instance, &seen).await? {
+    seen.releases_waiting = put_off.is_none();
+    seen.probe_at = Some(put_off.unwrap_or(add_millis(now, RELEASE_AGAIN_MS)));
+    if deps.store().set_connection(instance, &seen).await? {
         tracing::info!(instance_id = %instance, put_off = put_off.is_some(), "instance open");
     }
-    if seen.releases {
-        release(world, instance).await?;
+    if seen.releases_waiting {
+        release_parked(deps, instance).await?;
     }
     Ok(())
 }
 
 /// The instance cannot send, and is probed with a growing interval. `asked_at`: when the provider was asked, if this is
 /// its answer.
-pub(crate) async fn closed<W: World>(
-    world: &W,
+pub(crate) async fn record_closed<W: Deps>(
+    deps: &W,
     instance: &InstanceId,
-    connection: Connection,
+    connection: ConnectionStatus,
     asked_at: Option<Timestamp>,
 ) -> PortResult<()> {
-    let now = world.ambient().now();
-    let before = world.store().instance_state(instance).await?;
+    let now = deps.system().now();
+    let before = deps.store().read_instance_state(instance).await?;
     // Another connection than before begins to be probed anew.
     let probes = if before.connection == connection {
         before.probes
     } else {
         0
     };
-    let seen = Sighting {
+    let seen = ConnectionUpdate {
         connection,
         at: now,
-        probe_at: Some(next_probe(now, probes)),
+        probe_at: Some(next_probe_time(now, probes)),
         asked_at,
-        releases: false,
+        releases_waiting: false,
     };
-    let changed = world.store().set_connection(instance, &seen).await?;
-    if connection == Connection::NeedsCredentials {
+    let changed = deps.store().set_connection(instance, &seen).await?;
+    if connection == ConnectionStatus::NeedsCredentials {
         // At every probe, not only at the first: an alarm must last as long as its cause.
         tracing::error!(instance_id = %instance, event = "needs_credentials", "credential missing or refused: messages wait");
     } else if changed {
@@ -144,41 +152,41 @@ pub(crate) async fn closed<W: World>(
 }
 
 /// No answer that counts: what was believed stays, and a probe is due later.
-async fn unclear<W: World>(world: &W, instance: &InstanceId) -> PortResult<()> {
-    let state = world.store().instance_state(instance).await?;
-    if state.connection != Connection::Open {
-        let now = world.ambient().now();
-        let seen = Sighting {
+async fn record_unclear<W: Deps>(deps: &W, instance: &InstanceId) -> PortResult<()> {
+    let state = deps.store().read_instance_state(instance).await?;
+    if state.connection != ConnectionStatus::Open {
+        let now = deps.system().now();
+        let seen = ConnectionUpdate {
             connection: state.connection,
             at: now,
-            probe_at: Some(next_probe(now, state.probes)),
+            probe_at: Some(next_probe_time(now, state.probes)),
             asked_at: None,
-            releases: false,
+            releases_waiting: false,
         };
-        world.store().set_connection(instance, &seen).await?;
+        deps.store().set_connection(instance, &seen).await?;
     }
     Ok(())
 }
 
 /// 30 s, 1, 2, 4 … 10 minutes.
-fn next_probe(now: Timestamp, probes: u32) -> Timestamp {
+fn next_probe_time(now: Timestamp, probes: u32) -> Timestamp {
     let wait = PROBE_FIRST
         .saturating_mul(1 << probes.min(5))
         .min(Duration::from_secs(600));
-    shift(now, i64::try_from(wait.as_millis()).unwrap_or(i64::MAX))
+    add_millis(now, i64::try_from(wait.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// Kicks each parked conversation of an open instance, and removes its entry if it was not parked again meanwhile.
-pub(crate) async fn release<W: World>(world: &W, instance: &InstanceId) -> PortResult<()> {
-    let now = world.ambient().now();
+pub(crate) async fn release_parked<W: Deps>(deps: &W, instance: &InstanceId) -> PortResult<()> {
+    let now = deps.system().now();
     for _ in 0..RELEASE_ROUNDS {
-        let parked = world.store().parked(instance, RELEASE_AT_ONCE).await?;
+        let parked = deps.store().list_parked(instance, RELEASE_AT_ONCE).await?;
         let due = parked
             .iter()
             .filter(|entry| entry.not_before.is_none_or(|not_before| not_before <= now));
         let mut released = 0;
         for entry in due {
-            released += usize::from(release_one(world, entry).await?);
+            released += usize::from(release_conversation(deps, entry).await?);
         }
         if released == 0 || parked.len() < RELEASE_AT_ONCE {
             return Ok(());
@@ -188,26 +196,25 @@ pub(crate) async fn release<W: World>(world: &W, instance: &InstanceId) -> PortR
 }
 
 /// Kicks one parked conversation and removes its entry; `false` if it was parked again meanwhile.
-pub(crate) async fn release_one<W: World>(world: &W, parked: &Parked) -> PortResult<bool> {
-    let correlation = correlation(world.ambient());
-    let kick = SendKick {
+pub(crate) async fn release_conversation<W: Deps>(deps: &W, parked: &ParkedConversation) -> PortResult<bool> {
+    let correlation = generate_correlation_id(deps.system());
+    let kick = SendJob {
         reply: parked.reply.clone(),
-        ..SendKick::new(parked.conversation.clone(), SendKick::ALL, correlation)
+        ..SendJob::new(parked.conversation.clone(), SendJob::ALL_OPEN, correlation)
     };
-    world
-        .queues()
-        .send_kick(&kick, &format!("release-{}", parked.version))
+    deps.queues()
+        .enqueue_send_job(&kick, &format!("release-{}", parked.version))
         .await?;
-    world.store().unpark(parked).await
+    deps.store().remove_parked(parked).await
 }
 
 /// Notes that the model's key is missing or was refused.
-pub(crate) async fn model_needs_credentials<W: World>(
-    world: &W,
+pub(crate) async fn record_missing_model_key<W: Deps>(
+    deps: &W,
     instance: &InstanceId,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
-    if world.store().set_llm_needs_credentials(instance, true).await? {
+    if deps.store().set_llm_needs_credentials(instance, true).await? {
         tracing::error!(
             instance_id = %instance, correlation_id = %correlation, event = "needs_credentials",
             "the model's key is missing or was refused: turns wait"

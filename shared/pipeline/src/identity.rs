@@ -1,24 +1,24 @@
 //! Ids of addresses, derived with the installation's identity key.
 
-use crate::World;
-use crate::ports::{Ambient, Identity, PortResult};
+use crate::Deps;
+use crate::ports::{IdentityKeyStore, PortResult, System};
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{InstanceId, ThreadId};
 
 /// The identity key. The first use case that needs one makes it.
-pub(crate) async fn key<W: World>(world: &W) -> PortResult<IdentityKey> {
-    if let Some(known) = world.store().identity_key().await? {
+pub(crate) async fn load_identity_key<W: Deps>(deps: &W) -> PortResult<IdentityKey> {
+    if let Some(known) = deps.store().find_identity_key().await? {
         return Ok(known);
     }
-    let new = IdentityKey::of_random(std::array::from_fn(|_| world.ambient().random()));
-    world.store().keep_identity_key(&new).await
+    let new = IdentityKey::from_random(std::array::from_fn(|_| deps.system().random_u64()));
+    deps.store().put_identity_key_if_absent(&new).await
 }
 
 /// The thread of the contact `address` on `instance`.
-pub(crate) async fn thread<W: World>(
-    world: &W,
+pub(crate) async fn derive_thread_id<W: Deps>(
+    deps: &W,
     instance: &InstanceId,
     address: &str,
 ) -> PortResult<ThreadId> {
-    Ok(key(world).await?.thread(instance, address))
+    Ok(load_identity_key(deps).await?.derive_thread_id(instance, address))
 }

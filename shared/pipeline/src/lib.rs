@@ -1,39 +1,39 @@
 //! Recado's use cases: what happens to a message, step by step.
 //!
-//! Each use case is one async function over a [`World`]: it reads records, lets the domain decide, writes on condition,
+//! Each use case is one async function over a [`Deps`]: it reads records, lets the domain decide, writes on condition,
 //! and leaves the next obligation in a queue before it reports success. None of them reads a clock, a socket or an
 //! environment of its own.
 
 pub mod catch_up;
-pub mod chance;
-mod collect;
 pub mod configure;
 mod connection;
-mod dead;
+mod dead_queue_collection;
 pub mod deliver;
+pub mod deps;
+mod give_up;
 pub mod health;
 mod identity;
+mod inactivity;
 pub mod ingest;
-mod keeping;
-mod kick;
+mod linked_threads;
 pub mod operate;
-mod person;
+mod outgoing_check;
+mod payload_retention;
 pub mod ports;
 pub mod process;
-mod queued;
+mod queue_message;
+pub mod random_id;
 pub mod reconcile;
-mod replies;
 pub mod reply;
+mod reply_coverage;
 pub mod send;
 pub mod settings;
-mod silence;
 pub mod trace;
 pub mod upload;
 pub mod verdict;
-mod wish;
-pub mod world;
+mod wake_up;
 
+pub use deps::{Components, Deps, RetryLock};
+pub use outgoing_check::NotSendable;
 pub use settings::Settings;
 pub use verdict::Verdict;
-pub use wish::NotSendable;
-pub use world::{Parts, Retries, World};

@@ -1,12 +1,12 @@
 //! Times and limits, with the defaults that belong together.
 
-mod earlier;
-mod read;
+mod environment;
+mod legacy_names;
 #[cfg(test)]
 mod tests;
 
-pub use earlier::without_meaning;
-pub use read::Problem;
+pub use environment::SettingError;
+pub use legacy_names::list_ignored_variables;
 
 use recado_domain::backoff::Backoff;
 use recado_domain::rate::Rate;
@@ -28,7 +28,7 @@ pub struct Settings {
     /// How long clients' keys are kept.
     pub key_ttl: Duration,
     /// How much the model reads for one turn.
-    pub turn_reads: TurnReads,
+    pub turn_reads: TurnReadLimits,
     /// How long the model may take, retries included.
     pub llm_timeout: Duration,
     /// The lease of a turn.
@@ -38,7 +38,7 @@ pub struct Settings {
     /// The lease of an attempt to send.
     pub send_lease: Duration,
     /// Attempts at an event, at a turn, at a send.
-    pub attempts: Attempts,
+    pub attempts: AttemptLimits,
     /// Waits between attempts to process.
     pub inbound_backoff: Backoff,
     /// Waits of a turn whose store or queue failed.
@@ -63,7 +63,7 @@ pub struct Settings {
 
 /// How much the model reads for one turn, at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TurnReads {
+pub struct TurnReadLimits {
     /// So many messages: what is owed, and what was said before it.
     pub messages: usize,
     /// So many characters of one message; the rest of it is cut off.
@@ -74,7 +74,7 @@ pub struct TurnReads {
 
 /// How often something is tried before it is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Attempts {
+pub struct AttemptLimits {
     /// Processing an event.
     pub inbound: u32,
     /// Asking the model for one turn.
@@ -93,7 +93,7 @@ impl Default for Settings {
             event_ttl: seconds(7 * 86_400),
             delivery_ttl: seconds(30 * 86_400),
             key_ttl: seconds(48 * 3600),
-            turn_reads: TurnReads {
+            turn_reads: TurnReadLimits {
                 messages: 20,
                 message_chars: 8_000,
                 transcript_chars: 40_000,
@@ -102,7 +102,7 @@ impl Default for Settings {
             turn_lease: seconds(95),
             provider_timeout: seconds(20),
             send_lease: seconds(35),
-            attempts: Attempts {
+            attempts: AttemptLimits {
                 inbound: 3,
                 turn: 3,
                 outbound: 5,
@@ -122,17 +122,17 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How long a parked conversation waits, as [`recado_domain::instance::Parked`] holds it.
-    pub(crate) fn patience_ms(&self) -> i64 {
+    /// How long a parked conversation waits, as [`recado_domain::instance::ParkedConversation`] holds it.
+    pub(crate) fn parked_max_ms(&self) -> i64 {
         i64::try_from(self.parked_max.as_millis()).unwrap_or(i64::MAX)
     }
 }
 
 /// Visibility time-outs of the queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Visibility;
+pub struct VisibilityTimeouts;
 
-impl Visibility {
+impl VisibilityTimeouts {
     /// Of `inbound`.
     pub const INBOUND: Duration = Duration::from_secs(30);
     /// Of `turns`.

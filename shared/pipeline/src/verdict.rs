@@ -9,7 +9,7 @@ pub enum Verdict {
     /// Every obligation that follows from it exists: it can be acknowledged.
     Done,
     /// Not yet: bring it back.
-    ComeBack {
+    Retry {
         /// After so long; queues keep whole seconds, rounded up.
         after: Duration,
     },
@@ -17,14 +17,14 @@ pub enum Verdict {
 
 impl Verdict {
     /// Brings it back as soon as a queue can.
-    pub const SOON: Self = Self::ComeBack {
+    pub const RETRY_SOON: Self = Self::Retry {
         after: Duration::from_secs(1),
     };
 
     /// Brings it back at `at`.
-    pub fn at(at: jiff::Timestamp, now: jiff::Timestamp) -> Self {
+    pub fn retry_at(at: jiff::Timestamp, now: jiff::Timestamp) -> Self {
         let milliseconds = at.as_millisecond().saturating_sub(now.as_millisecond()).max(0);
-        Self::ComeBack {
+        Self::Retry {
             after: Duration::from_millis(milliseconds.unsigned_abs()),
         }
     }

@@ -5,11 +5,11 @@
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on may panic")]
 
 use jiff::Timestamp;
-use recado_domain::event::{InboundJob, Payload};
+use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::CorrelationId;
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
 use recado_domain::provider::Provider;
-use recado_whatsapp::{interpret, split};
+use recado_whatsapp::{interpret_event, split_webhook};
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::path::Path;
@@ -89,13 +89,13 @@ fn median(provider: Provider, body: &[u8]) -> f64 {
 }
 
 fn read(provider: Provider, body: &[u8]) {
-    for item in split(provider, body, Timestamp::UNIX_EPOCH).unwrap() {
+    for item in split_webhook(provider, body, Timestamp::UNIX_EPOCH).unwrap() {
         if let WebhookItem::Event(event) = item {
             let job = job(event);
-            let Payload::Inline(payload) = &job.payload else {
+            let EventPayload::Inline(payload) = &job.payload else {
                 continue;
             };
-            black_box(interpret(&job, payload));
+            black_box(interpret_event(&job, payload));
         }
     }
 }
@@ -109,7 +109,7 @@ fn job(event: WebhookEvent) -> InboundJob {
         kind: event.kind,
         correlation: CorrelationId::parse("measured").unwrap(),
         received_at: Timestamp::UNIX_EPOCH,
-        payload: Payload::Inline(event.payload),
+        payload: EventPayload::Inline(event.payload),
         lookalike: false,
         redrive: None,
     }

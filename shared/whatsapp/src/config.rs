@@ -1,6 +1,6 @@
 use crate::aws_social;
 use crate::simulation::SimulatedOutbox;
-use recado_pipeline::settings::Problem;
+use recado_pipeline::settings::SettingError;
 use std::time::Duration;
 
 /// Where the providers are, and what to do without them.
@@ -15,7 +15,7 @@ pub struct ProviderConfig {
     /// 360dialog's API for Cloud numbers.
     pub dialog360_base_url: String,
     /// AWS End User Messaging Social. It needs no credential but AWS's own; without a client nothing is sent by it.
-    pub aws_social: Option<aws_social::Client>,
+    pub aws_social: Option<aws_social::AwsSocialClient>,
     /// The Graph API's version that AWS is asked for: not every one that Meta has.
     pub aws_social_api_version: String,
     /// How long one request may take, from connecting to the last byte.
@@ -48,7 +48,10 @@ impl ProviderConfig {
 
     /// Reads where the providers are from `variable`, for AWS and one machine alike. What is not said, or cannot be used, is
     /// the default; what cannot be used is added to `problems`.
-    pub fn read(variable: impl Fn(&str) -> Option<String>, problems: &mut Vec<Problem>) -> Self {
+    pub fn from_variables(
+        variable: impl Fn(&str) -> Option<String>,
+        problems: &mut Vec<SettingError>,
+    ) -> Self {
         let text = |name: &str| {
             variable(name)
                 .map(|text| text.trim().to_owned())
@@ -59,7 +62,7 @@ impl ProviderConfig {
             if url.starts_with("http://") || url.starts_with("https://") {
                 return Some(url.trim_end_matches('/').to_owned());
             }
-            problems.push(Problem {
+            problems.push(SettingError {
                 name: name.to_owned(),
                 what: "must begin with http:// or https://".to_owned(),
             });
@@ -99,7 +102,7 @@ mod tests {
             known.map(|(_, value)| (*value).to_owned())
         };
         let mut problems = Vec::new();
-        let config = ProviderConfig::read(get, &mut problems);
+        let config = ProviderConfig::from_variables(get, &mut problems);
         (config, problems.into_iter().map(|problem| problem.name).collect())
     }
 

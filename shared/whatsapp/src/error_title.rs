@@ -8,7 +8,7 @@ const DIGITS_MAX: usize = 5;
 
 /// `raw` with addresses and links left out, rows of 6 or more digits masked (also when spaces, dots, dashes or brackets
 /// stand between them, as in phone numbers), and cut to 120 characters.
-pub(crate) fn error_title(raw: &str) -> String {
+pub(crate) fn mask_error_title(raw: &str) -> String {
     let words: Vec<&str> = raw
         .split_whitespace()
         .map(|word| {
@@ -19,25 +19,28 @@ pub(crate) fn error_title(raw: &str) -> String {
             }
         })
         .collect();
-    masked(&words.join(" ")).chars().take(LENGTH_MAX).collect()
+    mask_digit_runs(&words.join(" "))
+        .chars()
+        .take(LENGTH_MAX)
+        .collect()
 }
 
-fn masked(text: &str) -> String {
+fn mask_digit_runs(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut row = String::new();
     for c in text.chars() {
         if c.is_ascii_digit() || (!row.is_empty() && " .-()/+".contains(c)) {
             row.push(c);
         } else {
-            close(&mut row, &mut out);
+            flush_digit_run(&mut row, &mut out);
             out.push(c);
         }
     }
-    close(&mut row, &mut out);
+    flush_digit_run(&mut row, &mut out);
     out
 }
 
-fn close(row: &mut String, out: &mut String) {
+fn flush_digit_run(row: &mut String, out: &mut String) {
     if row.chars().filter(char::is_ascii_digit).count() > DIGITS_MAX {
         let end = row.trim_end_matches(|c: char| !c.is_ascii_digit()).len();
         out.push_str("***");
@@ -56,20 +59,26 @@ mod tests {
     #[test]
     fn numbers_links_and_addresses_are_masked_and_short_numbers_stay() {
         assert_eq!(
-            error_title("Object with ID '123456789' is gone"),
+            mask_error_title("Object with ID '123456789' is gone"),
             "Object with ID '***' is gone"
         );
-        assert_eq!(error_title("to +55 (11) 90000-0001 failed"), "to +*** failed");
-        assert_eq!(error_title("see https://example.org/x now"), "see *** now");
-        assert_eq!(error_title("mail a@b.example please"), "mail *** please");
-        assert_eq!(error_title("more than 24 hours, 404"), "more than 24 hours, 404");
-        assert_eq!(error_title(&"x".repeat(500)).len(), 120);
+        assert_eq!(
+            mask_error_title("to +55 (11) 90000-0001 failed"),
+            "to +*** failed"
+        );
+        assert_eq!(mask_error_title("see https://example.org/x now"), "see *** now");
+        assert_eq!(mask_error_title("mail a@b.example please"), "mail *** please");
+        assert_eq!(
+            mask_error_title("more than 24 hours, 404"),
+            "more than 24 hours, 404"
+        );
+        assert_eq!(mask_error_title(&"x".repeat(500)).len(), 120);
     }
 
     proptest! {
         #[test]
         fn no_title_holds_six_digits_in_a_row(raw: String, number in "[0-9]{6,20}") {
-            let title = error_title(&format!("{raw} {number} {raw}"));
+            let title = mask_error_title(&format!("{raw} {number} {raw}"));
             let mut row = 0;
             for c in title.chars() {
                 row = if c.is_ascii_digit() { row + 1 } else { 0 };

@@ -2,12 +2,12 @@
 //! with `UPDATE_DOCS=1` in the environment it writes the page.
 
 use crate::aws_social::errors as aws_social;
-use crate::class::Class;
 use crate::dialog360::errors as dialog360;
+use crate::error_class::ErrorClass;
+use crate::error_table::{ErrorRow, StatusRow};
 use crate::evolution::errors as evolution;
-use crate::exchange::Exchange;
+use crate::http_exchange::HttpExchange;
 use crate::meta::errors as meta;
-use crate::refusals::{Row, StatusRow};
 use recado_pipeline::ports::SendOutcome;
 use std::fmt::Write;
 use std::path::Path;
@@ -33,31 +33,36 @@ Whatever is not certainly \"not sent\" is unknown. The last column says why it i
 ";
 
 /// A class in words.
-fn words(class: Class) -> String {
+fn words(class: ErrorClass) -> String {
     match class {
-        Class::Retry => "retryable".to_owned(),
-        Class::RetryAfter(seconds) => format!("retryable after {seconds} s"),
-        Class::Throttled => match class.outcome(String::new(), None, 1) {
+        ErrorClass::Retry => "retryable".to_owned(),
+        ErrorClass::RetryAfter(seconds) => format!("retryable after {seconds} s"),
+        ErrorClass::Throttled => match class.into_send_outcome(String::new(), None, 1) {
             SendOutcome::Retryable {
                 after: Some(after), ..
             } => format!("retryable after what it asks for, else {} s", after.as_secs()),
             other => format!("{other:?}"),
         },
-        Class::Pair => {
-            let waits = (1..=4).filter_map(|attempt| match class.outcome(String::new(), None, attempt) {
-                SendOutcome::Retryable { after, .. } => after.map(|after| after.as_secs().to_string()),
-                _ => None,
-            });
+        ErrorClass::PairRateLimit => {
+            let waits =
+                (1..=4).filter_map(
+                    |attempt| match class.into_send_outcome(String::new(), None, attempt) {
+                        SendOutcome::Retryable { after, .. } => {
+                            after.map(|after| after.as_secs().to_string())
+                        }
+                        _ => None,
+                    },
+                );
             format!("retryable after {} s", waits.collect::<Vec<_>>().join(", "))
         }
-        Class::Once => "retryable once, then permanent".to_owned(),
-        Class::Permanent => "permanent".to_owned(),
-        Class::Window => "window".to_owned(),
-        Class::Credentials => "credentials".to_owned(),
-        Class::Disconnected => "disconnected".to_owned(),
-        Class::Unknown { timed_out: true } => "unknown, no answer in time".to_owned(),
-        Class::Unreached => "unreached".to_owned(),
-        Class::Unknown { timed_out: false } => "unknown".to_owned(),
+        ErrorClass::RetryOnce => "retryable once, then permanent".to_owned(),
+        ErrorClass::Permanent => "permanent".to_owned(),
+        ErrorClass::WindowClosed => "window".to_owned(),
+        ErrorClass::Credentials => "credentials".to_owned(),
+        ErrorClass::Disconnected => "disconnected".to_owned(),
+        ErrorClass::Unknown { timed_out: true } => "unknown, no answer in time".to_owned(),
+        ErrorClass::Unreached => "unreached".to_owned(),
+        ErrorClass::Unknown { timed_out: false } => "unknown".to_owned(),
     }
 }
 
@@ -70,7 +75,7 @@ fn span<T: PartialEq + Copy + std::fmt::Display>(first: T, last: T) -> String {
 }
 
 fn status(first: u16, last: u16) -> String {
-    if (first, last) == evolution::ANY {
+    if (first, last) == evolution::ANY_STATUS {
         "any".to_owned()
     } else {
         span(first, last)
@@ -79,16 +84,16 @@ fn status(first: u16, last: u16) -> String {
 
 fn says(words: &[&str]) -> String {
     let word = |word: &&str| match *word {
-        evolution::NOT_THERE => "the number check's `\"exists\": false`".to_owned(),
-        evolution::SCHEMA => "the schema check's list".to_owned(),
+        evolution::NUMBER_NOT_FOUND => "the number check's `\"exists\": false`".to_owned(),
+        evolution::SCHEMA_CHECK_FAILED => "the schema check's list".to_owned(),
         other => format!("`{other}`"),
     };
     words.iter().map(word).collect::<Vec<_>>().join(", ")
 }
 
 /// What is written of a row's certainty; a row that is not unknown has one.
-fn why(class: Class, certain: &'static str) -> &'static str {
-    let is_unknown = matches!(class, Class::Unknown { .. });
+fn why(class: ErrorClass, certain: &'static str) -> &'static str {
+    let is_unknown = matches!(class, ErrorClass::Unknown { .. });
     assert_eq!(is_unknown, certain.is_empty(), "{class:?}: {certain:?}");
     certain
 }
@@ -101,12 +106,12 @@ fn by_status(page: &mut String, rows: &[StatusRow]) {
     }
 }
 
-fn by_words(page: &mut String, rows: &[Row]) {
+fn by_words(page: &mut String, rows: &[ErrorRow]) {
     page.push_str("\n| status | says | class | in our words | why nothing was sent |\n| --- | --- | --- | --- | --- |\n");
     for row in rows {
         let (first, last) = row.status;
-        let (status, says, class) = (status(first, last), says(row.says), words(row.class));
-        let certain = why(row.class, row.certain);
+        let (status, says, class) = (status(first, last), says(row.phrases), words(row.class));
+        let certain = why(row.class, row.not_sent_reason);
         writeln!(
             page,
             "| {status} | {says} | {class} | {} | {certain} |",
@@ -121,20 +126,20 @@ fn no_answer(page: &mut String) {
     page.push_str(
         "\n## No answer\n\n| what happened | class | why nothing was sent |\n| --- | --- | --- |\n",
     );
-    let lost = |timed_out| Exchange::Lost { why: "", timed_out };
+    let lost = |timed_out| HttpExchange::ResponseLost { why: "", timed_out };
     let unmade = "there was no connection to send it by";
     for (what, exchange, certain) in [
         (
             "no connection, no such host, not a URL",
-            Exchange::NeverLeft(""),
+            HttpExchange::NotSent(""),
             unmade,
         ),
         ("a time-out after the request left", lost(true), ""),
         ("the connection broke after the request left", lost(false), ""),
     ] {
-        let class = match exchange.answer() {
-            Err(SendOutcome::Unreached { .. }) => words(Class::Unreached),
-            Err(SendOutcome::Unknown { timed_out, .. }) => words(Class::Unknown { timed_out }),
+        let class = match exchange.into_response() {
+            Err(SendOutcome::Unreached { .. }) => words(ErrorClass::Unreached),
+            Err(SendOutcome::Unknown { timed_out, .. }) => words(ErrorClass::Unknown { timed_out }),
             other => panic!("{what}: {other:?}"),
         };
         writeln!(page, "| {what} | {class} | {certain} |").unwrap();
@@ -145,7 +150,7 @@ fn dialog360_section(page: &mut String) {
     page.push_str(
         "\n## 360dialog\n\nThe first row that fits counts. What it says is compared in lower case.\n",
     );
-    by_words(page, &dialog360::OWN);
+    by_words(page, &dialog360::OWN_ERRORS);
     page.push_str(
         "\nElse [Meta's](#meta) code counts, where one is there that is not just the HTTP status again. Without one:\n",
     );
@@ -179,7 +184,7 @@ fn meta_section(page: &mut String) {
         let (codes, class, certain) = (span(*first, *last), words(*class), why(*class, certain));
         writeln!(page, "| {codes} | {class} | {title} | {certain} |").unwrap();
     }
-    let (code, subcode, class, title, certain) = meta::OBJECT;
+    let (code, subcode, class, title, certain) = meta::UNKNOWN_NUMBER;
     writeln!(
         page,
         "\nCode {code} with the subcode {subcode} ({title}): {}; {}.",
@@ -201,7 +206,7 @@ fn page() -> String {
     page.push_str(
         "\n## Evolution API\n\nThe first row that fits counts. What it says is compared in lower case.\n",
     );
-    by_words(&mut page, &evolution::TABLE);
+    by_words(&mut page, &evolution::ERROR_TABLE);
     meta_section(&mut page);
     dialog360_section(&mut page);
     aws_section(&mut page);

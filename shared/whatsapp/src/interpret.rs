@@ -1,16 +1,18 @@
-use crate::catalogue::Module;
+use crate::registry::ProviderModule;
 use crate::{evolution, meta};
 use recado_domain::event::InboundJob;
-use recado_domain::inbound::Inbound;
+use recado_domain::inbound::InboundEvent;
 use serde_json::Value;
 
-/// Reads the payload of an event that [`crate::split`] made. Never fails: what it cannot read is `Ignored` or
+/// Reads the payload of an event that [`crate::split_webhook`] made. Never fails: what it cannot read is `Ignored` or
 /// `Unsupported`.
-pub fn interpret(job: &InboundJob, payload: &Value) -> Inbound {
-    match Module::of(job.provider) {
-        Some(Module::Evolution) => evolution::interpret(job, payload),
-        Some(Module::Meta | Module::Dialog360 | Module::AwsSocial) => meta::interpret(job, payload),
-        None => Inbound::Ignored {
+pub fn interpret_event(job: &InboundJob, payload: &Value) -> InboundEvent {
+    match ProviderModule::from_provider(job.provider) {
+        Some(ProviderModule::Evolution) => evolution::interpret_event(job, payload),
+        Some(ProviderModule::Meta | ProviderModule::Dialog360 | ProviderModule::AwsSocial) => {
+            meta::interpret_payload(job, payload)
+        }
+        None => InboundEvent::Ignored {
             what: "a provider that there is no more".to_owned(),
         },
     }

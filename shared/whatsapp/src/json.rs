@@ -1,11 +1,11 @@
 //! Reading JSON whose types cannot be relied on: numbers that come as strings, lists that come as one object, 64-bit
 //! numbers that come as `{low, high}`.
 
-pub(crate) mod pick;
+pub(crate) mod extract;
 mod size;
 mod surrogate;
 
-use crate::ParseError;
+use crate::WebhookParseError;
 use jiff::Timestamp;
 use recado_domain::millis;
 use serde_json::{Map, Value};
@@ -17,34 +17,34 @@ const SECONDS_MAX: i64 = 100_000_000_000;
 const MILLISECONDS_MAX: i64 = 32_503_680_000_000;
 
 /// Reads a body that must be a JSON object.
-pub(crate) fn object_of(body: &[u8]) -> Result<Map<String, Value>, ParseError> {
-    match value_of(body)? {
+pub(crate) fn parse_json_object(body: &[u8]) -> Result<Map<String, Value>, WebhookParseError> {
+    match parse_json_body(body)? {
         Value::Object(fields) => Ok(fields),
-        _ => Err(ParseError::NotEnvelope {
+        _ => Err(WebhookParseError::NotEnvelope {
             what: "not an object",
         }),
     }
 }
 
 /// Reads a body that must be JSON.
-pub(crate) fn value_of(body: &[u8]) -> Result<Value, ParseError> {
-    if !size::is_fit_to_be_built(body) {
-        return Err(ParseError::TooManyValues);
+pub(crate) fn parse_json_body(body: &[u8]) -> Result<Value, WebhookParseError> {
+    if !size::is_small_enough(body) {
+        return Err(WebhookParseError::TooManyValues);
     }
-    parsed(body).map_err(|_| ParseError::NotJson)
+    parse_lenient_json(body).map_err(|_| WebhookParseError::NotJson)
 }
 
 /// Reads any JSON. Half of a surrogate pair, which a text cut in the middle of an emoji ends with, is read as `U+FFFD`:
 /// JSON allows it, Rust's strings do not, and the rest of the body counts all the same.
-pub(crate) fn parsed(body: &[u8]) -> serde_json::Result<Value> {
-    serde_json::from_slice(body).or_else(|error| match surrogate::mended(body) {
+pub(crate) fn parse_lenient_json(body: &[u8]) -> serde_json::Result<Value> {
+    serde_json::from_slice(body).or_else(|error| match surrogate::replace_lone_surrogates(body) {
         Some(mended) => serde_json::from_slice(&mended),
         None => Err(error),
     })
 }
 
 /// The text at `key`, trimmed; `None` if it is empty, missing or not a text.
-pub(crate) fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+pub(crate) fn get_text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value
         .get(key)
         .and_then(Value::as_str)
@@ -53,7 +53,7 @@ pub(crate) fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
 }
 
 /// The text at `key` as an owned string, with its spaces; `None` if nothing but spaces is there.
-pub(crate) fn prose(value: &Value, key: &str) -> Option<String> {
+pub(crate) fn get_untrimmed_text(value: &Value, key: &str) -> Option<String> {
     value
         .get(key)
         .and_then(Value::as_str)
@@ -62,7 +62,7 @@ pub(crate) fn prose(value: &Value, key: &str) -> Option<String> {
 }
 
 /// The text or number at `key`, as text.
-pub(crate) fn scalar(value: &Value, key: &str) -> Option<String> {
+pub(crate) fn get_scalar_text(value: &Value, key: &str) -> Option<String> {
     match value.get(key)? {
         Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
         Value::Number(number) => Some(number.to_string()),
@@ -71,7 +71,7 @@ pub(crate) fn scalar(value: &Value, key: &str) -> Option<String> {
 }
 
 /// The members of a list; one that is not a list is its own only member, and nothing or `null` has none.
-pub(crate) fn list(value: Option<&Value>) -> &[Value] {
+pub(crate) fn list_members(value: Option<&Value>) -> &[Value] {
     match value {
         Some(Value::Array(members)) => members,
         None | Some(Value::Null) => &[],
@@ -80,7 +80,7 @@ pub(crate) fn list(value: Option<&Value>) -> &[Value] {
 }
 
 /// An integer as a number, as a string of digits, or as `{low, high}` (protobuf.js' 64-bit form).
-pub(crate) fn integer(value: &Value) -> Option<i64> {
+pub(crate) fn parse_integer(value: &Value) -> Option<i64> {
     match value {
         #[expect(
             clippy::cast_possible_truncation,
@@ -100,18 +100,18 @@ pub(crate) fn integer(value: &Value) -> Option<i64> {
 }
 
 /// An instant in seconds or milliseconds since the epoch; `None` for what cannot be one.
-pub(crate) fn instant(value: Option<&Value>) -> Option<Timestamp> {
-    let number = integer(value?).filter(|number| *number > 0)?;
+pub(crate) fn parse_timestamp(value: Option<&Value>) -> Option<Timestamp> {
+    let number = parse_integer(value?).filter(|number| *number > 0)?;
     let milliseconds = if number > SECONDS_MAX {
         number
     } else {
         number.saturating_mul(1000)
     };
-    (milliseconds < MILLISECONDS_MAX).then(|| millis::instant(milliseconds))
+    (milliseconds < MILLISECONDS_MAX).then(|| millis::from_unix_millis(milliseconds))
 }
 
 /// A name that a provider chose (an event, a field), fit to be logged; `unknown` if it looks like anything else.
-pub(crate) fn label(raw: &str) -> &str {
+pub(crate) fn sanitize_label(raw: &str) -> &str {
     let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
     let digits = raw.chars().filter(char::is_ascii_digit).count();
     if !raw.is_empty() && raw.len() <= 40 && digits < 6 && raw.chars().all(fine) {
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn an_instant_may_be_a_number_a_string_two_halves_or_milliseconds() {
-        let at = millis::instant(1_760_000_000_000);
+        let at = millis::from_unix_millis(1_760_000_000_000);
         for written in [
             json!(1_760_000_000),
             json!("1760000000"),
@@ -137,7 +137,7 @@ mod tests {
             json!("1760000000000"),
             json!(1_760_000_000.4),
         ] {
-            assert_eq!(instant(Some(&written)), Some(at), "{written}");
+            assert_eq!(parse_timestamp(Some(&written)), Some(at), "{written}");
         }
         for nonsense in [
             json!("asdf"),
@@ -147,20 +147,23 @@ mod tests {
             json!({"low": "x"}),
             json!(1e300),
         ] {
-            assert_eq!(instant(Some(&nonsense)), None, "{nonsense}");
+            assert_eq!(parse_timestamp(Some(&nonsense)), None, "{nonsense}");
         }
     }
 
     #[test]
     fn halves_with_a_negative_low_part_make_the_right_number() {
-        assert_eq!(integer(&json!({"low": -1, "high": 1})), Some(0x1_ffff_ffff));
+        assert_eq!(parse_integer(&json!({"low": -1, "high": 1})), Some(0x1_ffff_ffff));
     }
 
     #[test]
     fn a_label_is_a_short_plain_name_or_unknown() {
-        assert_eq!(label("template_category_update"), "template_category_update");
-        assert_eq!(label("5511900000001"), "unknown");
-        assert_eq!(label("Maria Silva"), "unknown");
-        assert_eq!(label(""), "unknown");
+        assert_eq!(
+            sanitize_label("template_category_update"),
+            "template_category_update"
+        );
+        assert_eq!(sanitize_label("5511900000001"), "unknown");
+        assert_eq!(sanitize_label("Maria Silva"), "unknown");
+        assert_eq!(sanitize_label(""), "unknown");
     }
 }

@@ -1,7 +1,7 @@
 //! `docs/providers/outbound.md`, written from the tables of what can be sent. The test fails when the page says something
 //! else; with `UPDATE_DOCS=1` in the environment it writes the page.
 
-use crate::support::{Support, support};
+use crate::support::{ContentSupport, content_support};
 use recado_domain::outgoing::OutgoingKind;
 use recado_domain::provider::Provider;
 use std::fmt::Write;
@@ -38,11 +38,11 @@ answers it. An upload's bytes go to Evolution as Base64; to Meta and 360dialog b
 by id; to AWS by way of the stack's bucket.
 ";
 
-fn row(page: &mut String, kind: OutgoingKind, what: Support) {
+fn row(page: &mut String, kind: OutgoingKind, what: ContentSupport) {
     let (word, how) = match what {
-        Support::Native(how) => ("native", how),
-        Support::Degraded(how) => ("as text", how),
-        Support::Refused(why) => ("refused", why),
+        ContentSupport::Native(how) => ("native", how),
+        ContentSupport::Degraded(how) => ("as text", how),
+        ContentSupport::Refused(why) => ("refused", why),
     };
     writeln!(page, "| {} | {word} | {how} |", kind.as_str()).unwrap();
 }
@@ -52,7 +52,7 @@ fn page() -> String {
     for (provider, name) in PROVIDERS {
         write!(page, "\n## {name}\n\n| kind | | how |\n| --- | --- | --- |\n").unwrap();
         for kind in OutgoingKind::ALL {
-            row(&mut page, kind, support(provider, kind));
+            row(&mut page, kind, content_support(provider, kind));
         }
     }
     page.push_str(TAIL);

@@ -1,26 +1,26 @@
-use crate::catalogue::{self, Module, credential};
 use crate::config::{ProviderConfig, Simulation};
+use crate::registry::{self, ProviderModule, find_credential_ref};
 use crate::simulation::{SimulatedMessage, SimulatedOutbox};
-use crate::support::refuses;
-use crate::{aws_social, dialog360, evolution, interpret, meta, reach};
+use crate::support::explain_refusal;
+use crate::{aws_social, credential_policy, dialog360, evolution, interpret_event, meta};
 use jiff::Timestamp;
-use recado_domain::config::{Bound, ConfigError, CredentialRef, Instance};
+use recado_domain::config::{ConfigError, CredentialRef, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::ExternalId;
-use recado_domain::inbound::Inbound;
-use recado_domain::provider::{Provider, Traits};
+use recado_domain::inbound::InboundEvent;
+use recado_domain::provider::{Provider, ProviderCapabilities};
 use recado_domain::reason::Reason;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
-    Ambient, ConnectionAnswer, Evidence, HistoryError, HistoryPage, OutgoingMessage, Providers, Secrets,
-    SendOutcome, Span,
+    ConnectionAnswer, HistoryError, HistoryPage, HistorySpan, OutgoingMessage, Providers, Secrets,
+    SendEvidence, SendOutcome, System,
 };
 use serde_json::Value;
 use std::time::Duration;
 
-mod seen;
+mod read_receipt;
 
 #[cfg(test)]
 mod tests;
@@ -33,85 +33,85 @@ const HISTORY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The providers, over HTTP.
 #[derive(Debug, Clone)]
-pub struct WhatsApp<S: Secrets, A: Ambient> {
+pub struct WhatsApp<S: Secrets, A: System> {
     http: reqwest::Client,
     secrets: S,
-    ambient: A,
+    system: A,
     config: ProviderConfig,
 }
 
 /// What is found where a credential should be.
-enum Access {
+enum ProviderAccess {
     Credential(Secret),
     /// AWS's own credentials, which its client finds.
-    Aws(aws_social::Client),
+    Aws(aws_social::AwsSocialClient),
     Simulated(SimulatedOutbox),
     Missing(&'static str),
     /// It could not be asked for.
     Unclear,
 }
 
-impl<S: Secrets, A: Ambient> WhatsApp<S, A> {
+impl<S: Secrets, A: System> WhatsApp<S, A> {
     /// `http` must not follow redirects, which would carry Evolution's key along (`recado_ai::http_client` follows none).
-    pub fn new(http: reqwest::Client, secrets: S, ambient: A, config: ProviderConfig) -> Self {
+    pub fn new(http: reqwest::Client, secrets: S, system: A, config: ProviderConfig) -> Self {
         Self {
             http,
             secrets,
-            ambient,
+            system,
             config,
         }
     }
 
-    async fn access(&self, bound: &Bound) -> Access {
-        if Module::of(bound.instance.provider) == Some(Module::AwsSocial) {
+    async fn resolve_access(&self, bound: &InstanceConfig) -> ProviderAccess {
+        if ProviderModule::from_provider(bound.instance.provider) == Some(ProviderModule::AwsSocial) {
             return match &self.config.aws_social {
-                Some(client) => Access::Aws(client.clone()),
-                None => self.without(aws_social::NO_CLIENT),
+                Some(client) => ProviderAccess::Aws(client.clone()),
+                None => self.access_without_credential(aws_social::NO_CLIENT),
             };
         }
-        let Some(reference) = self.reference(&bound.instance) else {
-            return Access::Missing("its credential or base_url is not one that it may name");
+        let Some(reference) = self.allowed_credential_ref(&bound.instance) else {
+            return ProviderAccess::Missing("its credential or base_url is not one that it may name");
         };
-        match self.secrets.resolve(&reference).await {
-            Ok(Some(secret)) => Access::Credential(secret),
-            Ok(None) => self.without("no credential"),
-            Err(_) => Access::Unclear,
+        match self.secrets.resolve_secret(&reference).await {
+            Ok(Some(secret)) => ProviderAccess::Credential(secret),
+            Ok(None) => self.access_without_credential("no credential"),
+            Err(_) => ProviderAccess::Unclear,
         }
     }
 
     /// The reference to the instance's secret, if it may be read and sent to where the instance says.
-    fn reference(&self, instance: &Instance) -> Option<CredentialRef> {
-        let module = Module::of(instance.provider)?;
-        reach::check_all(module, instance, &self.config).ok()?;
-        credential(instance)
+    fn allowed_credential_ref(&self, instance: &Instance) -> Option<CredentialRef> {
+        let module = ProviderModule::from_provider(instance.provider)?;
+        credential_policy::check_with_installation(module, instance, &self.config).ok()?;
+        find_credential_ref(instance)
     }
 
-    async fn forget(&self, instance: &Instance) {
-        if let Some(reference) = credential(instance) {
-            self.secrets.forget(&reference).await;
+    async fn forget_credential(&self, instance: &Instance) {
+        if let Some(reference) = find_credential_ref(instance) {
+            self.secrets.forget_secret(&reference).await;
         }
     }
 
-    fn without(&self, why: &'static str) -> Access {
+    fn access_without_credential(&self, why: &'static str) -> ProviderAccess {
         match &self.config.simulation {
-            Simulation::WithoutCredentials(outbox) => Access::Simulated(outbox.clone()),
-            Simulation::Off => Access::Missing(why),
+            Simulation::WithoutCredentials(outbox) => ProviderAccess::Simulated(outbox.clone()),
+            Simulation::Off => ProviderAccess::Missing(why),
         }
     }
 
-    fn evolution<'a>(
+    fn evolution_endpoint<'a>(
         &'a self,
-        bound: &'a Bound,
+        bound: &'a InstanceConfig,
         instance: &'a ExternalId,
         key: &'a Secret,
         timeout: Duration,
-    ) -> Option<evolution::Endpoint<'a>> {
+    ) -> Option<evolution::EvolutionEndpoint<'a>> {
         let base = bound
             .instance
             .base_url
             .as_deref()
             .or(self.config.evolution_base_url.as_deref())?;
-        Some(evolution::Endpoint {
+        Some(evolution::EvolutionEndpoint {
             http: &self.http,
             base,
             key,
@@ -121,14 +121,14 @@ impl<S: Secrets, A: Ambient> WhatsApp<S, A> {
         })
     }
 
-    fn meta<'a>(
+    fn meta_endpoint<'a>(
         &'a self,
-        bound: &'a Bound,
+        bound: &'a InstanceConfig,
         phone_number_id: &'a ExternalId,
         token: &'a Secret,
         timeout: Duration,
-    ) -> meta::Endpoint<'a> {
-        meta::Endpoint {
+    ) -> meta::MetaEndpoint<'a> {
+        meta::MetaEndpoint {
             http: &self.http,
             base: bound
                 .instance
@@ -142,13 +142,13 @@ impl<S: Secrets, A: Ambient> WhatsApp<S, A> {
         }
     }
 
-    fn dialog360<'a>(
+    fn dialog360_endpoint<'a>(
         &'a self,
-        bound: &'a Bound,
+        bound: &'a InstanceConfig,
         key: &'a Secret,
         timeout: Duration,
-    ) -> dialog360::Endpoint<'a> {
-        dialog360::Endpoint {
+    ) -> dialog360::Dialog360Endpoint<'a> {
+        dialog360::Dialog360Endpoint {
             http: &self.http,
             base: bound
                 .instance
@@ -160,60 +160,72 @@ impl<S: Secrets, A: Ambient> WhatsApp<S, A> {
         }
     }
 
-    async fn send_by_aws(
+    async fn send_via_aws(
         &self,
-        bound: &Bound,
+        bound: &InstanceConfig,
         message: &OutgoingMessage,
-        client: &aws_social::Client,
+        client: &aws_social::AwsSocialClient,
     ) -> SendOutcome {
-        let Some(number) = bound.instance.external() else {
-            return unnamed();
+        let Some(number) = bound.instance.resolve_external_id() else {
+            return unknown_instance_outcome();
         };
-        let endpoint = aws_social::Endpoint {
+        let endpoint = aws_social::AwsSocialEndpoint {
             client,
             number: &number,
             version: &self.config.aws_social_api_version,
             timeout: self.config.timeout,
         };
-        aws_social::send(&endpoint, message).await
+        aws_social::send_message(&endpoint, message).await
     }
 
-    async fn send_with(&self, bound: &Bound, message: &OutgoingMessage, secret: &Secret) -> SendOutcome {
-        let Some(external) = bound.instance.external() else {
-            return unnamed();
+    async fn send_with_credential(
+        &self,
+        bound: &InstanceConfig,
+        message: &OutgoingMessage,
+        secret: &Secret,
+    ) -> SendOutcome {
+        let Some(external) = bound.instance.resolve_external_id() else {
+            return unknown_instance_outcome();
         };
-        match Module::of(bound.instance.provider) {
-            Some(Module::Evolution) => match self.evolution(bound, &external, secret, self.config.timeout) {
-                Some(endpoint) => evolution::send(&endpoint, message).await,
-                None => SendOutcome::Credentials {
-                    why: "no base URL of Evolution is configured".to_owned(),
-                },
-            },
-            Some(Module::Meta) => {
-                let endpoint = self.meta(bound, &external, secret, self.config.timeout);
-                meta::send(&endpoint, message).await
+        match ProviderModule::from_provider(bound.instance.provider) {
+            Some(ProviderModule::Evolution) => {
+                match self.evolution_endpoint(bound, &external, secret, self.config.timeout) {
+                    Some(endpoint) => evolution::send_message(&endpoint, message).await,
+                    None => SendOutcome::Credentials {
+                        why: "no base URL of Evolution is configured".to_owned(),
+                    },
+                }
             }
-            Some(Module::Dialog360) => {
-                let endpoint = self.dialog360(bound, secret, self.config.timeout);
-                dialog360::send(&endpoint, message).await
+            Some(ProviderModule::Meta) => {
+                let endpoint = self.meta_endpoint(bound, &external, secret, self.config.timeout);
+                meta::send_message(&endpoint, message).await
+            }
+            Some(ProviderModule::Dialog360) => {
+                let endpoint = self.dialog360_endpoint(bound, secret, self.config.timeout);
+                dialog360::send_message(&endpoint, message).await
             }
             // AWS's own credentials serve, never a secret of ours.
-            Some(Module::AwsSocial) => SendOutcome::Credentials {
+            Some(ProviderModule::AwsSocial) => SendOutcome::Credentials {
                 why: aws_social::NO_CLIENT.to_owned(),
             },
-            None => unnamed(),
+            None => unknown_instance_outcome(),
         }
     }
 
-    fn simulate(&self, bound: &Bound, message: &OutgoingMessage, outbox: &SimulatedOutbox) -> SendOutcome {
-        let id = format!("sim-{:016x}", self.ambient.random());
-        outbox.push(SimulatedMessage {
+    fn simulate_send(
+        &self,
+        bound: &InstanceConfig,
+        message: &OutgoingMessage,
+        outbox: &SimulatedOutbox,
+    ) -> SendOutcome {
+        let id = format!("sim-{:016x}", self.system.random_u64());
+        outbox.add_message(SimulatedMessage {
             message_id: message.id.clone(),
             instance_id: bound.instance.id.clone(),
             to: message.to.as_str().to_owned(),
-            text: message.content.as_text(),
+            text: message.content.render_text(),
             provider_message_id: id.clone(),
-            sent_at: self.ambient.now(),
+            sent_at: self.system.now(),
         });
         SendOutcome::Accepted {
             provider_message_id: Some(id),
@@ -223,149 +235,166 @@ impl<S: Secrets, A: Ambient> WhatsApp<S, A> {
 }
 
 /// A valid configuration gives every instance a name that its provider can have.
-fn unnamed() -> SendOutcome {
+fn unknown_instance_outcome() -> SendOutcome {
     SendOutcome::Permanent {
         reason: Reason::UnknownInstance,
         why: "the instance has no name at the provider".to_owned(),
     }
 }
 
-impl<S: Secrets, A: Ambient> Providers for WhatsApp<S, A> {
-    fn traits(&self, provider: Provider) -> Traits {
-        catalogue::traits(provider).unwrap_or(Traits::LINKED)
+impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
+    fn capabilities(&self, provider: Provider) -> ProviderCapabilities {
+        registry::capabilities(provider).unwrap_or(ProviderCapabilities::LINKED_DEVICE)
     }
 
-    fn adopt(&self, instance: Instance) -> Result<Instance, ConfigError> {
-        let instance = catalogue::adopt(instance)?;
-        if let Some(module) = Module::of(instance.provider) {
-            reach::check_all(module, &instance, &self.config)?;
+    fn normalize(&self, instance: Instance) -> Result<Instance, ConfigError> {
+        let instance = registry::normalize(instance)?;
+        if let Some(module) = ProviderModule::from_provider(instance.provider) {
+            credential_policy::check_with_installation(module, &instance, &self.config)?;
         }
         Ok(instance)
     }
 
-    fn interpret(&self, job: &InboundJob, payload: &Value) -> Inbound {
-        interpret(job, payload)
+    fn interpret_event(&self, job: &InboundJob, payload: &Value) -> InboundEvent {
+        interpret_event(job, payload)
     }
 
-    fn refuses(&self, provider: Provider, content: &Content) -> Option<&'static str> {
-        refuses(provider, content)
+    fn explain_refusal(&self, provider: Provider, content: &Content) -> Option<&'static str> {
+        explain_refusal(provider, content)
     }
 
-    async fn send(&self, bound: &Bound, message: &OutgoingMessage) -> SendOutcome {
-        let outcome = match self.access(bound).await {
-            Access::Credential(secret) => self.send_with(bound, message, &secret).await,
-            Access::Aws(client) => return self.send_by_aws(bound, message, &client).await,
-            Access::Simulated(outbox) => return self.simulate(bound, message, &outbox),
-            Access::Missing(why) => return SendOutcome::Credentials { why: why.to_owned() },
-            Access::Unclear => {
+    async fn send_message(&self, bound: &InstanceConfig, message: &OutgoingMessage) -> SendOutcome {
+        let outcome = match self.resolve_access(bound).await {
+            ProviderAccess::Credential(secret) => self.send_with_credential(bound, message, &secret).await,
+            ProviderAccess::Aws(client) => return self.send_via_aws(bound, message, &client).await,
+            ProviderAccess::Simulated(outbox) => return self.simulate_send(bound, message, &outbox),
+            ProviderAccess::Missing(why) => return SendOutcome::Credentials { why: why.to_owned() },
+            ProviderAccess::Unclear => {
                 let why = "the credential could not be read".to_owned();
                 return SendOutcome::Unreached { why };
             }
         };
         if matches!(outcome, SendOutcome::Credentials { .. }) {
             // It may have been renewed where it is kept: the next attempt reads it anew.
-            self.forget(&bound.instance).await;
+            self.forget_credential(&bound.instance).await;
         }
         outcome
     }
 
-    async fn connection(&self, bound: &Bound) -> ConnectionAnswer {
-        let secret = match self.access(bound).await {
-            Access::Credential(secret) => secret,
-            Access::Simulated(_) => return ConnectionAnswer::Open,
+    async fn query_connection(&self, bound: &InstanceConfig) -> ConnectionAnswer {
+        let secret = match self.resolve_access(bound).await {
+            ProviderAccess::Credential(secret) => secret,
+            ProviderAccess::Simulated(_) => return ConnectionAnswer::Open,
             // There is no connection that could be lost; what AWS refuses, it refuses to a send.
-            Access::Aws(client) => {
+            ProviderAccess::Aws(client) => {
                 let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
-                return aws_social::connection(&client, timeout).await;
+                return aws_social::fetch_connection(&client, timeout).await;
             }
-            Access::Missing(_) => return ConnectionAnswer::NeedsCredentials,
-            Access::Unclear => return ConnectionAnswer::Unclear,
+            ProviderAccess::Missing(_) => return ConnectionAnswer::NeedsCredentials,
+            ProviderAccess::Unclear => return ConnectionAnswer::Unclear,
         };
-        let Some(external) = bound.instance.external() else {
+        let Some(external) = bound.instance.resolve_external_id() else {
             return ConnectionAnswer::Unclear;
         };
         let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
-        let answer = match Module::of(bound.instance.provider) {
-            Some(Module::Meta) => meta::connection(&self.meta(bound, &external, &secret, timeout)).await,
-            Some(Module::Dialog360) => dialog360::connection(&self.dialog360(bound, &secret, timeout)).await,
-            Some(Module::AwsSocial) | None => return ConnectionAnswer::Unclear,
-            Some(Module::Evolution) => match self.evolution(bound, &external, &secret, timeout) {
-                Some(endpoint) => evolution::connection(&endpoint).await,
-                None => return ConnectionAnswer::NeedsCredentials,
-            },
+        let answer = match ProviderModule::from_provider(bound.instance.provider) {
+            Some(ProviderModule::Meta) => {
+                meta::fetch_connection(&self.meta_endpoint(bound, &external, &secret, timeout)).await
+            }
+            Some(ProviderModule::Dialog360) => {
+                dialog360::fetch_connection(&self.dialog360_endpoint(bound, &secret, timeout)).await
+            }
+            Some(ProviderModule::AwsSocial) | None => return ConnectionAnswer::Unclear,
+            Some(ProviderModule::Evolution) => {
+                match self.evolution_endpoint(bound, &external, &secret, timeout) {
+                    Some(endpoint) => evolution::check_connection(&endpoint).await,
+                    None => return ConnectionAnswer::NeedsCredentials,
+                }
+            }
         };
         if answer == ConnectionAnswer::NeedsCredentials {
-            self.forget(&bound.instance).await;
+            self.forget_credential(&bound.instance).await;
         }
         answer
     }
 
-    async fn evidence(
+    async fn find_send_evidence(
         &self,
-        bound: &Bound,
+        bound: &InstanceConfig,
         message: &OutgoingMessage,
         also: &[ContactAddress],
         claimed_at: Timestamp,
-    ) -> Evidence {
-        let secret = match self.access(bound).await {
-            Access::Credential(secret) => secret,
-            Access::Simulated(outbox) => {
+    ) -> SendEvidence {
+        let secret = match self.resolve_access(bound).await {
+            ProviderAccess::Credential(secret) => secret,
+            ProviderAccess::Simulated(outbox) => {
                 let taken = outbox
-                    .list()
+                    .list_messages()
                     .into_iter()
                     .find(|taken| taken.message_id == message.id);
-                return taken.map_or(Evidence::None, |taken| Evidence::Sent {
+                return taken.map_or(SendEvidence::None, |taken| SendEvidence::Sent {
                     provider_message_id: Some(taken.provider_message_id),
                 });
             }
-            Access::Aws(_) => return Evidence::None,
-            Access::Missing(_) | Access::Unclear => return Evidence::Unclear,
+            ProviderAccess::Aws(_) => return SendEvidence::None,
+            ProviderAccess::Missing(_) | ProviderAccess::Unclear => return SendEvidence::Unclear,
         };
         // Meta cannot be asked. It echoes our id in statuses, and the pipeline looks at their record.
-        if Module::of(bound.instance.provider) != Some(Module::Evolution) {
-            return Evidence::None;
+        if ProviderModule::from_provider(bound.instance.provider) != Some(ProviderModule::Evolution) {
+            return SendEvidence::None;
         }
-        let Some(external) = bound.instance.external() else {
-            return Evidence::Unclear;
+        let Some(external) = bound.instance.resolve_external_id() else {
+            return SendEvidence::Unclear;
         };
-        let Some(endpoint) = self.evolution(bound, &external, &secret, self.config.timeout) else {
-            return Evidence::Unclear;
+        let Some(endpoint) = self.evolution_endpoint(bound, &external, &secret, self.config.timeout) else {
+            return SendEvidence::Unclear;
         };
-        evolution::evidence(endpoint, message, also, claimed_at).await
+        evolution::find_send_evidence(endpoint, message, also, claimed_at).await
     }
 
-    async fn seen(&self, bound: &Bound, id: &str, address: &ContactAddress, typing: bool) {
-        seen::seen(self, bound, id, address, typing).await;
+    async fn mark_read_and_typing(
+        &self,
+        bound: &InstanceConfig,
+        id: &str,
+        address: &ContactAddress,
+        typing: bool,
+    ) {
+        read_receipt::mark_read_and_typing(self, bound, id, address, typing).await;
     }
 
-    async fn history(&self, bound: &Bound, span: Span, page: u32) -> Result<HistoryPage, HistoryError> {
+    async fn read_history_page(
+        &self,
+        bound: &InstanceConfig,
+        span: HistorySpan,
+        page: u32,
+    ) -> Result<HistoryPage, HistoryError> {
         // Meta repeats webhooks for seven days and has nothing to ask for what it gave up.
-        if Module::of(bound.instance.provider) != Some(Module::Evolution) {
+        if ProviderModule::from_provider(bound.instance.provider) != Some(ProviderModule::Evolution) {
             return Err(HistoryError::NotOffered);
         }
-        let secret = match self.access(bound).await {
-            Access::Credential(secret) => secret,
-            Access::Simulated(_) | Access::Aws(_) => return Err(HistoryError::NotOffered),
-            Access::Missing(_) => return Err(HistoryError::Credentials),
-            Access::Unclear => {
+        let secret = match self.resolve_access(bound).await {
+            ProviderAccess::Credential(secret) => secret,
+            ProviderAccess::Simulated(_) | ProviderAccess::Aws(_) => return Err(HistoryError::NotOffered),
+            ProviderAccess::Missing(_) => return Err(HistoryError::Credentials),
+            ProviderAccess::Unclear => {
                 let why = "the credential could not be read";
                 return Err(HistoryError::Unavailable { why });
             }
         };
-        let Some(external) = bound.instance.external() else {
+        let Some(external) = bound.instance.resolve_external_id() else {
             let why = "the instance has no name at the provider";
             return Err(HistoryError::Unavailable { why });
         };
         let timeout = self.config.timeout.min(HISTORY_TIMEOUT);
-        let Some(endpoint) = self.evolution(bound, &external, &secret, timeout) else {
+        let Some(endpoint) = self.evolution_endpoint(bound, &external, &secret, timeout) else {
             return Err(HistoryError::Credentials);
         };
-        let page = evolution::history(&endpoint, span, page, self.ambient.now()).await;
+        let page = evolution::read_history_page(&endpoint, span, page, self.system.now()).await;
         if page
             .as_ref()
             .is_err_and(|error| *error == HistoryError::Credentials)
         {
-            self.forget(&bound.instance).await;
+            self.forget_credential(&bound.instance).await;
         }
         page
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many messages the simulated provider remembers.
-const KEPT: usize = 1000;
+const MESSAGES_MAX: usize = 1000;
 
 /// A message that the simulated provider took.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -32,16 +32,16 @@ pub struct SimulatedOutbox {
 
 impl SimulatedOutbox {
     /// Takes a message.
-    pub fn push(&self, message: SimulatedMessage) {
+    pub fn add_message(&self, message: SimulatedMessage) {
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
-        if messages.len() == KEPT {
+        if messages.len() == MESSAGES_MAX {
             messages.pop_front();
         }
         messages.push_back(message);
     }
 
     /// What it took, in the order in which it was sent.
-    pub fn list(&self) -> Vec<SimulatedMessage> {
+    pub fn list_messages(&self) -> Vec<SimulatedMessage> {
         self.messages
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -64,8 +64,8 @@ mod tests {
     #[test]
     fn the_oldest_of_more_than_a_thousand_is_forgotten() {
         let outbox = SimulatedOutbox::default();
-        for number in 0..=KEPT {
-            outbox.clone().push(SimulatedMessage {
+        for number in 0..=MESSAGES_MAX {
+            outbox.clone().add_message(SimulatedMessage {
                 message_id: MessageId::parse("m").unwrap(),
                 instance_id: InstanceId::parse("suporte-01").unwrap(),
                 to: "+5511900000001".to_owned(),
@@ -74,7 +74,7 @@ mod tests {
                 sent_at: Timestamp::UNIX_EPOCH,
             });
         }
-        let list = outbox.list();
+        let list = outbox.list_messages();
         assert_eq!(
             (list.len(), list[0].text.as_str(), list[999].text.as_str()),
             (1000, "1", "1000")

@@ -4,11 +4,11 @@
 
 use jiff::Timestamp;
 use proptest::prelude::*;
-use recado_domain::event::{EventKind, InboundJob, Payload};
+use recado_domain::event::{EventKind, EventPayload, InboundJob};
 use recado_domain::ids::{CorrelationId, EventId, ExternalId};
 use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
-use recado_whatsapp::{ParseError, dialog360, evolution, interpret, split};
+use recado_whatsapp::{WebhookParseError, dialog360, evolution, interpret_event, split_webhook};
 use serde_json::{Value, json};
 
 /// Names that the parsers look at, so that chance gets past the envelope.
@@ -121,7 +121,7 @@ fn job(provider: Provider, kind: EventKind, payload: &Value) -> InboundJob {
         group: String::new(),
         correlation: CorrelationId::parse("test").unwrap(),
         received_at: Timestamp::UNIX_EPOCH,
-        payload: Payload::Inline(payload.clone()),
+        payload: EventPayload::Inline(payload.clone()),
         lookalike: false,
         redrive: None,
     }
@@ -131,10 +131,10 @@ fn job(provider: Provider, kind: EventKind, payload: &Value) -> InboundJob {
 fn read_on_premise(body: &Value) {
     let number = ExternalId::parse("1").unwrap();
     let body = body.to_string();
-    dialog360::addressed(body.as_bytes()).unwrap();
-    for item in dialog360::split(body.as_bytes(), Some(&number), Timestamp::UNIX_EPOCH).unwrap() {
+    dialog360::read_addressed_numbers(body.as_bytes()).unwrap();
+    for item in dialog360::split_webhook(body.as_bytes(), Some(&number), Timestamp::UNIX_EPOCH).unwrap() {
         if let WebhookItem::Event(event) = item {
-            interpret(
+            interpret_event(
                 &job(recado_whatsapp::dialog360::NAME, event.kind, &event.payload),
                 &event.payload,
             );
@@ -144,15 +144,16 @@ fn read_on_premise(body: &Value) {
 
 /// Reads a body with every provider, and every event and the body itself as a payload.
 fn read(body: &Value) {
-    for provider in recado_whatsapp::ALL {
-        let items = split(provider, body.to_string().as_bytes(), Timestamp::UNIX_EPOCH).unwrap_or_default();
+    for provider in recado_whatsapp::ALL_PROVIDERS {
+        let items =
+            split_webhook(provider, body.to_string().as_bytes(), Timestamp::UNIX_EPOCH).unwrap_or_default();
         for item in items {
             if let WebhookItem::Event(event) = item {
-                interpret(&job(provider, event.kind, &event.payload), &event.payload);
+                interpret_event(&job(provider, event.kind, &event.payload), &event.payload);
             }
         }
         for kind in [EventKind::Message, EventKind::Failed, EventKind::Connection] {
-            interpret(&job(provider, kind, body), body);
+            interpret_event(&job(provider, kind, body), body);
         }
     }
 }
@@ -162,11 +163,11 @@ proptest! {
 
     #[test]
     fn bytes(body: Vec<u8>) {
-        for provider in recado_whatsapp::ALL {
-            split(provider, &body, Timestamp::UNIX_EPOCH).ok();
+        for provider in recado_whatsapp::ALL_PROVIDERS {
+            split_webhook(provider, &body, Timestamp::UNIX_EPOCH).ok();
         }
-        evolution::instance_of(&body).ok();
-        dialog360::addressed(&body).ok();
+        evolution::read_instance_name(&body).ok();
+        dialog360::read_addressed_numbers(&body).ok();
     }
 
     #[test]
@@ -210,10 +211,10 @@ proptest! {
 fn deep_nesting_is_no_json_and_does_not_overflow() {
     for (open, close) in [("[", "]"), (r#"{"message":"#, "}")] {
         let body = format!("{}1{}", open.repeat(200_000), close.repeat(200_000));
-        for provider in recado_whatsapp::ALL {
+        for provider in recado_whatsapp::ALL_PROVIDERS {
             assert_eq!(
-                split(provider, body.as_bytes(), Timestamp::UNIX_EPOCH).unwrap_err(),
-                ParseError::NotJson
+                split_webhook(provider, body.as_bytes(), Timestamp::UNIX_EPOCH).unwrap_err(),
+                WebhookParseError::NotJson
             );
         }
     }

@@ -5,12 +5,12 @@
 
 use jiff::Timestamp;
 use recado_domain::content::Content;
-use recado_domain::event::{EventKind, InboundJob, Payload};
+use recado_domain::event::{EventKind, EventPayload, InboundJob};
 use recado_domain::ids::{CorrelationId, ExternalId};
-use recado_domain::inbound::{Inbound, WebhookEvent, WebhookItem};
+use recado_domain::inbound::{InboundEvent, WebhookEvent, WebhookItem};
 use recado_domain::provider::Provider;
-use recado_whatsapp::aws_social::{self, Topics};
-use recado_whatsapp::{ParseError, dialog360, interpret};
+use recado_whatsapp::aws_social::{self, AllowedTopics};
+use recado_whatsapp::{WebhookParseError, dialog360, interpret_event};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -76,7 +76,7 @@ fn received_at() -> Timestamp {
 }
 
 /// Where a payload's items could be lost.
-fn lost(provider: Provider, items: Result<Vec<WebhookItem>, ParseError>) -> Vec<String> {
+fn lost(provider: Provider, items: Result<Vec<WebhookItem>, WebhookParseError>) -> Vec<String> {
     let items = match items {
         Ok(items) => items,
         Err(error) => return vec![error.to_string()],
@@ -93,15 +93,15 @@ fn lost_of(provider: Provider, item: &WebhookItem) -> Option<String> {
         return None;
     };
     assert_eq!(event.provider, provider);
-    let read = interpret(&job(event), &event.payload);
-    if let Inbound::Failed(failed) = &read {
+    let read = interpret_event(&job(event), &event.payload);
+    if let InboundEvent::Failed(failed) = &read {
         assert_eq!(event.kind, EventKind::Failed);
         assert_ne!(failed.error, "no code", "a failure says why");
     }
-    if let Inbound::Ignored { what } = read {
+    if let InboundEvent::Ignored { what } = read {
         return Some(what);
     }
-    let Inbound::Message(message) = read else {
+    let InboundEvent::Message(message) = read else {
         return None;
     };
     matches!(message.content, Content::Unsupported { .. }).then(|| "unsupported".to_owned())
@@ -116,19 +116,19 @@ fn job(event: &WebhookEvent) -> InboundJob {
         group: String::new(),
         correlation: CorrelationId::parse("test").unwrap(),
         received_at: received_at(),
-        payload: Payload::Inline(event.payload.clone()),
+        payload: EventPayload::Inline(event.payload.clone()),
         lookalike: false,
         redrive: None,
     }
 }
 
-fn of_360dialog(file: &[u8]) -> Vec<Result<Vec<WebhookItem>, ParseError>> {
+fn of_360dialog(file: &[u8]) -> Vec<Result<Vec<WebhookItem>, WebhookParseError>> {
     let number = ExternalId::parse("100000000000001").unwrap();
-    vec![dialog360::split(file, Some(&number), received_at())]
+    vec![dialog360::split_webhook(file, Some(&number), received_at())]
 }
 
-fn of_aws(file: &[u8]) -> Vec<Result<Vec<WebhookItem>, ParseError>> {
-    let read = |body: &[u8]| aws_social::split(body, &Topics::default(), received_at());
+fn of_aws(file: &[u8]) -> Vec<Result<Vec<WebhookItem>, WebhookParseError>> {
+    let read = |body: &[u8]| aws_social::split_queue_message(body, &AllowedTopics::default(), received_at());
     let event: Value = serde_json::from_slice(file).unwrap();
     let records = event.get("Records").and_then(Value::as_array);
     records.map_or_else(
@@ -156,7 +156,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn check(
     folder: &Path,
     provider: Provider,
-    read: impl Fn(&[u8]) -> Vec<Result<Vec<WebhookItem>, ParseError>>,
+    read: impl Fn(&[u8]) -> Vec<Result<Vec<WebhookItem>, WebhookParseError>>,
 ) -> BTreeSet<&'static str> {
     let mut met = BTreeSet::new();
     let files = files(&folder.join(provider.as_str()));

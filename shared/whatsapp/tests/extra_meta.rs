@@ -5,10 +5,10 @@
 
 use jiff::Timestamp;
 use recado_domain::content::Content;
-use recado_domain::event::{InboundJob, Payload};
+use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::CorrelationId;
-use recado_domain::inbound::{Inbound, WebhookEvent, WebhookItem};
-use recado_whatsapp::{interpret, split};
+use recado_domain::inbound::{InboundEvent, WebhookEvent, WebhookItem};
+use recado_whatsapp::{interpret_event, split_webhook};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -139,7 +139,7 @@ fn received_at() -> Timestamp {
     Timestamp::from_second(1_772_443_000).unwrap()
 }
 
-fn read(event: &WebhookEvent) -> Inbound {
+fn read(event: &WebhookEvent) -> InboundEvent {
     let job = InboundJob {
         event: event.id.clone(),
         provider: event.provider,
@@ -148,11 +148,11 @@ fn read(event: &WebhookEvent) -> Inbound {
         group: String::new(),
         correlation: CorrelationId::parse("test").unwrap(),
         received_at: received_at(),
-        payload: Payload::Inline(event.payload.clone()),
+        payload: EventPayload::Inline(event.payload.clone()),
         lookalike: false,
         redrive: None,
     };
-    interpret(&job, &event.payload)
+    interpret_event(&job, &event.payload)
 }
 
 /// What of an item is not understood, in words.
@@ -165,12 +165,12 @@ fn not_understood(item: &WebhookItem) -> Option<String> {
         WebhookItem::Ignored { what } => Some(what.clone()),
         WebhookItem::Status(_) | WebhookItem::Notice { .. } => None,
         WebhookItem::Event(event) => match read(event) {
-            Inbound::Ignored { what } => Some(format!("event: {what}")),
-            Inbound::Message(message) | Inbound::Change(message) => match &message.content {
+            InboundEvent::Ignored { what } => Some(format!("event: {what}")),
+            InboundEvent::Message(message) | InboundEvent::Change(message) => match &message.content {
                 Content::Edit { content, .. } => unsupported(content),
                 content => unsupported(content),
             },
-            Inbound::Failed(_) | Inbound::ConnectionChanged => None,
+            InboundEvent::Failed(_) | InboundEvent::ConnectionChanged => None,
         },
     }
 }
@@ -201,7 +201,7 @@ fn every_payload_of_meta_in_the_extra_folder_is_read_or_listed_with_a_reason() {
     let (mut unexpected, mut met) = (Vec::new(), BTreeSet::new());
     for file in &files {
         let name = file.file_stem().unwrap().to_string_lossy().into_owned();
-        let items = split(recado_whatsapp::meta::NAME, &body_of(file), received_at());
+        let items = split_webhook(recado_whatsapp::meta::NAME, &body_of(file), received_at());
         let items = items.unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(!items.is_empty(), "{name}: no item");
         for what in items.iter().filter_map(not_understood) {

@@ -8,11 +8,11 @@ mod extra_evolution;
 
 use jiff::Timestamp;
 use recado_domain::delivery::StatusUpdate;
-use recado_domain::event::{InboundJob, Payload};
+use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::{CorrelationId, ExternalId};
-use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent, WebhookItem};
+use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
 use recado_domain::provider::Provider;
-use recado_whatsapp::{dialog360, interpret, split};
+use recado_whatsapp::{dialog360, interpret_event, split_webhook};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,7 +31,7 @@ fn job(event: &WebhookEvent) -> InboundJob {
         group: "group".to_owned(),
         correlation: CorrelationId::parse("test").unwrap(),
         received_at: received_at(),
-        payload: Payload::Inline(event.payload.clone()),
+        payload: EventPayload::Inline(event.payload.clone()),
         lookalike: false,
         redrive: None,
     }
@@ -55,18 +55,18 @@ fn item(item: &WebhookItem) -> Value {
             "external": event.external,
             "kind": event.kind,
             "address": event.address,
-            "reads": inbound(&interpret(&job(event), &event.payload)),
+            "reads": inbound(&interpret_event(&job(event), &event.payload)),
         }),
     }
 }
 
-fn inbound(read: &Inbound) -> Value {
+fn inbound(read: &InboundEvent) -> Value {
     match read {
-        Inbound::Ignored { what } => json!({ "ignored": what }),
-        Inbound::ConnectionChanged => json!("connection changed"),
-        Inbound::Failed(failed) => json!({ "failed": status(&failed.update), "error": failed.error }),
-        Inbound::Message(message) => said(message),
-        Inbound::Change(message) => json!({ "change": said(message) }),
+        InboundEvent::Ignored { what } => json!({ "ignored": what }),
+        InboundEvent::ConnectionChanged => json!("connection changed"),
+        InboundEvent::Failed(failed) => json!({ "failed": status(&failed.update), "error": failed.error }),
+        InboundEvent::Message(message) => said(message),
+        InboundEvent::Change(message) => json!({ "change": said(message) }),
     }
 }
 
@@ -79,9 +79,9 @@ fn said(message: &InboundMessage) -> Value {
         "from_me": message.from_me,
         "sent_at": message.sent_at,
         "content": message.content,
-        "as_text": message.content.as_text(),
+        "as_text": message.content.render_text(),
     });
-    if let Some(also) = &message.also {
+    if let Some(also) = &message.numberless_identity {
         said["also"] = json!(also);
     }
     if !message.context.is_empty() {
@@ -112,7 +112,7 @@ fn items_of(provider: Provider, file: &[u8]) -> Vec<WebhookItem> {
     match provider {
         recado_whatsapp::dialog360::NAME => {
             let number = ExternalId::parse("100000000000001").unwrap();
-            dialog360::split(file, Some(&number), received_at()).unwrap()
+            dialog360::split_webhook(file, Some(&number), received_at()).unwrap()
         }
         recado_whatsapp::aws_social::NAME => {
             let event: Value = serde_json::from_slice(file).unwrap();
@@ -124,10 +124,10 @@ fn items_of(provider: Provider, file: &[u8]) -> Vec<WebhookItem> {
                 .collect();
             let whole = [std::str::from_utf8(file).unwrap()];
             let bodies = if bodies.is_empty() { &whole[..] } else { &bodies };
-            let read = |body: &&str| split(provider, body.as_bytes(), received_at()).unwrap();
+            let read = |body: &&str| split_webhook(provider, body.as_bytes(), received_at()).unwrap();
             bodies.iter().flat_map(read).collect()
         }
-        _ => split(provider, file, received_at()).unwrap(),
+        _ => split_webhook(provider, file, received_at()).unwrap(),
     }
 }
 
@@ -210,7 +210,7 @@ fn every_payload_of_the_extra_folder_is_read_without_an_error() {
         println!("{provider}: {} payloads", files.len());
         assert!(!files.is_empty(), "no payload of {provider}");
         for file in files {
-            let items = split(provider, &whole_body(provider, &file), received_at());
+            let items = split_webhook(provider, &whole_body(provider, &file), received_at());
             let items = items.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
             assert!(!items.is_empty(), "{}: no item", file.display());
             for found in &items {

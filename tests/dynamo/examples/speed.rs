@@ -1,9 +1,9 @@
 //! How many of the store's operations a second does, on one core: `cargo run --example speed`.
 
 use futures::executor::block_on;
-use recado_aws::SystemAmbient;
+use recado_aws::OsSystem;
 use recado_dynamo_simulation::{Dynamo, Hooks, Options, SimulationError};
-use recado_pipeline::ports::{InboundWrite, Inbox, Overdue};
+use recado_pipeline::ports::{InboundWrite, Inbox, OverdueIndex};
 use recado_testkit::builders::{Scene, far_ahead};
 use std::hint::black_box;
 use std::time::Instant;
@@ -31,9 +31,9 @@ fn main() -> Result<(), SimulationError> {
     });
     let dynamo = Dynamo::new(hooks())?;
     measure("a new store on it", 200, || {
-        black_box(dynamo.store(SystemAmbient, &Options::default()));
+        black_box(dynamo.store(OsSystem, &Options::default()));
     });
-    let store = dynamo.store(SystemAmbient, &Options::default());
+    let store = dynamo.store(OsSystem, &Options::default());
     let scene = Scene::new();
     let mut conversation = scene.conversation(1);
     let jobs: Vec<_> = (0..ROUNDS).map(|_| scene.job()).collect();
@@ -47,7 +47,10 @@ fn main() -> Result<(), SimulationError> {
     });
     let mut next = jobs.iter();
     measure("a strong get (an event)", ROUNDS, || {
-        black_box(next.next().map(|job| block_on(store.event(&job.event)).is_ok()));
+        black_box(
+            next.next()
+                .map(|job| block_on(store.find_event(&job.event)).is_ok()),
+        );
     });
     let mut next = jobs.iter().zip(&messages);
     measure("a transaction of 3 (an inbound message)", ROUNDS, || {
@@ -64,7 +67,7 @@ fn main() -> Result<(), SimulationError> {
     let requests = dynamo.requests();
     let mut found = 0;
     measure("what is overdue (one reconcile)", 20, || {
-        found = block_on(store.overdue(far_ahead(), 10)).map_or(0, |work| work.len());
+        found = block_on(store.list_overdue(far_ahead(), 10)).map_or(0, |work| work.len());
     });
     println!(
         "  {} requests each, {found} found",

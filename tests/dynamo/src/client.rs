@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::config::{
 };
 use aws_smithy_async::time::TimeSource;
 use futures::future::BoxFuture;
-use recado_pipeline::ports::Ambient;
+use recado_pipeline::ports::System;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -19,7 +19,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
 /// A client that tries each request `attempts` times, with the same waits in every run.
-pub(crate) fn client<A: Ambient + 'static>(connector: &Connector, ambient: Arc<A>, attempts: u32) -> Client {
+pub(crate) fn client<A: System + 'static>(connector: &Connector, ambient: Arc<A>, attempts: u32) -> Client {
     let retries = match attempts {
         0 | 1 => RetryConfig::disabled(),
         attempts => RetryConfig::standard()
@@ -60,7 +60,7 @@ impl TimeSource for Time {
 
 struct Waits<A>(Arc<A>);
 
-impl<A: Ambient + 'static> AsyncSleep for Waits<A> {
+impl<A: System + 'static> AsyncSleep for Waits<A> {
     fn sleep(&self, duration: Duration) -> Sleep {
         let ambient = Arc::clone(&self.0);
         let wait: BoxFuture<'static, ()> = Box::pin(async move { ambient.sleep(duration).await });

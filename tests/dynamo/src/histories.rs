@@ -7,7 +7,7 @@ pub use troubles::Troubles;
 use crate::{Dynamo, Fault, Hooks, Operation, Options, Pause, SimulationError};
 use jiff::Timestamp;
 use recado_aws::DynamoStore;
-use recado_pipeline::ports::Ambient;
+use recado_pipeline::ports::System;
 use recado_simulation::executor::Simulation;
 use recado_simulation::hand::Hand;
 use recado_simulation::queue::Sqs;
@@ -22,12 +22,12 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub struct Clock(Simulation);
 
-impl Ambient for Clock {
+impl System for Clock {
     fn now(&self) -> Timestamp {
         self.0.now()
     }
 
-    fn random(&self) -> u64 {
+    fn random_u64(&self) -> u64 {
         self.0.random()
     }
 

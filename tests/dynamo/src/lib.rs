@@ -4,7 +4,7 @@
 //! ```
 //! use recado_dynamo_simulation::{Dynamo, Fault, Hooks, Options, Verb};
 //!
-//! # fn simulate(ambient: recado_aws::SystemAmbient) -> Result<(), recado_dynamo_simulation::SimulationError> {
+//! # fn simulate(ambient: recado_aws::OsSystem) -> Result<(), recado_dynamo_simulation::SimulationError> {
 //! let hooks = Hooks::new(jiff::Timestamp::now)
 //!     .fault(|operation| match operation.verb {
 //!         Verb::Transact if operation.number % 10 == 0 => Fault::FailAfter,

@@ -14,7 +14,7 @@ pub enum Verb {
     BatchGet,
     /// `TransactGetItems`.
     TransactGet,
-    /// `Query`.
+    /// `RecordQuery`.
     Query,
     /// `PutItem`.
     Put,

@@ -9,7 +9,7 @@ use crate::template::TABLE;
 use jiff::Timestamp;
 use recado_aws::DynamoStore;
 use recado_pipeline::Settings;
-use recado_pipeline::ports::Ambient;
+use recado_pipeline::ports::System;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ impl Dynamo {
     }
 
     /// A store on it, as a process has one. The waits of the adapter, and of the SDK between its tries, are `ambient`'s.
-    pub fn store<A: Ambient + Clone + 'static>(&self, ambient: A, options: &Options) -> DynamoStore<A> {
+    pub fn store<A: System + Clone + 'static>(&self, ambient: A, options: &Options) -> DynamoStore<A> {
         let client = client(&self.0, Arc::new(ambient.clone()), options.attempts);
         DynamoStore::new(client, TABLE, ambient, options.config_ttl, options.delivery_ttl)
     }

@@ -3,24 +3,24 @@
 
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
-use recado_aws::{DynamoStore, SystemAmbient};
+use recado_aws::{DynamoStore, OsSystem};
 use recado_dynamo_simulation::{Dynamo, Hooks, Options};
 use std::time::Duration;
 
 /// A store that remembers no configuration: cases change it and look.
-fn store_on(dynamo: &Dynamo) -> DynamoStore<SystemAmbient> {
+fn store_on(dynamo: &Dynamo) -> DynamoStore<OsSystem> {
     let options = Options {
         config_ttl: Duration::ZERO,
         ..Options::default()
     };
-    dynamo.store(SystemAmbient, &options)
+    dynamo.store(OsSystem, &options)
 }
 
 mod own {
     use super::*;
     use std::future::ready;
 
-    fn dynamo_store() -> impl Future<Output = DynamoStore<SystemAmbient>> {
+    fn dynamo_store() -> impl Future<Output = DynamoStore<OsSystem>> {
         ready(store_on(&Dynamo::new(Hooks::new(jiff::Timestamp::now)).unwrap()))
     }
 
@@ -48,7 +48,7 @@ mod shared {
         })
     }
 
-    fn shared_store() -> impl Future<Output = DynamoStore<SystemAmbient>> {
+    fn shared_store() -> impl Future<Output = DynamoStore<OsSystem>> {
         ready(store_on(&DYNAMO))
     }
 

@@ -6,12 +6,14 @@ use recado_ai::{Simulated, http_client};
 use recado_domain::config::CredentialRef;
 use recado_domain::ids::CorrelationId;
 use recado_domain::secret::Secret;
-use recado_embedded::{Clock, Embedded, SystemAmbient};
-use recado_pipeline::ports::{Ambient, PortResult, Secrets};
-use recado_pipeline::{Parts, Retries, Settings, World, ingest};
+use recado_embedded::{Clock, Embedded, EmbeddedSystem};
+use recado_pipeline::ports::{PortResult, Secrets, System};
+use recado_pipeline::{Components, Deps, RetryLock, Settings, ingest};
 use recado_testkit::servers::{Behaviour, StandIn};
 use recado_testkit::webhooks::evolution_text;
-use recado_whatsapp::webhook::{Brings, Method as Posted, Route, Taken, WebhookKeys};
+use recado_whatsapp::webhook::{
+    AcceptedWebhook, RequestParts, WebhookKeys, WebhookMethod as Posted, WebhookRoute,
+};
 use recado_whatsapp::{ProviderConfig, WhatsApp};
 use reqwest::{Method, StatusCode};
 use rusqlite::Connection;
@@ -75,45 +77,46 @@ fn prepared(quiet: &StandIn, other: &StandIn) -> Machine {
 struct NoSecrets;
 
 impl Secrets for NoSecrets {
-    async fn resolve(&self, _: &CredentialRef) -> PortResult<Option<Secret>> {
+    async fn resolve_secret(&self, _: &CredentialRef) -> PortResult<Option<Secret>> {
         Ok(None)
     }
 
-    async fn forget(&self, _: &CredentialRef) {}
+    async fn forget_secret(&self, _: &CredentialRef) {}
 }
 
 /// What takes webhooks in, and works on nothing.
-fn door(store: &Embedded) -> impl World {
-    Parts {
+fn door(store: &Embedded) -> impl Deps {
+    Components {
         store: store.clone(),
         queues: store.clone(),
         providers: WhatsApp::new(
             http_client().unwrap(),
             NoSecrets,
-            SystemAmbient,
+            EmbeddedSystem,
             ProviderConfig::default(),
         ),
-        llm: Simulated::new(SystemAmbient, Duration::ZERO),
-        ambient: SystemAmbient,
+        llm: Simulated::new(EmbeddedSystem, Duration::ZERO),
+        system: EmbeddedSystem,
         settings: Settings::default(),
-        retries: Retries::default(),
+        retry_lock: RetryLock::default(),
     }
 }
 
 /// Takes in a text of a contact, as the webhook does.
-async fn take(door: &impl World, instance: &str, contact: usize) {
+async fn take(door: &impl Deps, instance: &str, contact: usize) {
     let jid = format!("55119{contact:08}@s.whatsapp.net");
     let body = evolution_text(instance, &jid, &format!("{instance}{contact}"), "Oi", seconds()).to_string();
     let mut headers = HeaderMap::new();
     headers.insert("apikey", Machine::secret(instance).parse().unwrap());
-    let brings = Brings {
+    let brings = RequestParts {
         query: None,
         headers: &headers,
         body: body.as_bytes(),
     };
     let keys = WebhookKeys::default().with_masters(vec![Secret::new(MASTER).unwrap()]);
-    let route = Route::find(Some(Posted::Post), "/webhooks/evolution").unwrap();
-    let Ok(Taken::Items(items)) = route.receive(brings, &keys, SystemAmbient.now()) else {
+    let route = WebhookRoute::for_path(Some(Posted::Post), "/webhooks/evolution").unwrap();
+    let Ok(AcceptedWebhook::Items(items)) = route.authenticate_and_parse(brings, &keys, EmbeddedSystem.now())
+    else {
         panic!("a webhook is refused");
     };
     let correlation = CorrelationId::parse("isolation").unwrap();
@@ -139,14 +142,14 @@ fn stored_before(machine: &Machine, role: &str) -> usize {
 async fn a_tenant_behind_anothers_flood_takes_turns_with_it() {
     let provider = StandIn::evolution();
     let mut machine = prepared(&provider, &provider);
-    let store = Embedded::open(&machine.data(), Clock::system()).unwrap();
+    let store = Embedded::open_folder(&machine.data(), Clock::from_system()).unwrap();
     let door = door(&store);
     futures::future::join_all((0..FLOOD).map(|contact| take(&door, OTHER, contact))).await;
     for contact in 0..ASKED {
         take(&door, QUIET, contact).await;
     }
     drop(door);
-    store.close().await;
+    store.shut_down().await;
     drop(store);
     machine.start("serve");
     let of_quiet = |phone: &[recado_testkit::servers::Delivered]| {

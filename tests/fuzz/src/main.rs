@@ -6,12 +6,12 @@
 
 use libfuzzer_sys::fuzz_target;
 use peak_alloc::PeakAlloc;
-use recado_domain::event::{InboundJob, Payload};
+use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::CorrelationId;
-use recado_domain::inbound::{Inbound, WebhookEvent, WebhookItem};
+use recado_domain::inbound::{InboundEvent, WebhookEvent, WebhookItem};
 use recado_domain::millis;
 use recado_domain::provider::Provider;
-use recado_whatsapp::{interpret, split};
+use recado_whatsapp::{interpret_event, split_webhook};
 use std::sync::LazyLock;
 
 #[global_allocator]
@@ -34,7 +34,7 @@ fuzz_target!(|body: &[u8]| {
     let provider = *PROVIDER;
     MEMORY.reset_peak_usage();
     let before = MEMORY.current_usage();
-    if let Ok(items) = split(provider, body, millis::instant(1_772_443_000_000)) {
+    if let Ok(items) = split_webhook(provider, body, millis::from_unix_millis(1_772_443_000_000)) {
         assert!(!items.is_empty(), "a body without a fate");
         for item in &items {
             if let WebhookItem::Event(event) = item {
@@ -55,14 +55,14 @@ fn read(event: &WebhookEvent) {
         kind: event.kind,
         group: "group".to_owned(),
         correlation: CorrelationId::parse("fuzz").expect("an id"),
-        received_at: millis::instant(1_772_443_000_000),
-        payload: Payload::Inline(event.payload.clone()),
+        received_at: millis::from_unix_millis(1_772_443_000_000),
+        payload: EventPayload::Inline(event.payload.clone()),
         lookalike: false,
         redrive: None,
     };
-    if let Inbound::Message(message) = interpret(&job, &event.payload) {
+    if let InboundEvent::Message(message) = interpret_event(&job, &event.payload) {
         // What a model and an operator read, and what is stored.
-        let _ = (message.context.as_text(), message.content.as_text());
+        let _ = (message.context.render_text(), message.content.render_text());
         let stored = serde_json::to_string(&message.content).expect("content is JSON");
         let again = serde_json::from_str(&stored).expect("content is read again");
         assert_eq!(

@@ -1,21 +1,21 @@
 //! Records to begin a test from: sound, and with ids of their own, so that tests can share one store.
 
 use jiff::Timestamp;
-use recado_domain::config::{Agent, Bound, Document, Instance, Tenant};
+use recado_domain::config::{Agent, ConfigDocument, Instance, InstanceConfig, Tenant};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::context::Context;
+use recado_domain::context::MessageContext;
 use recado_domain::conversation::Conversation;
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
-use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
+use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{
     AgentId, ConversationId, CorrelationId, ExternalId, InstanceId, Nonce, Ordinal, TenantId, ThreadId,
 };
-use recado_domain::instance::{Connection, InFlight, Sighting};
+use recado_domain::instance::{ConnectionStatus, ConnectionUpdate, InFlightSend};
 use recado_domain::message::{Message, Role};
-use recado_domain::millis::{instant, shift};
-use recado_domain::outbox::{Author, Outbox, OutboxState, text_hash};
+use recado_domain::millis::{add_millis, from_unix_millis};
+use recado_domain::outbox::{Author, Outbox, OutboxState, hash_text};
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_domain::secret::SecretVersion;
@@ -26,22 +26,22 @@ pub const BASE: Timestamp = Timestamp::constant(1_767_614_400, 0);
 
 /// The base and so many milliseconds.
 pub fn at(milliseconds: i64) -> Timestamp {
-    shift(BASE, milliseconds)
+    add_millis(BASE, milliseconds)
 }
 
 /// Long over by any clock (2020): what expires then is expired.
 pub fn long_ago() -> Timestamp {
-    instant(1_577_836_800_000)
+    from_unix_millis(1_577_836_800_000)
 }
 
 /// Far ahead by any clock (2100): what expires then is there.
 pub fn far_ahead() -> Timestamp {
-    instant(4_102_444_800_000)
+    from_unix_millis(4_102_444_800_000)
 }
 
 /// A year from now by the machine's clock: later than what other cases and earlier runs on the same store have.
 pub fn newest() -> Timestamp {
-    instant(Timestamp::now().as_millisecond() + 365 * 86_400_000)
+    from_unix_millis(Timestamp::now().as_millisecond() + 365 * 86_400_000)
 }
 
 /// A name that nobody else has: `prefix` and 16 hexadecimal digits.
@@ -59,14 +59,14 @@ pub fn nonce() -> Nonce {
 #[derive(Debug, Clone)]
 pub struct Scene {
     /// What is configured.
-    pub bound: Bound,
+    pub bound: InstanceConfig,
     /// The contact.
     pub address: ContactAddress,
 }
 
 /// The identity key of tests: a store that is to know [`Scene::thread`] by it keeps it first.
 pub fn identity_key() -> IdentityKey {
-    IdentityKey::new([7; 32])
+    IdentityKey::from_bytes([7; 32])
 }
 
 impl Default for Scene {
@@ -78,7 +78,7 @@ impl Default for Scene {
 impl Scene {
     /// On an Evolution instance, answered by the agent.
     pub fn new() -> Self {
-        Self::on(Provider::named("evolution"))
+        Self::on(Provider::from_static("evolution"))
     }
 
     /// On an instance of `provider`, answered by the agent.
@@ -105,22 +105,22 @@ impl Scene {
 
     /// The provider's name of the instance.
     pub fn external(&self) -> ExternalId {
-        self.bound.instance.external().unwrap()
+        self.bound.instance.resolve_external_id().unwrap()
     }
 
     /// The contact's thread.
     pub fn thread(&self) -> ThreadId {
-        identity_key().thread(self.instance(), self.address.as_str())
+        identity_key().derive_thread_id(self.instance(), self.address.as_str())
     }
 
     /// What would have configured it.
-    pub fn document(&self) -> Document {
-        let Bound {
+    pub fn document(&self) -> ConfigDocument {
+        let InstanceConfig {
             instance,
             tenant,
             agent,
         } = self.bound.clone();
-        Document {
+        ConfigDocument {
             tenants: vec![tenant],
             agents: vec![agent],
             instances: vec![instance],
@@ -130,21 +130,29 @@ impl Scene {
     /// A conversation just begun, not stored yet (`rev` 0).
     pub fn conversation(&self, number: u32) -> Conversation {
         let id = ConversationId::new(self.thread(), number);
-        Conversation::begin(id, &self.bound, self.address.clone(), self.address.phone(), BASE)
+        Conversation::start_new(
+            id,
+            &self.bound,
+            self.address.clone(),
+            self.address.phone_number(),
+            BASE,
+        )
     }
 
     /// An event that brings a message of the contact.
     pub fn job(&self) -> InboundJob {
         let (provider, external, name) = (self.bound.instance.provider, self.external(), fresh("wa"));
         InboundJob {
-            event: event_id(provider, &external, EventKind::Message, &name),
+            event: derive_event_id(provider, &external, EventKind::Message, &name),
             provider,
-            group: identity_key().group(provider, &external, Some(self.address.as_str())),
+            group: identity_key().derive_event_group(provider, &external, Some(self.address.as_str())),
             external,
             kind: EventKind::Message,
             correlation: correlation(),
             received_at: BASE,
-            payload: Payload::Inline(json!({"key": {"id": name}, "message": {"conversation": "Bom dia"}})),
+            payload: EventPayload::Inline(
+                json!({"key": {"id": name}, "message": {"conversation": "Bom dia"}}),
+            ),
             lookalike: false,
             redrive: None,
         }
@@ -152,8 +160,8 @@ impl Scene {
 
     /// The message that `job` brings, numbered in `conversation`, which becomes ready to be written with it.
     pub fn inbound(&self, conversation: &mut Conversation, job: &InboundJob) -> Message {
-        let ordinal = conversation.receive(true, job.received_at).unwrap();
-        conversation.heard(job.received_at);
+        let ordinal = conversation.receive_message(true, job.received_at).unwrap();
+        conversation.record_contact_activity(job.received_at);
         conversation.rev += 1;
         Message {
             event: Some(job.event.clone()),
@@ -166,8 +174,8 @@ impl Scene {
     pub fn reply(&self, conversation: &mut Conversation) -> Message {
         let stored_at = conversation.last_message_at;
         let upto = conversation.turn_upto;
-        let draft = conversation.lease(nonce(), upto, stored_at, shift(stored_at, 95_000));
-        let ordinal = conversation.commit(&draft, stored_at).unwrap();
+        let draft = conversation.acquire_lease(nonce(), upto, stored_at, add_millis(stored_at, 95_000));
+        let ordinal = conversation.commit_reply(&draft, stored_at).unwrap();
         conversation.rev += 1;
         self.queued(conversation, ordinal, Author::Ai)
     }
@@ -176,14 +184,14 @@ impl Scene {
     /// [`Self::reply`].
     pub fn answer(&self, conversation: &mut Conversation) -> Message {
         let stored_at = conversation.last_message_at;
-        let ordinal = conversation.answer(conversation.last, false, stored_at);
+        let ordinal = conversation.record_operator_answer(conversation.last, false, stored_at);
         conversation.rev += 1;
         self.queued(conversation, ordinal, Author::Person)
     }
 
     fn queued(&self, conversation: &Conversation, ordinal: Ordinal, author: Author) -> Message {
         let (covers, stored_at) = (conversation.answered, conversation.last_message_at);
-        let mut out = Outbox::queued(
+        let mut out = Outbox::new_queued(
             self.address.clone(),
             author,
             conversation.epoch,
@@ -196,7 +204,7 @@ impl Scene {
                 Author::Ai => Role::Assistant,
                 Author::Person => Role::Operator,
             },
-            content: Content::text("Como posso ajudar?"),
+            content: Content::from_text("Como posso ajudar?"),
             out: Some(out),
             ..self.message(conversation.id.clone(), ordinal, stored_at)
         }
@@ -210,8 +218,8 @@ impl Scene {
             tenant: self.bound.tenant.id.clone(),
             instance: self.instance().clone(),
             role: Role::User,
-            content: Content::text(format!("Mensagem {ordinal}")),
-            context: Context::default(),
+            content: Content::from_text(format!("Mensagem {ordinal}")),
+            context: MessageContext::default(),
             provider_message_id: Some(fresh("wa")),
             written_at: stored_at,
             told_at: None,
@@ -238,7 +246,7 @@ impl Scene {
             last_error: Some("no such field".to_owned()),
             correlation: job.correlation.clone(),
             instance: Some(self.instance().clone()),
-            what: DeadWhat::Event(Box::new(InboundJob {
+            what: DeadLetterContent::Event(Box::new(InboundJob {
                 redrive: Some(BASE),
                 ..job
             })),
@@ -252,16 +260,18 @@ pub fn out(message: &mut Message) -> &mut Outbox {
 }
 
 /// `message` claimed by a new attempt, and the attempt's in-flight note.
-pub fn claimed(message: &Message) -> (Message, InFlight) {
+pub fn claimed(message: &Message) -> (Message, InFlightSend) {
     let (mut message, nonce, until) = (message.clone(), nonce(), at(35_000));
-    out(&mut message).claim(nonce.clone(), BASE, until).unwrap();
-    let flight = InFlight {
-        message: message.id(),
+    out(&mut message)
+        .claim_attempt(nonce.clone(), BASE, until)
+        .unwrap();
+    let flight = InFlightSend {
+        message: message.message_id(),
         to: out(&mut message).to.clone(),
         nonce,
         claimed_at: BASE,
         until,
-        text_hash: text_hash(&message.content.as_text()),
+        text_hash: hash_text(&message.content.render_text()),
         echo: None,
         maybe_echo: None,
     };
@@ -272,7 +282,7 @@ pub fn claimed(message: &Message) -> (Message, InFlight) {
 pub fn accepted(message: &Message) -> Message {
     let mut message = message.clone();
     message.provider_message_id = Some(fresh("wa"));
-    out(&mut message).accept(at(1_000), None).unwrap();
+    out(&mut message).mark_sent(at(1_000), None).unwrap();
     message
 }
 
@@ -283,10 +293,10 @@ pub fn is(message: &Message, state: &str) -> bool {
 }
 
 /// A tenant with an agent and an instance of `provider`.
-pub fn bound(provider: Provider) -> Bound {
+pub fn bound(provider: Provider) -> InstanceConfig {
     let tenant = TenantId::parse(&fresh("clinic")).unwrap();
     let agent = AgentId::parse(&fresh("ana")).unwrap();
-    Bound {
+    InstanceConfig {
         instance: Instance {
             id: InstanceId::parse(&fresh("front-desk")).unwrap(),
             tenant: tenant.clone(),
@@ -337,12 +347,12 @@ pub fn correlation() -> CorrelationId {
 }
 
 /// What was seen of a connection at `at`, by no question; `probe_at`: when to ask.
-pub fn seen(connection: Connection, at: Timestamp, probe_at: Option<Timestamp>) -> Sighting {
-    Sighting {
+pub fn seen(connection: ConnectionStatus, at: Timestamp, probe_at: Option<Timestamp>) -> ConnectionUpdate {
+    ConnectionUpdate {
         connection,
         at,
         probe_at,
         asked_at: None,
-        releases: false,
+        releases_waiting: false,
     }
 }

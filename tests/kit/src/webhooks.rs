@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use recado_domain::Timestamp;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
-use recado_domain::secret::{Secret, SecretVersion, hmac_sha256, webhook_secret};
+use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secret, hmac_sha256};
 use serde_json::{Value, json};
 
 /// The live key that Evolution puts into every body. It must be found nowhere afterwards: no record, no log.
@@ -236,8 +236,8 @@ fn change(phone_number_id: &str, fields: &Value) -> Value {
 pub fn derived_secret(master: &str, provider: Provider, instance: &str) -> String {
     let master = Secret::new(master).expect("a master secret");
     let instance = ExternalId::parse(instance).expect("an instance's name");
-    webhook_secret(&master, provider, &instance, SecretVersion::FIRST)
-        .expose()
+    derive_webhook_secret(&master, provider, &instance, SecretVersion::FIRST)
+        .expose_secret()
         .to_owned()
 }
 

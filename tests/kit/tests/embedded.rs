@@ -7,7 +7,7 @@ mod in_memory {
     use std::future::ready;
 
     fn embedded_store() -> impl Future<Output = Embedded> {
-        ready(Embedded::in_memory(Clock::system()).unwrap())
+        ready(Embedded::in_memory(Clock::from_system()).unwrap())
     }
 
     recado_testkit::store_contract!(embedded_store);
@@ -28,7 +28,7 @@ mod on_disk {
         let open = || {
             let name = recado_testkit::builders::fresh("contract");
             let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-            Embedded::open(&folder, Clock::system()).unwrap()
+            Embedded::open_folder(&folder, Clock::from_system()).unwrap()
         };
         ready(STORE.get_or_init(open).clone())
     }

@@ -53,8 +53,12 @@ where
 {
     let (mut all, mut page) = (Vec::new(), first_page());
     loop {
-        let found = block_on(stage.store.list(&ConversationFilter::default(), &page))
-            .expect("conversations are read");
+        let found = block_on(
+            stage
+                .store
+                .search_conversations(&ConversationFilter::default(), &page),
+        )
+        .expect("conversations are read");
         for conversation in found.items {
             let messages = messages(stage, &conversation);
             all.push((conversation, messages));
@@ -80,7 +84,7 @@ where
 {
     let (mut all, mut page) = (Vec::new(), first_page());
     loop {
-        let found = block_on(stage.store.messages(&conversation.id, &page)).expect("messages are read");
+        let found = block_on(stage.store.list_messages(&conversation.id, &page)).expect("messages are read");
         all.extend(found.items);
         match found.next_cursor {
             Some(cursor) => page.cursor = Some(cursor),
@@ -101,8 +105,8 @@ where
         // Nobody asks then; what the messages say was looked at.
         return;
     }
-    let far = recado_domain::millis::shift(stage.simulation().now(), 400 * 86_400_000);
-    for open in block_on(stage.store.overdue(far, 20)).expect("open records are read") {
+    let far = recado_domain::millis::add_millis(stage.simulation().now(), 400 * 86_400_000);
+    for open in block_on(stage.store.list_overdue(far, 20)).expect("open records are read") {
         stage.common.broken(format!("left open: {open:?}"));
     }
     for dead in stage.queues.dead().iter().filter(|dead| dead.copy_of.is_none()) {

@@ -21,7 +21,7 @@ pub fn store(simulation: &Simulation) -> Embedded {
 pub fn recover(store: &Embedded) -> Recover {
     let store = store.clone();
     Recover(Arc::new(move || {
-        block_on(store.recover()).expect("what was left behind is found");
+        block_on(store.recover_after_crash()).expect("what was left behind is found");
     }))
 }
 

@@ -3,7 +3,7 @@
 
 use fastrand::Rng;
 use jiff::Timestamp;
-use recado_domain::millis::instant;
+use recado_domain::millis::from_unix_millis;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
@@ -98,7 +98,7 @@ impl Simulation {
 
     /// The true time.
     pub fn now(&self) -> Timestamp {
-        instant(locked(&self.0).now)
+        from_unix_millis(locked(&self.0).now)
     }
 
     /// The true time, in milliseconds since the start.

@@ -13,10 +13,10 @@ use crate::witness::Witness;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::TenantId;
-use recado_domain::kick::TurnKick;
-use recado_domain::millis::shift;
-use recado_pipeline::Retries;
-use recado_pipeline::ports::{Ambient, PortError, PortResult};
+use recado_domain::millis::add_millis;
+use recado_domain::wake_up::TurnJob;
+use recado_pipeline::RetryLock;
+use recado_pipeline::ports::{PortError, PortResult, System};
 use std::future::{Future, pending};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -235,21 +235,21 @@ pub struct Hand {
     /// Timers that are set too late, for a mutation.
     pub later: Later,
     /// Its turn to try an event again, for all its records.
-    pub retries: Retries,
+    pub retries: RetryLock,
 }
 
 /// Turn timers that a mutation holds back until their function is done.
 #[derive(Debug, Clone, Default)]
-pub struct Later(Arc<Mutex<Vec<(TurnKick, Duration)>>>);
+pub struct Later(Arc<Mutex<Vec<(TurnJob, Duration)>>>);
 
 impl Later {
     /// Holds one back.
-    pub fn keep(&self, kick: TurnKick, delay: Duration) {
+    pub fn keep(&self, kick: TurnJob, delay: Duration) {
         locked(&self.0).push((kick, delay));
     }
 
     /// What was held back.
-    pub fn take(&self) -> Vec<(TurnKick, Duration)> {
+    pub fn take(&self) -> Vec<(TurnJob, Duration)> {
         std::mem::take(&mut locked(&self.0))
     }
 }
@@ -270,7 +270,7 @@ impl Hand {
             read_at: Arc::default(),
             stopped: Arc::default(),
             later: Later::default(),
-            retries: Retries::default(),
+            retries: RetryLock::default(),
         };
         common.began(&hand.life);
         hand
@@ -398,16 +398,16 @@ impl Hand {
     }
 }
 
-impl Ambient for Hand {
+impl System for Hand {
     fn now(&self) -> Timestamp {
         let frozen = self.frozen.load(Ordering::Relaxed);
         if frozen != i64::MIN {
-            return recado_domain::millis::instant(frozen);
+            return recado_domain::millis::from_unix_millis(frozen);
         }
-        shift(self.common.simulation.now(), self.skew_ms)
+        add_millis(self.common.simulation.now(), self.skew_ms)
     }
 
-    fn random(&self) -> u64 {
+    fn random_u64(&self) -> u64 {
         self.common.simulation.random()
     }
 

@@ -7,7 +7,7 @@ use crate::outside::Outside;
 use crate::plan::Plan;
 use crate::queue::WorkQueues;
 use crate::stage::{Aids, Stage};
-use recado_domain::config::Bound;
+use recado_domain::config::InstanceConfig;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub struct Outcome {
 }
 
 /// Builds the stage for a history.
-pub fn stage<S, Q>(common: &Arc<Common>, store: S, queues: Q, bounds: Vec<Bound>) -> Stage<S, Q>
+pub fn stage<S, Q>(common: &Arc<Common>, store: S, queues: Q, bounds: Vec<InstanceConfig>) -> Stage<S, Q>
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,

@@ -23,24 +23,24 @@ use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::{EventId, ExternalId, InstanceId, MessageId};
 use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
-use recado_domain::provider::Traits;
+use recado_domain::provider::ProviderCapabilities;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The provider of an instance with Meta's window; every other is a linked phone.
-pub const CLOUD: Provider = Provider::named("meta");
+pub const CLOUD: Provider = Provider::from_static("meta");
 
 /// What the rules ask of a provider here.
-pub fn traits(provider: Provider) -> Traits {
+pub fn traits(provider: Provider) -> ProviderCapabilities {
     let of_family = if provider == CLOUD {
-        Traits::CLOUD
+        ProviderCapabilities::CLOUD_API
     } else {
-        Traits {
-            remembers: true,
-            ..Traits::LINKED
+        ProviderCapabilities {
+            has_history: true,
+            ..ProviderCapabilities::LINKED_DEVICE
         }
     };
-    Traits {
+    ProviderCapabilities {
         text_max: provider::TEXT_MAX,
         ..of_family
     }
@@ -314,7 +314,7 @@ impl Outside {
     ) {
         let simulation = &self.simulation;
         let mut owed = Vec::new();
-        if provider == Provider::named("evolution") && simulation.chance(0.6) {
+        if provider == Provider::from_static("evolution") && simulation.chance(0.6) {
             let said = Said {
                 id,
                 text,
@@ -335,9 +335,9 @@ impl Outside {
             });
         }
         let key = if traits(provider).echoes_our_id {
-            DeliveryKey::own(provider, external, message)
+            DeliveryKey::from_own_id(provider, external, message)
         } else {
-            DeliveryKey::provider(provider, external, id)
+            DeliveryKey::from_provider_id(provider, external, id)
         };
         for status in [
             DeliveryStatus::Sent,
@@ -351,7 +351,7 @@ impl Outside {
                 key: key.clone(),
                 status,
                 at: simulation.now(),
-                provider_message_id: (provider == Provider::named("meta")).then(|| id.to_owned()),
+                provider_message_id: (provider == Provider::from_static("meta")).then(|| id.to_owned()),
                 detail: None,
             };
             let after_ms = simulation.between(0, 20_000);

@@ -8,16 +8,16 @@ use crate::outside::{CLOUD, Fates};
 use crate::person::Habit;
 use crate::queue::WorkQueues;
 use crate::stage::{Stage, Style};
-use recado_domain::config::{Agent, Bound, Instance, Tenant};
+use recado_domain::config::{Agent, Instance, InstanceConfig, Tenant};
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::Template;
+use recado_domain::content::MessageTemplate;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{AgentId, ExternalId, InstanceId, TenantId};
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_domain::secret::SecretVersion;
-use recado_domain::window::WINDOW_MS;
+use recado_domain::service_window::WINDOW_MS;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct LinePlan {
     /// Who is configured.
-    pub bound: Bound,
+    pub bound: InstanceConfig,
     /// How far its provider's clock is ahead, in milliseconds.
     pub clock_ms: i64,
     /// How its sends end.
@@ -63,12 +63,12 @@ pub struct Plan {
 }
 
 /// A tenant's number of `provider`, with a name of its own.
-pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate>) -> Bound {
+pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate>) -> InstanceConfig {
     let (tenant, agent) = (format!("tenant-{tenant}"), format!("agent-{tenant}"));
     let tenant = TenantId::parse(&tenant).expect("a name");
     let agent = AgentId::parse(&agent).expect("a name");
     let line = format!("line-{number}");
-    Bound {
+    InstanceConfig {
         instance: Instance {
             id: InstanceId::parse(&line).expect("a name"),
             tenant: tenant.clone(),
@@ -108,8 +108,8 @@ pub fn bound(number: usize, tenant: usize, provider: Provider, rate: Option<Rate
 }
 
 /// A template for contacts whose window is over.
-pub fn template() -> Template {
-    Template {
+pub fn template() -> MessageTemplate {
+    MessageTemplate {
         name: "ola_de_novo".to_owned(),
         language: "pt_BR".to_owned(),
         components: Vec::new(),
@@ -118,7 +118,7 @@ pub fn template() -> Template {
 
 /// The installation's identity key in every history.
 pub fn identity_key() -> IdentityKey {
-    IdentityKey::new([7; 32])
+    IdentityKey::from_bytes([7; 32])
 }
 
 /// Contact `contact` of number `line`.
@@ -184,7 +184,7 @@ impl Plan {
     }
 
     /// Who is configured.
-    pub fn bounds(&self) -> Vec<Bound> {
+    pub fn bounds(&self) -> Vec<InstanceConfig> {
         self.lines.iter().map(|line| line.bound.clone()).collect()
     }
 
@@ -228,9 +228,9 @@ fn throttled(simulation: &Simulation, style: Style) -> Vec<Slow> {
 
 fn line(simulation: &Simulation, number: usize) -> LinePlan {
     let provider = simulation.pick(&[
-        Provider::named("evolution"),
-        Provider::named("evolution"),
-        Provider::named("meta"),
+        Provider::from_static("evolution"),
+        Provider::from_static("evolution"),
+        Provider::from_static("meta"),
     ]);
     let rate = simulation.pick(&[
         None,
@@ -268,7 +268,7 @@ fn fates(simulation: &Simulation, provider: Provider) -> Fates {
         accepted_unheard: some(4),
         lost_unheard: some(4),
         // A request that hangs goes out late only where nothing bounds it: at Evolution.
-        late: if provider == Provider::named("evolution") {
+        late: if provider == Provider::from_static("evolution") {
             some(3)
         } else {
             0

@@ -9,8 +9,8 @@ pub use sqs::Sqs;
 
 use jiff::Timestamp;
 use recado_domain::dead_letter::{QueueName, RedrivenLetter};
-use recado_pipeline::ports::{DeadQueues, Queues};
-use recado_pipeline::settings::Visibility;
+use recado_pipeline::ports::{DeadLetterQueues, Queues};
+use recado_pipeline::settings::VisibilityTimeouts;
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub struct Dead {
 }
 
 /// Queues and their workers' side.
-pub trait WorkQueues: Queues + DeadQueues + Clone + Debug + 'static {
+pub trait WorkQueues: Queues + DeadLetterQueues + Clone + Debug + 'static {
     /// The right to finish a message.
     type Receipt: Clone + Debug + Send + Sync + 'static;
 
@@ -69,8 +69,8 @@ pub trait WorkQueues: Queues + DeadQueues + Clone + Debug + 'static {
 /// How long a queue hides what it hands out.
 pub fn visibility(queue: QueueName) -> Duration {
     match queue {
-        QueueName::Inbound => Visibility::INBOUND,
-        QueueName::Turns => Visibility::TURNS,
-        QueueName::Outbound => Visibility::OUTBOUND,
+        QueueName::Inbound => VisibilityTimeouts::INBOUND,
+        QueueName::Turns => VisibilityTimeouts::TURNS,
+        QueueName::Outbound => VisibilityTimeouts::OUTBOUND,
     }
 }

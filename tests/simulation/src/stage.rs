@@ -20,10 +20,10 @@ use crate::plan::identity_key;
 use crate::queue::WorkQueues;
 use crate::tap::Tap;
 use futures::executor::block_on;
-use recado_domain::config::{Bound, Document};
+use recado_domain::config::{ConfigDocument, InstanceConfig};
 use recado_domain::dead_letter::QueueName;
 use recado_pipeline::ports::Store;
-use recado_pipeline::{Parts, Settings, reconcile};
+use recado_pipeline::{Components, Settings, reconcile};
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub enum Style {
 }
 
 /// What a running function is given.
-pub type FunctionWorld<S, Q> = Parts<Tap<S>, Tap<Q>, Edge, Model, Hand>;
+pub type FunctionWorld<S, Q> = Components<Tap<S>, Tap<Q>, Edge, Model, Hand>;
 
 /// What is the same for all tasks of a history.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub struct Stage<S, Q> {
     /// How likely a webhook is posted again although it was acknowledged.
     pub posted_twice: f64,
     /// Who is configured.
-    pub bounds: Vec<Bound>,
+    pub bounds: Vec<InstanceConfig>,
     /// What the store can do beyond the port.
     pub aids: Aids,
     ledger: Mutex<Ledger>,
@@ -84,14 +84,20 @@ where
     Q: WorkQueues,
 {
     /// A stage with everything configured.
-    pub fn new(common: Arc<Common>, store: S, queues: Q, outside: Outside, bounds: Vec<Bound>) -> Self {
-        let document = Document {
+    pub fn new(
+        common: Arc<Common>,
+        store: S,
+        queues: Q,
+        outside: Outside,
+        bounds: Vec<InstanceConfig>,
+    ) -> Self {
+        let document = ConfigDocument {
             tenants: distinct(bounds.iter().map(|bound| bound.tenant.clone())),
             agents: distinct(bounds.iter().map(|bound| bound.agent.clone())),
             instances: bounds.iter().map(|bound| bound.instance.clone()).collect(),
         };
-        block_on(store.apply(&document)).expect("the configuration is applied");
-        block_on(store.keep_identity_key(&identity_key())).expect("the identity key is kept");
+        block_on(store.apply_configuration(&document)).expect("the configuration is applied");
+        block_on(store.put_identity_key_if_absent(&identity_key())).expect("the identity key is kept");
         Self {
             common,
             store,
@@ -126,14 +132,14 @@ where
 
     /// The world of the function under `hand`.
     pub fn world(&self, hand: &Hand) -> FunctionWorld<S, Q> {
-        Parts {
+        Components {
             store: Tap::new(self.store.clone(), hand.clone()),
             queues: Tap::new(self.queues.clone(), hand.clone()),
             providers: Edge::new(self.outside.clone(), hand.clone()),
             llm: Model::new(self.outside.clone(), hand.clone()),
-            ambient: hand.clone(),
+            system: hand.clone(),
             settings: self.settings.clone(),
-            retries: hand.retries.clone(),
+            retry_lock: hand.retries.clone(),
         }
     }
 
@@ -191,11 +197,11 @@ where
 
     /// Whether a pass would find something.
     fn is_overdue(&self) -> bool {
-        let soon = recado_domain::millis::shift(self.simulation().now(), 2_000);
+        let soon = recado_domain::millis::add_millis(self.simulation().now(), 2_000);
         if let Some(due) = &self.aids.due {
             return (due.0)().is_some_and(|due| due <= soon);
         }
-        block_on(self.store.overdue(soon, 1)).is_ok_and(|open| !open.is_empty())
+        block_on(self.store.list_overdue(soon, 1)).is_ok_and(|open| !open.is_empty())
     }
 
     /// Whether no record waits for anything.
@@ -203,8 +209,8 @@ where
         if let Some(due) = &self.aids.due {
             return (due.0)().is_none();
         }
-        let far = recado_domain::millis::shift(self.simulation().now(), 400 * 86_400_000);
-        block_on(self.store.overdue(far, 1)).is_ok_and(|open| open.is_empty())
+        let far = recado_domain::millis::add_millis(self.simulation().now(), 400 * 86_400_000);
+        block_on(self.store.list_overdue(far, 1)).is_ok_and(|open| open.is_empty())
     }
 }
 

@@ -94,11 +94,11 @@ impl Witness {
 
     /// An outgoing message is committed.
     pub fn commit(&mut self, message: &Message, at_ms: i64) {
-        self.committed.entry(message.id()).or_insert(at_ms);
+        self.committed.entry(message.message_id()).or_insert(at_ms);
         let not_before = message.out.as_ref().and_then(|out| out.not_before);
         if let Some(not_before) = not_before {
             let not_before = not_before.as_millisecond() - START_MS;
-            self.not_before.entry(message.id()).or_insert(not_before);
+            self.not_before.entry(message.message_id()).or_insert(not_before);
         }
     }
 

@@ -3,16 +3,16 @@
 #![expect(clippy::unwrap_used, reason = "whatever is not as it should be ends the test")]
 
 use futures::executor::block_on;
-use recado_domain::config::Bound;
+use recado_domain::config::InstanceConfig;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::inbound::WebhookItem;
 use recado_domain::message::Message;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_domain::outbox::OutboxState;
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_domain::reason::Reason;
-use recado_domain::window::{MARGIN_MS, WINDOW_MS};
+use recado_domain::service_window::{WINDOW_MARGIN_MS, WINDOW_MS};
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{ConversationFilter, Conversations, PageRequest};
 use recado_simulation::embedded::store;
@@ -28,7 +28,7 @@ use std::sync::Arc;
 type Small = Arc<Stage<Embedded, Sqs>>;
 
 /// A stage without faults, calm from `calm` milliseconds on.
-fn quiet(bounds: Vec<Bound>, calm: i64, queues: impl FnOnce(&Simulation) -> Sqs) -> Small {
+fn quiet(bounds: Vec<InstanceConfig>, calm: i64, queues: impl FnOnce(&Simulation) -> Sqs) -> Small {
     let faults = Faults {
         calm_from_ms: calm,
         ..Faults::default()
@@ -39,7 +39,7 @@ fn quiet(bounds: Vec<Bound>, calm: i64, queues: impl FnOnce(&Simulation) -> Sqs)
 /// A stage with these faults.
 fn troubled(
     faults: Faults,
-    bounds: Vec<Bound>,
+    bounds: Vec<InstanceConfig>,
     queues: impl FnOnce(&Simulation) -> Sqs,
 ) -> Stage<Embedded, Sqs> {
     let simulation = Simulation::new(1);
@@ -60,7 +60,7 @@ fn sqs(simulation: &Simulation) -> Sqs {
 /// Each contact of a line writes one message, `gap` milliseconds after the one before.
 fn all_write(stage: &Small, line: usize, contacts: usize, gap: i64) {
     let instance = stage.bounds[line].instance.clone();
-    let external = instance.external().unwrap();
+    let external = instance.resolve_external_id().unwrap();
     for contact in 0..contacts {
         let (id, text) = (format!("in-{line}-{contact}"), format!("m{contact}"));
         let said = Said {
@@ -81,11 +81,11 @@ fn replies(stage: &Small) -> Vec<Message> {
         let page = block_on(
             stage
                 .store
-                .list(&ConversationFilter::default(), &everything(cursor)),
+                .search_conversations(&ConversationFilter::default(), &everything(cursor)),
         )
         .unwrap();
         for conversation in page.items {
-            let messages = block_on(stage.store.messages(&conversation.id, &everything(None))).unwrap();
+            let messages = block_on(stage.store.list_messages(&conversation.id, &everything(None))).unwrap();
             replies.extend(messages.items.into_iter().filter(|message| message.out.is_some()));
         }
         cursor = page.next_cursor;
@@ -106,7 +106,7 @@ fn dead(stage: &Small) -> usize {
 #[test]
 fn two_hundred_replies_queued_in_a_ten_minute_disconnection_all_arrive_in_order() {
     let stage = quiet(
-        vec![bound(0, 0, Provider::named("evolution"), None)],
+        vec![bound(0, 0, Provider::from_static("evolution"), None)],
         1_500_000,
         sqs,
     );
@@ -127,8 +127,8 @@ fn two_hundred_replies_queued_in_a_ten_minute_disconnection_all_arrive_in_order(
         }
         on.outside.line(&instance.id, |line| line.connected = true);
         let event = connection_event(
-            Provider::named("evolution"),
-            &instance.external().unwrap(),
+            Provider::from_static("evolution"),
+            &instance.resolve_external_id().unwrap(),
             1,
             true,
         );
@@ -142,7 +142,11 @@ fn two_hundred_replies_queued_in_a_ten_minute_disconnection_all_arrive_in_order(
 
 #[test]
 fn sixty_four_copies_of_a_webhook_are_one_message_and_one_reply() {
-    let stage = quiet(vec![bound(0, 0, Provider::named("evolution"), None)], 60_000, sqs);
+    let stage = quiet(
+        vec![bound(0, 0, Provider::from_static("evolution"), None)],
+        60_000,
+        sqs,
+    );
     for _ in 0..64 {
         all_write(&stage, 0, 1, 0);
     }
@@ -158,7 +162,11 @@ fn sixty_four_copies_of_a_webhook_are_one_message_and_one_reply() {
 /// How often the sender is started for each of `conversations` that wait for their slots at the same time.
 fn receives_each(conversations: usize, per_second: f64) -> f64 {
     let rate = Some(Rate { per_second, burst: 5 });
-    let stage = quiet(vec![bound(0, 0, Provider::named("evolution"), rate)], 60_000, sqs);
+    let stage = quiet(
+        vec![bound(0, 0, Provider::from_static("evolution"), rate)],
+        60_000,
+        sqs,
+    );
     all_write(&stage, 0, conversations, 0);
     let outcome = finish(&stage);
     assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
@@ -183,9 +191,9 @@ fn reply_times(troubled: bool) -> Vec<i64> {
         burst: 50,
     });
     let bounds = vec![
-        bound(0, 0, Provider::named("evolution"), fast),
-        bound(1, 1, Provider::named("evolution"), None),
-        bound(2, 2, Provider::named("evolution"), None),
+        bound(0, 0, Provider::from_static("evolution"), fast),
+        bound(1, 1, Provider::from_static("evolution"), None),
+        bound(2, 2, Provider::from_static("evolution"), None),
     ];
     let stage = quiet(bounds, 300_000, sqs);
     // Else what is compared is for how long chance lets it think.
@@ -237,7 +245,7 @@ fn a_day_late(queue: QueueName, end_ms: i64, clock_ms: i64, with_template: bool)
 
 /// The same, with a model that says more than one message holds in so many cases of one.
 fn late(queue: QueueName, end_ms: i64, clock_ms: i64, with_template: bool, goes_on: f64) -> Small {
-    let mut line = bound(0, 0, Provider::named("meta"), None);
+    let mut line = bound(0, 0, Provider::from_static("meta"), None);
     line.instance.reengagement_template = with_template.then(template);
     let until_ms = WINDOW_MS + end_ms;
     let faults = Faults {
@@ -263,11 +271,11 @@ fn late(queue: QueueName, end_ms: i64, clock_ms: i64, with_template: bool, goes_
             id: &format!("in-{contact}"),
             text: &format!("m{contact}"),
             from_me: false,
-            sent_at: Some(shift(stage.simulation().now(), written)),
+            sent_at: Some(add_millis(stage.simulation().now(), written)),
         };
         let event = said.event(
             instance.provider,
-            &instance.external().unwrap(),
+            &instance.resolve_external_id().unwrap(),
             &address(0, contact),
         );
         stage.post(WebhookItem::Event(event), written);
@@ -318,7 +326,7 @@ fn no_send_is_refused_for_the_window_whatever_queue_is_slow_and_whatever_the_clo
 #[test]
 fn what_is_in_time_leaves_as_it_is_and_what_is_late_does_not() {
     // The margin, a clock a minute ahead at worst, and what the queue takes to hand everything out.
-    let in_time = -MARGIN_MS - 60_000 - 10_000;
+    let in_time = -WINDOW_MARGIN_MS - 60_000 - 10_000;
     assert_eq!(
         ways(&a_day_late(QueueName::Outbound, in_time, -60_000, true)),
         (10, 0, 0)
@@ -337,7 +345,7 @@ fn what_is_in_time_leaves_as_it_is_and_what_is_late_does_not() {
 /// Each contact writes one message of which no webhook comes.
 fn all_are_missed(stage: &Small, contacts: usize) {
     let instance = stage.bounds[0].instance.clone();
-    let external = instance.external().unwrap();
+    let external = instance.resolve_external_id().unwrap();
     for contact in 0..contacts {
         let (id, text) = (format!("in-{contact}"), format!("m{contact}"));
         let said = Said {
@@ -352,7 +360,11 @@ fn all_are_missed(stage: &Small, contacts: usize) {
 
 #[test]
 fn messages_of_which_no_webhook_came_are_answered_once_when_they_are_fetched() {
-    let stage = quiet(vec![bound(0, 0, Provider::named("evolution"), None)], 60_000, sqs);
+    let stage = quiet(
+        vec![bound(0, 0, Provider::from_static("evolution"), None)],
+        60_000,
+        sqs,
+    );
     all_are_missed(&stage, 10);
     let (instance, since) = (stage.bounds[0].instance.id.clone(), stage.simulation().now());
     for _ in 0..3 {
@@ -367,7 +379,7 @@ fn messages_of_which_no_webhook_came_are_answered_once_when_they_are_fetched() {
 fn what_nobody_fetches_stays_unanswered_and_what_a_reconnection_missed_is_fetched_by_itself() {
     for reconnects in [false, true] {
         let stage = quiet(
-            vec![bound(0, 0, Provider::named("evolution"), None)],
+            vec![bound(0, 0, Provider::from_static("evolution"), None)],
             900_000,
             sqs,
         );
@@ -375,7 +387,12 @@ fn what_nobody_fetches_stays_unanswered_and_what_a_reconnection_missed_is_fetche
         if reconnects {
             let instance = stage.bounds[0].instance.clone();
             for (number, open) in [(1, false), (2, true)] {
-                let event = connection_event(instance.provider, &instance.external().unwrap(), number, open);
+                let event = connection_event(
+                    instance.provider,
+                    &instance.resolve_external_id().unwrap(),
+                    number,
+                    open,
+                );
                 stage.post(WebhookItem::Event(event), i64::try_from(number).unwrap() * 1_000);
             }
             let on = Arc::clone(&stage);
@@ -402,7 +419,7 @@ fn of_all_that_waits_for_a_contact_one_message_becomes_the_template() {
 
 #[test]
 fn a_reply_in_parts_that_is_in_time_leaves_whole() {
-    let in_time = -MARGIN_MS - 120_000;
+    let in_time = -WINDOW_MARGIN_MS - 120_000;
     let stage = late(QueueName::Outbound, in_time, 0, true, 1.0);
     let waiting = replies(&stage).len();
     assert!(waiting > 20, "{waiting}");

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// A table with a heading; each column as wide as it needs to be.
-fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
+fn format_table(heading: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
         cells.chain([heading[column].len()]).max().unwrap_or(0)
@@ -24,7 +24,7 @@ fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     all
 }
 
-fn rows(answer: &Value, columns: &[&str]) -> Vec<Vec<String>> {
+fn collect_rows(answer: &Value, columns: &[&str]) -> Vec<Vec<String>> {
     let cell = |item: &Value, name: &str| match item.get(name) {
         None | Some(Value::Null) => "-".to_owned(),
         Some(Value::String(text)) => text.clone(),
@@ -39,13 +39,13 @@ fn rows(answer: &Value, columns: &[&str]) -> Vec<Vec<String>> {
 }
 
 /// Dead letters.
-pub(super) fn letters(answer: &Value) -> String {
+pub(super) fn format_dead_letters(answer: &Value) -> String {
     let columns = ["at", "queue", "reason", "instance_id", "attempts", "what", "id"];
-    let rows = rows(answer, &columns);
+    let rows = collect_rows(answer, &columns);
     if rows.is_empty() {
         return "No dead letters.\n".to_owned();
     }
-    let mut all = table(&columns, &rows);
+    let mut all = format_table(&columns, &rows);
     if let Some(cursor) = answer.get("next_cursor").and_then(Value::as_str) {
         all.push_str("There are more: --cursor ");
         all.push_str(cursor);
@@ -55,17 +55,17 @@ pub(super) fn letters(answer: &Value) -> String {
 }
 
 /// Who deleted which.
-pub(super) fn deletions(answer: &Value) -> String {
+pub(super) fn format_deletions(answer: &Value) -> String {
     let columns = ["at", "by", "queue", "reason", "instance_id", "what", "id"];
-    let rows = rows(answer, &columns);
+    let rows = collect_rows(answer, &columns);
     if rows.is_empty() {
         return "None was deleted.\n".to_owned();
     }
-    table(&columns, &rows)
+    format_table(&columns, &rows)
 }
 
 /// An object, a field to a line.
-pub(super) fn fields(answer: &Value) -> String {
+pub(super) fn format_fields(answer: &Value) -> String {
     let fields = answer.as_object().into_iter().flatten();
     let rows: Vec<(String, String)> = fields
         .map(|(name, value)| {
@@ -97,12 +97,12 @@ mod tests {
             {"at": "2026-01-05T12:00:00Z", "queue": "outbound", "reason": "window_closed", "instance_id": null,
              "attempts": 2, "what": "message", "id": "x"},
         ], "next_cursor": "c"});
-        let shown = letters(&answer);
+        let shown = format_dead_letters(&answer);
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines.len(), 3);
         assert_eq!(lines[0].find("queue"), lines[1].find("outbound"));
         assert_eq!(lines[0].find("instance_id"), lines[1].find("-  "));
         assert_eq!(lines[2], "There are more: --cursor c");
-        assert_eq!(letters(&json!({"items": []})), "No dead letters.\n");
+        assert_eq!(format_dead_letters(&json!({"items": []})), "No dead letters.\n");
     }
 }

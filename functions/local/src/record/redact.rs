@@ -8,7 +8,7 @@ mod shape;
 #[cfg(test)]
 mod tests;
 use serde_json::{Map, Number, Value};
-use shape::Shape;
+use shape::FieldShape;
 use std::collections::BTreeMap;
 
 /// Never kept, in whatever a recording holds.
@@ -41,13 +41,13 @@ const DIGITS_MIN: usize = 7;
 const NUMBER_MIN: u64 = 10_000_000_000;
 
 /// Takes credentials out, and nothing else.
-pub(super) fn without_credentials(value: &mut Value) {
+pub(super) fn remove_credentials(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            fields.retain(|name, _| !is_one_of(&CREDENTIALS, name));
-            fields.values_mut().for_each(without_credentials);
+            fields.retain(|name, _| !is_named_in(&CREDENTIALS, name));
+            fields.values_mut().for_each(remove_credentials);
         }
-        Value::Array(members) => members.iter_mut().for_each(without_credentials),
+        Value::Array(members) => members.iter_mut().for_each(remove_credentials),
         _ => {}
     }
 }
@@ -61,46 +61,46 @@ pub(super) struct Redaction {
 
 impl Redaction {
     /// The same with other names, texts and numbers.
-    pub(super) fn of(&mut self, mut body: Value) -> Value {
-        without_credentials(&mut body);
-        self.value("", body)
+    pub(super) fn redact_body(&mut self, mut body: Value) -> Value {
+        remove_credentials(&mut body);
+        self.redact_value("", body)
     }
 
-    fn value(&mut self, name: &str, value: Value) -> Value {
+    fn redact_value(&mut self, name: &str, value: Value) -> Value {
         match value {
             Value::Object(fields) => {
                 let redacted = fields
                     .into_iter()
-                    .filter(|(name, _)| !is_one_of(&FILES, name))
+                    .filter(|(name, _)| !is_named_in(&FILES, name))
                     // Some objects have people as their keys.
-                    .map(|(name, value)| (self.key(&name), self.value(&name, value)));
+                    .map(|(name, value)| (self.redact_key(&name), self.redact_value(&name, value)));
                 Value::Object(redacted.collect::<Map<String, Value>>())
             }
             Value::Array(members) => {
-                let redacted = members.into_iter().map(|member| self.value(name, member));
+                let redacted = members.into_iter().map(|member| self.redact_value(name, member));
                 Value::Array(redacted.collect())
             }
-            Value::String(text) => Value::String(self.text(name, &text)),
-            Value::Number(number) => Value::Number(plain(name, number)),
+            Value::String(text) => Value::String(self.redact_text(name, &text)),
+            Value::Number(number) => Value::Number(redact_json_number(name, number)),
             other => other,
         }
     }
 
-    fn key(&mut self, name: &str) -> String {
-        match self.number(name) {
+    fn redact_key(&mut self, name: &str) -> String {
+        match self.redact_number(name) {
             Some(number) => number,
-            None if shape::is_key(name) => name.to_owned(),
-            None => name.chars().map(masked).collect(),
+            None if shape::is_field_name(name) => name.to_owned(),
+            None => name.chars().map(mask_character).collect(),
         }
     }
 
-    fn text(&mut self, name: &str, text: &str) -> String {
+    fn redact_text(&mut self, name: &str, text: &str) -> String {
         // A JID and a `wamid` say who, wherever they stand; bare digits are a time or an id where that is known.
         if let Some(id) = text.strip_prefix("wamid.") {
-            return format!("wamid.{}", self.message(id));
+            return format!("wamid.{}", self.redact_message_id(id));
         }
-        let kept = Shape::of(name).is_some_and(|shape| shape.fits(text));
-        if !kept && let Some(number) = self.number(text) {
+        let kept = FieldShape::for_field(name).is_some_and(|shape| shape.matches_text(text));
+        if !kept && let Some(number) = self.redact_number(text) {
             return number;
         }
         if kept {
@@ -116,14 +116,17 @@ impl Redaction {
             && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'.')
         {
             // A business-scoped user id.
-            return format!("{country}.{}", digits(rest, "", numbered(&mut self.people, text)));
+            return format!(
+                "{country}.{}",
+                pad_number(rest, "", assign_number(&mut self.people, text))
+            );
         }
-        text.chars().map(masked).collect()
+        text.chars().map(mask_character).collect()
     }
 
     /// Another number of the same shape, if it is one: digits with a `+`, spaces or signs between them, and what a JID has
     /// behind them.
-    fn number(&mut self, text: &str) -> Option<String> {
+    fn redact_number(&mut self, text: &str) -> Option<String> {
         let (user, rest) = match text.find(['@', ':']) {
             Some(at) => text.split_at(at),
             None => (text, ""),
@@ -133,8 +136,8 @@ impl Redaction {
         if plain.len() < DIGITS_MIN || !user.chars().all(fine) {
             return None;
         }
-        let number = numbered(&mut self.people, &plain);
-        let mut other = digits(&plain, &plain[..4], number).into_bytes().into_iter();
+        let number = assign_number(&mut self.people, &plain);
+        let mut other = pad_number(&plain, &plain[..4], number).into_bytes().into_iter();
         let user = user.chars().map(|c| match c {
             c if c.is_ascii_digit() => other.next().map_or('0', char::from),
             c => c,
@@ -143,29 +146,29 @@ impl Redaction {
     }
 
     /// Another id of the same length.
-    fn message(&mut self, id: &str) -> String {
-        digits(id, "", numbered(&mut self.messages, id))
+    fn redact_message_id(&mut self, id: &str) -> String {
+        pad_number(id, "", assign_number(&mut self.messages, id))
     }
 }
 
 /// The place of a text among those that came before it.
-fn numbered(known: &mut BTreeMap<String, usize>, text: &str) -> usize {
+fn assign_number(known: &mut BTreeMap<String, usize>, text: &str) -> usize {
     let next = known.len() + 1;
     *known.entry(text.to_owned()).or_insert(next)
 }
 
 /// `number` behind `prefix`, as long as `like`.
-fn digits(like: &str, prefix: &str, number: usize) -> String {
+fn pad_number(like: &str, prefix: &str, number: usize) -> String {
     let width = like.chars().count().saturating_sub(prefix.len());
     format!("{prefix}{number:0>width$}")
 }
 
-fn is_one_of(names: &[&str], name: &str) -> bool {
+fn is_named_in(names: &[&str], name: &str) -> bool {
     names.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
 /// A letter for a letter, a digit for a digit; signs, spaces and emoji stay.
-fn masked(c: char) -> char {
+fn mask_character(c: char) -> char {
     match c {
         c if c.is_uppercase() => 'X',
         c if c.is_alphabetic() => 'x',
@@ -175,12 +178,12 @@ fn masked(c: char) -> char {
 }
 
 /// A number as it is, unless it is where somebody is or what somebody is called by.
-fn plain(name: &str, number: Number) -> Number {
+fn redact_json_number(name: &str, number: Number) -> Number {
     let name = name.to_ascii_lowercase();
     if name.contains("latitude") || name.contains("longitude") {
         return Number::from(0);
     }
-    let time = name.contains("time") || name.contains("date") || Shape::of(&name).is_some();
+    let time = name.contains("time") || name.contains("date") || FieldShape::for_field(&name).is_some();
     match number.as_u64() {
         Some(large) if large >= NUMBER_MIN && !time => Number::from(0),
         _ => number,

@@ -1,8 +1,8 @@
 //! Writes webhooks beside the way of the messages: what it cannot keep up with is left out, and counted.
 
-use super::Mode;
-use super::line::{Line, VERSION};
-use super::redact::{Redaction, without_credentials};
+use super::RecordMode;
+use super::recorded_webhook::{FORMAT_VERSION, RecordedWebhook};
+use super::redact::{Redaction, remove_credentials};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use recado_http::ReceivedWebhook;
@@ -22,20 +22,20 @@ const BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
 /// Where webhooks are recorded.
 #[derive(Debug, Clone)]
-pub(crate) struct Recording {
+pub(crate) struct WebhookRecorder {
     queue: SyncSender<ReceivedWebhook>,
 }
 
-impl Recording {
+impl WebhookRecorder {
     /// Starts one in `folder`, which is made if it is missing, readable by its owner only. `None` if nothing is kept.
-    pub(crate) fn start(folder: &Path, mode: Mode) -> Result<Option<Self>> {
-        if mode == Mode::Off {
+    pub(crate) fn start_recording(folder: &Path, mode: RecordMode) -> Result<Option<Self>> {
+        if mode == RecordMode::Off {
             return Ok(None);
         }
         let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         created.with_context(|| format!("cannot make {}", folder.display()))?;
         let (queue, waiting) = sync_channel(WAITING_MAX);
-        let mut writer = Writer {
+        let mut writer = RecordWriter {
             folder: folder.to_owned(),
             mode,
             hour: None,
@@ -43,13 +43,13 @@ impl Recording {
         };
         thread::Builder::new()
             .name("recording".to_owned())
-            .spawn(move || writer.run(&waiting))
+            .spawn(move || writer.write_until_closed(&waiting))
             .context("cannot start the thread that records")?;
         Ok(Some(Self { queue }))
     }
 
     /// Takes a webhook, or leaves it out; never waits.
-    pub(crate) fn take(&self, webhook: ReceivedWebhook) {
+    pub(crate) fn record_webhook(&self, webhook: ReceivedWebhook) {
         match self.queue.try_send(webhook) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => {
@@ -61,47 +61,47 @@ impl Recording {
 }
 
 /// The file of an hour, and what stands for what in it.
-struct Hour {
+struct HourlyFile {
     name: String,
     file: File,
     redaction: Redaction,
 }
 
-struct Writer {
+struct RecordWriter {
     folder: PathBuf,
-    mode: Mode,
-    hour: Option<Hour>,
+    mode: RecordMode,
+    hour: Option<HourlyFile>,
     written: u64,
 }
 
-impl Writer {
-    fn run(&mut self, waiting: &Receiver<ReceivedWebhook>) {
+impl RecordWriter {
+    fn write_until_closed(&mut self, waiting: &Receiver<ReceivedWebhook>) {
         while let Ok(webhook) = waiting.recv() {
             if self.written >= BYTES_MAX {
                 tracing::warn!("the recording ends: it has 1 GiB");
                 return;
             }
-            if let Err(error) = self.write(&webhook) {
+            if let Err(error) = self.write_webhook(&webhook) {
                 tracing::warn!(error = %error, "a webhook was not recorded");
             }
         }
     }
 
-    fn write(&mut self, webhook: &ReceivedWebhook) -> Result<()> {
+    fn write_webhook(&mut self, webhook: &ReceivedWebhook) -> Result<()> {
         // What was answered 200 is JSON.
         let mut body: Value = serde_json::from_slice(&webhook.body).context("not JSON")?;
         let (mode, at) = (self.mode, webhook.at);
-        let hour = self.hour(at)?;
-        if mode == Mode::Redacted {
-            body = hour.redaction.of(body);
+        let hour = self.current_hourly_file(at)?;
+        if mode == RecordMode::Redacted {
+            body = hour.redaction.redact_body(body);
         } else {
-            without_credentials(&mut body);
+            remove_credentials(&mut body);
         }
-        let line = Line {
-            recado_record: VERSION,
+        let line = RecordedWebhook {
+            recado_record: FORMAT_VERSION,
             at: Some(at),
             provider: webhook.provider,
-            redacted: mode == Mode::Redacted,
+            redacted: mode == RecordMode::Redacted,
             body,
         };
         let mut text = serde_json::to_string(&line)?;
@@ -111,13 +111,13 @@ impl Writer {
         Ok(())
     }
 
-    fn hour(&mut self, at: Timestamp) -> Result<&mut Hour> {
+    fn current_hourly_file(&mut self, at: Timestamp) -> Result<&mut HourlyFile> {
         // A process has a file of its own in each hour: numbers stand for people within one file only.
         let name = format!("{}-{}", at.strftime("webhooks-%Y-%m-%dT%H"), std::process::id());
         let open = match self.hour.take().filter(|hour| hour.name == name) {
             Some(hour) => hour,
-            None => Hour {
-                file: self.open(&name)?,
+            None => HourlyFile {
+                file: self.open_file(&name)?,
                 name,
                 redaction: Redaction::default(),
             },
@@ -125,7 +125,7 @@ impl Writer {
         Ok(self.hour.insert(open))
     }
 
-    fn open(&self, name: &str) -> Result<File> {
+    fn open_file(&self, name: &str) -> Result<File> {
         fs::create_dir_all(&self.folder)?;
         let file = self.folder.join(name).with_extension("jsonl");
         let options = OpenOptions::new()

@@ -7,13 +7,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The addresses that are served.
 #[derive(Debug, Clone)]
-pub(super) struct Addresses {
+pub(super) struct AddressLimits {
     each: usize,
-    known: Arc<Mutex<HashMap<IpAddr, Known>>>,
+    known: Arc<Mutex<HashMap<IpAddr, AddressState>>>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct AddressState {
     places: Arc<Semaphore>,
     /// Those that have a place or wait for one.
     present: usize,
@@ -21,21 +21,21 @@ struct Known {
 
 /// Presence of one that has a place or waits for one.
 #[derive(Debug)]
-struct Presence {
-    addresses: Addresses,
+struct AddressPresence {
+    addresses: AddressLimits,
     address: IpAddr,
 }
 
 /// A place of an address.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct AddressPermit {
     _permit: OwnedSemaphorePermit,
-    _presence: Presence,
+    _presence: AddressPresence,
 }
 
-impl Addresses {
+impl AddressLimits {
     /// Each address gets so many places.
-    pub(super) fn of(each: usize) -> Self {
+    pub(super) fn with_limit(each: usize) -> Self {
         Self {
             each,
             known: Arc::default(),
@@ -43,19 +43,19 @@ impl Addresses {
     }
 
     /// Waits for a place; `None` if as many wait already as there are places.
-    pub(super) async fn enter(&self, address: IpAddr) -> Option<Place> {
-        let (places, presence) = self.present(address)?;
+    pub(super) async fn acquire_permit(&self, address: IpAddr) -> Option<AddressPermit> {
+        let (places, presence) = self.register_presence(address)?;
         let permit = places.acquire_owned().await.ok()?;
-        Some(Place {
+        Some(AddressPermit {
             _permit: permit,
             _presence: presence,
         })
     }
 
-    fn present(&self, address: IpAddr) -> Option<(Arc<Semaphore>, Presence)> {
-        let address = of_one_customer(address);
-        let mut known = self.known();
-        let one = known.entry(address).or_insert_with(|| Known {
+    fn register_presence(&self, address: IpAddr) -> Option<(Arc<Semaphore>, AddressPresence)> {
+        let address = customer_network(address);
+        let mut known = self.lock_addresses();
+        let one = known.entry(address).or_insert_with(|| AddressState {
             places: Arc::new(Semaphore::new(self.each)),
             present: 0,
         });
@@ -63,20 +63,20 @@ impl Addresses {
             return None;
         }
         one.present += 1;
-        let presence = Presence {
+        let presence = AddressPresence {
             addresses: self.clone(),
             address,
         };
         Some((Arc::clone(&one.places), presence))
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<IpAddr, Known>> {
+    fn lock_addresses(&self) -> MutexGuard<'_, HashMap<IpAddr, AddressState>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What one customer of a network has: an IPv4 address, or the 2⁶⁴ addresses of an IPv6 network, which count as one.
-pub(super) fn of_one_customer(address: IpAddr) -> IpAddr {
+pub(super) fn customer_network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(six) => {
@@ -86,9 +86,9 @@ pub(super) fn of_one_customer(address: IpAddr) -> IpAddr {
     }
 }
 
-impl Drop for Presence {
+impl Drop for AddressPresence {
     fn drop(&mut self) {
-        let mut known = self.addresses.known();
+        let mut known = self.addresses.lock_addresses();
         if let Some(one) = known.get_mut(&self.address) {
             one.present -= 1;
             if one.present == 0 {
@@ -105,30 +105,36 @@ mod tests {
 
     #[tokio::test]
     async fn one_address_waits_for_its_own_places_and_another_does_not() {
-        let addresses = Addresses::of(2);
+        let addresses = AddressLimits::with_limit(2);
         let [one, other]: [IpAddr; 2] = ["203.0.113.1", "203.0.113.2"].map(|text| text.parse().unwrap());
         let mut held = vec![
-            addresses.enter(one).await.unwrap(),
-            addresses.enter(one).await.unwrap(),
+            addresses.acquire_permit(one).await.unwrap(),
+            addresses.acquire_permit(one).await.unwrap(),
         ];
-        let mut third = Box::pin(addresses.enter(one));
-        let mut fourth = Box::pin(addresses.enter(one));
+        let mut third = Box::pin(addresses.acquire_permit(one));
+        let mut fourth = Box::pin(addresses.acquire_permit(one));
         assert!((&mut third).now_or_never().is_none() && (&mut fourth).now_or_never().is_none());
-        assert!(addresses.enter(one).await.is_none(), "as many wait as may");
-        held.push(addresses.enter(other).await.unwrap());
+        assert!(
+            addresses.acquire_permit(one).await.is_none(),
+            "as many wait as may"
+        );
+        held.push(addresses.acquire_permit(other).await.unwrap());
         drop(held.remove(0));
         held.push(third.now_or_never().unwrap().unwrap());
         drop((held, fourth));
-        assert!(addresses.known().is_empty(), "nobody is remembered who is gone");
+        assert!(
+            addresses.lock_addresses().is_empty(),
+            "nobody is remembered who is gone"
+        );
     }
 
     #[tokio::test]
     async fn an_ipv6_network_counts_as_one_address() {
-        let addresses = Addresses::of(1);
+        let addresses = AddressLimits::with_limit(1);
         let [one, same, other]: [IpAddr; 3] =
             ["2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1"].map(|text| text.parse().unwrap());
-        let _held = addresses.enter(one).await.unwrap();
-        assert!(addresses.enter(same).now_or_never().is_none());
-        assert!(addresses.enter(other).now_or_never().is_some());
+        let _held = addresses.acquire_permit(one).await.unwrap();
+        assert!(addresses.acquire_permit(same).now_or_never().is_none());
+        assert!(addresses.acquire_permit(other).now_or_never().is_some());
     }
 }

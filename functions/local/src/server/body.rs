@@ -1,6 +1,6 @@
 //! A request's body, which has to come whole within a time.
 
-use super::connections::{Connection, Phase};
+use super::connections::{ConnectionPhase, ServerConnection};
 use axum::body::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use std::error::Error;
@@ -14,11 +14,11 @@ use tokio::time::Sleep;
 pub(super) struct TimedBody {
     body: Incoming,
     over: Pin<Box<Sleep>>,
-    connection: Connection,
+    connection: ServerConnection,
 }
 
 impl TimedBody {
-    pub(super) fn new(body: Incoming, limit: Duration, connection: Connection) -> Self {
+    pub(super) fn new(body: Incoming, limit: Duration, connection: ServerConnection) -> Self {
         Self {
             body,
             over: Box::pin(tokio::time::sleep(limit)),
@@ -38,14 +38,14 @@ impl Body for TimedBody {
         let polled = Pin::new(&mut self.body).poll_frame(cx);
         match polled {
             Poll::Pending if self.over.as_mut().poll(cx).is_ready() => {
-                self.connection.enter(Phase::Ending);
+                self.connection.enter_phase(ConnectionPhase::Ending);
                 let late = io::Error::new(io::ErrorKind::TimedOut, "the body took too long");
                 Poll::Ready(Some(Err(late.into())))
             }
             Poll::Pending => Poll::Pending,
             Poll::Ready(frame) => {
                 if frame.is_none() || self.body.is_end_stream() {
-                    self.connection.enter(Phase::Answering);
+                    self.connection.enter_phase(ConnectionPhase::Answering);
                 }
                 Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
             }

@@ -3,7 +3,7 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// What everything else needs: the store's files, and a connection for each worker that asks a provider or the model.
-const OTHERS: u64 = 200;
+const RESERVED: u64 = 200;
 
 /// Below this, nothing could be served.
 const LEAST: u64 = 8;
@@ -12,7 +12,7 @@ const LEAST: u64 = 8;
 const ENOUGH: u64 = 65_536;
 
 /// Raises the process's own limit as far as it may, and returns how many connections there is room for, at most `wanted`.
-pub(super) fn room(wanted: usize) -> usize {
+pub(super) fn limit_connections(wanted: usize) -> usize {
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(ENOUGH).min(ENOUGH);
     if limit.current.is_some_and(|current| current < most) {
@@ -24,7 +24,7 @@ pub(super) fn room(wanted: usize) -> usize {
             tracing::debug!(%error, "the limit of descriptors could not be raised");
         }
     }
-    let room = of_descriptors(getrlimit(Resource::Nofile).current, wanted);
+    let room = connections_possible(getrlimit(Resource::Nofile).current, wanted);
     if room < wanted {
         tracing::warn!(
             connections = room,
@@ -34,8 +34,11 @@ pub(super) fn room(wanted: usize) -> usize {
     room
 }
 
-fn of_descriptors(descriptors: Option<u64>, wanted: usize) -> usize {
-    let left = descriptors.unwrap_or(u64::MAX).saturating_sub(OTHERS).max(LEAST);
+fn connections_possible(descriptors: Option<u64>, wanted: usize) -> usize {
+    let left = descriptors
+        .unwrap_or(u64::MAX)
+        .saturating_sub(RESERVED)
+        .max(LEAST);
     wanted.min(usize::try_from(left).unwrap_or(usize::MAX))
 }
 
@@ -52,7 +55,7 @@ mod tests {
             (Some(64), 1024, 8),
             (None, 1024, 1024),
         ] {
-            assert_eq!(of_descriptors(descriptors, wanted), room, "{descriptors:?}");
+            assert_eq!(connections_possible(descriptors, wanted), room, "{descriptors:?}");
         }
     }
 }

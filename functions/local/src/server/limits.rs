@@ -1,4 +1,4 @@
-use super::Proxies;
+use super::TrustedProxies;
 use std::time::Duration;
 
 /// What connections may cost.
@@ -13,7 +13,7 @@ pub(crate) struct ServerLimits {
     /// `RECADO_BODY_TIMEOUT_SECONDS`: how long its body may take.
     pub(crate) body_time: Duration,
     /// `RECADO_TRUSTED_PROXIES`: whose `X-Forwarded-For` is believed.
-    pub(crate) proxies: Proxies,
+    pub(crate) proxies: TrustedProxies,
 }
 
 impl ServerLimits {
@@ -31,7 +31,7 @@ impl Default for ServerLimits {
             per_address: 128,
             header_time: Duration::from_secs(10),
             body_time: Duration::from_secs(30),
-            proxies: Proxies::default(),
+            proxies: TrustedProxies::default(),
         }
     }
 }

@@ -6,11 +6,11 @@ use std::net::{IpAddr, SocketAddr};
 
 /// The addresses whose `X-Forwarded-For` is believed: this machine's own, and those that are configured.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Proxies(Vec<IpNet>);
+pub(crate) struct TrustedProxies(Vec<IpNet>);
 
-impl Proxies {
+impl TrustedProxies {
     /// Reads addresses and networks, separated by commas: `10.0.0.7, 192.0.2.0/24`.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    pub(crate) fn parse_networks(text: &str) -> Option<Self> {
         let network = |text: &str| {
             let address = text
                 .parse()
@@ -23,14 +23,14 @@ impl Proxies {
     }
 
     /// Whether what this address says of others is believed.
-    pub(crate) fn are_trusted(&self, address: IpAddr) -> bool {
+    pub(crate) fn is_trusted(&self, address: IpAddr) -> bool {
         address.is_loopback() || self.0.iter().any(|network| network.contains(&address))
     }
 
     /// Whose request it is that `peer` passes on: read from the right, the first address that is not a trusted proxy's.
     /// `None` if `peer` is no trusted proxy, or passes on nobody's.
-    pub(crate) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Option<IpAddr> {
-        if !self.are_trusted(peer) {
+    pub(crate) fn find_client(&self, peer: IpAddr, headers: &HeaderMap) -> Option<IpAddr> {
+        if !self.is_trusted(peer) {
             return None;
         }
         let lines: Vec<&str> = headers
@@ -40,12 +40,12 @@ impl Proxies {
             .collect();
         let hops = lines.iter().rev().flat_map(|line| line.rsplit(','));
         // What is no address was written by nobody who is trusted to know.
-        hops.map_while(address).find(|hop| !self.are_trusted(*hop))
+        hops.map_while(parse_address).find(|hop| !self.is_trusted(*hop))
     }
 }
 
 /// An address, perhaps with a port.
-fn address(text: &str) -> Option<IpAddr> {
+fn parse_address(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let bare = text.trim_start_matches('[').trim_end_matches(']');
     let address = bare
@@ -60,12 +60,12 @@ mod tests {
     use super::*;
 
     fn client(peer: &str, lines: &[&str]) -> Option<String> {
-        let proxies = Proxies::read("10.0.0.7, 192.0.2.0/24").unwrap();
+        let proxies = TrustedProxies::parse_networks("10.0.0.7, 192.0.2.0/24").unwrap();
         let mut headers = HeaderMap::new();
         for line in lines {
             headers.append("x-forwarded-for", line.parse().unwrap());
         }
-        let client = proxies.client(peer.parse().unwrap(), &headers);
+        let client = proxies.find_client(peer.parse().unwrap(), &headers);
         client.map(|client| client.to_string())
     }
 
@@ -98,10 +98,13 @@ mod tests {
 
     #[test]
     fn proxies_are_addresses_and_networks() {
-        assert_eq!(Proxies::read(""), Some(Proxies::default()));
-        assert!(Proxies::read("10.0.0.0/8,::1").is_some());
+        assert_eq!(
+            TrustedProxies::parse_networks(""),
+            Some(TrustedProxies::default())
+        );
+        assert!(TrustedProxies::parse_networks("10.0.0.0/8,::1").is_some());
         for wrong in ["proxy.example", "10.0.0.0/99", "10.0.0.1 10.0.0.2"] {
-            assert_eq!(Proxies::read(wrong), None, "{wrong}");
+            assert_eq!(TrustedProxies::parse_networks(wrong), None, "{wrong}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A connection's bytes, with an eye on whether any come.
 
-use super::connections::Connection;
+use super::connections::ServerConnection;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -9,18 +9,18 @@ use tokio::net::TcpStream;
 
 /// A stream that tells its connection when bytes move.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct MonitoredStream {
     stream: TcpStream,
-    connection: Connection,
+    connection: ServerConnection,
 }
 
-impl Watched {
-    pub(super) fn new(stream: TcpStream, connection: Connection) -> Self {
+impl MonitoredStream {
+    pub(super) fn new(stream: TcpStream, connection: ServerConnection) -> Self {
         Self { stream, connection }
     }
 }
 
-impl AsyncRead for Watched {
+impl AsyncRead for MonitoredStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -29,17 +29,17 @@ impl AsyncRead for Watched {
         let before = into.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(cx, into);
         if into.filled().len() > before {
-            self.connection.came();
+            self.connection.note_bytes_received();
         }
         polled
     }
 }
 
-impl AsyncWrite for Watched {
+impl AsyncWrite for MonitoredStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(cx, bytes);
         if let Poll::Ready(Ok(1..)) = polled {
-            self.connection.went();
+            self.connection.note_bytes_sent();
         }
         polled
     }
@@ -51,7 +51,7 @@ impl AsyncWrite for Watched {
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write_vectored(cx, bytes);
         if let Poll::Ready(Ok(1..)) = polled {
-            self.connection.went();
+            self.connection.note_bytes_sent();
         }
         polled
     }

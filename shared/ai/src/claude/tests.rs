@@ -32,12 +32,12 @@ impl Time {
     }
 }
 
-impl Ambient for Time {
+impl System for Time {
     fn now(&self) -> Timestamp {
-        shift(Timestamp::UNIX_EPOCH, i64::try_from(self.passed()).unwrap())
+        add_millis(Timestamp::UNIX_EPOCH, i64::try_from(self.passed()).unwrap())
     }
 
-    fn random(&self) -> u64 {
+    fn random_u64(&self) -> u64 {
         self.drawn.fetch_add(1 << 60, Ordering::Relaxed)
     }
 
@@ -74,12 +74,12 @@ impl KeyBox {
 }
 
 impl Secrets for KeyBox {
-    async fn resolve(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
+    async fn resolve_secret(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
         assert_eq!(reference, &CredentialRef::Env("ANTHROPIC_API_KEY".to_owned()));
         Ok(self.key.clone())
     }
 
-    async fn forget(&self, _: &CredentialRef) {
+    async fn forget_secret(&self, _: &CredentialRef) {
         self.forgotten.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -196,12 +196,12 @@ async fn the_request_has_the_shape_that_the_api_documents() {
         said(Speaker::Assistant, "hello"),
         said(Speaker::User, "good morning"),
     ];
-    let reply = trial.claude.complete(&asked).await.unwrap();
+    let reply = trial.claude.generate_reply(&asked).await.unwrap();
     assert_eq!(
         (reply.text.as_str(), reply.model.as_str()),
         ("Bom dia!", "claude-sonnet-4-5-20250929")
     );
-    let usage = Usage {
+    let usage = TokenUsage {
         input_tokens: 12,
         output_tokens: 7,
         cache_read_tokens: 2000,
@@ -232,7 +232,7 @@ async fn an_empty_system_prompt_is_left_out() {
     let trial = trial(vec![Answer::Fine]).await;
     trial
         .claude
-        .complete(&LlmRequest {
+        .generate_reply(&LlmRequest {
             system: " \n".to_owned(),
             ..request()
         })
@@ -250,7 +250,7 @@ async fn what_may_pass_is_tried_again_and_retry_after_is_waited_for() {
         Answer::Fine,
     ])
     .await;
-    trial.claude.complete(&request()).await.unwrap();
+    trial.claude.generate_reply(&request()).await.unwrap();
     assert_eq!(trial.requests(), 4);
     // Five seconds, one and two, these give or take a half.
     let passed = trial.claude.ambient.passed();
@@ -260,7 +260,7 @@ async fn what_may_pass_is_tried_again_and_retry_after_is_waited_for() {
 #[tokio::test]
 async fn a_wait_that_does_not_fit_is_not_begun() {
     let trial = trial(vec![Answer::Status(429, "rate_limit_error", Some("90"))]).await;
-    let error = trial.claude.complete(&request()).await.unwrap_err();
+    let error = trial.claude.generate_reply(&request()).await.unwrap_err();
     assert_eq!(
         error,
         LlmError::Unavailable("status 429 rate_limit_error, retry after 90 s, request req_011".to_owned())
@@ -271,7 +271,7 @@ async fn a_wait_that_does_not_fit_is_not_begun() {
 #[tokio::test]
 async fn attempts_end_at_their_number() {
     let trial = trial(vec![Answer::Status(529, "overloaded_error", None)]).await;
-    let error = trial.claude.complete(&request()).await.unwrap_err();
+    let error = trial.claude.generate_reply(&request()).await.unwrap_err();
     assert!(matches!(error, LlmError::Unavailable(_)));
     assert_eq!(trial.requests(), 6);
 }
@@ -280,7 +280,7 @@ async fn attempts_end_at_their_number() {
 async fn a_refused_key_is_forgotten_and_the_turn_waits_for_another() {
     for status in [401, 403] {
         let trial = trial(vec![Answer::Status(status, "authentication_error", None)]).await;
-        let error = trial.claude.complete(&request()).await.unwrap_err();
+        let error = trial.claude.generate_reply(&request()).await.unwrap_err();
         assert!(matches!(error, LlmError::Credentials(_)), "{error}");
         assert_eq!(
             (trial.requests(), trial.keys.forgotten.load(Ordering::Relaxed)),
@@ -297,7 +297,7 @@ async fn a_bad_request_is_refused_at_once_and_its_body_is_not_repeated() {
         (307, "moved"),
     ] {
         let trial = trial(vec![Answer::Status(status, kind, None)]).await;
-        let error = trial.claude.complete(&request()).await.unwrap_err();
+        let error = trial.claude.generate_reply(&request()).await.unwrap_err();
         assert!(matches!(error, LlmError::Refused(_)), "{error}");
         let shown = format!("{error} {error:?}");
         assert!(
@@ -321,7 +321,10 @@ async fn an_answer_that_cannot_be_read_is_asked_for_again() {
         Answer::Fine,
     ])
     .await;
-    assert_eq!(trial.claude.complete(&request()).await.unwrap().text, "Bom dia!");
+    assert_eq!(
+        trial.claude.generate_reply(&request()).await.unwrap().text,
+        "Bom dia!"
+    );
     assert_eq!(trial.requests(), 5);
 }
 
@@ -332,7 +335,7 @@ async fn a_model_that_declines_is_not_asked_again() {
         "{\"content\": [], \"stop_reason\": \"refusal\"}",
     )])
     .await;
-    let error = trial.claude.complete(&request()).await.unwrap_err();
+    let error = trial.claude.generate_reply(&request()).await.unwrap_err();
     assert_eq!(
         error,
         LlmError::Refused("the model declined to answer".to_owned())
@@ -343,13 +346,13 @@ async fn a_model_that_declines_is_not_asked_again() {
 async fn a_slow_attempt_is_cut_off_and_the_whole_ends_in_time() {
     let mut trial = trial(vec![Answer::Slow, Answer::Fine]).await;
     trial.claude.settings.attempt_timeout = Duration::from_secs(30);
-    trial.claude.complete(&request()).await.unwrap();
+    trial.claude.generate_reply(&request()).await.unwrap();
     assert_eq!(trial.requests(), 2);
     let passed = trial.claude.ambient.passed();
     assert!((30_250..=30_750).contains(&passed), "{passed}");
 
     let trial = self::trial(vec![Answer::Slow]).await;
-    let error = trial.claude.complete(&request()).await.unwrap_err();
+    let error = trial.claude.generate_reply(&request()).await.unwrap_err();
     assert!(matches!(error, LlmError::Unavailable(_)));
     // One attempt of 45 seconds, a wait of half a second, and what is left of 60.
     assert_eq!((trial.requests(), trial.claude.ambient.passed()), (2, 60_000));
@@ -368,25 +371,25 @@ async fn an_unreachable_server_is_tried_again_and_then_unavailable() {
         Time::default(),
     )
     .unwrap();
-    let error = claude.complete(&request()).await.unwrap_err();
+    let error = claude.generate_reply(&request()).await.unwrap_err();
     assert_eq!(error, LlmError::Unavailable("no connection".to_owned()));
 }
 
 #[test]
 fn a_base_url_is_taken_with_and_without_its_version() {
     assert_eq!(
-        versioned("https://api.anthropic.com").unwrap(),
+        versioned_base_url("https://api.anthropic.com").unwrap(),
         "https://api.anthropic.com/v1/"
     );
     assert_eq!(
-        versioned("http://127.0.0.1:8080/v1/").unwrap(),
+        versioned_base_url("http://127.0.0.1:8080/v1/").unwrap(),
         "http://127.0.0.1:8080/v1/"
     );
     assert_eq!(
-        versioned("https://gateway.example/claude/").unwrap(),
+        versioned_base_url("https://gateway.example/claude/").unwrap(),
         "https://gateway.example/claude/v1/"
     );
     for bad in ["", "api.anthropic.com", "ftp://x", "https://x/?key=1"] {
-        assert_eq!(versioned(bad), Err(ClaudeError::BaseUrl), "{bad}");
+        assert_eq!(versioned_base_url(bad), Err(ClaudeError::BaseUrl), "{bad}");
     }
 }

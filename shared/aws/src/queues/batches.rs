@@ -9,7 +9,7 @@ pub(crate) const BYTES_MAX: usize = 900_000;
 
 /// Splits `entries` into rounds, each to be sent when the one before was taken whole: of one group no two in a round, and
 /// each group's in their order. Of a request some messages may fail and others not, whatever their places.
-pub(crate) fn rounds<T>(entries: Vec<T>, group: impl Fn(&T) -> &str) -> Vec<Vec<T>> {
+pub(crate) fn split_into_rounds<T>(entries: Vec<T>, group: impl Fn(&T) -> &str) -> Vec<Vec<T>> {
     let mut rounds: Vec<Vec<T>> = Vec::new();
     let mut sent: HashMap<String, usize> = HashMap::new();
     for entry in entries {
@@ -24,7 +24,7 @@ pub(crate) fn rounds<T>(entries: Vec<T>, group: impl Fn(&T) -> &str) -> Vec<Vec<
 }
 
 /// Splits `entries` into requests, in order. One that is too large alone has a request alone.
-pub(crate) fn batches<T>(entries: Vec<T>, size: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
+pub(crate) fn split_into_batches<T>(entries: Vec<T>, size: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
     let mut batches: Vec<Vec<T>> = Vec::new();
     let mut bytes = 0;
     for entry in entries {
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     fn sizes(entries: Vec<usize>) -> Vec<Vec<usize>> {
-        batches(entries, |size| *size)
+        split_into_batches(entries, |size| *size)
     }
 
     #[test]
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn no_request_holds_two_of_a_group_and_each_groups_keep_their_order() {
-        let split = |entries: &[&'static str]| rounds(entries.to_vec(), |entry| &entry[..1]);
+        let split = |entries: &[&'static str]| split_into_rounds(entries.to_vec(), |entry| &entry[..1]);
         assert_eq!(
             split(&["a1", "a2", "b1", "a3", "b2"]),
             [vec!["a1", "b1"], vec!["a2", "b2"], vec!["a3"]]

@@ -1,16 +1,16 @@
 //! Queues on SQS, the schedule on `EventBridge` Scheduler, large bodies on S3.
 
 mod batches;
-mod body;
-mod dead;
+mod dead_letters;
+mod message_body;
 mod schedule;
 
-pub use dead::Depth;
+pub use dead_letters::ApproximateDepth;
 
-use crate::ambient::SystemAmbient;
 use crate::clients::Clients;
-use crate::config::{AwsConfig, set, variable};
-use crate::error::{AwsError, code, port_error, unbuilt};
+use crate::config::{AwsConfig, require_setting, variable};
+use crate::error::{AwsError, error_code, invalid_request, port_error};
+use crate::system::OsSystem;
 use aws_sdk_s3::operation::get_object::GetObjectError;
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::MetadataDirective;
@@ -18,9 +18,9 @@ use aws_sdk_scheduler::types::{ActionAfterCompletion, FlexibleTimeWindow, Flexib
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
-use recado_domain::ids::hash_of;
-use recado_domain::kick::{SendKick, TurnKick};
-use recado_pipeline::ports::{Ambient, Enqueue, PortError, PortResult, Queues};
+use recado_domain::ids::hash_parts;
+use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_pipeline::ports::{InboundEntry, PortError, PortResult, Queues, System};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -29,10 +29,10 @@ const DELAY_MAX_SECONDS: u64 = 900;
 
 /// The queues of one installation.
 #[derive(Debug, Clone)]
-pub struct AwsQueues<A = SystemAmbient> {
+pub struct AwsQueues<A = OsSystem> {
     clients: Clients,
     config: AwsConfig,
-    ambient: A,
+    system: A,
 }
 
 /// An id as SQS takes it: at most 128 letters, digits and punctuation. Any other is hashed.
@@ -41,7 +41,7 @@ fn queue_id(id: &str) -> String {
     if fine {
         id.to_owned()
     } else {
-        hash_of(&["queue", id], 32)
+        hash_parts(&["queue", id], 32)
     }
 }
 
@@ -54,12 +54,12 @@ fn delay_seconds(delay: Duration) -> i32 {
 }
 
 /// Where a body lies in the bucket.
-fn object(key: &str) -> String {
+fn payload_object_key(key: &str) -> String {
     format!("payloads/{key}")
 }
 
 /// A path as a header of S3 takes it: every byte but the plainest as an escape.
-fn in_url(path: &str) -> String {
+fn url_encode_path(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte);
     path.bytes()
         .map(|byte| match byte {
@@ -71,19 +71,19 @@ fn in_url(path: &str) -> String {
 
 /// An event's queue message.
 #[derive(Debug)]
-struct Entry {
+struct SqsEntry {
     body: String,
     group: String,
     deduplication: String,
 }
 
-impl<A: Ambient> AwsQueues<A> {
+impl<A: System> AwsQueues<A> {
     /// The queues that `config` names.
-    pub fn new(clients: Clients, config: AwsConfig, ambient: A) -> Self {
+    pub fn new(clients: Clients, config: AwsConfig, system: A) -> Self {
         Self {
             clients,
             config,
-            ambient,
+            system,
         }
     }
 
@@ -108,7 +108,7 @@ impl<A: Ambient> AwsQueues<A> {
         sent.map(|_| ()).map_err(|error| port_error(WHAT, &error))
     }
 
-    async fn send_one(&self, what: &'static str, url: &str, entry: Entry) -> PortResult<()> {
+    async fn send_entry(&self, what: &'static str, url: &str, entry: SqsEntry) -> PortResult<()> {
         let request = self
             .clients
             .sqs
@@ -125,7 +125,7 @@ impl<A: Ambient> AwsQueues<A> {
             .map_err(|error| port_error(what, &error))
     }
 
-    async fn send_batch(&self, what: &'static str, url: &str, entries: Vec<Entry>) -> PortResult<()> {
+    async fn send_batch(&self, what: &'static str, url: &str, entries: Vec<SqsEntry>) -> PortResult<()> {
         let mut request = self.clients.sqs.send_message_batch().queue_url(url);
         for (place, entry) in entries.into_iter().enumerate() {
             let message = SendMessageBatchRequestEntry::builder()
@@ -133,7 +133,7 @@ impl<A: Ambient> AwsQueues<A> {
                 .message_body(entry.body)
                 .message_group_id(entry.group)
                 .message_deduplication_id(entry.deduplication);
-            request = request.entries(message.build().map_err(|error| unbuilt(what, error))?);
+            request = request.entries(message.build().map_err(|error| invalid_request(what, error))?);
         }
         let output = request.send().await.map_err(|error| port_error(what, &error))?;
         match output.failed.first() {
@@ -151,27 +151,27 @@ impl<A: Ambient> AwsQueues<A> {
 }
 
 /// The tenant, as a hash: a queue's group takes fewer characters than a tenant's id.
-fn fair_group(kick: &TurnKick) -> String {
-    hash_of(&["tenant", kick.tenant.as_str()], 16)
+fn fair_group(kick: &TurnJob) -> String {
+    hash_parts(&["tenant", kick.tenant.as_str()], 16)
 }
 
-impl<A: Ambient> Queues for AwsQueues<A> {
-    async fn send_inbound(&self, events: &[Enqueue]) -> PortResult<()> {
+impl<A: System> Queues for AwsQueues<A> {
+    async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
         const WHAT: &str = "enqueueing events";
         let url = self.config.queue_url(WHAT, QueueName::Inbound)?;
-        let entry = |event: &Enqueue| {
-            Ok(Entry {
-                body: body::body(WHAT, &event.job)?,
+        let entry = |event: &InboundEntry| {
+            Ok(SqsEntry {
+                body: message_body::encode_body(WHAT, &event.job)?,
                 group: queue_id(&event.job.group),
                 deduplication: queue_id(&event.deduplication),
             })
         };
-        let entries: Vec<Entry> = events.iter().map(entry).collect::<PortResult<_>>()?;
+        let entries: Vec<SqsEntry> = events.iter().map(entry).collect::<PortResult<_>>()?;
         // One after the other: of a group nothing is sent before all that stands in front of it was taken.
-        for round in batches::rounds(entries, |entry| &entry.group) {
-            for mut batch in batches::batches(round, |entry| entry.body.len()) {
+        for round in batches::split_into_rounds(entries, |entry| &entry.group) {
+            for mut batch in batches::split_into_batches(round, |entry| entry.body.len()) {
                 match batch.pop() {
-                    Some(only) if batch.is_empty() => self.send_one(WHAT, url, only).await?,
+                    Some(only) if batch.is_empty() => self.send_entry(WHAT, url, only).await?,
                     Some(last) => {
                         batch.push(last);
                         self.send_batch(WHAT, url, batch).await?;
@@ -183,14 +183,14 @@ impl<A: Ambient> Queues for AwsQueues<A> {
         Ok(())
     }
 
-    async fn send_turn(&self, kick: &TurnKick, delay: Duration) -> PortResult<()> {
+    async fn enqueue_turn_job(&self, kick: &TurnJob, delay: Duration) -> PortResult<()> {
         const WHAT: &str = "setting a turn's timer";
         let request = self
             .clients
             .sqs
             .send_message()
             .queue_url(self.config.queue_url(WHAT, QueueName::Turns)?)
-            .message_body(body::body(WHAT, kick)?)
+            .message_body(message_body::encode_body(WHAT, kick)?)
             .delay_seconds(delay_seconds(delay))
             // On a standard queue the group orders nothing: it keeps one busy tenant from delaying the others.
             .message_group_id(fair_group(kick));
@@ -201,72 +201,72 @@ impl<A: Ambient> Queues for AwsQueues<A> {
             .map_err(|error| port_error(WHAT, &error))
     }
 
-    async fn schedule_turn(&self, kick: &TurnKick, at: Timestamp) -> PortResult<()> {
+    async fn schedule_turn_job(&self, kick: &TurnJob, at: Timestamp) -> PortResult<()> {
         const WHAT: &str = "scheduling a turn";
-        let minute = schedule::minute(at, self.ambient.now());
+        let minute = schedule::schedule_minute(at, self.system.now());
         let target = Target::builder()
-            .arn(set(
+            .arn(require_setting(
                 WHAT,
                 variable::TURNS_QUEUE_ARN,
                 self.config.turns_queue_arn.as_ref(),
             )?)
-            .role_arn(set(
+            .role_arn(require_setting(
                 WHAT,
                 variable::SCHEDULER_ROLE,
                 self.config.scheduler_role_arn.as_ref(),
             )?)
-            .input(body::body(WHAT, kick)?)
+            .input(message_body::encode_body(WHAT, kick)?)
             .build()
-            .map_err(|error| unbuilt(WHAT, error))?;
+            .map_err(|error| invalid_request(WHAT, error))?;
         let window = FlexibleTimeWindow::builder().mode(FlexibleTimeWindowMode::Off);
         let request = self
             .clients
             .scheduler
             .create_schedule()
-            .name(schedule::name(&kick.conversation, minute))
-            .group_name(set(
+            .name(schedule::schedule_name(&kick.conversation, minute))
+            .group_name(require_setting(
                 WHAT,
                 variable::SCHEDULE_GROUP,
                 self.config.schedule_group.as_ref(),
             )?)
-            .schedule_expression(schedule::expression(minute))
+            .schedule_expression(schedule::schedule_expression(minute))
             .schedule_expression_timezone("UTC")
-            .flexible_time_window(window.build().map_err(|error| unbuilt(WHAT, error))?)
+            .flexible_time_window(window.build().map_err(|error| invalid_request(WHAT, error))?)
             .action_after_completion(ActionAfterCompletion::Delete)
             .target(target);
         match request.send().await {
             Ok(_) => Ok(()),
             // It exists: left alone.
-            Err(error) if code(&error) == "ConflictException" => Ok(()),
+            Err(error) if error_code(&error) == "ConflictException" => Ok(()),
             Err(error) => Err(port_error(WHAT, &error)),
         }
     }
 
-    async fn send_kick(&self, kick: &SendKick, deduplication: &str) -> PortResult<()> {
+    async fn enqueue_send_job(&self, kick: &SendJob, deduplication: &str) -> PortResult<()> {
         const WHAT: &str = "kicking the sender";
-        let entry = Entry {
-            body: body::body(WHAT, kick)?,
-            group: queue_id(kick.group()),
+        let entry = SqsEntry {
+            body: message_body::encode_body(WHAT, kick)?,
+            group: queue_id(kick.queue_group()),
             deduplication: queue_id(deduplication),
         };
-        self.send_one(WHAT, self.config.queue_url(WHAT, QueueName::Outbound)?, entry)
+        self.send_entry(WHAT, self.config.queue_url(WHAT, QueueName::Outbound)?, entry)
             .await
     }
 
-    async fn send_dead(&self, letter: &DeadLetter) -> PortResult<()> {
-        self.put_dead("copying a dead letter", letter).await
+    async fn enqueue_dead_copy(&self, letter: &DeadLetter) -> PortResult<()> {
+        self.put_dead_letter_copy("copying a dead letter", letter).await
     }
 
     async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
         const WHAT: &str = "keeping a large body";
-        let bucket = set(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
+        let bucket = require_setting(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
         let json = serde_json::to_vec(payload).map_err(|error| PortError::invalid(WHAT, error))?;
         let request = self
             .clients
             .s3
             .put_object()
             .bucket(bucket)
-            .key(object(key))
+            .key(payload_object_key(key))
             .content_type("application/json");
         let sent = request.body(ByteStream::from(json)).send().await;
         sent.map(|_| ()).map_err(|error| port_error(WHAT, &error))
@@ -274,33 +274,33 @@ impl<A: Ambient> Queues for AwsQueues<A> {
 
     async fn renew_payload(&self, key: &str) -> PortResult<bool> {
         const WHAT: &str = "keeping a large body longer";
-        let bucket = set(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
+        let bucket = require_setting(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
         let request = self
             .clients
             .s3
             .copy_object()
-            .copy_source(format!("{bucket}/{}", in_url(&object(key))))
+            .copy_source(format!("{bucket}/{}", url_encode_path(&payload_object_key(key))))
             .bucket(bucket)
-            .key(object(key))
+            .key(payload_object_key(key))
             // S3 copies an object onto itself only where something changes: this time it is when it expires.
             .metadata_directive(MetadataDirective::Replace)
             .content_type("application/json");
         match request.send().await {
             Ok(_) => Ok(true),
-            Err(error) if code(&error) == "NoSuchKey" => Ok(false),
+            Err(error) if error_code(&error) == "NoSuchKey" => Ok(false),
             Err(error) => Err(port_error(WHAT, &error)),
         }
     }
 
-    async fn payload(&self, key: &str) -> PortResult<Option<Value>> {
+    async fn find_payload(&self, key: &str) -> PortResult<Option<Value>> {
         const WHAT: &str = "reading a large body";
-        let bucket = set(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
+        let bucket = require_setting(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
         let output = match self
             .clients
             .s3
             .get_object()
             .bucket(bucket)
-            .key(object(key))
+            .key(payload_object_key(key))
             .send()
             .await
         {

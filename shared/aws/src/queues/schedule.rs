@@ -2,23 +2,23 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use recado_domain::ids::{ConversationId, hash_of};
-use recado_domain::millis::instant;
+use recado_domain::ids::{ConversationId, hash_parts};
+use recado_domain::millis::from_unix_millis;
 
 const MINUTE_MS: i64 = 60_000;
 
 /// The minute in which a schedule for `at` fires: not before `at`, nor less than a minute from now (one in the past is
 /// refused, and one that is just passing may never fire).
-pub(crate) fn minute(at: Timestamp, now: Timestamp) -> Timestamp {
+pub(crate) fn schedule_minute(at: Timestamp, now: Timestamp) -> Timestamp {
     let earliest = at
         .as_millisecond()
         .max(now.as_millisecond().saturating_add(MINUTE_MS));
     let whole = earliest.div_euclid(MINUTE_MS) + i64::from(earliest.rem_euclid(MINUTE_MS) > 0);
-    instant(whole.saturating_mul(MINUTE_MS))
+    from_unix_millis(whole.saturating_mul(MINUTE_MS))
 }
 
 /// The schedule expression, to be read in UTC.
-pub(crate) fn expression(minute: Timestamp) -> String {
+pub(crate) fn schedule_expression(minute: Timestamp) -> String {
     format!(
         "at({})",
         minute.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H:%M:%S")
@@ -26,8 +26,8 @@ pub(crate) fn expression(minute: Timestamp) -> String {
 }
 
 /// The schedule's name: one per conversation and minute, of at most 64 letters, digits and `-_.`.
-pub(crate) fn name(conversation: &ConversationId, minute: Timestamp) -> String {
-    let hash = hash_of(&["schedule", &conversation.to_string()], 16);
+pub(crate) fn schedule_name(conversation: &ConversationId, minute: Timestamp) -> String {
+    let hash = hash_parts(&["schedule", &conversation.to_string()], 16);
     format!("t-{hash}-{}", minute.as_millisecond().div_euclid(MINUTE_MS))
 }
 
@@ -45,19 +45,19 @@ mod tests {
     fn a_schedule_is_rounded_up_to_its_minute_and_lies_a_minute_ahead_at_least() {
         let now = at("2026-03-01T11:58:30Z");
         assert_eq!(
-            minute(at("2026-03-01T12:00:00Z"), now),
+            schedule_minute(at("2026-03-01T12:00:00Z"), now),
             at("2026-03-01T12:00:00Z")
         );
         assert_eq!(
-            minute(at("2026-03-01T12:00:00.001Z"), now),
+            schedule_minute(at("2026-03-01T12:00:00.001Z"), now),
             at("2026-03-01T12:01:00Z")
         );
         assert_eq!(
-            minute(at("2026-03-01T11:59:00Z"), now),
+            schedule_minute(at("2026-03-01T11:59:00Z"), now),
             at("2026-03-01T12:00:00Z")
         );
         assert_eq!(
-            minute(at("2020-01-01T00:00:00Z"), now),
+            schedule_minute(at("2020-01-01T00:00:00Z"), now),
             at("2026-03-01T12:00:00Z")
         );
     }
@@ -65,26 +65,29 @@ mod tests {
     #[test]
     fn a_name_is_known() {
         let conversation = ConversationId::parse("c_0123456789abcdef0123456789abcdef-1").unwrap();
-        let name = name(&conversation, at("2026-03-01T12:00:00Z"));
+        let name = schedule_name(&conversation, at("2026-03-01T12:00:00Z"));
         assert_eq!(name, "t-0c2b7eb52323615c241928930773ae7c-29539440");
     }
 
     #[test]
     fn the_expression_is_read_in_utc() {
-        assert_eq!(expression(at("2026-03-01T12:05:00Z")), "at(2026-03-01T12:05:00)");
+        assert_eq!(
+            schedule_expression(at("2026-03-01T12:05:00Z")),
+            "at(2026-03-01T12:05:00)"
+        );
     }
 
     #[test]
     fn a_name_is_one_per_conversation_and_minute_and_short_enough() {
         let instance = InstanceId::parse("recepção 1").unwrap();
-        let thread = IdentityKey::new([7; 32]).thread(&instance, "551190000000");
+        let thread = IdentityKey::from_bytes([7; 32]).derive_thread_id(&instance, "551190000000");
         let conversation = |number| ConversationId::new(thread.clone(), number);
         let (noon, later) = (at("2026-03-01T12:00:00Z"), at("2026-03-01T12:01:00Z"));
-        let first = name(&conversation(1), noon);
-        assert_eq!(first, name(&conversation(1), noon));
-        assert_ne!(first, name(&conversation(1), later));
-        assert_ne!(first, name(&conversation(2), noon));
-        let longest = name(&conversation(u32::MAX), at("9999-12-01T00:00:00Z"));
+        let first = schedule_name(&conversation(1), noon);
+        assert_eq!(first, schedule_name(&conversation(1), noon));
+        assert_ne!(first, schedule_name(&conversation(1), later));
+        assert_ne!(first, schedule_name(&conversation(2), noon));
+        let longest = schedule_name(&conversation(u32::MAX), at("9999-12-01T00:00:00Z"));
         assert!(
             longest.len() <= 64
                 && longest

@@ -46,15 +46,15 @@ fn queues(says: Says) -> AwsQueues {
         scheduler_role_arn: named("arn:aws:iam::1:role/scheduler"),
         ..AwsConfig::default()
     };
-    AwsQueues::new(Clients::new(&shared, false), config, SystemAmbient)
+    AwsQueues::new(Clients::new(&shared, false), config, OsSystem)
 }
 
-fn event(number: usize) -> Enqueue {
+fn event(number: usize) -> InboundEntry {
     let job = json!({
         "event": format!("{number:064}"), "provider": "evolution", "external": "suporte-01", "kind": "message",
         "group": format!("g{number}"), "correlation": "k", "received_at": 0, "payload": {"inline": {}},
     });
-    Enqueue {
+    InboundEntry {
         job: serde_json::from_value::<InboundJob>(job).unwrap(),
         deduplication: number.to_string(),
     }
@@ -67,9 +67,9 @@ async fn of_several_events_one_that_sqs_did_not_take_fails_the_whole() {
     const ALL_TAKEN: &str = r#"{"Successful":[{"Id":"0","MessageId":"m","MD5OfMessageBody":"x"},
         {"Id":"1","MessageId":"n","MD5OfMessageBody":"x"}],"Failed":[]}"#;
     let events = [event(1), event(2)];
-    let refused = queues(Says(200, ONE_FAILED)).send_inbound(&events).await;
-    assert!(refused.unwrap_err().retryable());
-    let taken = queues(Says(200, ALL_TAKEN)).send_inbound(&events).await;
+    let refused = queues(Says(200, ONE_FAILED)).enqueue_inbound(&events).await;
+    assert!(refused.unwrap_err().is_retryable());
+    let taken = queues(Says(200, ALL_TAKEN)).enqueue_inbound(&events).await;
     assert!(taken.is_ok(), "{taken:?}");
 }
 
@@ -77,7 +77,7 @@ async fn of_several_events_one_that_sqs_did_not_take_fails_the_whole() {
 async fn a_schedule_that_there_is_already_is_left_alone() {
     const EXISTS: &str = r#"{"__type":"ConflictException","Message":"it exists"}"#;
     const REFUSED: &str = r#"{"__type":"ValidationException","Message":"no"}"#;
-    let kick = TurnKick {
+    let kick = TurnJob {
         conversation: ConversationId::parse("c_0123456789abcdef0123456789abcdef-1").unwrap(),
         tenant: serde_json::from_value(json!("clinic")).unwrap(),
         ordinal: serde_json::from_value(json!(1)).unwrap(),
@@ -85,9 +85,14 @@ async fn a_schedule_that_there_is_already_is_left_alone() {
         due: None,
     };
     let at: Timestamp = "2026-03-01T12:00:00Z".parse().unwrap();
-    let again = queues(Says(409, EXISTS)).schedule_turn(&kick, at).await;
+    let again = queues(Says(409, EXISTS)).schedule_turn_job(&kick, at).await;
     assert!(again.is_ok(), "{again:?}");
-    assert!(queues(Says(400, REFUSED)).schedule_turn(&kick, at).await.is_err());
+    assert!(
+        queues(Says(400, REFUSED))
+            .schedule_turn_job(&kick, at)
+            .await
+            .is_err()
+    );
 }
 
 #[test]
@@ -100,8 +105,11 @@ fn a_delay_is_never_shorter_than_asked_for_nor_longer_than_a_queue_allows() {
 
 #[test]
 fn a_path_is_escaped_for_a_header() {
-    assert_eq!(in_url("payloads/upload.loja-01.00"), "payloads/upload.loja-01.00");
-    assert_eq!(in_url("a b/ã?"), "a%20b/%C3%A3%3F");
+    assert_eq!(
+        url_encode_path("payloads/upload.loja-01.00"),
+        "payloads/upload.loja-01.00"
+    );
+    assert_eq!(url_encode_path("a b/ã?"), "a%20b/%C3%A3%3F");
 }
 
 #[test]

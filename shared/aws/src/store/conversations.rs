@@ -1,40 +1,44 @@
 use super::DynamoStore;
 use super::expression::Expression;
-use super::item::{self, Item, number, text};
-use super::keys::{self, Key};
+use super::item::{self, Item, number_attribute, text_attribute};
+use super::keys::{self, TableKey};
 use super::records;
-use super::scheduled::free;
-use super::table::{Query, ROUNDS};
-use super::transaction::{Action, Refusals};
+use super::scheduled::key_is_free;
+use super::table::{RETRIES_MAX, RecordQuery};
+use super::transaction::{FailedConditions, TransactionAction};
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
 use recado_pipeline::ports::{
-    Ambient, Committed, ConversationFilter, Conversations, KeyClaim, KeyRecord, OutboxStore, Page,
-    PageRequest, PortError, PortResult, Written,
+    CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, OutboxStore, Page,
+    PageRequest, PortError, PortResult, System, WriteOutcome,
 };
 use std::collections::BTreeMap;
 
 /// A client's key as it is kept for `message`.
-pub(super) fn key_item(claim: &KeyClaim, message: &MessageId) -> Item {
+pub(super) fn client_key_item(claim: &IdempotencyClaim, message: &MessageId) -> Item {
     let item = Item::from([
-        ("request_hash".to_owned(), text(&claim.request_hash)),
-        ("message".to_owned(), text(message.as_str())),
-        ("expires".to_owned(), number(claim.expires.as_millisecond())),
+        ("request_hash".to_owned(), text_attribute(&claim.request_hash)),
+        ("message".to_owned(), text_attribute(message.as_str())),
+        (
+            "expires".to_owned(),
+            number_attribute(claim.expires.as_millisecond()),
+        ),
         // Expiry counts in seconds; rounded up, so that nothing goes early.
         (
             "ttl".to_owned(),
-            number(claim.expires.as_second().saturating_add(1)),
+            number_attribute(claim.expires.as_second().saturating_add(1)),
         ),
     ]);
-    Key::client(&claim.scope, &claim.key).into_item(item)
+    TableKey::for_client_key(&claim.scope, &claim.key).into_item(item)
 }
 
-fn key_record(what: &'static str, item: &Item) -> PortResult<KeyRecord> {
-    let field =
-        |name| item::string(item, name).ok_or_else(|| PortError::invalid(what, "a key without its request"));
+fn parse_key_record(what: &'static str, item: &Item) -> PortResult<IdempotencyRecord> {
+    let field = |name| {
+        item::get_string(item, name).ok_or_else(|| PortError::invalid(what, "a key without its request"))
+    };
     let message = MessageId::parse(field("message")?).map_err(|error| PortError::invalid(what, error))?;
-    Ok(KeyRecord {
+    Ok(IdempotencyRecord {
         request_hash: field("request_hash")?.to_owned(),
         message,
     })
@@ -42,34 +46,44 @@ fn key_record(what: &'static str, item: &Item) -> PortResult<KeyRecord> {
 
 /// What a refused commit found. The client's key comes first: a request that was carried out is final, whatever became
 /// of the conversation since.
-pub(super) fn committed(
+pub(super) fn commit_outcome(
     what: &'static str,
-    refusals: &Refusals,
+    refusals: &FailedConditions,
     key: Option<usize>,
-) -> PortResult<Committed> {
+) -> PortResult<CommitOutcome> {
     match key
-        .and_then(|action| refusals.of(action))
+        .and_then(|action| refusals.for_action(action))
         .and_then(|refused| refused.0.as_ref())
     {
-        Some(item) => Ok(Committed::KeyTaken(key_record(what, item)?)),
-        None => Ok(Committed::Conflict),
+        Some(item) => Ok(CommitOutcome::KeyTaken(parse_key_record(what, item)?)),
+        None => Ok(CommitOutcome::Conflict),
     }
 }
 
 /// The condition that what is written as `conversation` follows what is stored.
-pub(super) fn follows(conversation: &Conversation) -> Expression {
-    Expression::follows("rev", conversation.rev)
+pub(super) fn follows_stored(conversation: &Conversation) -> Expression {
+    Expression::follows_revision("rev", conversation.rev)
 }
 
 /// What writes a conversation and its new messages: at most two for each, so that 10 stay far from the 100 that a
 /// transaction may have. The conversation's condition keeps the ordinals new.
-fn commits(what: &'static str, conversation: &Conversation, messages: &[Message]) -> PortResult<Vec<Action>> {
-    let record = records::conversation(what, conversation)?;
-    let mut actions = vec![Action::Put(record, Some(follows(conversation)))];
+fn commit_actions(
+    what: &'static str,
+    conversation: &Conversation,
+    messages: &[Message],
+) -> PortResult<Vec<TransactionAction>> {
+    let record = records::conversation_item(what, conversation)?;
+    let mut actions = vec![TransactionAction::Put(record, Some(follows_stored(conversation)))];
     for message in messages {
-        actions.push(Action::Put(records::message(what, message)?, None));
+        actions.push(TransactionAction::Put(
+            records::message_item(what, message)?,
+            None,
+        ));
         if records::stays_open(message) {
-            actions.push(Action::Put(records::open(what, message)?, None));
+            actions.push(TransactionAction::Put(
+                records::open_message_item(what, message)?,
+                None,
+            ));
         }
     }
     Ok(actions)
@@ -77,89 +91,96 @@ fn commits(what: &'static str, conversation: &Conversation, messages: &[Message]
 
 /// Whether `messages` are the newest by the conversation's own count, without a gap. A query may see some of a
 /// transaction's records and not yet the others.
-fn belong_together(conversation: &Conversation, messages: &[Message], limit: usize) -> bool {
+fn is_complete_history(conversation: &Conversation, messages: &[Message], limit: usize) -> bool {
     let last = conversation.last.0;
     let newest = messages.iter().rev().map(|message| message.ordinal.0);
     newest.eq((1..=last).rev().take(messages.len())) && messages.is_empty() == (last == 0 || limit == 0)
 }
 
 /// A conversation's record and messages, in whatever order they were read; messages by ordinal.
-fn assemble(what: &'static str, items: &[Item]) -> PortResult<Option<(Conversation, Vec<Message>)>> {
-    let is_record = |item: &&Item| item::string(item, "sk").is_some_and(|sk| sk.ends_with("#Z"));
+fn parse_history(what: &'static str, items: &[Item]) -> PortResult<Option<(Conversation, Vec<Message>)>> {
+    let is_record = |item: &&Item| item::get_string(item, "sk").is_some_and(|sk| sk.ends_with("#Z"));
     let Some(record) = items.iter().find(is_record) else {
         return Ok(None);
     };
     let messages = items.iter().filter(|item| !is_record(item));
     let mut messages: Vec<Message> = messages
-        .map(|item| item::read(what, item))
+        .map(|item| item::decode_record(what, item))
         .collect::<PortResult<_>>()?;
     messages.sort_by_key(|message| message.ordinal);
-    Ok(Some((item::read(what, record)?, messages)))
+    Ok(Some((item::decode_record(what, record)?, messages)))
 }
 
-impl<A: Ambient> DynamoStore<A> {
+impl<A: System> DynamoStore<A> {
     /// A message as it is now: its open copy while it is open, else its record.
-    async fn current(
+    async fn read_current_message(
         &self,
         what: &'static str,
         conversation: &ConversationId,
         ordinal: Ordinal,
     ) -> PortResult<Option<Message>> {
         let keys = vec![
-            Key::open(conversation, ordinal),
-            Key::message(conversation, ordinal),
+            TableKey::for_open_message(conversation, ordinal),
+            TableKey::for_message(conversation, ordinal),
         ];
-        let found = self.table.get_settled(what, keys).await?;
+        let found = self.table.get_settled_records(what, keys).await?;
         let found = found.into_iter().flatten().next();
-        found.map(|item| item::read(what, &item)).transpose()
+        found.map(|item| item::decode_record(what, &item)).transpose()
     }
 }
 
-impl<A: Ambient> Conversations for DynamoStore<A> {
-    async fn latest(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {
+impl<A: System> Conversations for DynamoStore<A> {
+    async fn find_latest_conversation(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {
         const WHAT: &str = "reading a thread";
-        let keys = Expression::new("#pk = :pk").text(":pk", keys::thread(thread));
-        let newest = Query {
+        let keys = Expression::new("#pk = :pk").with_text(":pk", keys::thread_pk(thread));
+        let newest = RecordQuery {
             index: None,
             keys,
             reverse: true,
             limit: Some(1),
         };
-        let found = self.table.query(WHAT, &newest).await?;
-        found.first().map(|item| item::read(WHAT, item)).transpose()
+        let found = self.table.query_records(WHAT, &newest).await?;
+        found
+            .first()
+            .map(|item| item::decode_record(WHAT, item))
+            .transpose()
     }
 
-    async fn conversation(&self, id: &ConversationId) -> PortResult<Option<Conversation>> {
+    async fn find_conversation(&self, id: &ConversationId) -> PortResult<Option<Conversation>> {
         const WHAT: &str = "reading a conversation";
-        let found = self.table.get(WHAT, Key::conversation(id)).await?;
-        found.map(|item| item::read(WHAT, &item)).transpose()
+        let found = self
+            .table
+            .get_record(WHAT, TableKey::for_conversation(id))
+            .await?;
+        found.map(|item| item::decode_record(WHAT, &item)).transpose()
     }
 
-    /// Open messages are shown as they were stored: their text is final, their state is [`OutboxStore::open`]'s to tell.
-    async fn with_history(
+    /// Open messages are shown as they were stored: their text is final, their state is [`OutboxStore::list_open_messages`]'s to tell.
+    async fn find_with_history(
         &self,
         id: &ConversationId,
         limit: usize,
     ) -> PortResult<Option<(Conversation, Vec<Message>)>> {
         const WHAT: &str = "reading a conversation's history";
         let keys = Expression::new("#pk = :pk AND begins_with(#sk, :within)")
-            .text(":pk", keys::thread(id.thread()))
-            .text(":within", keys::within(id));
-        let query = Query {
+            .with_text(":pk", keys::thread_pk(id.thread_id()))
+            .with_text(":within", keys::conversation_sk_prefix(id));
+        let query = RecordQuery {
             index: None,
             keys,
             reverse: true,
             limit: Some(limit.saturating_add(1)),
         };
-        for round in 0..=ROUNDS {
-            let Some((conversation, messages)) = assemble(WHAT, &self.table.query(WHAT, &query).await?)?
+        for round in 0..=RETRIES_MAX {
+            let Some((conversation, messages)) =
+                parse_history(WHAT, &self.table.query_records(WHAT, &query).await?)?
             else {
                 return Ok(None);
             };
-            if belong_together(&conversation, &messages, limit) {
+            if is_complete_history(&conversation, &messages, limit) {
                 return Ok(Some((conversation, messages)));
             }
-            self.table.pause(round).await;
+            self.table.wait_before_retry(round).await;
         }
         Err(PortError::unavailable(
             WHAT,
@@ -167,8 +188,8 @@ impl<A: Ambient> Conversations for DynamoStore<A> {
         ))
     }
 
-    /// As they were stored, like those of [`Conversations::with_history`].
-    async fn messages_after(
+    /// As they were stored, like those of [`Conversations::find_with_history`].
+    async fn list_messages_after(
         &self,
         id: &ConversationId,
         after: Ordinal,
@@ -176,70 +197,84 @@ impl<A: Ambient> Conversations for DynamoStore<A> {
     ) -> PortResult<Vec<Message>> {
         const WHAT: &str = "reading a conversation's messages";
         let keys = Expression::new("#pk = :pk AND #sk BETWEEN :first AND :last")
-            .text(":pk", keys::thread(id.thread()))
-            .text(":first", keys::message_sk(id, after.next()))
-            .text(":last", keys::message_sk(id, Ordinal(999_999_999_999)));
-        let query = Query {
+            .with_text(":pk", keys::thread_pk(id.thread_id()))
+            .with_text(":first", keys::message_sk(id, after.next_ordinal()))
+            .with_text(":last", keys::message_sk(id, Ordinal(999_999_999_999)));
+        let query = RecordQuery {
             index: None,
             keys,
             reverse: false,
             limit: Some(limit),
         };
-        let found = self.table.query(WHAT, &query).await?;
-        found.iter().map(|item| item::read(WHAT, item)).collect()
+        let found = self.table.query_records(WHAT, &query).await?;
+        found.iter().map(|item| item::decode_record(WHAT, item)).collect()
     }
 
-    async fn update(&self, conversation: &Conversation) -> PortResult<Written> {
+    async fn update_conversation(&self, conversation: &Conversation) -> PortResult<WriteOutcome> {
         const WHAT: &str = "writing a conversation";
-        let item = records::conversation(WHAT, conversation)?;
-        let written = self.table.put(WHAT, item, Some(follows(conversation))).await?;
+        let item = records::conversation_item(WHAT, conversation)?;
+        let written = self
+            .table
+            .put_record(WHAT, item, Some(follows_stored(conversation)))
+            .await?;
         Ok(if written.is_ok() {
-            Written::Yes
+            WriteOutcome::Written
         } else {
-            Written::Conflict
+            WriteOutcome::Conflict
         })
     }
 
-    async fn commit(
+    async fn commit_message(
         &self,
         conversation: &Conversation,
         message: &Message,
-        key: Option<&KeyClaim>,
-    ) -> PortResult<Committed> {
+        key: Option<&IdempotencyClaim>,
+    ) -> PortResult<CommitOutcome> {
         const WHAT: &str = "committing a message";
-        let mut actions = commits(WHAT, conversation, std::slice::from_ref(message))?;
+        let mut actions = commit_actions(WHAT, conversation, std::slice::from_ref(message))?;
         let at = key.map(|claim| {
-            let item = key_item(claim, &message.id());
-            actions.push(Action::Put(item, Some(free(message.stored_at))));
+            let item = client_key_item(claim, &message.message_id());
+            actions.push(TransactionAction::Put(item, Some(key_is_free(message.stored_at))));
             actions.len() - 1
         });
-        match self.table.transact(WHAT, actions).await? {
-            Ok(()) => Ok(Committed::Yes),
-            Err(refusals) => committed(WHAT, &refusals, at),
+        match self.table.run_transaction(WHAT, actions).await? {
+            Ok(()) => Ok(CommitOutcome::Committed),
+            Err(refusals) => commit_outcome(WHAT, &refusals, at),
         }
     }
 
-    async fn commit_reply(&self, conversation: &Conversation, parts: &[Message]) -> PortResult<Written> {
+    async fn commit_reply(&self, conversation: &Conversation, parts: &[Message]) -> PortResult<WriteOutcome> {
         const WHAT: &str = "committing a reply";
-        let actions = commits(WHAT, conversation, parts)?;
-        Ok(match self.table.transact(WHAT, actions).await? {
-            Ok(()) => Written::Yes,
-            Err(_) => Written::Conflict,
+        let actions = commit_actions(WHAT, conversation, parts)?;
+        Ok(match self.table.run_transaction(WHAT, actions).await? {
+            Ok(()) => WriteOutcome::Written,
+            Err(_) => WriteOutcome::Conflict,
         })
     }
 
-    async fn key(&self, scope: &str, key: &IdempotencyKey) -> PortResult<Option<KeyRecord>> {
+    async fn find_idempotency_key(
+        &self,
+        scope: &str,
+        key: &IdempotencyKey,
+    ) -> PortResult<Option<IdempotencyRecord>> {
         const WHAT: &str = "reading a client's key";
-        let found = self.table.get(WHAT, Key::client(scope, key)).await?;
-        let found = found.and_then(|item| item::unexpired(item, self.table.ambient.now()));
-        found.map(|item| key_record(WHAT, &item)).transpose()
+        let found = self
+            .table
+            .get_record(WHAT, TableKey::for_client_key(scope, key))
+            .await?;
+        let found = found.and_then(|item| item::unexpired(item, self.table.system.now()));
+        found.map(|item| parse_key_record(WHAT, &item)).transpose()
     }
 
-    async fn list(&self, filter: &ConversationFilter, page: &PageRequest) -> PortResult<Page<Conversation>> {
-        self.list_conversations(filter, page).await
+    async fn search_conversations(
+        &self,
+        filter: &ConversationFilter,
+        page: &PageRequest,
+    ) -> PortResult<Page<Conversation>> {
+        self.read_conversation_list(filter, page).await
     }
 
-    async fn messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>> {
+    async fn list_messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>> {
         const WHAT: &str = "listing a conversation's messages";
         let before = match &page.cursor {
             Some(cursor) => cursor
@@ -249,33 +284,34 @@ impl<A: Ambient> Conversations for DynamoStore<A> {
         };
         let limit = page.limit.max(1);
         // Open ones first: a message that is settled in between is then found in its record, as it became.
-        let open = self.open(id.thread()).await?;
+        let open = self.list_open_messages(id.thread_id()).await?;
         let mut open: BTreeMap<Ordinal, Message> = open
             .into_iter()
             .filter(|message| message.conversation == *id)
             .map(|message| (message.ordinal, message))
             .collect();
         let keys = Expression::new("#pk = :pk AND #sk BETWEEN :first AND :last")
-            .text(":pk", keys::thread(id.thread()))
-            .text(":first", keys::message_sk(id, Ordinal(0)))
-            .text(":last", keys::message_sk(id, Ordinal(before.saturating_sub(1))));
-        let query = Query {
+            .with_text(":pk", keys::thread_pk(id.thread_id()))
+            .with_text(":first", keys::message_sk(id, Ordinal(0)))
+            .with_text(":last", keys::message_sk(id, Ordinal(before.saturating_sub(1))));
+        let query = RecordQuery {
             index: None,
             keys,
             reverse: true,
             limit: Some(limit.saturating_add(1)),
         };
-        let found = self.table.query(WHAT, &query).await?;
+        let found = self.table.query_records(WHAT, &query).await?;
         let more = found.len() > limit;
         let mut items: Vec<Message> = Vec::with_capacity(found.len().min(limit));
         for item in found.iter().take(limit) {
-            let stored: Message = item::read(WHAT, item)?;
+            let stored: Message = item::decode_record(WHAT, item)?;
             items.push(match open.remove(&stored.ordinal) {
                 Some(current) => current,
                 // It was settled, or became open, between the two reads.
-                None if records::was_open(item, &stored) => {
-                    self.current(WHAT, id, stored.ordinal).await?.unwrap_or(stored)
-                }
+                None if records::was_open(item, &stored) => self
+                    .read_current_message(WHAT, id, stored.ordinal)
+                    .await?
+                    .unwrap_or(stored),
                 None => stored,
             });
         }
@@ -286,45 +322,48 @@ impl<A: Ambient> Conversations for DynamoStore<A> {
         Ok(Page { items, next_cursor })
     }
 
-    async fn message(&self, id: &MessageId) -> PortResult<Option<Message>> {
+    async fn find_message(&self, id: &MessageId) -> PortResult<Option<Message>> {
         const WHAT: &str = "reading a message";
-        let Ok((conversation, ordinal)) = id.parts() else {
+        let Ok((conversation, ordinal)) = id.conversation_and_ordinal() else {
             return Ok(None);
         };
-        self.current(WHAT, &conversation, ordinal).await
+        self.read_current_message(WHAT, &conversation, ordinal).await
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recado_domain::millis::instant;
+    use recado_domain::millis::from_unix_millis;
 
     #[test]
     fn a_clients_key_survives_being_written_and_read() {
-        let claim = KeyClaim {
+        let claim = IdempotencyClaim {
             scope: "front-desk".to_owned(),
             key: IdempotencyKey::parse("order-7").unwrap(),
             request_hash: "abc".to_owned(),
-            expires: instant(1_500),
+            expires: from_unix_millis(1_500),
         };
         let message = MessageId::parse("c_0-1.2").unwrap();
-        let item = key_item(&claim, &message);
+        let item = client_key_item(&claim, &message);
         assert_eq!(
-            key_record("test", &item).unwrap(),
-            KeyRecord {
+            parse_key_record("test", &item).unwrap(),
+            IdempotencyRecord {
                 request_hash: "abc".to_owned(),
                 message
             }
         );
         assert_eq!(
-            (item::whole(&item, "expires"), item::whole(&item, "ttl")),
+            (
+                item::get_integer(&item, "expires"),
+                item::get_integer(&item, "ttl")
+            ),
             (Some(1_500), Some(2))
         );
     }
 
     #[test]
     fn a_history_without_its_conversations_record_is_no_conversation() {
-        assert_eq!(assemble("test", &[]).unwrap(), None);
+        assert_eq!(parse_history("test", &[]).unwrap(), None);
     }
 }

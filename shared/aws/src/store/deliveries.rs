@@ -1,15 +1,15 @@
 use super::DynamoStore;
-use super::expression::{Change, Expression};
-use super::item::{self, Item, number, text};
-use super::keys::Key;
-use super::table::Refused;
+use super::expression::{Expression, UpdateChange};
+use super::item::{self, Item, number_attribute, text_attribute};
+use super::keys::TableKey;
+use super::table::ConditionFailed;
 use aws_sdk_dynamodb::types::ReturnValue;
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
-use recado_pipeline::ports::{Ambient, Deliveries, PortResult};
+use recado_pipeline::ports::{Deliveries, PortResult, System};
 use std::collections::HashMap;
 
-const ALL: [DeliveryStatus; 5] = [
+const ALL_STATUSES: [DeliveryStatus; 5] = [
     DeliveryStatus::Sent,
     DeliveryStatus::Delivered,
     DeliveryStatus::Read,
@@ -18,7 +18,7 @@ const ALL: [DeliveryStatus; 5] = [
 ];
 
 /// The attribute that holds when a status was reached: a field of `DeliveryTimes`.
-fn attribute(status: DeliveryStatus) -> &'static str {
+fn time_attribute(status: DeliveryStatus) -> &'static str {
     match status {
         DeliveryStatus::Sent => "at_sent",
         DeliveryStatus::Delivered => "at_delivered",
@@ -32,109 +32,119 @@ fn attribute(status: DeliveryStatus) -> &'static str {
 const DETAILS: [&str; 3] = ["pricing", "conversation", "errors"];
 
 /// What a status says besides, as attributes.
-fn told(what: &'static str, update: &StatusUpdate) -> PortResult<Item> {
+fn detail_attributes(what: &'static str, update: &StatusUpdate) -> PortResult<Item> {
     match &update.detail {
-        Some(detail) => item::write(what, detail),
+        Some(detail) => item::encode_record(what, detail),
         None => Ok(Item::new()),
     }
 }
 
 /// What a status changes. Of what it says besides, only what it does say: the rest stays as an earlier one said.
-fn reached(what: &'static str, update: &StatusUpdate, expires: Timestamp) -> PortResult<Change> {
-    let mut change = Change::default()
-        .set(attribute(update.status), number(update.at.as_millisecond()))
-        .set("ttl", number(expires.as_second()));
+fn status_change(what: &'static str, update: &StatusUpdate, expires: Timestamp) -> PortResult<UpdateChange> {
+    let mut change = UpdateChange::default()
+        .set_value(
+            time_attribute(update.status),
+            number_attribute(update.at.as_millisecond()),
+        )
+        .set_value("ttl", number_attribute(expires.as_second()));
     if let Some(id) = &update.provider_message_id {
-        change = change.set("provider_message_id", text(id));
+        change = change.set_value("provider_message_id", text_attribute(id));
     }
-    let mut told = told(what, update)?;
+    let mut told = detail_attributes(what, update)?;
     for name in DETAILS {
         if let Some(value) = told.remove(name) {
-            change = change.set(name, value);
+            change = change.set_value(name, value);
         }
     }
     Ok(change)
 }
 
 /// What a status makes of a record that has expired: nothing of before stays.
-fn begun_anew(what: &'static str, update: &StatusUpdate, expires: Timestamp) -> PortResult<Change> {
-    let told = told(what, update)?;
-    let times = ALL
-        .map(attribute)
+fn restart_change(what: &'static str, update: &StatusUpdate, expires: Timestamp) -> PortResult<UpdateChange> {
+    let told = detail_attributes(what, update)?;
+    let times = ALL_STATUSES
+        .map(time_attribute)
         .into_iter()
-        .filter(|time| *time != attribute(update.status));
+        .filter(|time| *time != time_attribute(update.status));
     let details = DETAILS.into_iter().filter(|name| !told.contains_key(*name));
     let others: Vec<&str> = times.chain(details).collect();
-    Ok(reached(what, update, expires)?.remove(&others))
+    Ok(status_change(what, update, expires)?.remove_attributes(&others))
 }
 
 /// The record that an item holds, its best status told from the times.
-fn read(what: &'static str, item: &Item) -> PortResult<Delivery> {
-    let mut delivery: Delivery = item::read(what, item)?;
-    delivery.judge();
+fn parse_delivery(what: &'static str, item: &Item) -> PortResult<Delivery> {
+    let mut delivery: Delivery = item::decode_record(what, item)?;
+    delivery.recompute_status();
     Ok(delivery)
 }
 
-impl<A: Ambient> Deliveries for DynamoStore<A> {
+impl<A: System> Deliveries for DynamoStore<A> {
     async fn record_status(&self, update: &StatusUpdate, expires: Timestamp) -> PortResult<()> {
         const WHAT: &str = "recording a delivery status";
-        let (key, now) = (Key::delivery(&update.key), self.table.ambient.now());
-        let time = attribute(update.status);
+        let (key, now) = (TableKey::for_delivery(&update.key), self.table.system.now());
+        let time = time_attribute(update.status);
         // One time for each status, and the best is told from them when they are read: so no status that comes late needs
         // another request, and none is lost.
-        let than = if update.status.keeps_latest() { "<" } else { ">" };
+        let than = if update.status.keeps_latest_time() {
+            "<"
+        } else {
+            ">"
+        };
         let news = format!(
             "(attribute_not_exists(#ttl) OR #ttl >= :now) AND (attribute_not_exists(#{time}) OR #{time} {than} :{time})"
         );
-        let news = Expression::new(news).number(":now", now.as_second());
-        let change = reached(WHAT, update, expires)?;
+        let news = Expression::new(news).with_number(":now", now.as_second());
+        let change = status_change(WHAT, update, expires)?;
         let sent = self
             .table
-            .update(WHAT, key.clone(), &change, Some(news), ReturnValue::None);
-        let Err(Refused(Some(found))) = sent.await? else {
+            .update_record(WHAT, key.clone(), &change, Some(news), ReturnValue::None);
+        let Err(ConditionFailed(Some(found))) = sent.await? else {
             return Ok(());
         };
         if item::unexpired(found, now).is_some() {
             // It was reached before.
             return Ok(());
         }
-        let change = begun_anew(WHAT, update, expires)?;
-        let over = Expression::new("#ttl < :now").number(":now", now.as_second());
+        let change = restart_change(WHAT, update, expires)?;
+        let over = Expression::new("#ttl < :now").with_number(":now", now.as_second());
         let _begun = self
             .table
-            .update(WHAT, key, &change, Some(over), ReturnValue::None)
+            .update_record(WHAT, key, &change, Some(over), ReturnValue::None)
             .await?;
         Ok(())
     }
 
     /// Who found an attempt's note gone must find its link here, so no transaction may be in the middle of it.
-    async fn delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
+    async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
         const WHAT: &str = "reading a delivery";
-        let found = self.table.get_settled(WHAT, vec![Key::delivery(key)]).await?;
+        let found = self
+            .table
+            .get_settled_records(WHAT, vec![TableKey::for_delivery(key)])
+            .await?;
         let found = found.into_iter().next().flatten();
-        let found = found.and_then(|item| item::unexpired(item, self.table.ambient.now()));
-        found.map(|item| read(WHAT, &item)).transpose()
+        let found = found.and_then(|item| item::unexpired(item, self.table.system.now()));
+        found.map(|item| parse_delivery(WHAT, &item)).transpose()
     }
 
-    async fn deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
+    async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
         const WHAT: &str = "reading deliveries";
         let found = self
             .table
-            .get_many(WHAT, keys.iter().map(Key::delivery).collect(), false)
+            .get_records(WHAT, keys.iter().map(TableKey::for_delivery).collect(), false)
             .await?;
-        let now = self.table.ambient.now();
+        let now = self.table.system.now();
         let found: Vec<Item> = found
             .into_iter()
             .filter_map(|item| item::unexpired(item, now))
             .collect();
         let by_pk: HashMap<&str, &Item> = found
             .iter()
-            .filter_map(|item| Some((item::string(item, "pk")?, item)))
+            .filter_map(|item| Some((item::get_string(item, "pk")?, item)))
             .collect();
         let one = |key: &DeliveryKey| {
             by_pk
-                .get(Key::delivery(key).pk.as_str())
-                .map(|item| read(WHAT, item))
+                .get(TableKey::for_delivery(key).pk.as_str())
+                .map(|item| parse_delivery(WHAT, item))
                 .transpose()
         };
         keys.iter().map(one).collect()

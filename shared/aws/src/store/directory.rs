@@ -1,83 +1,94 @@
 use super::DynamoStore;
-use super::configured;
+use super::configuration_writes;
 use super::item::{self, Item};
-use super::keys::{Key, Kind};
-use crate::cache::Known;
+use super::keys::{ConfigurationKind, TableKey};
+use crate::cache::CacheLookup;
 use futures::future::try_join3;
-use recado_domain::config::{Bound, Document, Instance};
+use recado_domain::config::{ConfigDocument, Instance, InstanceConfig};
 use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{Ambient, Directory, PortError, PortResult};
+use recado_pipeline::ports::{ConfigurationStore, PortError, PortResult, System};
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
 
-impl<A: Ambient> DynamoStore<A> {
+impl<A: System> DynamoStore<A> {
     /// All records of a kind, by id.
-    async fn all<T: DeserializeOwned>(&self, kind: Kind) -> PortResult<Vec<T>> {
+    async fn read_all_of_kind<T: DeserializeOwned>(&self, kind: ConfigurationKind) -> PortResult<Vec<T>> {
         const WHAT: &str = "reading the configuration";
-        let found = self.table.partition(WHAT, kind.partition(), None).await?;
-        found.iter().map(|item| item::read(WHAT, item)).collect()
+        let found = self
+            .table
+            .query_partition(WHAT, kind.partition_key(), None)
+            .await?;
+        found.iter().map(|item| item::decode_record(WHAT, item)).collect()
     }
 
     /// The instance with its tenant and agent; `None` if there is no instance. One without them is not readable: they
     /// are written before it.
-    async fn bind(&self, what: &'static str, found: Option<Item>) -> PortResult<Option<Bound>> {
+    async fn assemble_instance_config(
+        &self,
+        what: &'static str,
+        found: Option<Item>,
+    ) -> PortResult<Option<InstanceConfig>> {
         let Some(found) = found else { return Ok(None) };
-        let instance: Instance = item::read(what, &found)?;
+        let instance: Instance = item::decode_record(what, &found)?;
         let keys = vec![
-            Key::configured(Kind::Tenant, instance.tenant.as_str()),
-            Key::configured(Kind::Agent, instance.agent.as_str()),
+            TableKey::for_configured(ConfigurationKind::Tenant, instance.tenant.as_str()),
+            TableKey::for_configured(ConfigurationKind::Agent, instance.agent.as_str()),
         ];
-        let found = self.table.get_many(what, keys, false).await?;
-        let of = |kind: Kind| {
+        let found = self.table.get_records(what, keys, false).await?;
+        let of = |kind: ConfigurationKind| {
             found
                 .iter()
-                .find(|item| item::string(item, "pk") == Some(kind.partition()))
+                .find(|item| item::get_string(item, "pk") == Some(kind.partition_key()))
         };
-        let (Some(tenant), Some(agent)) = (of(Kind::Tenant), of(Kind::Agent)) else {
+        let (Some(tenant), Some(agent)) = (of(ConfigurationKind::Tenant), of(ConfigurationKind::Agent))
+        else {
             return Err(PortError::unavailable(
                 what,
                 "the instance's tenant or agent is not there yet",
             ));
         };
-        Ok(Some(Bound {
-            tenant: item::read(what, tenant)?,
-            agent: item::read(what, agent)?,
+        Ok(Some(InstanceConfig {
+            tenant: item::decode_record(what, tenant)?,
+            agent: item::decode_record(what, agent)?,
             instance,
         }))
     }
 }
 
-impl<A: Ambient> Directory for DynamoStore<A> {
-    async fn configuration(&self) -> PortResult<Document> {
+impl<A: System> ConfigurationStore for DynamoStore<A> {
+    async fn read_configuration(&self) -> PortResult<ConfigDocument> {
         let all = try_join3(
-            self.all(Kind::Tenant),
-            self.all(Kind::Agent),
-            self.all(Kind::Instance),
+            self.read_all_of_kind(ConfigurationKind::Tenant),
+            self.read_all_of_kind(ConfigurationKind::Agent),
+            self.read_all_of_kind(ConfigurationKind::Instance),
         );
         let (tenants, agents, instances) = Box::pin(all).await?;
-        Ok(Document {
+        Ok(ConfigDocument {
             tenants,
             agents,
             instances,
         })
     }
 
-    async fn apply(&self, change: &Document) -> PortResult<()> {
+    async fn apply_configuration(&self, change: &ConfigDocument) -> PortResult<()> {
         const WHAT: &str = "applying a configuration";
         let keys = change
             .instances
             .iter()
-            .map(|instance| Key::configured(Kind::Instance, instance.id.as_str()));
-        let known = self.table.get_many(WHAT, keys.collect(), true).await?;
+            .map(|instance| TableKey::for_configured(ConfigurationKind::Instance, instance.id.as_str()));
+        let known = self.table.get_records(WHAT, keys.collect(), true).await?;
         let known: HashMap<String, Instance> = known
             .iter()
             .map(|item| {
-                item::read::<Instance>(WHAT, item).map(|instance| (instance.id.to_string(), instance))
+                item::decode_record::<Instance>(WHAT, item)
+                    .map(|instance| (instance.id.to_string(), instance))
             })
             .collect::<PortResult<_>>()?;
-        for transaction in configured::transactions(configured::actions(WHAT, change, &known)?) {
-            if self.table.transact(WHAT, transaction).await?.is_err() {
+        for transaction in configuration_writes::split_transactions(
+            configuration_writes::configuration_actions(WHAT, change, &known)?,
+        ) {
+            if self.table.run_transaction(WHAT, transaction).await?.is_err() {
                 return Err(PortError::invalid(
                     WHAT,
                     "a write without a condition was refused",
@@ -89,30 +100,41 @@ impl<A: Ambient> Directory for DynamoStore<A> {
         Ok(())
     }
 
-    async fn bound(&self, provider: Provider, external: &ExternalId) -> PortResult<Option<Bound>> {
+    async fn find_instance_config(
+        &self,
+        provider: Provider,
+        external: &ExternalId,
+    ) -> PortResult<Option<InstanceConfig>> {
         const WHAT: &str = "looking an instance up";
         let key = (provider, external.clone());
-        if let Known::As(known) = self.by_external.get(&key, self.table.ambient.now()) {
-            return Ok(known);
-        }
-        let found = self.table.get(WHAT, Key::external(provider, external)).await?;
-        let bound = self.bind(WHAT, found).await?;
-        self.by_external.put(key, bound.clone(), self.table.ambient.now());
-        Ok(bound)
-    }
-
-    async fn bound_by_id(&self, id: &InstanceId) -> PortResult<Option<Bound>> {
-        const WHAT: &str = "reading an instance's configuration";
-        if let Known::As(known) = self.by_id.get(id, self.table.ambient.now()) {
+        if let CacheLookup::Hit(known) = self.by_external.get(&key, self.table.system.now()) {
             return Ok(known);
         }
         let found = self
             .table
-            .get(WHAT, Key::configured(Kind::Instance, id.as_str()))
+            .get_record(WHAT, TableKey::for_external_id(provider, external))
             .await?;
-        let bound = self.bind(WHAT, found).await?;
+        let bound = self.assemble_instance_config(WHAT, found).await?;
+        self.by_external
+            .insert_entry(key, bound.clone(), self.table.system.now());
+        Ok(bound)
+    }
+
+    async fn instance_config(&self, id: &InstanceId) -> PortResult<Option<InstanceConfig>> {
+        const WHAT: &str = "reading an instance's configuration";
+        if let CacheLookup::Hit(known) = self.by_id.get(id, self.table.system.now()) {
+            return Ok(known);
+        }
+        let found = self
+            .table
+            .get_record(
+                WHAT,
+                TableKey::for_configured(ConfigurationKind::Instance, id.as_str()),
+            )
+            .await?;
+        let bound = self.assemble_instance_config(WHAT, found).await?;
         self.by_id
-            .put(id.clone(), bound.clone(), self.table.ambient.now());
+            .insert_entry(id.clone(), bound.clone(), self.table.system.now());
         Ok(bound)
     }
 }

@@ -1,7 +1,7 @@
 //! Expressions of `DynamoDB`. Every attribute is written with a `#`, so that no reserved word bites (`state`, `list`,
 //! `status` …) and the names that a request must declare follow from its text.
 
-use super::item::{number, text};
+use super::item::{number_attribute, text_attribute};
 use aws_sdk_dynamodb::types::AttributeValue;
 use std::collections::HashMap;
 
@@ -27,34 +27,34 @@ impl Expression {
     }
 
     /// With the value of `placeholder` (`:now`).
-    pub(crate) fn with(mut self, placeholder: &str, value: AttributeValue) -> Self {
+    pub(crate) fn with_value(mut self, placeholder: &str, value: AttributeValue) -> Self {
         self.values.insert(placeholder.to_owned(), value);
         self
     }
 
     /// With a string as the value of `placeholder`.
-    pub(crate) fn text(self, placeholder: &str, value: impl Into<String>) -> Self {
-        self.with(placeholder, text(value))
+    pub(crate) fn with_text(self, placeholder: &str, value: impl Into<String>) -> Self {
+        self.with_value(placeholder, text_attribute(value))
     }
 
     /// With a number as the value of `placeholder`.
-    pub(crate) fn number(self, placeholder: &str, value: impl ToString + Copy) -> Self {
-        self.with(placeholder, number(value))
+    pub(crate) fn with_number(self, placeholder: &str, value: impl ToString + Copy) -> Self {
+        self.with_value(placeholder, number_attribute(value))
     }
 
     /// The record does not exist.
-    pub(crate) fn absent() -> Self {
+    pub(crate) fn record_absent() -> Self {
         Self::new("attribute_not_exists(#pk)")
     }
 
     /// The record that will have revision `rev` by `attribute` is still the one before it. The first revision must not
     /// exist yet.
-    pub(crate) fn follows(attribute: &str, rev: u64) -> Self {
+    pub(crate) fn follows_revision(attribute: &str, rev: u64) -> Self {
         match rev.checked_sub(1) {
             Some(before) if before > 0 => {
-                Self::new(format!("#{attribute} = :before")).number(":before", before)
+                Self::new(format!("#{attribute} = :before")).with_number(":before", before)
             }
-            _ => Self::absent(),
+            _ => Self::record_absent(),
         }
     }
 
@@ -63,18 +63,18 @@ impl Expression {
         Self::new(format!(
             "(attribute_not_exists(#{COUNTED_BY}) OR #{COUNTED_BY} <> :{COUNTED_BY})"
         ))
-        .text(&format!(":{COUNTED_BY}"), nonce)
+        .with_text(&format!(":{COUNTED_BY}"), nonce)
     }
 
     /// Both hold.
-    pub(crate) fn and(mut self, other: Self) -> Self {
+    pub(crate) fn and_condition(mut self, other: Self) -> Self {
         self.text = format!("{} AND {}", self.text, other.text);
         self.values.extend(other.values);
         self
     }
 
     /// The names that `texts` use.
-    pub(crate) fn names(texts: &[&str]) -> HashMap<String, String> {
+    pub(crate) fn attribute_names(texts: &[&str]) -> HashMap<String, String> {
         let mut names = HashMap::new();
         for text in texts {
             // What comes before the first `#` is no name; each later piece begins with one.
@@ -91,21 +91,21 @@ impl Expression {
 
 /// What an update sets and removes.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Change {
+pub(crate) struct UpdateChange {
     set: Vec<String>,
     remove: Vec<String>,
     values: HashMap<String, AttributeValue>,
 }
 
-impl Change {
+impl UpdateChange {
     /// Sets an attribute.
-    pub(crate) fn set(self, attribute: &str, value: AttributeValue) -> Self {
+    pub(crate) fn set_value(self, attribute: &str, value: AttributeValue) -> Self {
         let term = format!(":{attribute}");
-        self.set_to(attribute, &term).with(&term, value)
+        self.set_to_term(attribute, &term).with_value(&term, value)
     }
 
     /// Sets an attribute to a term of the expression language.
-    pub(crate) fn set_to(mut self, attribute: &str, term: &str) -> Self {
+    pub(crate) fn set_to_term(mut self, attribute: &str, term: &str) -> Self {
         self.set.push(format!("#{attribute} = {term}"));
         self
     }
@@ -113,13 +113,13 @@ impl Change {
     /// Sets an attribute, or removes it if there is no value.
     pub(crate) fn set_or_remove(self, attribute: &str, value: Option<AttributeValue>) -> Self {
         match value {
-            Some(value) => self.set(attribute, value),
-            None => self.remove(&[attribute]),
+            Some(value) => self.set_value(attribute, value),
+            None => self.remove_attributes(&[attribute]),
         }
     }
 
     /// Removes attributes.
-    pub(crate) fn remove(mut self, attributes: &[&str]) -> Self {
+    pub(crate) fn remove_attributes(mut self, attributes: &[&str]) -> Self {
         self.remove
             .extend(attributes.iter().map(|attribute| format!("#{attribute}")));
         self
@@ -127,21 +127,21 @@ impl Change {
 
     /// Adds 1 to an attribute, and notes by whom: on condition of [`Expression::not_counted_by`], a request that is
     /// repeated counts once.
-    pub(crate) fn count(self, attribute: &str, nonce: &str) -> Self {
-        self.set_to(attribute, &format!("if_not_exists(#{attribute}, :zero) + :one"))
-            .with(":zero", number(0))
-            .with(":one", number(1))
-            .set(COUNTED_BY, text(nonce))
+    pub(crate) fn increment_counter(self, attribute: &str, nonce: &str) -> Self {
+        self.set_to_term(attribute, &format!("if_not_exists(#{attribute}, :zero) + :one"))
+            .with_value(":zero", number_attribute(0))
+            .with_value(":one", number_attribute(1))
+            .set_value(COUNTED_BY, text_attribute(nonce))
     }
 
     /// With the value of a placeholder.
-    pub(crate) fn with(mut self, placeholder: &str, value: AttributeValue) -> Self {
+    pub(crate) fn with_value(mut self, placeholder: &str, value: AttributeValue) -> Self {
         self.values.insert(placeholder.to_owned(), value);
         self
     }
 
     /// The update expression.
-    pub(crate) fn expression(&self) -> Expression {
+    pub(crate) fn build_expression(&self) -> Expression {
         let clause = |word: &str, terms: &[String]| {
             if terms.is_empty() {
                 String::new()
@@ -163,28 +163,31 @@ mod tests {
 
     #[test]
     fn the_names_of_an_expression_follow_from_its_text() {
-        let names = Expression::names(&["attribute_not_exists(#pk) OR #open_due<:now", "#pk = :a"]);
+        let names = Expression::attribute_names(&["attribute_not_exists(#pk) OR #open_due<:now", "#pk = :a"]);
         let expected = ["pk", "open_due"].map(|name| (format!("#{name}"), name.to_owned()));
         assert_eq!(names, HashMap::from(expected));
     }
 
     #[test]
     fn the_first_revision_must_be_new_and_a_later_one_follows_its_predecessor() {
-        assert_eq!(Expression::follows("rev", 1).text, "attribute_not_exists(#pk)");
-        let later = Expression::follows("rev", 7);
+        assert_eq!(
+            Expression::follows_revision("rev", 1).text,
+            "attribute_not_exists(#pk)"
+        );
+        let later = Expression::follows_revision("rev", 7);
         assert_eq!(
             (later.text.as_str(), &later.values[":before"]),
-            ("#rev = :before", &number(6))
+            ("#rev = :before", &number_attribute(6))
         );
     }
 
     #[test]
     fn a_change_names_what_it_sets_removes_and_counts() {
-        let change = Change::default()
-            .set("a", number(1))
-            .count("n", "x")
+        let change = UpdateChange::default()
+            .set_value("a", number_attribute(1))
+            .increment_counter("n", "x")
             .set_or_remove("b", None);
-        let expression = change.expression();
+        let expression = change.build_expression();
         let text = "SET #a = :a, #n = if_not_exists(#n, :zero) + :one, #counted_by = :counted_by REMOVE #b";
         assert_eq!(expression.text, text);
         assert_eq!(expression.values.len(), 4);

@@ -5,27 +5,28 @@ use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys;
 use super::records;
-use super::table::Query;
+use super::table::RecordQuery;
 use futures::future::try_join_all;
-use recado_domain::instance::Parked;
+use recado_domain::instance::ParkedConversation;
 use recado_domain::message::Message;
-use recado_pipeline::ports::{Ambient, Gauges, OpenEvent, OpenMessage, OpenWork, PortResult};
+use recado_pipeline::ports::{Gauges, OpenEvent, OpenMessage, OpenWork, PortResult, System};
 
 const WHAT: &str = "counting what is open";
 
-impl<A: Ambient> DynamoStore<A> {
+impl<A: System> DynamoStore<A> {
     /// The longest overdue of a kind, an equal part of `limit` from each shard, and whether there is more.
-    async fn open_of(&self, kind: char, limit: usize) -> PortResult<(Vec<Item>, bool)> {
+    async fn query_open_of_kind(&self, kind: char, limit: usize) -> PortResult<(Vec<Item>, bool)> {
         let most = limit.div_ceil(keys::SHARDS as usize).max(1);
         let shard = |number: u32| async move {
-            let keys = Expression::new("#open_shard = :shard").text(":shard", keys::open_shard(kind, number));
-            let query = Query {
+            let keys =
+                Expression::new("#open_shard = :shard").with_text(":shard", keys::open_shard(kind, number));
+            let query = RecordQuery {
                 index: Some("open"),
                 keys,
                 reverse: false,
                 limit: Some(most + 1),
             };
-            self.table.query(WHAT, &query).await
+            self.table.query_records(WHAT, &query).await
         };
         let found = try_join_all((0..keys::SHARDS).map(shard)).await?;
         let more = found.iter().any(|items| items.len() > most);
@@ -34,19 +35,24 @@ impl<A: Ambient> DynamoStore<A> {
     }
 }
 
-impl<A: Ambient> Gauges for DynamoStore<A> {
-    async fn open_work(&self, limit: usize) -> PortResult<OpenWork> {
-        let (messages, more_messages) = self.open_of('O', limit).await?;
-        let (events, more_events) = self.open_of('E', limit).await?;
-        let (parked, more_parked) = self.open_of('P', limit).await?;
+impl<A: System> Gauges for DynamoStore<A> {
+    async fn read_open_work(&self, limit: usize) -> PortResult<OpenWork> {
+        let (messages, more_messages) = self.query_open_of_kind('O', limit).await?;
+        let (events, more_events) = self.query_open_of_kind('E', limit).await?;
+        let (parked, more_parked) = self.query_open_of_kind('P', limit).await?;
         // One record that cannot be read must not hide the others from a monitor.
         let message = |item: &Item| {
-            let message: Option<Message> = item::read(WHAT, item).ok();
-            message.as_ref().and_then(OpenMessage::of)
+            let message: Option<Message> = item::decode_record(WHAT, item).ok();
+            message.as_ref().and_then(OpenMessage::from_message)
         };
-        let event = |item: &Item| records::read_event(WHAT, item).ok().as_ref().map(OpenEvent::of);
+        let event = |item: &Item| {
+            records::parse_event_record(WHAT, item)
+                .ok()
+                .as_ref()
+                .map(OpenEvent::from_record)
+        };
         let instance = |item: &Item| {
-            let parked: Option<Parked> = item::read(WHAT, item).ok();
+            let parked: Option<ParkedConversation> = item::decode_record(WHAT, item).ok();
             parked.map(|parked| parked.instance)
         };
         Ok(OpenWork {

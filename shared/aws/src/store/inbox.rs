@@ -1,183 +1,206 @@
 use super::DynamoStore;
-use super::conversations::follows;
-use super::expression::{Change, Expression};
-use super::item::{self, Item, number, text};
-use super::keys::Key;
+use super::conversations::follows_stored;
+use super::expression::{Expression, UpdateChange};
+use super::item::{self, Item, number_attribute, text_attribute};
+use super::keys::TableKey;
 use super::records;
-use super::transaction::Action;
+use super::transaction::TransactionAction;
 use aws_sdk_dynamodb::types::ReturnValue;
 use jiff::Timestamp;
-use recado_domain::event::{EventRecord, EventState, InboundJob, Processed, StoredAs};
+use recado_domain::event::{EventRecord, EventState, InboundJob, MessagePosition, ProcessingRecord};
 use recado_domain::ids::EventId;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{Ambient, InboundStored, InboundWrite, Inbox, PortError, PortResult, Recorded};
+use recado_pipeline::ports::{
+    InboundWrite, Inbox, PortError, PortResult, RecordEventOutcome, StoreInboundOutcome, System,
+};
 
 /// The condition that an event is in this state.
-fn is(state: &str) -> Expression {
-    Expression::new("#state = :is").text(":is", state)
+fn is_in_state(state: &str) -> Expression {
+    Expression::new("#state = :is").with_text(":is", state)
 }
 
 const PENDING: &str = "pending";
 
 /// What a refused recording found. Whatever cannot be read counts as owed: enqueueing it again is harmless.
-fn recorded(found: Option<&Item>) -> Recorded {
-    match found.and_then(|item| item::string(item, "state")) {
-        Some(PENDING) | None => Recorded::Pending,
-        Some(_) => Recorded::Settled,
+fn recording_outcome(found: Option<&Item>) -> RecordEventOutcome {
+    match found.and_then(|item| item::get_string(item, "state")) {
+        Some(PENDING) | None => RecordEventOutcome::Pending,
+        Some(_) => RecordEventOutcome::Settled,
     }
 }
 
 /// Where a refused write's event has its message, if it has one.
-fn stored(what: &'static str, found: Option<&Item>) -> PortResult<Option<StoredAs>> {
-    let record = found.map(|item| records::read_event(what, item)).transpose()?;
+fn parse_stored_as(what: &'static str, found: Option<&Item>) -> PortResult<Option<MessagePosition>> {
+    let record = found
+        .map(|item| records::parse_event_record(what, item))
+        .transpose()?;
     Ok(record.and_then(|record| record.stored))
 }
 
 /// What settling an event changes, however it ended.
-fn settled(at: Timestamp) -> Change {
-    Change::default()
-        .set("settled_at", number(at.as_millisecond()))
-        .remove(&["open_shard", "open_due"])
+fn settled_change(at: Timestamp) -> UpdateChange {
+    UpdateChange::default()
+        .set_value("settled_at", number_attribute(at.as_millisecond()))
+        .remove_attributes(&["open_shard", "open_due"])
 }
 
 /// What applying an event changes.
-fn applied(what: &'static str, at: Timestamp, expires: Timestamp) -> PortResult<Change> {
-    Ok(settled(at)
-        .set("state", item::part(what, &EventState::Applied)?)
-        .set("ttl", number(expires.as_second()))
-        .remove(&["payload"]))
+fn applied_change(what: &'static str, at: Timestamp, expires: Timestamp) -> PortResult<UpdateChange> {
+    Ok(settled_change(at)
+        .set_value("state", item::encode_part(what, &EventState::Applied)?)
+        .set_value("ttl", number_attribute(expires.as_second()))
+        .remove_attributes(&["payload"]))
 }
 
-impl<A: Ambient> DynamoStore<A> {
+impl<A: System> DynamoStore<A> {
     /// Reads an event, lets `change` say what becomes of it, and writes that on condition that it is still in `state`
     /// and has been enqueued as often as was read. `None` if it is not in that state.
-    async fn change_event(
+    async fn update_event_record(
         &self,
         what: &'static str,
         id: &EventId,
         state: EventState,
-        change: impl Fn(&mut EventRecord) -> Change + Send + Sync,
+        change: impl Fn(&mut EventRecord) -> UpdateChange + Send + Sync,
     ) -> PortResult<Option<EventRecord>> {
-        for round in 0..super::table::ROUNDS {
-            let Some(found) = self.table.get(what, Key::event(id)).await? else {
+        for round in 0..super::table::RETRIES_MAX {
+            let Some(found) = self.table.get_record(what, TableKey::for_event(id)).await? else {
                 return Ok(None);
             };
-            let mut record = records::read_event(what, &found)?;
+            let mut record = records::parse_event_record(what, &found)?;
             if record.state != state {
                 return Ok(None);
             }
             let seen = Expression::new("#state = :was AND #again = :seen")
-                .with(":was", item::part(what, &record.state)?)
-                .number(":seen", record.again);
+                .with_value(":was", item::encode_part(what, &record.state)?)
+                .with_number(":seen", record.again);
             let change = change(&mut record);
-            let change = match record.due() {
+            let change = match record.overdue_at() {
                 Some(due) => change
-                    .set("open_shard", text(Key::event(id).shard()))
-                    .set("open_due", number(due.as_millisecond())),
-                None => change.remove(&["open_shard", "open_due"]),
+                    .set_value(
+                        "open_shard",
+                        text_attribute(TableKey::for_event(id).open_shard_key()),
+                    )
+                    .set_value("open_due", number_attribute(due.as_millisecond())),
+                None => change.remove_attributes(&["open_shard", "open_due"]),
             };
-            let is_this = |found: &Item| records::read_event(what, found).is_ok_and(|found| found == record);
-            let key = Key::event(id);
-            let changed = self
-                .table
-                .update_known(what, key, &change, Some(seen), ReturnValue::None, is_this);
+            let is_this =
+                |found: &Item| records::parse_event_record(what, found).is_ok_and(|found| found == record);
+            let key = TableKey::for_event(id);
+            let changed =
+                self.table
+                    .update_record_once(what, key, &change, Some(seen), ReturnValue::None, is_this);
             match changed.await? {
                 Ok(_) => return Ok(Some(record)),
-                Err(_) => self.table.pause(round).await,
+                Err(_) => self.table.wait_before_retry(round).await,
             }
         }
         Err(PortError::unavailable(what, "others keep changing the event"))
     }
 }
 
-impl<A: Ambient> DynamoStore<A> {
+impl<A: System> DynamoStore<A> {
     /// The event's record, if it is dead of the death at `died`.
-    async fn of_death(
+    async fn read_dead_event(
         &self,
         what: &'static str,
         id: &EventId,
         died: Timestamp,
     ) -> PortResult<Option<EventRecord>> {
-        let found = self.table.get(what, Key::event(id)).await?;
-        let record = found.map(|item| records::read_event(what, &item)).transpose()?;
-        Ok(record.filter(|record| record.died() == Some(died)))
+        let found = self.table.get_record(what, TableKey::for_event(id)).await?;
+        let record = found
+            .map(|item| records::parse_event_record(what, &item))
+            .transpose()?;
+        Ok(record.filter(|record| record.failed_at() == Some(died)))
     }
 
     /// Changes an event on condition that it is dead of the death at `died`.
-    async fn change_death(
+    async fn update_dead_event(
         &self,
         what: &'static str,
         id: &EventId,
         died: Timestamp,
-        change: &Change,
+        change: &UpdateChange,
         is_this: impl Fn(&Item) -> bool + Send,
     ) -> PortResult<bool> {
         let dead = Expression::new("#state = :is AND #settled_at = :died")
-            .with(":is", item::part(what, &EventState::Dead)?)
-            .number(":died", died.as_millisecond());
-        let key = Key::event(id);
-        let changed = self
-            .table
-            .update_known(what, key, change, Some(dead), ReturnValue::None, is_this);
+            .with_value(":is", item::encode_part(what, &EventState::Dead)?)
+            .with_number(":died", died.as_millisecond());
+        let key = TableKey::for_event(id);
+        let changed =
+            self.table
+                .update_record_once(what, key, change, Some(dead), ReturnValue::None, is_this);
         Ok(changed.await?.is_ok())
     }
 }
 
-impl<A: Ambient> DynamoStore<A> {
+impl<A: System> DynamoStore<A> {
     /// Changes a pending event to what it ends as. Refused: it is settled already, which is as good.
-    async fn settle(&self, what: &'static str, id: &EventId, change: &Change) -> PortResult<()> {
+    async fn settle_pending_event(
+        &self,
+        what: &'static str,
+        id: &EventId,
+        change: &UpdateChange,
+    ) -> PortResult<()> {
         let _settled = self
             .table
-            .update(what, Key::event(id), change, Some(is(PENDING)), ReturnValue::None)
+            .update_record(
+                what,
+                TableKey::for_event(id),
+                change,
+                Some(is_in_state(PENDING)),
+                ReturnValue::None,
+            )
             .await?;
         Ok(())
     }
 }
 
-impl<A: Ambient> Inbox for DynamoStore<A> {
-    async fn record_event(&self, job: &InboundJob) -> PortResult<Recorded> {
+impl<A: System> Inbox for DynamoStore<A> {
+    async fn record_event(&self, job: &InboundJob) -> PortResult<RecordEventOutcome> {
         const WHAT: &str = "recording an event";
-        let item = records::event(WHAT, &EventRecord::pending(job.clone()))?;
+        let item = records::event_item(WHAT, &EventRecord::new_pending(job.clone()))?;
         // Expiry removes records hours late; one that has expired counts as gone.
         let new = Expression::new("attribute_not_exists(#pk) OR (#state <> :pending AND #ttl < :seconds)")
-            .text(":pending", PENDING)
-            .number(":seconds", job.received_at.as_second());
-        Ok(match self.table.put(WHAT, item, Some(new)).await? {
-            Ok(()) => Recorded::New,
-            Err(refused) => recorded(refused.0.as_ref()),
+            .with_text(":pending", PENDING)
+            .with_number(":seconds", job.received_at.as_second());
+        Ok(match self.table.put_record(WHAT, item, Some(new)).await? {
+            Ok(()) => RecordEventOutcome::New,
+            Err(refused) => recording_outcome(refused.0.as_ref()),
         })
     }
 
-    async fn event(&self, id: &EventId) -> PortResult<Option<EventRecord>> {
+    async fn find_event(&self, id: &EventId) -> PortResult<Option<EventRecord>> {
         const WHAT: &str = "reading an event";
-        let found = self.table.get(WHAT, Key::event(id)).await?;
+        let found = self.table.get_record(WHAT, TableKey::for_event(id)).await?;
         found
-            .and_then(|item| item::unexpired(item, self.table.ambient.now()))
-            .map(|item| records::read_event(WHAT, &item))
+            .and_then(|item| item::unexpired(item, self.table.system.now()))
+            .map(|item| records::parse_event_record(WHAT, &item))
             .transpose()
     }
 
-    async fn store_inbound(&self, write: InboundWrite<'_>) -> PortResult<InboundStored> {
+    async fn store_inbound(&self, write: InboundWrite<'_>) -> PortResult<StoreInboundOutcome> {
         const WHAT: &str = "storing an inbound message";
-        let place = StoredAs {
+        let place = MessagePosition {
             conversation: write.conversation.id.clone(),
             ordinal: write.message.ordinal,
         };
-        let owed = Expression::new("#state = :is AND attribute_not_exists(#stored)").text(":is", PENDING);
-        let note = Change::default().set("stored", item::part(WHAT, &place)?);
+        let owed =
+            Expression::new("#state = :is AND attribute_not_exists(#stored)").with_text(":is", PENDING);
+        let note = UpdateChange::default().set_value("stored", item::encode_part(WHAT, &place)?);
         let actions = vec![
-            Action::Update(Key::event(write.event), note, Some(owed)),
-            Action::Put(
-                records::conversation(WHAT, write.conversation)?,
-                Some(follows(write.conversation)),
+            TransactionAction::Update(TableKey::for_event(write.event), note, Some(owed)),
+            TransactionAction::Put(
+                records::conversation_item(WHAT, write.conversation)?,
+                Some(follows_stored(write.conversation)),
             ),
-            Action::Put(records::message(WHAT, write.message)?, None),
+            TransactionAction::Put(records::message_item(WHAT, write.message)?, None),
         ];
-        let Err(refusals) = self.table.transact(WHAT, actions).await? else {
-            return Ok(InboundStored::Yes);
+        let Err(refusals) = self.table.run_transaction(WHAT, actions).await? else {
+            return Ok(StoreInboundOutcome::Stored);
         };
-        let found = refusals.of(0).and_then(|refused| refused.0.as_ref());
-        Ok(stored(WHAT, found)?.map_or(InboundStored::Conflict, InboundStored::Already))
+        let found = refusals.for_action(0).and_then(|refused| refused.0.as_ref());
+        Ok(parse_stored_as(WHAT, found)?
+            .map_or(StoreInboundOutcome::Conflict, StoreInboundOutcome::AlreadyStored))
     }
 
     async fn settle_event(
@@ -189,65 +212,70 @@ impl<A: Ambient> Inbox for DynamoStore<A> {
     ) -> PortResult<()> {
         const WHAT: &str = "settling an event";
         let change = match reason {
-            None => applied(WHAT, at, expires)?,
-            Some(reason) => settled(at)
-                .set("state", item::part(WHAT, &EventState::Dead)?)
-                .set("reason", item::part(WHAT, &reason)?),
+            None => applied_change(WHAT, at, expires)?,
+            Some(reason) => settled_change(at)
+                .set_value("state", item::encode_part(WHAT, &EventState::Dead)?)
+                .set_value("reason", item::encode_part(WHAT, &reason)?),
         };
-        self.settle(WHAT, id, &change).await
+        self.settle_pending_event(WHAT, id, &change).await
     }
 
     async fn finish_event(
         &self,
         id: &EventId,
-        processed: &Processed,
+        processed: &ProcessingRecord,
         at: Timestamp,
         expires: Timestamp,
     ) -> PortResult<()> {
         const WHAT: &str = "finishing an event";
-        let change = applied(WHAT, at, expires)?.set("processed", item::part(WHAT, processed)?);
-        self.settle(WHAT, id, &change).await
+        let change =
+            applied_change(WHAT, at, expires)?.set_value("processed", item::encode_part(WHAT, processed)?);
+        self.settle_pending_event(WHAT, id, &change).await
     }
 
-    async fn set_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {
+    async fn set_event_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {
         const WHAT: &str = "setting an event's attempts";
-        let change = Change::default().set("attempts", number(attempts));
-        let as_read = is(PENDING).and(Expression::new("#attempts = :seen").number(":seen", seen));
+        let change = UpdateChange::default().set_value("attempts", number_attribute(attempts));
+        let as_read = is_in_state(PENDING)
+            .and_condition(Expression::new("#attempts = :seen").with_number(":seen", seen));
         // Two workers that set the same at once may both be told so after a repeated request: it is one attempt more
         // that ends with a report, not one that is lost.
         let is_this = |found: &Item| {
-            item::string(found, "state") == Some(PENDING)
-                && item::whole(found, "attempts") == Some(i64::from(attempts))
+            item::get_string(found, "state") == Some(PENDING)
+                && item::get_integer(found, "attempts") == Some(i64::from(attempts))
         };
-        let key = Key::event(id);
-        let set = self
-            .table
-            .update_known(WHAT, key, &change, Some(as_read), ReturnValue::None, is_this);
+        let key = TableKey::for_event(id);
+        let set =
+            self.table
+                .update_record_once(WHAT, key, &change, Some(as_read), ReturnValue::None, is_this);
         Ok(set.await?.is_ok())
     }
 
     async fn revive_event(&self, id: &EventId, died: Timestamp) -> PortResult<bool> {
         const WHAT: &str = "reviving an event";
-        let Some(record) = self.of_death(WHAT, id, died).await? else {
+        let Some(record) = self.read_dead_event(WHAT, id, died).await? else {
             return Ok(false);
         };
         let pending = EventRecord {
             state: EventState::Pending,
             ..record
         };
-        let change = Change::default()
-            .set("state", text(PENDING))
-            .set("attempts", number(0))
-            .remove(&["reason", "settled_at", "ttl"]);
-        let change = match pending.due() {
+        let change = UpdateChange::default()
+            .set_value("state", text_attribute(PENDING))
+            .set_value("attempts", number_attribute(0))
+            .remove_attributes(&["reason", "settled_at", "ttl"]);
+        let change = match pending.overdue_at() {
             Some(due) => change
-                .set("open_shard", text(Key::event(id).shard()))
-                .set("open_due", number(due.as_millisecond())),
+                .set_value(
+                    "open_shard",
+                    text_attribute(TableKey::for_event(id).open_shard_key()),
+                )
+                .set_value("open_due", number_attribute(due.as_millisecond())),
             None => change,
         };
         // Nobody else makes a dead event pending but who undoes this death.
-        let is_this = |found: &Item| item::string(found, "state") == Some(PENDING);
-        self.change_death(WHAT, id, died, &change, is_this).await
+        let is_this = |found: &Item| item::get_string(found, "state") == Some(PENDING);
+        self.update_dead_event(WHAT, id, died, &change, is_this).await
     }
 
     async fn purge_event(
@@ -258,27 +286,27 @@ impl<A: Ambient> Inbox for DynamoStore<A> {
         expires: Timestamp,
     ) -> PortResult<bool> {
         const WHAT: &str = "settling a dead event for good";
-        let change = Change::default()
-            .set("state", item::part(WHAT, &EventState::Applied)?)
-            .set("reason", item::part(WHAT, &Reason::Purged)?)
-            .set("settled_at", number(at.as_millisecond()))
-            .set("ttl", number(expires.as_second()))
-            .remove(&["payload", "open_shard", "open_due"]);
+        let change = UpdateChange::default()
+            .set_value("state", item::encode_part(WHAT, &EventState::Applied)?)
+            .set_value("reason", item::encode_part(WHAT, &Reason::Purged)?)
+            .set_value("settled_at", number_attribute(at.as_millisecond()))
+            .set_value("ttl", number_attribute(expires.as_second()))
+            .remove_attributes(&["payload", "open_shard", "open_due"]);
         let settled_at = at.as_millisecond();
-        let is_this = |found: &Item| item::whole(found, "settled_at") == Some(settled_at);
-        self.change_death(WHAT, id, died, &change, is_this).await
+        let is_this = |found: &Item| item::get_integer(found, "settled_at") == Some(settled_at);
+        self.update_dead_event(WHAT, id, died, &change, is_this).await
     }
 
-    async fn note_again(&self, id: &EventId, at: Timestamp) -> PortResult<u32> {
+    async fn record_reenqueue(&self, id: &EventId, at: Timestamp) -> PortResult<u32> {
         let note = |record: &mut EventRecord| {
             record.again = record.again.saturating_add(1);
             record.again_at = Some(at);
-            Change::default()
-                .set("again", number(record.again))
-                .set("again_at", number(at.as_millisecond()))
+            UpdateChange::default()
+                .set_value("again", number_attribute(record.again))
+                .set_value("again_at", number_attribute(at.as_millisecond()))
         };
         let noted = self
-            .change_event("noting an event enqueued again", id, EventState::Pending, note)
+            .update_event_record("noting an event enqueued again", id, EventState::Pending, note)
             .await?;
         Ok(noted.map_or(0, |record| record.again))
     }
@@ -290,10 +318,19 @@ mod tests {
 
     #[test]
     fn a_refused_recording_tells_what_is_owed_from_what_is_settled() {
-        let found = |state: &str| Item::from([("state".to_owned(), text(state))]);
-        assert_eq!(recorded(Some(&found("pending"))), Recorded::Pending);
-        assert_eq!(recorded(Some(&found("applied"))), Recorded::Settled);
-        assert_eq!(recorded(Some(&found("dead"))), Recorded::Settled);
-        assert_eq!(recorded(None), Recorded::Pending);
+        let found = |state: &str| Item::from([("state".to_owned(), text_attribute(state))]);
+        assert_eq!(
+            recording_outcome(Some(&found("pending"))),
+            RecordEventOutcome::Pending
+        );
+        assert_eq!(
+            recording_outcome(Some(&found("applied"))),
+            RecordEventOutcome::Settled
+        );
+        assert_eq!(
+            recording_outcome(Some(&found("dead"))),
+            RecordEventOutcome::Settled
+        );
+        assert_eq!(recording_outcome(None), RecordEventOutcome::Pending);
     }
 }

@@ -1,48 +1,51 @@
 use super::DynamoStore;
-use super::expression::{COUNTED_BY, Change, Expression};
-use super::item::{self, Item, number, text};
-use super::keys::Key;
-use super::table::ROUNDS;
+use super::expression::{COUNTED_BY, Expression, UpdateChange};
+use super::item::{self, Item, number_attribute, text_attribute};
+use super::keys::TableKey;
+use super::table::RETRIES_MAX;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::{Connection, InstanceState, NoAnswer, Parked, Pattern, Sighting};
-use recado_domain::millis::{instant, shift};
+use recado_domain::instance::{
+    ConnectionStatus, ConnectionUpdate, InstanceState, ParkedConversation, TrafficProfile, UnansweredAttempt,
+};
+use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::rate::Rate;
-use recado_pipeline::ports::{Ambient, Instances, PortError, PortResult, Reservation};
+use recado_pipeline::ports::{InstanceStates, PortError, PortResult, Reservation, System};
 
 /// The instance is open: as one is of which nothing is known.
 const OPEN: &str = "(attribute_not_exists(#connection) OR #connection = :open)";
 
-fn when(text: &str, now: Timestamp) -> Expression {
+fn while_open(text: &str, now: Timestamp) -> Expression {
     Expression::new(format!("{text} AND {OPEN}"))
-        .text(":open", Connection::Open.as_str())
-        .number(":now", now.as_millisecond())
+        .with_text(":open", ConnectionStatus::Open.as_str())
+        .with_number(":now", now.as_millisecond())
 }
 
 /// The connection is `connection` already (`true`), or another one.
-fn connected(connection: Connection, already: bool) -> Expression {
+fn connection_condition(connection: ConnectionStatus, already: bool) -> Expression {
     let text = match (connection, already) {
-        (Connection::Open, true) => OPEN,
-        (Connection::Open, false) => "attribute_exists(#connection) AND #connection <> :open",
+        (ConnectionStatus::Open, true) => OPEN,
+        (ConnectionStatus::Open, false) => "attribute_exists(#connection) AND #connection <> :open",
         (_, true) => "#connection = :open",
         (_, false) => "(attribute_not_exists(#connection) OR #connection <> :open)",
     };
-    Expression::new(text).text(":open", connection.as_str())
+    Expression::new(text).with_text(":open", connection.as_str())
 }
 
 /// What every sighting changes. The index holds when the instance is to be asked again: one that is not open and has no
 /// time for that, since `since` (a term).
-fn seen(id: &InstanceId, sighting: &Sighting, since: &str) -> Change {
-    let mut change = Change::default().set_or_remove("probe_at", sighting.probe_at.map(milliseconds));
+fn observation_change(id: &InstanceId, sighting: &ConnectionUpdate, since: &str) -> UpdateChange {
+    let mut change =
+        UpdateChange::default().set_or_remove("probe_at", sighting.probe_at.map(timestamp_attribute));
     if let Some(asked_at) = sighting.asked_at {
-        change = change.set("confirmed_at", milliseconds(asked_at));
+        change = change.set_value("confirmed_at", timestamp_attribute(asked_at));
     }
-    if sighting.releases {
-        change = change.set("released_at", milliseconds(sighting.at));
+    if sighting.releases_waiting {
+        change = change.set_value("released_at", timestamp_attribute(sighting.at));
     }
-    if sighting.connection == Connection::Open && sighting.probe_at.is_none() {
-        return change.remove(&["open_shard", "open_due"]);
+    if sighting.connection == ConnectionStatus::Open && sighting.probe_at.is_none() {
+        return change.remove_attributes(&["open_shard", "open_due"]);
     }
     let due = if sighting.probe_at.is_some() {
         ":probe_at"
@@ -50,117 +53,129 @@ fn seen(id: &InstanceId, sighting: &Sighting, since: &str) -> Change {
         since
     };
     change
-        .set("open_shard", text(Key::state(id).shard()))
-        .set_to("open_due", due)
+        .set_value(
+            "open_shard",
+            text_attribute(TableKey::for_instance_state(id).open_shard_key()),
+        )
+        .set_to_term("open_due", due)
 }
 
 /// A change of connection.
-fn changed(id: &InstanceId, sighting: &Sighting) -> Change {
-    let mut change = seen(id, sighting, ":since");
-    if sighting.connection != Connection::Open {
-        change = change.set_to("catch_up_from", "if_not_exists(#catch_up_from, :since)");
+fn connection_change(id: &InstanceId, sighting: &ConnectionUpdate) -> UpdateChange {
+    let mut change = observation_change(id, sighting, ":since");
+    if sighting.connection != ConnectionStatus::Open {
+        change = change.set_to_term("catch_up_from", "if_not_exists(#catch_up_from, :since)");
     }
     change
-        .set("connection", text(sighting.connection.as_str()))
-        .set("since", milliseconds(sighting.at))
-        .set("probes", number(0))
-        .set("timeouts", number(0))
-        .remove(&["timed_out"])
+        .set_value("connection", text_attribute(sighting.connection.as_str()))
+        .set_value("since", timestamp_attribute(sighting.at))
+        .set_value("probes", number_attribute(0))
+        .set_value("timeouts", number_attribute(0))
+        .remove_attributes(&["timed_out"])
 }
 
 /// A further attempt that got no answer, on condition that it counts.
-fn unanswered(found: &NoAnswer, nonce: &str) -> (Change, Expression) {
-    let change = Change::default().count("timeouts", nonce);
+fn no_answer_change(found: &UnansweredAttempt, nonce: &str) -> (UpdateChange, Expression) {
+    let change = UpdateChange::default().increment_counter("timeouts", nonce);
     match found {
-        NoAnswer::TimedOut(message) => (
-            change.set("timed_out", text(message.as_str())),
+        UnansweredAttempt::TimedOut(message) => (
+            change.set_value("timed_out", text_attribute(message.as_str())),
             Expression::new("(attribute_not_exists(#timed_out) OR #timed_out <> :timed_out)"),
         ),
-        NoAnswer::Unreached => (change.remove(&["timed_out"]), Expression::not_counted_by(nonce)),
+        UnansweredAttempt::Unreached => (
+            change.remove_attributes(&["timed_out"]),
+            Expression::not_counted_by(nonce),
+        ),
     }
 }
 
 /// The same connection found again.
-fn probed(id: &InstanceId, sighting: &Sighting, nonce: &str) -> Change {
-    seen(id, sighting, "#since").count("probes", nonce)
+fn probe_change(id: &InstanceId, sighting: &ConnectionUpdate, nonce: &str) -> UpdateChange {
+    observation_change(id, sighting, "#since").increment_counter("probes", nonce)
 }
 
 /// Whether a time of the record is `at`.
-fn is_at(found: &Item, name: &str, at: Timestamp) -> bool {
-    item::whole(found, name) == Some(at.as_millisecond())
+fn is_time_at(found: &Item, name: &str, at: Timestamp) -> bool {
+    item::get_integer(found, name) == Some(at.as_millisecond())
 }
 
-fn milliseconds(at: Timestamp) -> AttributeValue {
-    number(at.as_millisecond())
+fn timestamp_attribute(at: Timestamp) -> AttributeValue {
+    number_attribute(at.as_millisecond())
 }
 
-fn small(item: &Item, name: &str) -> u32 {
-    item::whole(item, name)
+fn get_small_count(item: &Item, name: &str) -> u32 {
+    item::get_integer(item, name)
         .and_then(|count| u32::try_from(count).ok())
         .unwrap_or_default()
 }
 
 /// A slot, with the state that the update returned.
-fn slot(what: &'static str, at: Timestamp, updated: &Item) -> PortResult<Reservation> {
-    let state = Box::new(item::read(what, updated)?);
+fn slot_reservation(what: &'static str, at: Timestamp, updated: &Item) -> PortResult<Reservation> {
+    let state = Box::new(item::decode_record(what, updated)?);
     Ok(Reservation::Slot { at, state })
 }
 
 /// Whether a refused reservation found the instance closed.
 fn found_closed(what: &'static str, found: Option<&Item>) -> PortResult<bool> {
-    let state: Option<InstanceState> = found.map(|item| item::read(what, item)).transpose()?;
-    Ok(state.is_some_and(|state| state.connection != Connection::Open))
+    let state: Option<InstanceState> = found.map(|item| item::decode_record(what, item)).transpose()?;
+    Ok(state.is_some_and(|state| state.connection != ConnectionStatus::Open))
 }
 
-impl<A: Ambient> Instances for DynamoStore<A> {
-    async fn instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {
+impl<A: System> InstanceStates for DynamoStore<A> {
+    async fn read_instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {
         const WHAT: &str = "reading an instance's state";
-        let found = self.table.get(WHAT, Key::state(id)).await?;
-        found.map_or_else(|| Ok(InstanceState::default()), |item| item::read(WHAT, &item))
+        let found = self
+            .table
+            .get_record(WHAT, TableKey::for_instance_state(id))
+            .await?;
+        found.map_or_else(
+            || Ok(InstanceState::default()),
+            |item| item::decode_record(WHAT, &item),
+        )
     }
 
     /// An idle instance takes one request, a busy one two: the arrival time lies ahead, and grows where it stands.
-    async fn reserve(&self, id: &InstanceId, rate: Rate, now: Timestamp) -> PortResult<Reservation> {
+    async fn reserve_slot(&self, id: &InstanceId, rate: Rate, now: Timestamp) -> PortResult<Reservation> {
         const WHAT: &str = "reserving a slot";
         // What is later is not believed.
-        let latest = rate.latest(now).as_millisecond();
+        let latest = rate.latest_plausible_time(now).as_millisecond();
         let idle = "(attribute_not_exists(#arrival) OR #arrival <= :now OR #arrival > :latest)";
-        let idle = when(idle, now).number(":latest", latest);
-        let busy = when("#arrival > :now AND #arrival <= :latest", now).number(":latest", latest);
-        let fresh = rate.reserve(None, now);
-        let first = || Change::default().set_to("asked_at", "if_not_exists(#asked_at, :now)");
-        let restart = first().set("arrival", milliseconds(fresh.arrival));
+        let idle = while_open(idle, now).with_number(":latest", latest);
+        let busy = while_open("#arrival > :now AND #arrival <= :latest", now).with_number(":latest", latest);
+        let fresh = rate.reserve_slot(None, now);
+        let first = || UpdateChange::default().set_to_term("asked_at", "if_not_exists(#asked_at, :now)");
+        let restart = first().set_value("arrival", timestamp_attribute(fresh.arrival));
         let advance = first()
-            .set_to("arrival", "#arrival + :interval")
-            .with(":interval", number(rate.interval_ms()));
-        for _ in 0..ROUNDS {
-            let first = self.table.update(
+            .set_to_term("arrival", "#arrival + :interval")
+            .with_value(":interval", number_attribute(rate.interval_ms()));
+        for _ in 0..RETRIES_MAX {
+            let first = self.table.update_record(
                 WHAT,
-                Key::state(id),
+                TableKey::for_instance_state(id),
                 &restart,
                 Some(idle.clone()),
                 ReturnValue::AllNew,
             );
             let refused = match first.await? {
-                Ok(updated) => return slot(WHAT, fresh.at, &updated),
+                Ok(updated) => return slot_reservation(WHAT, fresh.at, &updated),
                 Err(refused) => refused,
             };
             if found_closed(WHAT, refused.0.as_ref())? {
                 return Ok(Reservation::NotOpen);
             }
-            let second = self.table.update(
+            let second = self.table.update_record(
                 WHAT,
-                Key::state(id),
+                TableKey::for_instance_state(id),
                 &advance,
                 Some(busy.clone()),
                 ReturnValue::AllNew,
             );
             match second.await? {
                 Ok(updated) => {
-                    let arrival = item::whole(&updated, "arrival")
+                    let arrival = item::get_integer(&updated, "arrival")
                         .ok_or_else(|| PortError::invalid(WHAT, "no arrival time was returned"))?;
-                    let stored = shift(instant(arrival), -rate.interval_ms());
-                    return slot(WHAT, rate.reserve(Some(stored), now).at, &updated);
+                    let stored = add_millis(from_unix_millis(arrival), -rate.interval_ms());
+                    return slot_reservation(WHAT, rate.reserve_slot(Some(stored), now).at, &updated);
                 }
                 Err(refused) if found_closed(WHAT, refused.0.as_ref())? => return Ok(Reservation::NotOpen),
                 Err(_) => {}
@@ -172,28 +187,42 @@ impl<A: Ambient> Instances for DynamoStore<A> {
         ))
     }
 
-    async fn set_connection(&self, id: &InstanceId, seen: &Sighting) -> PortResult<bool> {
+    async fn set_connection(&self, id: &InstanceId, seen: &ConnectionUpdate) -> PortResult<bool> {
         const WHAT: &str = "setting an instance's connection";
-        let nonce = self.nonce();
+        let nonce = self.random_nonce();
         let is_this_change = |found: &Item| {
-            item::string(found, "connection") == Some(seen.connection.as_str())
-                && is_at(found, "since", seen.at)
+            item::get_string(found, "connection") == Some(seen.connection.as_str())
+                && is_time_at(found, "since", seen.at)
         };
-        let is_this_probe = |found: &Item| item::string(found, COUNTED_BY) == Some(nonce.as_str());
-        for _ in 0..ROUNDS {
-            let (key, other) = (Key::state(id), connected(seen.connection, false));
-            let change = changed(id, seen);
-            let first =
-                self.table
-                    .update_known(WHAT, key, &change, Some(other), ReturnValue::None, is_this_change);
+        let is_this_probe = |found: &Item| item::get_string(found, COUNTED_BY) == Some(nonce.as_str());
+        for _ in 0..RETRIES_MAX {
+            let (key, other) = (
+                TableKey::for_instance_state(id),
+                connection_condition(seen.connection, false),
+            );
+            let change = connection_change(id, seen);
+            let first = self.table.update_record_once(
+                WHAT,
+                key,
+                &change,
+                Some(other),
+                ReturnValue::None,
+                is_this_change,
+            );
             if first.await?.is_ok() {
                 return Ok(true);
             }
-            let same = connected(seen.connection, true).and(Expression::not_counted_by(&nonce));
-            let (key, change) = (Key::state(id), probed(id, seen, &nonce));
-            let second =
-                self.table
-                    .update_known(WHAT, key, &change, Some(same), ReturnValue::None, is_this_probe);
+            let same =
+                connection_condition(seen.connection, true).and_condition(Expression::not_counted_by(&nonce));
+            let (key, change) = (TableKey::for_instance_state(id), probe_change(id, seen, &nonce));
+            let second = self.table.update_record_once(
+                WHAT,
+                key,
+                &change,
+                Some(same),
+                ReturnValue::None,
+                is_this_probe,
+            );
             if second.await?.is_ok() {
                 return Ok(false);
             }
@@ -204,56 +233,67 @@ impl<A: Ambient> Instances for DynamoStore<A> {
         ))
     }
 
-    async fn claim_question(&self, id: &InstanceId, now: Timestamp, before: Timestamp) -> PortResult<bool> {
+    async fn claim_connection_check(
+        &self,
+        id: &InstanceId,
+        now: Timestamp,
+        before: Timestamp,
+    ) -> PortResult<bool> {
         const WHAT: &str = "claiming the question for an instance's state";
-        let change = Change::default().set("asked_at", milliseconds(now));
+        let change = UpdateChange::default().set_value("asked_at", timestamp_attribute(now));
         let unasked = Expression::new(format!(
             "{OPEN} AND (attribute_not_exists(#asked_at) OR #asked_at <= :before) \
             AND (attribute_not_exists(#confirmed_at) OR #confirmed_at <= :before)"
         ));
         let unasked = unasked
-            .text(":open", Connection::Open.as_str())
-            .number(":before", before.as_millisecond());
-        let is_this = |found: &Item| is_at(found, "asked_at", now);
-        let key = Key::state(id);
-        let claimed = self
-            .table
-            .update_known(WHAT, key, &change, Some(unasked), ReturnValue::None, is_this);
+            .with_text(":open", ConnectionStatus::Open.as_str())
+            .with_number(":before", before.as_millisecond());
+        let is_this = |found: &Item| is_time_at(found, "asked_at", now);
+        let key = TableKey::for_instance_state(id);
+        let claimed =
+            self.table
+                .update_record_once(WHAT, key, &change, Some(unasked), ReturnValue::None, is_this);
         Ok(claimed.await?.is_ok())
     }
 
-    async fn confirm(&self, id: &InstanceId, at: Timestamp) -> PortResult<()> {
+    async fn confirm_connection(&self, id: &InstanceId, at: Timestamp) -> PortResult<()> {
         const WHAT: &str = "confirming an instance's state";
-        let change = Change::default().set("confirmed_at", milliseconds(at));
-        let open = Expression::new(OPEN).text(":open", Connection::Open.as_str());
+        let change = UpdateChange::default().set_value("confirmed_at", timestamp_attribute(at));
+        let open = Expression::new(OPEN).with_text(":open", ConnectionStatus::Open.as_str());
         let _open = self
             .table
-            .update(WHAT, Key::state(id), &change, Some(open), ReturnValue::None)
+            .update_record(
+                WHAT,
+                TableKey::for_instance_state(id),
+                &change,
+                Some(open),
+                ReturnValue::None,
+            )
             .await?;
         Ok(())
     }
 
     async fn claim_catch_up(&self, id: &InstanceId, now: Timestamp, before: Timestamp) -> PortResult<bool> {
         const WHAT: &str = "claiming a catch-up";
-        let change = Change::default().set("caught_up_at", milliseconds(now));
+        let change = UpdateChange::default().set_value("caught_up_at", timestamp_attribute(now));
         let free = Expression::new("attribute_not_exists(#caught_up_at) OR #caught_up_at <= :before")
-            .number(":before", before.as_millisecond());
-        let is_this = |found: &Item| is_at(found, "caught_up_at", now);
-        let key = Key::state(id);
-        let claimed = self
-            .table
-            .update_known(WHAT, key, &change, Some(free), ReturnValue::None, is_this);
+            .with_number(":before", before.as_millisecond());
+        let is_this = |found: &Item| is_time_at(found, "caught_up_at", now);
+        let key = TableKey::for_instance_state(id);
+        let claimed =
+            self.table
+                .update_record_once(WHAT, key, &change, Some(free), ReturnValue::None, is_this);
         Ok(claimed.await?.is_ok())
     }
 
-    async fn caught_up(
+    async fn record_catch_up(
         &self,
         id: &InstanceId,
         seen: &InstanceState,
         rest: Option<Timestamp>,
     ) -> PortResult<()> {
         const WHAT: &str = "noting a catch-up";
-        let change = Change::default().set_or_remove("catch_up_from", rest.map(milliseconds));
+        let change = UpdateChange::default().set_or_remove("catch_up_from", rest.map(timestamp_attribute));
         let as_seen = |name: &str, value: Option<Timestamp>| match value {
             Some(_) => format!("#{name} = :seen_{name}"),
             None => format!("attribute_not_exists(#{name})"),
@@ -264,84 +304,102 @@ impl<A: Ambient> Instances for DynamoStore<A> {
             .into_iter()
             .fold(Expression::new(text), |same, (name, value)| {
                 value.map_or(same.clone(), |at| {
-                    same.number(&format!(":seen_{name}"), at.as_millisecond())
+                    same.with_number(&format!(":seen_{name}"), at.as_millisecond())
                 })
             });
         let _noted = self
             .table
-            .update(WHAT, Key::state(id), &change, Some(same), ReturnValue::None)
+            .update_record(
+                WHAT,
+                TableKey::for_instance_state(id),
+                &change,
+                Some(same),
+                ReturnValue::None,
+            )
             .await?;
         Ok(())
     }
 
-    async fn set_pattern(&self, id: &InstanceId, pattern: &Pattern) -> PortResult<()> {
+    async fn set_traffic_profile(&self, id: &InstanceId, pattern: &TrafficProfile) -> PortResult<()> {
         const WHAT: &str = "keeping how an instance's contacts write";
-        let change = Change::default().set("pattern", item::part(WHAT, pattern)?);
+        let change = UpdateChange::default().set_value("pattern", item::encode_part(WHAT, pattern)?);
         let _set = self
             .table
-            .update(WHAT, Key::state(id), &change, None, ReturnValue::None)
+            .update_record(
+                WHAT,
+                TableKey::for_instance_state(id),
+                &change,
+                None,
+                ReturnValue::None,
+            )
             .await?;
         Ok(())
     }
 
-    async fn note_timeout(&self, id: &InstanceId, found: &NoAnswer) -> PortResult<u32> {
+    async fn record_timeout(&self, id: &InstanceId, found: &UnansweredAttempt) -> PortResult<u32> {
         const WHAT: &str = "noting a time-out";
-        let (change, counts) = unanswered(found, &self.nonce());
-        let noted = self.table.update(
+        let (change, counts) = no_answer_change(found, &self.random_nonce());
+        let noted = self.table.update_record(
             WHAT,
-            Key::state(id),
+            TableKey::for_instance_state(id),
             &change,
             Some(counts),
             ReturnValue::UpdatedNew,
         );
         // What is not counted, or was by an earlier try, leaves what there is.
         let item = noted.await?.or_else(|refused| refused.0.ok_or(()));
-        Ok(item.map_or(0, |item| small(&item, "timeouts")))
+        Ok(item.map_or(0, |item| get_small_count(&item, "timeouts")))
     }
 
-    async fn forget_timeouts(&self, id: &InstanceId) -> PortResult<()> {
+    async fn reset_timeouts(&self, id: &InstanceId) -> PortResult<()> {
         const WHAT: &str = "forgetting time-outs";
-        let change = Change::default()
-            .set("timeouts", number(0))
-            .remove(&["timed_out"]);
+        let change = UpdateChange::default()
+            .set_value("timeouts", number_attribute(0))
+            .remove_attributes(&["timed_out"]);
         let _forgotten = self
             .table
-            .update(WHAT, Key::state(id), &change, None, ReturnValue::None)
+            .update_record(
+                WHAT,
+                TableKey::for_instance_state(id),
+                &change,
+                None,
+                ReturnValue::None,
+            )
             .await?;
         Ok(())
     }
 
     async fn set_llm_needs_credentials(&self, id: &InstanceId, missing: bool) -> PortResult<bool> {
         const NAME: &str = "llm_needs_credentials";
-        let change = Change::default().set(NAME, AttributeValue::Bool(missing));
+        let change = UpdateChange::default().set_value(NAME, AttributeValue::Bool(missing));
         let other = if missing {
             Expression::new(format!("attribute_not_exists(#{NAME}) OR #{NAME} = :other"))
         } else {
             Expression::new(format!("#{NAME} = :other"))
         };
-        let other = other.with(":other", AttributeValue::Bool(!missing));
+        let other = other.with_value(":other", AttributeValue::Bool(!missing));
         let what = "noting the state of the model's credentials";
         let is_this = |found: &Item| found.get(NAME) == Some(&AttributeValue::Bool(missing));
-        let key = Key::state(id);
-        let noted = self
-            .table
-            .update_known(what, key, &change, Some(other), ReturnValue::None, is_this);
+        let key = TableKey::for_instance_state(id);
+        let noted =
+            self.table
+                .update_record_once(what, key, &change, Some(other), ReturnValue::None, is_this);
         Ok(noted.await?.is_ok())
     }
 
-    async fn park(&self, parked: &Parked) -> PortResult<()> {
-        self.park_conversation(parked).await
+    async fn put_parked(&self, parked: &ParkedConversation) -> PortResult<()> {
+        self.write_parked_record(parked).await
     }
 
-    async fn parked(&self, id: &InstanceId, limit: usize) -> PortResult<Vec<Parked>> {
-        self.parked_conversations(id, limit).await
+    async fn list_parked(&self, id: &InstanceId, limit: usize) -> PortResult<Vec<ParkedConversation>> {
+        self.read_parked_records(id, limit).await
     }
 
-    async fn unpark(&self, parked: &Parked) -> PortResult<bool> {
+    async fn remove_parked(&self, parked: &ParkedConversation) -> PortResult<bool> {
         const WHAT: &str = "unparking a conversation";
-        let seen = Expression::new("#version = :seen").text(":seen", parked.version.as_str());
-        let key = Key::parked(&parked.instance, &parked.conversation);
-        Ok(self.table.delete(WHAT, key, seen).await?.is_ok())
+        let seen = Expression::new("#version = :seen").with_text(":seen", parked.version.as_str());
+        let key = TableKey::for_parked(&parked.instance, &parked.conversation);
+        Ok(self.table.delete_record(WHAT, key, seen).await?.is_ok())
     }
 }
 
@@ -353,63 +411,68 @@ mod tests {
         InstanceId::parse("front-desk").unwrap()
     }
 
-    fn sighting(connection: Connection, probe_at: Option<i64>) -> Sighting {
-        Sighting {
+    fn sighting(connection: ConnectionStatus, probe_at: Option<i64>) -> ConnectionUpdate {
+        ConnectionUpdate {
             connection,
-            at: instant(5),
-            probe_at: probe_at.map(instant),
+            at: from_unix_millis(5),
+            probe_at: probe_at.map(from_unix_millis),
             asked_at: None,
-            releases: false,
+            releases_waiting: false,
         }
     }
 
     #[test]
     fn a_connection_that_is_lost_enters_the_index_and_one_that_is_back_leaves_it() {
-        let lost = changed(&id(), &sighting(Connection::Closed, Some(60_000))).expression();
-        assert!(lost.text.contains("#open_due = :probe_at") && lost.values[":probe_at"] == number(60_000));
+        let lost =
+            connection_change(&id(), &sighting(ConnectionStatus::Closed, Some(60_000))).build_expression();
+        assert!(
+            lost.text.contains("#open_due = :probe_at")
+                && lost.values[":probe_at"] == number_attribute(60_000)
+        );
         assert!(!lost.text.contains("released_at"));
-        let back = changed(&id(), &sighting(Connection::Open, None)).expression();
+        let back = connection_change(&id(), &sighting(ConnectionStatus::Open, None)).build_expression();
         assert!(back.text.contains("REMOVE #probe_at, #open_shard, #open_due"));
         assert!(!back.text.contains("released_at"));
-        let releasing = Sighting {
-            releases: true,
-            ..sighting(Connection::Open, None)
+        let releasing = ConnectionUpdate {
+            releases_waiting: true,
+            ..sighting(ConnectionStatus::Open, None)
         };
-        let back = changed(&id(), &releasing).expression();
+        let back = connection_change(&id(), &releasing).build_expression();
         assert!(back.text.contains("#released_at = :released_at"));
     }
 
     #[test]
     fn an_open_one_that_is_to_be_released_again_stays_in_the_index() {
-        let back = changed(&id(), &sighting(Connection::Open, Some(60_000))).expression();
+        let back =
+            connection_change(&id(), &sighting(ConnectionStatus::Open, Some(60_000))).build_expression();
         assert!(back.text.contains("#open_due = :probe_at"), "{}", back.text);
         assert!(!back.text.contains("released_at"), "{}", back.text);
     }
 
     #[test]
     fn a_lost_connection_without_a_probe_time_is_due_since_it_was_lost() {
-        let first = changed(&id(), &sighting(Connection::Closed, None)).expression();
+        let first = connection_change(&id(), &sighting(ConnectionStatus::Closed, None)).build_expression();
         assert!(first.text.contains("#open_due = :since"), "{}", first.text);
-        let again = probed(&id(), &sighting(Connection::Closed, None), "n").expression();
+        let again = probe_change(&id(), &sighting(ConnectionStatus::Closed, None), "n").build_expression();
         assert!(again.text.contains("#open_due = #since"), "{}", again.text);
     }
 
     #[test]
     fn an_instance_of_which_nothing_is_known_is_open() {
         assert!(
-            connected(Connection::Open, true)
+            connection_condition(ConnectionStatus::Open, true)
                 .text
                 .contains("attribute_not_exists(#connection)")
         );
         assert!(
-            connected(Connection::Closed, false)
+            connection_condition(ConnectionStatus::Closed, false)
                 .text
                 .contains("attribute_not_exists(#connection)")
         );
         assert!(!found_closed("test", None).unwrap());
         let closed = Item::from([
-            ("connection".to_owned(), text("closed")),
-            ("arrival".to_owned(), number(9)),
+            ("connection".to_owned(), text_attribute("closed")),
+            ("arrival".to_owned(), number_attribute(9)),
         ]);
         assert!(found_closed("test", Some(&closed)).unwrap());
     }

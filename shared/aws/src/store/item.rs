@@ -18,7 +18,7 @@ pub(crate) type Item = HashMap<String, AttributeValue>;
 const OPAQUE: [&str; 5] = ["payload", "raw", "answers", "components", "details"];
 
 /// Attributes that stand beside a record's own: keys, indexes, expiry, and what conditions need at the top level.
-const BESIDE: [&str; 13] = [
+const INDEX_ATTRIBUTES: [&str; 13] = [
     "pk",
     "sk",
     "ttl",
@@ -35,48 +35,51 @@ const BESIDE: [&str; 13] = [
 ];
 
 /// A string attribute.
-pub(crate) fn text(text: impl Into<String>) -> AttributeValue {
+pub(crate) fn text_attribute(text: impl Into<String>) -> AttributeValue {
     AttributeValue::S(text.into())
 }
 
 /// A number attribute.
-pub(crate) fn number(number: impl ToString + Copy) -> AttributeValue {
+pub(crate) fn number_attribute(number: impl ToString + Copy) -> AttributeValue {
     AttributeValue::N(number.to_string())
 }
 
 /// A record as an item, without keys.
-pub(crate) fn write<T: Serialize>(what: &'static str, record: &T) -> PortResult<Item> {
+pub(crate) fn encode_record<T: Serialize>(what: &'static str, record: &T) -> PortResult<Item> {
     match serde_json::to_value(record) {
-        Ok(Value::Object(fields)) => Ok(attributes(fields)),
+        Ok(Value::Object(fields)) => Ok(encode_fields(fields)),
         Ok(_) => Err(PortError::invalid(what, "the record is not an object")),
         Err(error) => Err(PortError::invalid(what, error)),
     }
 }
 
 /// A part of a record as an attribute.
-pub(crate) fn part<T: Serialize>(what: &'static str, part: &T) -> PortResult<AttributeValue> {
+pub(crate) fn encode_part<T: Serialize>(what: &'static str, part: &T) -> PortResult<AttributeValue> {
     let value = serde_json::to_value(part).map_err(|error| PortError::invalid(what, error))?;
-    Ok(attribute(value).unwrap_or(AttributeValue::Null(true)))
+    Ok(encode_value(value).unwrap_or(AttributeValue::Null(true)))
 }
 
 /// The record that an item holds. Keys and index attributes are left out: some records refuse unknown fields.
-pub(crate) fn read<T: DeserializeOwned>(what: &'static str, item: &Item) -> PortResult<T> {
+pub(crate) fn decode_record<T: DeserializeOwned>(what: &'static str, item: &Item) -> PortResult<T> {
     let mut fields = Map::new();
-    for (name, attribute) in item.iter().filter(|(name, _)| !BESIDE.contains(&name.as_str())) {
-        fields.insert(name.clone(), field(what, name, attribute)?);
+    for (name, attribute) in item
+        .iter()
+        .filter(|(name, _)| !INDEX_ATTRIBUTES.contains(&name.as_str()))
+    {
+        fields.insert(name.clone(), decode_field(what, name, attribute)?);
     }
     serde_json::from_value(Value::Object(fields)).map_err(|error| PortError::invalid(what, error))
 }
 
 /// A string attribute's text.
-pub(crate) fn string<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
+pub(crate) fn get_string<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
     item.get(name)
         .and_then(|attribute| attribute.as_s().ok())
         .map(String::as_str)
 }
 
 /// A number attribute, where it is a whole number.
-pub(crate) fn whole(item: &Item, name: &str) -> Option<i64> {
+pub(crate) fn get_integer(item: &Item, name: &str) -> Option<i64> {
     item.get(name)
         .and_then(|attribute| attribute.as_n().ok())
         .and_then(|digits| digits.parse().ok())
@@ -84,16 +87,16 @@ pub(crate) fn whole(item: &Item, name: &str) -> Option<i64> {
 
 /// The item, unless it has expired: expiry removes records hours late, and such a one counts as gone.
 pub(crate) fn unexpired(item: Item, now: Timestamp) -> Option<Item> {
-    let expired = whole(&item, "ttl").is_some_and(|ttl| ttl < now.as_second());
+    let expired = get_integer(&item, "ttl").is_some_and(|ttl| ttl < now.as_second());
     (!expired).then_some(item)
 }
 
-fn attributes(fields: Map<String, Value>) -> Item {
+fn encode_fields(fields: Map<String, Value>) -> Item {
     let one = |(name, value): (String, Value)| {
         let attribute = if OPAQUE.contains(&name.as_str()) {
             Some(AttributeValue::S(value.to_string()))
         } else {
-            attribute(value)
+            encode_value(value)
         };
         attribute.map(|attribute| (name, attribute))
     };
@@ -101,7 +104,7 @@ fn attributes(fields: Map<String, Value>) -> Item {
 }
 
 /// `None` for null: an absent attribute says the same in fewer bytes.
-fn attribute(value: Value) -> Option<AttributeValue> {
+fn encode_value(value: Value) -> Option<AttributeValue> {
     Some(match value {
         Value::Null => return None,
         Value::Bool(flag) => AttributeValue::Bool(flag),
@@ -110,36 +113,36 @@ fn attribute(value: Value) -> Option<AttributeValue> {
         // A list's places count, so a null in it stays.
         Value::Array(list) => AttributeValue::L(
             list.into_iter()
-                .map(|value| attribute(value).unwrap_or(AttributeValue::Null(true)))
+                .map(|value| encode_value(value).unwrap_or(AttributeValue::Null(true)))
                 .collect(),
         ),
-        Value::Object(fields) => AttributeValue::M(attributes(fields)),
+        Value::Object(fields) => AttributeValue::M(encode_fields(fields)),
     })
 }
 
-fn field(what: &'static str, name: &str, attribute: &AttributeValue) -> PortResult<Value> {
+fn decode_field(what: &'static str, name: &str, attribute: &AttributeValue) -> PortResult<Value> {
     match attribute {
         AttributeValue::S(json) if OPAQUE.contains(&name) => {
             serde_json::from_str(json).map_err(|error| PortError::invalid(what, error))
         }
-        attribute => value(what, attribute),
+        attribute => decode_value(what, attribute),
     }
 }
 
-fn value(what: &'static str, attribute: &AttributeValue) -> PortResult<Value> {
+fn decode_value(what: &'static str, attribute: &AttributeValue) -> PortResult<Value> {
     Ok(match attribute {
         AttributeValue::S(text) => Value::String(text.clone()),
-        AttributeValue::N(digits) => Value::Number(digits_of(what, digits)?),
+        AttributeValue::N(digits) => Value::Number(parse_number(what, digits)?),
         AttributeValue::Bool(flag) => Value::Bool(*flag),
         AttributeValue::Null(_) => Value::Null,
         AttributeValue::L(list) => Value::Array(
             list.iter()
-                .map(|attribute| value(what, attribute))
+                .map(|attribute| decode_value(what, attribute))
                 .collect::<PortResult<_>>()?,
         ),
         AttributeValue::M(fields) => {
             let one = |(name, attribute): (&String, &AttributeValue)| {
-                Ok((name.clone(), field(what, name, attribute)?))
+                Ok((name.clone(), decode_field(what, name, attribute)?))
             };
             Value::Object(fields.iter().map(one).collect::<PortResult<_>>()?)
         }
@@ -153,7 +156,7 @@ fn value(what: &'static str, attribute: &AttributeValue) -> PortResult<Value> {
 }
 
 /// `DynamoDB` keeps numbers as decimals and gives `1` back for `1.0`.
-fn digits_of(what: &'static str, digits: &str) -> PortResult<Number> {
+fn parse_number(what: &'static str, digits: &str) -> PortResult<Number> {
     let signed = digits.parse::<i64>().ok().map(Number::from);
     let unsigned = || digits.parse::<u64>().ok().map(Number::from);
     let fraction = || digits.parse::<f64>().ok().and_then(Number::from_f64);
@@ -169,7 +172,7 @@ mod tests {
     use serde_json::json;
 
     fn round(value: &Value) -> Value {
-        read("test", &write("test", value).unwrap()).unwrap()
+        decode_record("test", &encode_record("test", value).unwrap()).unwrap()
     }
 
     #[test]
@@ -183,10 +186,13 @@ mod tests {
 
     #[test]
     fn nulls_are_dropped_and_a_number_without_a_fraction_is_still_a_number() {
-        let item = write("test", &json!({"gone": null, "rate": 1.0})).unwrap();
+        let item = encode_record("test", &json!({"gone": null, "rate": 1.0})).unwrap();
         assert!(!item.contains_key("gone"));
-        let back: HashMap<String, f64> =
-            read("test", &HashMap::from([("rate".to_owned(), number("1"))])).unwrap();
+        let back: HashMap<String, f64> = decode_record(
+            "test",
+            &HashMap::from([("rate".to_owned(), number_attribute("1"))]),
+        )
+        .unwrap();
         assert!((back["rate"] - 1.0).abs() < f64::EPSILON);
     }
 
@@ -197,7 +203,7 @@ mod tests {
             deep = json!({ "in": deep });
         }
         let record = json!({"payload": {"inline": deep}, "content": {"type": "unsupported", "raw": deep}});
-        let item = write("test", &record).unwrap();
+        let item = encode_record("test", &record).unwrap();
         assert!(item["payload"].is_s());
         assert!(item["content"].as_m().unwrap()["raw"].is_s());
         assert_eq!(round(&record), record);
@@ -205,14 +211,14 @@ mod tests {
 
     #[test]
     fn keys_and_index_attributes_are_not_part_of_the_record() {
-        let mut item = write("test", &json!({"id": "a"})).unwrap();
-        item.extend(BESIDE.map(|name| (name.to_owned(), number(1))));
-        assert_eq!(read::<Value>("test", &item).unwrap(), json!({"id": "a"}));
+        let mut item = encode_record("test", &json!({"id": "a"})).unwrap();
+        item.extend(INDEX_ATTRIBUTES.map(|name| (name.to_owned(), number_attribute(1))));
+        assert_eq!(decode_record::<Value>("test", &item).unwrap(), json!({"id": "a"}));
     }
 
     #[test]
     fn an_attribute_of_a_foreign_type_is_an_error_and_no_panic() {
         let item = HashMap::from([("set".to_owned(), AttributeValue::Ss(vec!["a".to_owned()]))]);
-        assert!(read::<Value>("test", &item).is_err());
+        assert!(decode_record::<Value>("test", &item).is_err());
     }
 }

@@ -28,23 +28,23 @@
 //! since one key of an index takes 1,000 writes a second, and an index that cannot keep up holds up the table. Index `trace`
 //! (`trace`: a correlation id) holds the keys of events and messages.
 
-use super::item::{Item, number, text};
+use super::item::{Item, number_attribute, text_attribute};
 use recado_domain::Timestamp;
 use recado_domain::config::Instance;
-use recado_domain::dead_letter::Deletion;
+use recado_domain::dead_letter::DeadLetterDeletion;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{
     ConversationId, CorrelationId, EventId, ExternalId, IdempotencyKey, InstanceId, Ordinal, ThreadId,
-    hash_of,
+    hash_parts,
 };
-use recado_domain::instance::InFlight;
+use recado_domain::instance::InFlightSend;
 use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
 use recado_domain::scheduled::ScheduledId;
 
 /// A record's place.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
+pub(crate) struct TableKey {
     /// Partition.
     pub(crate) pk: String,
     /// Place in it.
@@ -55,135 +55,144 @@ pub(crate) struct Key {
 pub(crate) const SHARDS: u32 = 8;
 
 /// `list_key` of dead letters.
-pub(crate) const DEAD: &str = "DEAD";
+pub(crate) const DEAD_LIST_KEY: &str = "DEAD";
 
 /// `list_key` of deleted dead letters.
-pub(crate) const DELETED: &str = "DELETED";
+pub(crate) const DELETED_LIST_KEY: &str = "DELETED";
 
-impl Key {
+impl TableKey {
     fn new(pk: String, sk: impl Into<String>) -> Self {
         Self { pk, sk: sk.into() }
     }
 
     /// An event's.
-    pub(crate) fn event(id: &EventId) -> Self {
+    pub(crate) fn for_event(id: &EventId) -> Self {
         Self::new(format!("E#{id}"), "E")
     }
 
     /// A conversation's record.
-    pub(crate) fn conversation(id: &ConversationId) -> Self {
-        Self::new(thread(id.thread()), format!("{}Z", within(id)))
+    pub(crate) fn for_conversation(id: &ConversationId) -> Self {
+        Self::new(
+            thread_pk(id.thread_id()),
+            format!("{}Z", conversation_sk_prefix(id)),
+        )
     }
 
     /// Which number a person has who is known by another identity, too: under the thread that this one would have.
-    pub(crate) fn alias(thread: &ThreadId) -> Self {
+    pub(crate) fn for_alias(thread: &ThreadId) -> Self {
         Self::new(format!("N#{}", thread.as_str()), "N")
     }
 
     /// The installation's identity key.
-    pub(crate) fn identity() -> Self {
+    pub(crate) fn for_identity_key() -> Self {
         Self::new("G#K".to_owned(), "identity")
     }
 
     /// A message's record.
-    pub(crate) fn message(id: &ConversationId, ordinal: Ordinal) -> Self {
-        Self::new(thread(id.thread()), message_sk(id, ordinal))
+    pub(crate) fn for_message(id: &ConversationId, ordinal: Ordinal) -> Self {
+        Self::new(thread_pk(id.thread_id()), message_sk(id, ordinal))
     }
 
     /// An open message's copy.
-    pub(crate) fn open(id: &ConversationId, ordinal: Ordinal) -> Self {
-        Self::new(open(id.thread()), format!("{}{}", within(id), padded(ordinal)))
+    pub(crate) fn for_open_message(id: &ConversationId, ordinal: Ordinal) -> Self {
+        Self::new(
+            open_messages_pk(id.thread_id()),
+            format!("{}{}", conversation_sk_prefix(id), padded_ordinal(ordinal)),
+        )
     }
 
     /// A client's key.
-    pub(crate) fn client(scope: &str, key: &IdempotencyKey) -> Self {
+    pub(crate) fn for_client_key(scope: &str, key: &IdempotencyKey) -> Self {
         Self::new(format!("K#{scope}"), key.as_str())
     }
 
     /// A delivery's.
-    pub(crate) fn delivery(key: &DeliveryKey) -> Self {
+    pub(crate) fn for_delivery(key: &DeliveryKey) -> Self {
         Self::new(format!("D#{}", key.as_str()), "D")
     }
 
     /// An instance's state.
-    pub(crate) fn state(id: &InstanceId) -> Self {
-        Self::new(instance(id), STATE)
+    pub(crate) fn for_instance_state(id: &InstanceId) -> Self {
+        Self::new(instance_pk(id), STATE)
     }
 
     /// A parked conversation.
-    pub(crate) fn parked(id: &InstanceId, conversation: &ConversationId) -> Self {
-        Self::new(instance(id), format!("{PARK}{conversation}"))
+    pub(crate) fn for_parked(id: &InstanceId, conversation: &ConversationId) -> Self {
+        Self::new(instance_pk(id), format!("{PARK}{conversation}"))
     }
 
     /// A send in flight.
-    pub(crate) fn flight(id: &InstanceId, flight: &InFlight) -> Self {
-        Self::new(instance(id), format!("{FLY}{}#{}", flight.message, flight.nonce))
+    pub(crate) fn for_in_flight(id: &InstanceId, flight: &InFlightSend) -> Self {
+        Self::new(
+            instance_pk(id),
+            format!("{FLY}{}#{}", flight.message, flight.nonce),
+        )
     }
 
     /// A dead letter.
-    pub(crate) fn dead_letter(id: &str) -> Self {
+    pub(crate) fn for_dead_letter(id: &str) -> Self {
         Self::new(format!("X#{id}"), "X")
     }
 
     /// A scheduled message.
-    pub(crate) fn scheduled(id: &ScheduledId) -> Self {
+    pub(crate) fn for_scheduled(id: &ScheduledId) -> Self {
         Self::new(format!("S#{id}"), "S")
     }
 
     /// Who deleted a dead letter.
-    pub(crate) fn deletion(deletion: &Deletion) -> Self {
+    pub(crate) fn for_deletion(deletion: &DeadLetterDeletion) -> Self {
         let died = deletion.died.as_millisecond();
         Self::new(format!("X#{}", deletion.letter), format!("DEL#{died}"))
     }
 
     /// A notice of an account.
-    pub(crate) fn notice(notice: &Notice) -> Self {
-        Self::new(account(notice.provider, &notice.account), notice.id.as_str())
+    pub(crate) fn for_notice(notice: &Notice) -> Self {
+        Self::new(account_pk(notice.provider, &notice.account), notice.id.as_str())
     }
 
     /// A tenant, agent or instance.
-    pub(crate) fn configured(kind: Kind, id: &str) -> Self {
-        Self::new(kind.partition().to_owned(), id)
+    pub(crate) fn for_configured(kind: ConfigurationKind, id: &str) -> Self {
+        Self::new(kind.partition_key().to_owned(), id)
     }
 
     /// An instance by the provider's name for it.
-    pub(crate) fn external(provider: Provider, external: &ExternalId) -> Self {
+    pub(crate) fn for_external_id(provider: Provider, external: &ExternalId) -> Self {
         Self::new(format!("G#X#{provider}"), external.as_str())
     }
 
     /// The lookup record of an instance, by the name that it goes under.
-    pub(crate) fn lookup(instance: &Instance) -> Option<Self> {
+    pub(crate) fn for_instance_lookup(instance: &Instance) -> Option<Self> {
         instance
-            .external()
-            .map(|external| Self::external(instance.provider, &external))
+            .resolve_external_id()
+            .map(|external| Self::for_external_id(instance.provider, &external))
     }
 
     /// Puts the key into an item.
     pub(crate) fn into_item(self, mut item: Item) -> Item {
-        item.insert("pk".to_owned(), text(self.pk));
-        item.insert("sk".to_owned(), text(self.sk));
+        item.insert("pk".to_owned(), text_attribute(self.pk));
+        item.insert("sk".to_owned(), text_attribute(self.sk));
         item
     }
 
     /// The key alone.
-    pub(crate) fn item(self) -> Item {
+    pub(crate) fn into_key_item(self) -> Item {
         self.into_item(Item::new())
     }
 
     /// `open_shard` of the record: its kind and a number, so that much of one kind hides nothing of another.
-    pub(crate) fn shard(&self) -> String {
+    pub(crate) fn open_shard_key(&self) -> String {
         let kind = if self.sk.starts_with(PARK) {
             'P'
         } else {
             self.pk.chars().next().unwrap_or('?')
         };
-        open_shard(kind, shard_of(&[&self.pk, &self.sk]))
+        open_shard(kind, hash_to_shard(&[&self.pk, &self.sk]))
     }
 }
 
 /// What a configuration consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ConfigurationKind {
     /// Tenants.
     Tenant,
     /// Agents.
@@ -192,9 +201,9 @@ pub(crate) enum Kind {
     Instance,
 }
 
-impl Kind {
+impl ConfigurationKind {
     /// Their partition.
-    pub(crate) fn partition(self) -> &'static str {
+    pub(crate) fn partition_key(self) -> &'static str {
         match self {
             Self::Tenant => "G#T",
             Self::Agent => "G#A",
@@ -211,36 +220,36 @@ pub(crate) const PARK: &str = "PARK#";
 pub(crate) const FLY: &str = "FLY#";
 
 /// `pk` of a thread.
-pub(crate) fn thread(id: &ThreadId) -> String {
+pub(crate) fn thread_pk(id: &ThreadId) -> String {
     format!("C#{}", id.as_str())
 }
 
 /// `pk` of a contact's open messages.
-pub(crate) fn open(id: &ThreadId) -> String {
+pub(crate) fn open_messages_pk(id: &ThreadId) -> String {
     format!("O#{}", id.as_str())
 }
 
 /// `pk` of what a provider told of an account.
-pub(crate) fn account(provider: Provider, account: &str) -> String {
+pub(crate) fn account_pk(provider: Provider, account: &str) -> String {
     format!("A#{provider}#{account}")
 }
 
 /// `pk` of what belongs to an instance.
-pub(crate) fn instance(id: &InstanceId) -> String {
+pub(crate) fn instance_pk(id: &InstanceId) -> String {
     format!("I#{id}")
 }
 
 /// What `sk`s of a conversation and its messages begin with.
-pub(crate) fn within(id: &ConversationId) -> String {
-    format!("{:010}#", id.number())
+pub(crate) fn conversation_sk_prefix(id: &ConversationId) -> String {
+    format!("{:010}#", id.number_in_thread())
 }
 
 /// `sk` of a message's record.
 pub(crate) fn message_sk(id: &ConversationId, ordinal: Ordinal) -> String {
-    format!("{}M#{}", within(id), padded(ordinal))
+    format!("{}M#{}", conversation_sk_prefix(id), padded_ordinal(ordinal))
 }
 
-fn padded(ordinal: Ordinal) -> String {
+fn padded_ordinal(ordinal: Ordinal) -> String {
     format!("{:012}", ordinal.0)
 }
 
@@ -254,30 +263,30 @@ pub(crate) fn open_shard(kind: char, shard: u32) -> String {
 }
 
 /// `list_key` of a conversation on this instance.
-pub(crate) fn conversations_of(id: &InstanceId) -> String {
-    conversations(shard_of(&[id.as_str()]))
+pub(crate) fn instance_list_key(id: &InstanceId) -> String {
+    shard_list_key(hash_to_shard(&[id.as_str()]))
 }
 
 /// `list_key` of conversations in shard `shard`.
-pub(crate) fn conversations(shard: u32) -> String {
+pub(crate) fn shard_list_key(shard: u32) -> String {
     format!("CONV#{shard}")
 }
 
-fn shard_of(parts: &[&str]) -> u32 {
-    u32::from_str_radix(&hash_of(parts, 4), 16).unwrap_or_default() % SHARDS
+fn hash_to_shard(parts: &[&str]) -> u32 {
+    u32::from_str_radix(&hash_parts(parts, 4), 16).unwrap_or_default() % SHARDS
 }
 
 /// Enters into `item` when its record is due, or leaves it out of the index.
-pub(crate) fn index_open(item: &mut Item, key: &Key, due: Option<Timestamp>) {
+pub(crate) fn index_open(item: &mut Item, key: &TableKey, due: Option<Timestamp>) {
     if let Some(due) = due {
-        item.insert("open_shard".to_owned(), text(key.shard()));
-        item.insert("open_due".to_owned(), number(due.as_millisecond()));
+        item.insert("open_shard".to_owned(), text_attribute(key.open_shard_key()));
+        item.insert("open_due".to_owned(), number_attribute(due.as_millisecond()));
     }
 }
 
 /// Enters into `item` under what it is traced.
 pub(crate) fn index_trace(item: &mut Item, correlation: &CorrelationId) {
-    item.insert("trace".to_owned(), text(correlation.as_str()));
+    item.insert("trace".to_owned(), text_attribute(correlation.as_str()));
 }
 
 #[cfg(test)]
@@ -287,35 +296,36 @@ mod tests {
 
     fn conversation(number: u32) -> ConversationId {
         let instance = InstanceId::parse("front-desk").unwrap();
-        let thread = IdentityKey::new([7; 32]).thread(&instance, "551190000000@s.whatsapp.net");
+        let thread =
+            IdentityKey::from_bytes([7; 32]).derive_thread_id(&instance, "551190000000@s.whatsapp.net");
         ConversationId::new(thread, number)
     }
 
     #[test]
     fn a_shard_is_known() {
-        assert_eq!(shard_of(&["front-desk"]), 1);
+        assert_eq!(hash_to_shard(&["front-desk"]), 1);
     }
 
     #[test]
     fn read_backwards_a_thread_begins_with_its_newest_conversation_and_then_its_newest_message() {
         let (old, new) = (conversation(9), conversation(10));
         let mut keys = [
-            Key::message(&new, Ordinal(2)),
-            Key::conversation(&old),
-            Key::message(&new, Ordinal(10)),
-            Key::conversation(&new),
-            Key::message(&old, Ordinal(700)),
+            TableKey::for_message(&new, Ordinal(2)),
+            TableKey::for_conversation(&old),
+            TableKey::for_message(&new, Ordinal(10)),
+            TableKey::for_conversation(&new),
+            TableKey::for_message(&old, Ordinal(700)),
         ];
-        assert!(keys.iter().all(|key| key.pk == thread(old.thread())));
+        assert!(keys.iter().all(|key| key.pk == thread_pk(old.thread_id())));
         keys.sort_by(|a, b| b.sk.cmp(&a.sk));
         assert_eq!(
             keys,
             [
-                Key::conversation(&new),
-                Key::message(&new, Ordinal(10)),
-                Key::message(&new, Ordinal(2)),
-                Key::conversation(&old),
-                Key::message(&old, Ordinal(700)),
+                TableKey::for_conversation(&new),
+                TableKey::for_message(&new, Ordinal(10)),
+                TableKey::for_message(&new, Ordinal(2)),
+                TableKey::for_conversation(&old),
+                TableKey::for_message(&old, Ordinal(700)),
             ]
         );
     }
@@ -323,21 +333,33 @@ mod tests {
     #[test]
     fn a_conversation_and_its_messages_share_a_beginning_that_no_other_conversation_has() {
         let (one, ten) = (conversation(1), conversation(10));
-        assert!(Key::conversation(&one).sk.starts_with(&within(&one)));
-        assert!(Key::message(&one, Ordinal(3)).sk.starts_with(&within(&one)));
-        assert!(!Key::message(&ten, Ordinal(3)).sk.starts_with(&within(&one)));
+        assert!(
+            TableKey::for_conversation(&one)
+                .sk
+                .starts_with(&conversation_sk_prefix(&one))
+        );
+        assert!(
+            TableKey::for_message(&one, Ordinal(3))
+                .sk
+                .starts_with(&conversation_sk_prefix(&one))
+        );
+        assert!(
+            !TableKey::for_message(&ten, Ordinal(3))
+                .sk
+                .starts_with(&conversation_sk_prefix(&one))
+        );
     }
 
     #[test]
     fn no_key_holds_an_address_and_the_largest_numbers_keep_their_width() {
-        let key = Key::message(&conversation(u32::MAX), Ordinal(999_999_999_999));
+        let key = TableKey::for_message(&conversation(u32::MAX), Ordinal(999_999_999_999));
         assert!(!key.pk.contains("5511"));
         assert_eq!(key.sk, "4294967295#M#999999999999");
     }
 
     #[test]
     fn every_shard_is_used_and_a_record_keeps_its_own() {
-        let shard = |number| Key::conversation(&conversation(number)).shard();
+        let shard = |number| TableKey::for_conversation(&conversation(number)).open_shard_key();
         let all: std::collections::BTreeSet<String> = (1..200).map(shard).collect();
         assert_eq!(all, (0..SHARDS).map(|shard| open_shard('C', shard)).collect());
         assert_eq!(shard(7), shard(7));

@@ -4,30 +4,30 @@ use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys;
-use super::table::Query;
+use super::table::RecordQuery;
 use futures::future::try_join_all;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
-use recado_pipeline::ports::{Ambient, ConversationFilter, Page, PageRequest, PortError, PortResult};
+use recado_pipeline::ports::{ConversationFilter, Page, PageRequest, PortError, PortResult, System};
 
 /// A place in a list: when, in milliseconds, and of those of the same instant, which. Lists run downwards.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct ListPosition {
     at: i64,
     id: String,
 }
 
-impl Place {
+impl ListPosition {
     /// The place of the record with this id.
     pub(super) fn new(at: i64, id: impl Into<String>) -> Self {
         Self { at, id: id.into() }
     }
 
-    fn cursor(&self) -> String {
+    fn to_cursor(&self) -> String {
         format!("{}~{}", self.at, self.id)
     }
 
-    fn parse(what: &'static str, cursor: &str) -> PortResult<Self> {
+    fn parse_cursor(what: &'static str, cursor: &str) -> PortResult<Self> {
         let (at, id) = cursor
             .split_once('~')
             .ok_or_else(|| PortError::invalid(what, "not a cursor"))?;
@@ -41,57 +41,57 @@ impl Place {
 
 /// From when to when, where that is said: `until` does not belong to it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Span {
+pub(super) struct ListTimeRange {
     pub(super) since: Option<Timestamp>,
     pub(super) until: Option<Timestamp>,
 }
 
 /// Whether nothing comes before `place` that was not read yet; `last`: when the last one was that was read. Those of one
 /// instant come in no order of ours: all of the last one's must be seen.
-fn is_final(place: &Place, last: Option<i64>) -> bool {
+fn is_final_position(place: &ListPosition, last: Option<i64>) -> bool {
     last.is_none_or(|last| place.at > last)
 }
 
 /// The page that begins `found`, each with its place.
-pub(super) fn page<T>(mut found: Vec<(Place, T)>, limit: usize) -> Page<T> {
+pub(super) fn build_page<T>(mut found: Vec<(ListPosition, T)>, limit: usize) -> Page<T> {
     found.sort_by(|(a, _), (b, _)| b.cmp(a));
     let more = found.len() > limit;
     found.truncate(limit);
-    let next_cursor = found.last().filter(|_| more).map(|(place, _)| place.cursor());
+    let next_cursor = found.last().filter(|_| more).map(|(place, _)| place.to_cursor());
     Page {
         items: found.into_iter().map(|(_, item)| item).collect(),
         next_cursor,
     }
 }
 
-impl<A: Ambient> DynamoStore<A> {
+impl<A: System> DynamoStore<A> {
     /// At least one record more than the page has, if there are so many, of those under `list_key` that come after the
     /// cursor and that `wanted` takes. A rare match makes it read far: filters are
     /// applied here, not by the index.
-    pub(super) async fn listed<T>(
+    pub(super) async fn read_list<T>(
         &self,
         what: &'static str,
         list_key: String,
         request: &PageRequest,
-        wanted: impl Fn(&Item) -> PortResult<Option<(Place, T)>>,
-    ) -> PortResult<Vec<(Place, T)>> {
-        self.listed_between(what, list_key, Span::default(), request, wanted)
+        wanted: impl Fn(&Item) -> PortResult<Option<(ListPosition, T)>>,
+    ) -> PortResult<Vec<(ListPosition, T)>> {
+        self.read_list_between(what, list_key, ListTimeRange::default(), request, wanted)
             .await
     }
 
-    /// As [`Self::listed`], of `span` only.
-    pub(super) async fn listed_between<T>(
+    /// As [`Self::read_list`], of `span` only.
+    pub(super) async fn read_list_between<T>(
         &self,
         what: &'static str,
         list_key: String,
-        span: Span,
+        span: ListTimeRange,
         request: &PageRequest,
-        wanted: impl Fn(&Item) -> PortResult<Option<(Place, T)>>,
-    ) -> PortResult<Vec<(Place, T)>> {
+        wanted: impl Fn(&Item) -> PortResult<Option<(ListPosition, T)>>,
+    ) -> PortResult<Vec<(ListPosition, T)>> {
         let after = request
             .cursor
             .as_deref()
-            .map(|cursor| Place::parse(what, cursor))
+            .map(|cursor| ListPosition::parse_cursor(what, cursor))
             .transpose()?;
         let before = span.until.map_or(i64::MAX, |at| at.as_millisecond() - 1);
         let upto = after.as_ref().map_or(before, |place| place.at.min(before));
@@ -100,27 +100,31 @@ impl<A: Ambient> DynamoStore<A> {
             return Ok(Vec::new());
         }
         let keys = Expression::new("#list_key = :key AND #list_at BETWEEN :from AND :upto")
-            .text(":key", list_key)
-            .number(":from", from)
-            .number(":upto", upto);
+            .with_text(":key", list_key)
+            .with_number(":from", from)
+            .with_number(":upto", upto);
         let limit = request.limit.max(1).saturating_add(1);
-        let query = Query {
+        let query = RecordQuery {
             index: Some("lists"),
             keys,
             reverse: true,
             limit: Some(limit),
         };
-        let mut found: Vec<(Place, T)> = Vec::new();
+        let mut found: Vec<(ListPosition, T)> = Vec::new();
         let mut start = None;
         loop {
-            let (items, next) = self.table.page(what, &query, start).await?;
+            let (items, next) = self.table.query_page(what, &query, start).await?;
             for item in &items {
                 found.extend(
                     wanted(item)?.filter(|(place, _)| after.as_ref().is_none_or(|after| place < after)),
                 );
             }
-            let last = items.last().and_then(|item| item::whole(item, "list_at"));
-            let enough = found.iter().filter(|(place, _)| is_final(place, last)).count() >= limit;
+            let last = items.last().and_then(|item| item::get_integer(item, "list_at"));
+            let enough = found
+                .iter()
+                .filter(|(place, _)| is_final_position(place, last))
+                .count()
+                >= limit;
             match next {
                 Some(next) if !enough => start = Some(next),
                 _ => return Ok(found),
@@ -129,42 +133,42 @@ impl<A: Ambient> DynamoStore<A> {
     }
 
     /// Conversations, over all shards or over that of the instance asked for.
-    pub(super) async fn list_conversations(
+    pub(super) async fn read_conversation_list(
         &self,
         filter: &ConversationFilter,
         request: &PageRequest,
     ) -> PortResult<Page<Conversation>> {
         const WHAT: &str = "listing conversations";
         let wanted = |item: &Item| {
-            let conversation: Conversation = item::read(WHAT, item)?;
-            let place = Place::new(
+            let conversation: Conversation = item::decode_record(WHAT, item)?;
+            let place = ListPosition::new(
                 conversation.last_message_at.as_millisecond(),
                 conversation.id.to_string(),
             );
-            Ok(matches(filter, &conversation).then_some((place, conversation)))
+            Ok(matches_filter(filter, &conversation).then_some((place, conversation)))
         };
         let shards = match &filter.instance {
-            Some(instance) => vec![keys::conversations_of(instance)],
-            None => (0..keys::SHARDS).map(keys::conversations).collect(),
+            Some(instance) => vec![keys::instance_list_key(instance)],
+            None => (0..keys::SHARDS).map(keys::shard_list_key).collect(),
         };
         let lists = shards
             .into_iter()
-            .map(|shard| self.listed(WHAT, shard, request, wanted));
-        Ok(page(
+            .map(|shard| self.read_list(WHAT, shard, request, wanted));
+        Ok(build_page(
             try_join_all(lists).await?.into_iter().flatten().collect(),
             request.limit.max(1),
         ))
     }
 }
 
-fn matches(filter: &ConversationFilter, conversation: &Conversation) -> bool {
+fn matches_filter(filter: &ConversationFilter, conversation: &Conversation) -> bool {
     filter
         .instance
         .as_ref()
         .is_none_or(|instance| *instance == conversation.instance)
         && filter.mode.is_none_or(|mode| mode == conversation.mode)
         && conversation
-            .listed_as()
+            .listed_status()
             .is_some_and(|status| filter.status.is_none_or(|wanted| wanted == status))
 }
 
@@ -175,33 +179,36 @@ mod tests {
     #[test]
     fn a_page_ends_with_a_cursor_that_names_its_last_record() {
         let found = vec![
-            (Place::new(1, "a"), 1),
-            (Place::new(3, "b"), 3),
-            (Place::new(3, "c"), 4),
+            (ListPosition::new(1, "a"), 1),
+            (ListPosition::new(3, "b"), 3),
+            (ListPosition::new(3, "c"), 4),
         ];
-        let first = page(found.clone(), 2);
+        let first = build_page(found.clone(), 2);
         assert_eq!(
             (first.items, first.next_cursor.as_deref()),
             (vec![4, 3], Some("3~b"))
         );
-        assert_eq!(page(found, 3).next_cursor, None);
+        assert_eq!(build_page(found, 3).next_cursor, None);
     }
 
     #[test]
     fn what_is_of_the_instant_of_the_last_one_read_may_have_others_before_it() {
-        let place = |at| Place::new(at, "c_0-1");
-        assert!(is_final(&place(8), Some(7)));
-        assert!(!is_final(&place(7), Some(7)));
+        let place = |at| ListPosition::new(at, "c_0-1");
+        assert!(is_final_position(&place(8), Some(7)));
+        assert!(!is_final_position(&place(7), Some(7)));
         assert!(
-            is_final(&place(7), None),
+            is_final_position(&place(7), None),
             "nothing was read: there is nothing more"
         );
     }
 
     #[test]
     fn a_cursor_survives_being_written_and_read_and_a_forged_one_is_an_error() {
-        let place = Place::new(1_700_000_000_000, "c_0~x");
-        assert_eq!(Place::parse("test", &place.cursor()).unwrap(), place);
-        assert!(Place::parse("test", "next").is_err());
+        let place = ListPosition::new(1_700_000_000_000, "c_0~x");
+        assert_eq!(
+            ListPosition::parse_cursor("test", &place.to_cursor()).unwrap(),
+            place
+        );
+        assert!(ListPosition::parse_cursor("test", "next").is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! Records on `DynamoDB`: one table, three indexes. [`keys`] says where what lies.
 
 mod aliases;
-mod configured;
+mod configuration_writes;
 mod conversations;
 mod dead_letters;
 mod deliveries;
@@ -19,40 +19,40 @@ mod outbox;
 mod overdue;
 mod parking;
 mod records;
+mod request_attempts;
 mod scheduled;
 mod table;
 mod trace;
 mod transaction;
-mod tries;
 
-use crate::ambient::SystemAmbient;
 use crate::cache::Cache;
+use crate::system::OsSystem;
 use aws_sdk_dynamodb::Client;
-use recado_domain::config::Bound;
+use recado_domain::config::InstanceConfig;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::Ambient;
+use recado_pipeline::ports::System;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use table::Table;
+use table::DynamoTable;
 
 /// The store on one table. The table is not made here: `template.yaml` declares it. Clones share what they remember.
 #[derive(Debug, Clone)]
-pub struct DynamoStore<A = SystemAmbient> {
-    table: Table<A>,
+pub struct DynamoStore<A = OsSystem> {
+    table: DynamoTable<A>,
     delivery_ttl: Duration,
-    by_external: Cache<(Provider, ExternalId), Bound>,
-    by_id: Cache<InstanceId, Bound>,
+    by_external: Cache<(Provider, ExternalId), InstanceConfig>,
+    by_id: Cache<InstanceId, InstanceConfig>,
     /// It never changes, so that a process reads it once.
     identity: Arc<OnceLock<IdentityKey>>,
 }
 
-impl<A: Ambient> DynamoStore<A> {
+impl<A: System> DynamoStore<A> {
     /// A random text by which a request knows its own effect.
-    fn nonce(&self) -> String {
-        let ambient = &self.table.ambient;
-        format!("{:016x}{:016x}", ambient.random(), ambient.random())
+    fn random_nonce(&self) -> String {
+        let ambient = &self.table.system;
+        format!("{:016x}{:016x}", ambient.random_u64(), ambient.random_u64())
     }
 
     /// The store on the table `name`. Configuration may be `config_ttl` old (zero: it is read every time); a delivery
@@ -67,10 +67,10 @@ impl<A: Ambient> DynamoStore<A> {
         // What was not found is looked for again sooner: somebody has just configured it, and waits.
         let missed = config_ttl.min(Duration::from_secs(3));
         Self {
-            table: Table {
+            table: DynamoTable {
                 client,
                 name: name.into(),
-                ambient,
+                system: ambient,
             },
             delivery_ttl,
             by_external: Cache::new(config_ttl, missed),

@@ -3,37 +3,38 @@
 
 use super::DynamoStore;
 use super::expression::Expression;
-use super::item::{self, number};
-use super::keys::{self, Key};
+use super::item::{self, number_attribute};
+use super::keys::{self, TableKey};
 use jiff::Timestamp;
 use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{Ambient, Notices, PortError, PortResult};
+use recado_pipeline::ports::{Notices, PortError, PortResult, System};
 
-impl<A: Ambient> Notices for DynamoStore<A> {
+impl<A: System> Notices for DynamoStore<A> {
     async fn put_notice(&self, notice: &Notice, expires: Timestamp) -> PortResult<()> {
         const WHAT: &str = "keeping a notice";
-        let mut record = item::write(WHAT, notice)?;
-        record.insert("ttl".to_owned(), number(expires.as_second()));
-        let now = self.table.ambient.now().as_second();
-        let new = Expression::new("attribute_not_exists(#pk) OR #ttl < :now").number(":now", now);
+        let mut record = item::encode_record(WHAT, notice)?;
+        record.insert("ttl".to_owned(), number_attribute(expires.as_second()));
+        let now = self.table.system.now().as_second();
+        let new = Expression::new("attribute_not_exists(#pk) OR #ttl < :now").with_number(":now", now);
         // One that is refused is there already.
         let _kept = self
             .table
-            .put(WHAT, Key::notice(notice).into_item(record), Some(new))
+            .put_record(WHAT, TableKey::for_notice(notice).into_item(record), Some(new))
             .await?;
         Ok(())
     }
 
-    async fn notices(&self, provider: Provider, account: &str) -> PortResult<Vec<Notice>> {
+    async fn list_notices(&self, provider: Provider, account: &str) -> PortResult<Vec<Notice>> {
         const WHAT: &str = "reading notices";
-        let now = self.table.ambient.now();
+        let now = self.table.system.now();
         let found = self
             .table
-            .partition(WHAT, keys::account(provider, account), None)
+            .query_partition(WHAT, keys::account_pk(provider, account), None)
             .await?;
         let kept = found.into_iter().filter_map(|item| item::unexpired(item, now));
-        let notices: Result<Vec<Notice>, PortError> = kept.map(|item| item::read(WHAT, &item)).collect();
-        Ok(Notice::newest(notices?))
+        let notices: Result<Vec<Notice>, PortError> =
+            kept.map(|item| item::decode_record(WHAT, &item)).collect();
+        Ok(Notice::newest_first(notices?))
     }
 }

@@ -1,24 +1,24 @@
 use super::DynamoStore;
-use super::conversations::follows;
-use super::expression::{Change, Expression};
-use super::item::{self, Item, number, text};
-use super::keys::{self, Key};
+use super::conversations::follows_stored;
+use super::expression::{Expression, UpdateChange};
+use super::item::{self, Item, number_attribute, text_attribute};
+use super::keys::{self, TableKey};
 use super::records;
-use super::table::Refused;
-use super::transaction::{Action, Refusals, Transacted};
+use super::table::ConditionFailed;
+use super::transaction::{FailedConditions, TransactionAction, TransactionResult};
 use aws_sdk_dynamodb::types::ReturnValue;
-use recado_domain::conversation::{Conversation, Mode};
+use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::ids::{ConversationId, InstanceId, Ordinal, ThreadId};
-use recado_domain::instance::{Echo, InFlight};
+use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_domain::outbox::{Outbox, OutboxState};
 use recado_pipeline::ports::{
-    Ambient, Claimed, DeliveryLink, Guard, OutboxStore, PortError, PortResult, Written,
+    ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore, PortError, PortResult, System, WriteOutcome,
 };
 use std::collections::BTreeSet;
 
-fn out<'a>(what: &'static str, message: &'a Message) -> PortResult<&'a Outbox> {
+fn require_outbox<'a>(what: &'static str, message: &'a Message) -> PortResult<&'a Outbox> {
     message
         .out
         .as_ref()
@@ -26,49 +26,52 @@ fn out<'a>(what: &'static str, message: &'a Message) -> PortResult<&'a Outbox> {
 }
 
 /// The condition that a message's stored revision is the one before.
-fn before(what: &'static str, message: &Message) -> PortResult<Option<Expression>> {
-    Ok(Some(Expression::follows("out_rev", out(what, message)?.rev)))
+fn revision_condition(what: &'static str, message: &Message) -> PortResult<Option<Expression>> {
+    Ok(Some(Expression::follows_revision(
+        "out_rev",
+        require_outbox(what, message)?.rev,
+    )))
 }
 
-fn landing(message: &Message, flight: &InFlight) -> Action {
-    Action::Delete(Key::flight(&message.instance, flight), None)
+fn remove_in_flight(message: &Message, flight: &InFlightSend) -> TransactionAction {
+    TransactionAction::Delete(TableKey::for_in_flight(&message.instance, flight), None)
 }
 
-fn written(transacted: &Transacted) -> Written {
+fn write_outcome(transacted: &TransactionResult) -> WriteOutcome {
     if transacted.is_ok() {
-        Written::Yes
+        WriteOutcome::Written
     } else {
-        Written::Conflict
+        WriteOutcome::Conflict
     }
 }
 
 /// Whether what a refused claim found is this very claim, sent twice by the client library.
-fn is_ours(message: &Message, found: Option<&Item>) -> bool {
+fn is_own_claim(message: &Message, found: Option<&Item>) -> bool {
     let (Some(found), Some(out)) = (found, &message.out) else {
         return false;
     };
     let OutboxState::Sending { nonce, .. } = &out.state else {
         return false;
     };
-    item::string(found, "out_nonce") == Some(nonce.as_str())
-        && item::whole(found, "out_rev").and_then(|rev| u64::try_from(rev).ok()) == Some(out.rev)
+    item::get_string(found, "out_nonce") == Some(nonce.as_str())
+        && item::get_integer(found, "out_rev").and_then(|rev| u64::try_from(rev).ok()) == Some(out.rev)
 }
 
 /// What a refused claim found: the message is action 0, the guard action 1.
-fn claimed(message: &Message, refusals: &Refusals) -> Claimed {
-    match (refusals.of(0), refusals.of(1)) {
-        (Some(Refused(found)), _) if is_ours(message, found.as_ref()) => Claimed::Yes,
-        (None, Some(_)) => Claimed::Stopped,
-        _ => Claimed::Conflict,
+fn claim_outcome(message: &Message, refusals: &FailedConditions) -> ClaimOutcome {
+    match (refusals.for_action(0), refusals.for_action(1)) {
+        (Some(ConditionFailed(found)), _) if is_own_claim(message, found.as_ref()) => ClaimOutcome::Claimed,
+        (None, Some(_)) => ClaimOutcome::Stopped,
+        _ => ClaimOutcome::Conflict,
     }
 }
 
 /// The condition of a guard.
-fn guarded(what: &'static str, guard: &Guard) -> PortResult<Expression> {
-    let ai = item::part(what, &Mode::Ai)?;
+fn guard_condition(what: &'static str, guard: &ClaimGuard) -> PortResult<Expression> {
+    let ai = item::encode_part(what, &ConversationMode::Ai)?;
     Ok(Expression::new("#mode = :ai AND #epoch = :epoch")
-        .with(":ai", ai)
-        .number(":epoch", guard.epoch))
+        .with_value(":ai", ai)
+        .with_number(":epoch", guard.epoch))
 }
 
 /// The parts of replies that are not in `open`, before others that are and were never tried. They have left, or the
@@ -93,28 +96,34 @@ fn earlier_parts(open: &[Message]) -> BTreeSet<(ConversationId, Ordinal)> {
     earlier
 }
 
-impl<A: Ambient> DynamoStore<A> {
+impl<A: System> DynamoStore<A> {
     /// The delivery's record learns which message it is; a status that came first stays.
-    fn linked(&self, message: &Message, link: &DeliveryLink) -> Action {
+    fn link_delivery(&self, message: &Message, link: &DeliveryLink) -> TransactionAction {
         let kept = i64::try_from(self.delivery_ttl.as_millis()).unwrap_or(i64::MAX);
-        let mut change = Change::default()
-            .set("message", text(message.id().as_str()))
-            .set_to("ttl", "if_not_exists(#ttl, :kept)")
-            .with(":kept", number(shift(self.table.ambient.now(), kept).as_second()));
+        let mut change = UpdateChange::default()
+            .set_value("message", text_attribute(message.message_id().as_str()))
+            .set_to_term("ttl", "if_not_exists(#ttl, :kept)")
+            .with_value(
+                ":kept",
+                number_attribute(add_millis(self.table.system.now(), kept).as_second()),
+            );
         if let Some(id) = &link.provider_message_id {
-            change = change.set("provider_message_id", text(id));
+            change = change.set_value("provider_message_id", text_attribute(id));
         }
-        Action::Update(Key::delivery(&link.key), change, None)
+        TransactionAction::Update(TableKey::for_delivery(&link.key), change, None)
     }
 }
 
-impl<A: Ambient> OutboxStore for DynamoStore<A> {
-    async fn open(&self, thread: &ThreadId) -> PortResult<Vec<Message>> {
+impl<A: System> OutboxStore for DynamoStore<A> {
+    async fn list_open_messages(&self, thread: &ThreadId) -> PortResult<Vec<Message>> {
         const WHAT: &str = "reading open messages";
-        let found = self.table.partition(WHAT, keys::open(thread), None).await?;
+        let found = self
+            .table
+            .query_partition(WHAT, keys::open_messages_pk(thread), None)
+            .await?;
         let mut open: Vec<Message> = found
             .iter()
-            .map(|item| item::read(WHAT, item))
+            .map(|item| item::decode_record(WHAT, item))
             .collect::<PortResult<_>>()?;
         let earlier = earlier_parts(&open);
         if earlier.is_empty() {
@@ -122,118 +131,143 @@ impl<A: Ambient> OutboxStore for DynamoStore<A> {
         }
         let keys = earlier
             .into_iter()
-            .map(|(conversation, ordinal)| Key::open(&conversation, ordinal));
+            .map(|(conversation, ordinal)| TableKey::for_open_message(&conversation, ordinal));
         for item in self
             .table
-            .get_settled(WHAT, keys.collect())
+            .get_settled_records(WHAT, keys.collect())
             .await?
             .iter()
             .flatten()
         {
-            open.push(item::read(WHAT, item)?);
+            open.push(item::decode_record(WHAT, item)?);
         }
-        open.sort_by_key(|message| (message.conversation.number(), message.ordinal));
+        open.sort_by_key(|message| (message.conversation.number_in_thread(), message.ordinal));
         Ok(open)
     }
 
-    async fn save_open(&self, message: &Message, landed: Option<&InFlight>) -> PortResult<Written> {
-        const WHAT: &str = "writing an open message";
-        let (item, condition) = (records::open(WHAT, message)?, before(WHAT, message)?);
-        let Some(flight) = landed else {
-            let put = self.table.put(WHAT, item, condition).await?;
-            return Ok(if put.is_ok() {
-                Written::Yes
-            } else {
-                Written::Conflict
-            });
-        };
-        let actions = vec![Action::Put(item, condition), landing(message, flight)];
-        Ok(written(&self.table.transact(WHAT, actions).await?))
-    }
-
-    async fn claim(
+    async fn save_open_message(
         &self,
         message: &Message,
-        guard: Option<&Guard>,
-        flight: &InFlight,
-    ) -> PortResult<Claimed> {
+        landed: Option<&InFlightSend>,
+    ) -> PortResult<WriteOutcome> {
+        const WHAT: &str = "writing an open message";
+        let (item, condition) = (
+            records::open_message_item(WHAT, message)?,
+            revision_condition(WHAT, message)?,
+        );
+        let Some(flight) = landed else {
+            let put = self.table.put_record(WHAT, item, condition).await?;
+            return Ok(if put.is_ok() {
+                WriteOutcome::Written
+            } else {
+                WriteOutcome::Conflict
+            });
+        };
+        let actions = vec![
+            TransactionAction::Put(item, condition),
+            remove_in_flight(message, flight),
+        ];
+        Ok(write_outcome(&self.table.run_transaction(WHAT, actions).await?))
+    }
+
+    async fn claim_message(
+        &self,
+        message: &Message,
+        guard: Option<&ClaimGuard>,
+        flight: &InFlightSend,
+    ) -> PortResult<ClaimOutcome> {
         const WHAT: &str = "claiming a message";
-        let mut actions = vec![Action::Put(records::open(WHAT, message)?, before(WHAT, message)?)];
+        let mut actions = vec![TransactionAction::Put(
+            records::open_message_item(WHAT, message)?,
+            revision_condition(WHAT, message)?,
+        )];
         if let Some(guard) = guard {
-            actions.push(Action::Check(
-                Key::conversation(&guard.conversation),
-                guarded(WHAT, guard)?,
+            actions.push(TransactionAction::Check(
+                TableKey::for_conversation(&guard.conversation),
+                guard_condition(WHAT, guard)?,
             ));
         }
-        let mut note = item::write(WHAT, flight)?;
-        let kept = shift(self.table.ambient.now(), InFlight::KEPT_MS);
-        note.insert("ttl".to_owned(), number(kept.as_second()));
-        let note = Key::flight(&message.instance, flight).into_item(note);
-        actions.push(Action::Put(note, None));
-        Ok(match self.table.transact(WHAT, actions).await? {
-            Ok(()) => Claimed::Yes,
-            Err(refusals) => claimed(message, &refusals),
+        let mut note = item::encode_record(WHAT, flight)?;
+        let kept = add_millis(self.table.system.now(), InFlightSend::RETENTION_MS);
+        note.insert("ttl".to_owned(), number_attribute(kept.as_second()));
+        let note = TableKey::for_in_flight(&message.instance, flight).into_item(note);
+        actions.push(TransactionAction::Put(note, None));
+        Ok(match self.table.run_transaction(WHAT, actions).await? {
+            Ok(()) => ClaimOutcome::Claimed,
+            Err(refusals) => claim_outcome(message, &refusals),
         })
     }
 
-    async fn settle(
+    async fn settle_message(
         &self,
         message: &Message,
-        landed: Option<&InFlight>,
+        landed: Option<&InFlightSend>,
         link: Option<&DeliveryLink>,
         conversation: Option<&Conversation>,
-    ) -> PortResult<Written> {
+    ) -> PortResult<WriteOutcome> {
         const WHAT: &str = "settling a message";
-        let condition = before(WHAT, message)?;
+        let condition = revision_condition(WHAT, message)?;
         let mut actions = if records::stays_open(message) {
             // Dead without its dead letter: nothing is lost of it, it stays where it will be found.
-            vec![Action::Put(records::open(WHAT, message)?, condition)]
+            vec![TransactionAction::Put(
+                records::open_message_item(WHAT, message)?,
+                condition,
+            )]
         } else {
             vec![
-                Action::Delete(Key::open(&message.conversation, message.ordinal), condition),
-                Action::Put(records::message(WHAT, message)?, None),
+                TransactionAction::Delete(
+                    TableKey::for_open_message(&message.conversation, message.ordinal),
+                    condition,
+                ),
+                TransactionAction::Put(records::message_item(WHAT, message)?, None),
             ]
         };
-        actions.extend(landed.map(|flight| landing(message, flight)));
-        actions.extend(link.map(|link| self.linked(message, link)));
+        actions.extend(landed.map(|flight| remove_in_flight(message, flight)));
+        actions.extend(link.map(|link| self.link_delivery(message, link)));
         if let Some(conversation) = conversation {
-            actions.push(Action::Put(
-                records::conversation(WHAT, conversation)?,
-                Some(follows(conversation)),
+            actions.push(TransactionAction::Put(
+                records::conversation_item(WHAT, conversation)?,
+                Some(follows_stored(conversation)),
             ));
         }
-        Ok(written(&self.table.transact(WHAT, actions).await?))
+        Ok(write_outcome(&self.table.run_transaction(WHAT, actions).await?))
     }
 
-    async fn amend(&self, message: &Message) -> PortResult<Written> {
+    async fn update_closed_message(&self, message: &Message) -> PortResult<WriteOutcome> {
         const WHAT: &str = "amending a message";
         // Only a settled message's record carries a revision; that it carries none must not count as the first one.
         let settled = Expression::new("#out_rev = :before")
-            .number(":before", out(WHAT, message)?.rev.saturating_sub(1));
-        let (item, condition) = (records::message(WHAT, message)?, Some(settled));
+            .with_number(":before", require_outbox(WHAT, message)?.rev.saturating_sub(1));
+        let (item, condition) = (records::message_item(WHAT, message)?, Some(settled));
         if records::stays_open(message) {
             let actions = vec![
-                Action::Put(item, condition),
-                Action::Put(records::open(WHAT, message)?, None),
+                TransactionAction::Put(item, condition),
+                TransactionAction::Put(records::open_message_item(WHAT, message)?, None),
             ];
-            return Ok(written(&self.table.transact(WHAT, actions).await?));
+            return Ok(write_outcome(&self.table.run_transaction(WHAT, actions).await?));
         }
-        let put = self.table.put(WHAT, item, condition).await?;
+        let put = self.table.put_record(WHAT, item, condition).await?;
         Ok(if put.is_ok() {
-            Written::Yes
+            WriteOutcome::Written
         } else {
-            Written::Conflict
+            WriteOutcome::Conflict
         })
     }
 
-    async fn in_flight(&self, instance: &InstanceId) -> PortResult<Vec<InFlight>> {
+    async fn list_in_flight(&self, instance: &InstanceId) -> PortResult<Vec<InFlightSend>> {
         const WHAT: &str = "reading sends in flight";
-        let pk = keys::instance(instance);
-        let found = self.table.partition(WHAT, pk, Some(keys::FLY)).await?;
-        found.iter().map(|item| item::read(WHAT, item)).collect()
+        let pk = keys::instance_pk(instance);
+        let found = self.table.query_partition(WHAT, pk, Some(keys::FLY)).await?;
+        found.iter().map(|item| item::decode_record(WHAT, item)).collect()
     }
 
-    async fn hear(&self, instance: &InstanceId, flight: &InFlight, id: &str, echo: Echo) -> PortResult<bool> {
+    async fn record_echo(
+        &self,
+        instance: &InstanceId,
+        flight: &InFlightSend,
+        id: &str,
+        echo: Echo,
+    ) -> PortResult<bool> {
         // Noted before under the same id: by an earlier try of this request, or by a worker that came before.
         let (field, first) = match echo {
             Echo::Sure => (
@@ -245,9 +279,9 @@ impl<A: Ambient> OutboxStore for DynamoStore<A> {
                 "attribute_exists(#pk) AND (attribute_not_exists(#maybe_echo) OR #maybe_echo = :maybe_echo)",
             ),
         };
-        let change = Change::default().set(field, text(id));
-        let key = Key::flight(instance, flight);
-        let heard = self.table.update(
+        let change = UpdateChange::default().set_value(field, text_attribute(id));
+        let key = TableKey::for_in_flight(instance, flight);
+        let heard = self.table.update_record(
             "noting an echo",
             key,
             &change,

@@ -3,33 +3,33 @@ use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{self, STATE};
 use super::records;
-use super::table::Query;
+use super::table::RecordQuery;
 use futures::future::try_join_all;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::InstanceId;
 use recado_domain::message::Message;
 use recado_domain::scheduled::ScheduledId;
-use recado_pipeline::ports::{Ambient, Overdue, OverdueWork, PortError, PortResult};
+use recado_pipeline::ports::{OverdueIndex, OverdueWork, PortError, PortResult, System};
 
 /// What an open record asks for.
-fn work(what: &'static str, item: &Item) -> PortResult<OverdueWork> {
-    let pk = item::string(item, "pk").unwrap_or_default();
-    let sk = item::string(item, "sk").unwrap_or_default();
+fn parse_overdue_work(what: &'static str, item: &Item) -> PortResult<OverdueWork> {
+    let pk = item::get_string(item, "pk").unwrap_or_default();
+    let sk = item::get_string(item, "sk").unwrap_or_default();
     Ok(match pk.split_once('#') {
-        Some(("E", _)) => OverdueWork::Event(Box::new(records::read_event(what, item)?)),
+        Some(("E", _)) => OverdueWork::Event(Box::new(records::parse_event_record(what, item)?)),
         Some(("O", _)) => {
-            let message: Message = item::read(what, item)?;
+            let message: Message = item::decode_record(what, item)?;
             OverdueWork::Outgoing {
                 conversation: message.conversation,
                 ordinal: message.ordinal,
             }
         }
-        Some(("C", _)) => OverdueWork::Owed(item::read::<Conversation>(what, item)?.id),
+        Some(("C", _)) => OverdueWork::Owed(item::decode_record::<Conversation>(what, item)?.id),
         Some(("I", id)) if sk == STATE => {
             OverdueWork::Probe(InstanceId::parse(id).map_err(|error| PortError::invalid(what, error))?)
         }
-        Some(("I", _)) => OverdueWork::Parked(item::read(what, item)?),
+        Some(("I", _)) => OverdueWork::Parked(item::decode_record(what, item)?),
         Some(("S", id)) => {
             OverdueWork::Scheduled(ScheduledId::parse(id).map_err(|error| PortError::invalid(what, error))?)
         }
@@ -37,32 +37,32 @@ fn work(what: &'static str, item: &Item) -> PortResult<OverdueWork> {
     })
 }
 
-impl<A: Ambient> Overdue for DynamoStore<A> {
-    async fn overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
+impl<A: System> OverdueIndex for DynamoStore<A> {
+    async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
         const WHAT: &str = "reading what is overdue";
         let shard = |(kind, shard): (char, u32)| async move {
             let keys = Expression::new("#open_shard = :shard AND #open_due <= :now")
-                .text(":shard", keys::open_shard(kind, shard))
-                .number(":now", now.as_millisecond());
-            let query = Query {
+                .with_text(":shard", keys::open_shard(kind, shard))
+                .with_number(":now", now.as_millisecond());
+            let query = RecordQuery {
                 index: Some("open"),
                 keys,
                 reverse: false,
                 limit: Some(limit),
             };
-            self.table.query(WHAT, &query).await
+            self.table.query_records(WHAT, &query).await
         };
         let mut due: Vec<Item> = Vec::new();
         for kind in keys::OPEN_KINDS {
             let found = try_join_all((0..keys::SHARDS).map(|number| shard((kind, number)))).await?;
             let mut of_kind: Vec<Item> = found.into_iter().flatten().collect();
-            of_kind.sort_by_key(|item| item::whole(item, "open_due"));
+            of_kind.sort_by_key(|item| item::get_integer(item, "open_due"));
             of_kind.truncate(limit);
             due.extend(of_kind);
         }
-        due.sort_by_key(|item| item::whole(item, "open_due"));
+        due.sort_by_key(|item| item::get_integer(item, "open_due"));
         // One record that cannot be read must not keep the others from being found.
-        let readable = |item: &Item| match work(WHAT, item) {
+        let readable = |item: &Item| match parse_overdue_work(WHAT, item) {
             Ok(work) => Some(work),
             Err(error) => {
                 tracing::error!(%error, "an open record cannot be read");
@@ -75,20 +75,24 @@ impl<A: Ambient> Overdue for DynamoStore<A> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::item::text;
+    use super::super::item::text_attribute;
     use super::*;
 
     #[test]
     fn each_open_record_is_known_by_its_key() {
-        let record =
-            |pk: &str, sk: &str| Item::from([("pk".to_owned(), text(pk)), ("sk".to_owned(), text(sk))]);
-        let probe = work("test", &record("I#front#desk", STATE));
+        let record = |pk: &str, sk: &str| {
+            Item::from([
+                ("pk".to_owned(), text_attribute(pk)),
+                ("sk".to_owned(), text_attribute(sk)),
+            ])
+        };
+        let probe = parse_overdue_work("test", &record("I#front#desk", STATE));
         assert!(probe.is_err(), "an instance id holds no `#`");
-        let probe = work("test", &record("I#front-desk", STATE)).unwrap();
+        let probe = parse_overdue_work("test", &record("I#front-desk", STATE)).unwrap();
         assert_eq!(
             probe,
             OverdueWork::Probe(InstanceId::parse("front-desk").unwrap())
         );
-        assert!(work("test", &record("Q#1", "?")).is_err());
+        assert!(parse_overdue_work("test", &record("Q#1", "?")).is_err());
     }
 }

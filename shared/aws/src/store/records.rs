@@ -1,85 +1,86 @@
 //! Domain records as items, with the attributes that keys, indexes and conditions need beside them.
 
-use super::item::{self, Item, number, text};
-use super::keys::{self, Key};
+use super::item::{self, Item, number_attribute, text_attribute};
+use super::keys::{self, TableKey};
 use recado_domain::conversation::Conversation;
-use recado_domain::event::{EventRecord, Payload};
+use recado_domain::event::{EventPayload, EventRecord};
 use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
 use recado_pipeline::ports::{PortError, PortResult};
 use serde_json::Value;
 
 /// An event's record. The payload stands apart from the job, so that it can be dropped when the event is applied.
-pub(super) fn event(what: &'static str, record: &EventRecord) -> PortResult<Item> {
-    let key = Key::event(&record.job.event);
-    let mut item = item::write(what, record)?;
+pub(super) fn event_item(what: &'static str, record: &EventRecord) -> PortResult<Item> {
+    let key = TableKey::for_event(&record.job.event);
+    let mut item = item::encode_record(what, record)?;
     let job = item.get_mut("job").and_then(|job| match job {
         aws_sdk_dynamodb::types::AttributeValue::M(fields) => fields.remove("payload"),
         _ => None,
     });
     item.extend(job.map(|payload| ("payload".to_owned(), payload)));
     keys::index_trace(&mut item, &record.job.correlation);
-    keys::index_open(&mut item, &key, record.due());
+    keys::index_open(&mut item, &key, record.overdue_at());
     Ok(key.into_item(item))
 }
 
 /// The event's record that an item holds. A payload that was dropped reads as null.
-pub(super) fn read_event(what: &'static str, item: &Item) -> PortResult<EventRecord> {
+pub(super) fn parse_event_record(what: &'static str, item: &Item) -> PortResult<EventRecord> {
     let mut item = item.clone();
     let payload = match item.remove("payload") {
         Some(payload) => payload,
-        None => dropped(what)?,
+        None => null_payload(what)?,
     };
     if let Some(aws_sdk_dynamodb::types::AttributeValue::M(job)) = item.get_mut("job") {
         job.insert("payload".to_owned(), payload);
     }
-    item::read(what, &item)
+    item::decode_record(what, &item)
 }
 
-fn dropped(what: &'static str) -> PortResult<aws_sdk_dynamodb::types::AttributeValue> {
-    let json = serde_json::to_string(&Payload::Inline(Value::Null));
-    json.map(text).map_err(|error| PortError::invalid(what, error))
+fn null_payload(what: &'static str) -> PortResult<aws_sdk_dynamodb::types::AttributeValue> {
+    let json = serde_json::to_string(&EventPayload::Inline(Value::Null));
+    json.map(text_attribute)
+        .map_err(|error| PortError::invalid(what, error))
 }
 
 /// A conversation's record.
-pub(super) fn conversation(what: &'static str, conversation: &Conversation) -> PortResult<Item> {
-    let key = Key::conversation(&conversation.id);
-    let mut item = item::write(what, conversation)?;
-    if conversation.listed_as().is_some() {
+pub(super) fn conversation_item(what: &'static str, conversation: &Conversation) -> PortResult<Item> {
+    let key = TableKey::for_conversation(&conversation.id);
+    let mut item = item::encode_record(what, conversation)?;
+    if conversation.listed_status().is_some() {
         item.insert(
             "list_key".to_owned(),
-            text(keys::conversations_of(&conversation.instance)),
+            text_attribute(keys::instance_list_key(&conversation.instance)),
         );
         item.insert(
             "list_at".to_owned(),
-            number(conversation.last_message_at.as_millisecond()),
+            number_attribute(conversation.last_message_at.as_millisecond()),
         );
     }
-    keys::index_open(&mut item, &key, conversation.due());
+    keys::index_open(&mut item, &key, conversation.answer_overdue_at());
     Ok(key.into_item(item))
 }
 
 /// Whether a message belongs on the open list: something remains to be done about it.
 pub(super) fn stays_open(message: &Message) -> bool {
-    message.due().is_some()
+    message.overdue_at().is_some()
 }
 
 /// A message as an item, without keys, unless it is more than a record holds.
-fn fitting(what: &'static str, message: &Message) -> PortResult<Item> {
+fn sized_message_item(what: &'static str, message: &Message) -> PortResult<Item> {
     let json = serde_json::to_string(message).map_err(|error| PortError::invalid(what, error))?;
-    PortError::fits(what, json.len())?;
-    item::write(what, message)
+    PortError::check_record_size(what, json.len())?;
+    item::encode_record(what, message)
 }
 
 /// A message's record in its conversation. Only a settled one carries its revision: while a message is open, its copy
 /// on the open list is the one that counts, and no condition on this one may hold.
-pub(super) fn message(what: &'static str, message: &Message) -> PortResult<Item> {
-    let mut item = fitting(what, message)?;
+pub(super) fn message_item(what: &'static str, message: &Message) -> PortResult<Item> {
+    let mut item = sized_message_item(what, message)?;
     if let Some(out) = message.out.as_ref().filter(|_| !stays_open(message)) {
-        item.insert("out_rev".to_owned(), number(out.rev));
+        item.insert("out_rev".to_owned(), number_attribute(out.rev));
     }
     keys::index_trace(&mut item, &message.correlation);
-    Ok(Key::message(&message.conversation, message.ordinal).into_item(item))
+    Ok(TableKey::for_message(&message.conversation, message.ordinal).into_item(item))
 }
 
 /// Whether a message's record is from a time when its copy on the open list was the one that counts.
@@ -88,16 +89,16 @@ pub(super) fn was_open(item: &Item, message: &Message) -> bool {
 }
 
 /// A message's copy on the open list.
-pub(super) fn open(what: &'static str, message: &Message) -> PortResult<Item> {
-    let key = Key::open(&message.conversation, message.ordinal);
-    let mut item = fitting(what, message)?;
+pub(super) fn open_message_item(what: &'static str, message: &Message) -> PortResult<Item> {
+    let key = TableKey::for_open_message(&message.conversation, message.ordinal);
+    let mut item = sized_message_item(what, message)?;
     if let Some(out) = &message.out {
-        item.insert("out_rev".to_owned(), number(out.rev));
+        item.insert("out_rev".to_owned(), number_attribute(out.rev));
         if let OutboxState::Sending { nonce, .. } = &out.state {
-            item.insert("out_nonce".to_owned(), text(nonce.as_str()));
+            item.insert("out_nonce".to_owned(), text_attribute(nonce.as_str()));
         }
     }
-    keys::index_open(&mut item, &key, message.due());
+    keys::index_open(&mut item, &key, message.overdue_at());
     Ok(key.into_item(item))
 }
 

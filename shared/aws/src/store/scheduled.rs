@@ -1,94 +1,112 @@
 //! Messages that are to be sent later.
 
 use super::DynamoStore;
-use super::conversations::{committed, follows, key_item};
+use super::conversations::{client_key_item, commit_outcome, follows_stored};
 use super::expression::Expression;
-use super::item::{self, Item, number};
-use super::keys::{self, Key};
+use super::item::{self, Item, number_attribute};
+use super::keys::{self, TableKey};
 use super::records;
-use super::transaction::Action;
+use super::transaction::TransactionAction;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
-use recado_domain::scheduled::{Scheduled, ScheduledId};
-use recado_pipeline::ports::{Ambient, Committed, KeyClaim, PortResult, Scheduling, Written};
+use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
+use recado_pipeline::ports::{
+    CommitOutcome, IdempotencyClaim, PortResult, ScheduledMessages, System, WriteOutcome,
+};
 
 /// A scheduled message as an item, in the index of what is open while it is pending.
-fn record(what: &'static str, scheduled: &Scheduled) -> PortResult<Item> {
-    let key = Key::scheduled(&scheduled.id);
-    let mut item = item::write(what, scheduled)?;
-    keys::index_open(&mut item, &key, scheduled.due());
+fn scheduled_item(what: &'static str, scheduled: &ScheduledMessage) -> PortResult<Item> {
+    let key = TableKey::for_scheduled(&scheduled.id);
+    let mut item = item::encode_record(what, scheduled)?;
+    keys::index_open(&mut item, &key, scheduled.send_due_at());
     Ok(key.into_item(item))
 }
 
 /// The write of a scheduled message on condition that it follows what is stored.
-fn put(what: &'static str, scheduled: &Scheduled) -> PortResult<Action> {
-    let before = Expression::follows("rev", scheduled.rev);
-    Ok(Action::Put(record(what, scheduled)?, Some(before)))
+fn put_scheduled_action(what: &'static str, scheduled: &ScheduledMessage) -> PortResult<TransactionAction> {
+    let before = Expression::follows_revision("rev", scheduled.rev);
+    Ok(TransactionAction::Put(
+        scheduled_item(what, scheduled)?,
+        Some(before),
+    ))
 }
 
 /// The condition that a client's key is new or expired.
-pub(super) fn free(now: Timestamp) -> Expression {
+pub(super) fn key_is_free(now: Timestamp) -> Expression {
     Expression::new("attribute_not_exists(#pk) OR #expires <= :now")
-        .with(":now", number(now.as_millisecond()))
+        .with_value(":now", number_attribute(now.as_millisecond()))
 }
 
-impl<A: Ambient> Scheduling for DynamoStore<A> {
-    async fn put_scheduled(&self, scheduled: &Scheduled, key: Option<&KeyClaim>) -> PortResult<Committed> {
+impl<A: System> ScheduledMessages for DynamoStore<A> {
+    async fn put_scheduled(
+        &self,
+        scheduled: &ScheduledMessage,
+        key: Option<&IdempotencyClaim>,
+    ) -> PortResult<CommitOutcome> {
         const WHAT: &str = "keeping a scheduled message";
-        let new = Action::Put(record(WHAT, scheduled)?, Some(Expression::absent()));
+        let new = TransactionAction::Put(
+            scheduled_item(WHAT, scheduled)?,
+            Some(Expression::record_absent()),
+        );
         let mut actions = vec![new];
         if let Some(claim) = key {
-            let item = key_item(claim, scheduled.id.message());
-            actions.push(Action::Put(item, Some(free(scheduled.created_at))));
+            let item = client_key_item(claim, scheduled.id.as_message_id());
+            actions.push(TransactionAction::Put(
+                item,
+                Some(key_is_free(scheduled.created_at)),
+            ));
         }
-        match self.table.transact(WHAT, actions).await? {
-            Ok(()) => Ok(Committed::Yes),
-            Err(refusals) => committed(WHAT, &refusals, key.map(|_| 1)),
+        match self.table.run_transaction(WHAT, actions).await? {
+            Ok(()) => Ok(CommitOutcome::Committed),
+            Err(refusals) => commit_outcome(WHAT, &refusals, key.map(|_| 1)),
         }
     }
 
-    async fn scheduled(&self, id: &ScheduledId) -> PortResult<Option<Scheduled>> {
+    async fn find_scheduled(&self, id: &ScheduledId) -> PortResult<Option<ScheduledMessage>> {
         const WHAT: &str = "reading a scheduled message";
-        let found = self.table.get(WHAT, Key::scheduled(id)).await?;
-        found.map(|item| item::read(WHAT, &item)).transpose()
+        let found = self.table.get_record(WHAT, TableKey::for_scheduled(id)).await?;
+        found.map(|item| item::decode_record(WHAT, &item)).transpose()
     }
 
-    async fn save_scheduled(&self, scheduled: &Scheduled) -> PortResult<Written> {
+    async fn save_scheduled(&self, scheduled: &ScheduledMessage) -> PortResult<WriteOutcome> {
         const WHAT: &str = "writing a scheduled message";
-        let before = Expression::follows("rev", scheduled.rev);
+        let before = Expression::follows_revision("rev", scheduled.rev);
         let put = self
             .table
-            .put(WHAT, record(WHAT, scheduled)?, Some(before))
+            .put_record(WHAT, scheduled_item(WHAT, scheduled)?, Some(before))
             .await?;
         Ok(if put.is_ok() {
-            Written::Yes
+            WriteOutcome::Written
         } else {
-            Written::Conflict
+            WriteOutcome::Conflict
         })
     }
 
-    async fn fall_due(
+    async fn commit_scheduled(
         &self,
-        scheduled: &Scheduled,
+        scheduled: &ScheduledMessage,
         conversation: &Conversation,
         message: &Message,
-    ) -> PortResult<Written> {
+    ) -> PortResult<WriteOutcome> {
         const WHAT: &str = "committing a scheduled message";
         let mut actions = vec![
-            put(WHAT, scheduled)?,
-            Action::Put(
-                records::conversation(WHAT, conversation)?,
-                Some(follows(conversation)),
+            put_scheduled_action(WHAT, scheduled)?,
+            TransactionAction::Put(
+                records::conversation_item(WHAT, conversation)?,
+                Some(follows_stored(conversation)),
             ),
-            Action::Put(records::message(WHAT, message)?, None),
+            TransactionAction::Put(records::message_item(WHAT, message)?, None),
         ];
         if records::stays_open(message) {
-            actions.push(Action::Put(records::open(WHAT, message)?, None));
+            actions.push(TransactionAction::Put(
+                records::open_message_item(WHAT, message)?,
+                None,
+            ));
         }
-        Ok(match self.table.transact(WHAT, actions).await? {
-            Ok(()) => Written::Yes,
-            Err(_) => Written::Conflict,
+        Ok(match self.table.run_transaction(WHAT, actions).await? {
+            Ok(()) => WriteOutcome::Written,
+            Err(_) => WriteOutcome::Conflict,
         })
     }
 }

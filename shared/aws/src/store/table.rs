@@ -1,50 +1,50 @@
 //! The table: single requests, each conditional where a condition is given, each tried again where trying again is
 //! the caller's only sensible reaction anyway.
 
-use super::expression::{Change, Expression};
+use super::expression::{Expression, UpdateChange};
 use super::item::Item;
-use super::keys::Key;
-use super::tries::Tries;
-use crate::error::{code, port_error, unbuilt};
+use super::keys::TableKey;
+use super::request_attempts::RequestAttempts;
+use crate::error::{error_code, invalid_request, port_error};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{KeysAndAttributes, ReturnValue, ReturnValuesOnConditionCheckFailure, Select};
-use recado_pipeline::ports::{Ambient, PortError, PortResult};
+use recado_pipeline::ports::{PortError, PortResult, System};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 /// A condition that did not hold, with the record as it was found.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Refused(pub(crate) Option<Item>);
+pub(crate) struct ConditionFailed(pub(crate) Option<Item>);
 
 /// Whether a conditional request took effect.
-pub(crate) type Conditional<T> = Result<T, Refused>;
+pub(crate) type ConditionalResult<T> = Result<T, ConditionFailed>;
 
 /// One table.
 #[derive(Debug, Clone)]
-pub(crate) struct Table<A> {
+pub(crate) struct DynamoTable<A> {
     pub(super) client: Client,
     pub(super) name: String,
-    pub(super) ambient: A,
+    pub(super) system: A,
 }
 
 /// How often what collided with a transaction is tried again.
-pub(super) const ROUNDS: u32 = 6;
+pub(super) const RETRIES_MAX: u32 = 6;
 
-impl<A: Ambient> Table<A> {
+impl<A: System> DynamoTable<A> {
     /// Waits a little before the next try: 20 ms, 40 ms … 640 ms, each half as long to half as long again.
-    pub(super) async fn pause(&self, round: u32) {
+    pub(super) async fn wait_before_retry(&self, round: u32) {
         let base = 20u64 << round.min(5);
-        self.ambient
-            .sleep(Duration::from_millis(base / 2 + self.ambient.random() % base))
+        self.system
+            .sleep(Duration::from_millis(base / 2 + self.system.random_u64() % base))
             .await;
     }
 
     /// Repeats what fails because another transaction holds the item. The SDK does not: to it that is final.
-    async fn undisturbed<T, E, R, F>(&self, request: impl Fn() -> F) -> Result<T, SdkError<E, R>>
+    async fn retry_on_conflict<T, E, R, F>(&self, request: impl Fn() -> F) -> Result<T, SdkError<E, R>>
     where
         E: ProvideErrorMetadata,
         F: Future<Output = Result<T, SdkError<E, R>>>,
@@ -52,8 +52,8 @@ impl<A: Ambient> Table<A> {
         let mut round = 0;
         loop {
             match request().await {
-                Err(error) if round < ROUNDS && code(&error) == "TransactionConflictException" => {
-                    self.pause(round).await;
+                Err(error) if round < RETRIES_MAX && error_code(&error) == "TransactionConflictException" => {
+                    self.wait_before_retry(round).await;
                     round += 1;
                 }
                 outcome => return outcome,
@@ -62,36 +62,38 @@ impl<A: Ambient> Table<A> {
     }
 
     /// Reads one record.
-    pub(crate) async fn get(&self, what: &'static str, key: Key) -> PortResult<Option<Item>> {
+    pub(crate) async fn get_record(&self, what: &'static str, key: TableKey) -> PortResult<Option<Item>> {
         let request = self
             .client
             .get_item()
             .table_name(&self.name)
-            .set_key(Some(key.item()))
+            .set_key(Some(key.into_key_item()))
             .consistent_read(true);
         let output = request.send().await.map_err(|error| port_error(what, &error))?;
         Ok(output.item)
     }
 
     /// Reads many records, in any order; those that do not exist are left out.
-    pub(crate) async fn get_many(
+    pub(crate) async fn get_records(
         &self,
         what: &'static str,
-        keys: Vec<Key>,
+        keys: Vec<TableKey>,
         strong: bool,
     ) -> PortResult<Vec<Item>> {
-        let unique: Vec<Key> = keys.into_iter().collect::<HashSet<_>>().into_iter().collect();
+        let unique: Vec<TableKey> = keys.into_iter().collect::<HashSet<_>>().into_iter().collect();
         let mut found = Vec::new();
         for chunk in unique.chunks(100) {
-            let keys = chunk.iter().cloned().map(Key::item).collect();
+            let keys = chunk.iter().cloned().map(TableKey::into_key_item).collect();
             let asked = KeysAndAttributes::builder()
                 .set_keys(Some(keys))
                 .consistent_read(strong);
-            let mut wanted =
-                HashMap::from([(self.name.clone(), asked.build().map_err(|e| unbuilt(what, e))?)]);
+            let mut wanted = HashMap::from([(
+                self.name.clone(),
+                asked.build().map_err(|e| invalid_request(what, e))?,
+            )]);
             let mut round = 0;
             while !wanted.is_empty() {
-                if round > ROUNDS {
+                if round > RETRIES_MAX {
                     return Err(PortError::unavailable(what, "throttled"));
                 }
                 let request = self.client.batch_get_item().set_request_items(Some(wanted));
@@ -105,7 +107,7 @@ impl<A: Ambient> Table<A> {
                 );
                 wanted = output.unprocessed_keys.unwrap_or_default();
                 if !wanted.is_empty() {
-                    self.pause(round).await;
+                    self.wait_before_retry(round).await;
                     round += 1;
                 }
             }
@@ -115,12 +117,12 @@ impl<A: Ambient> Table<A> {
 
     /// Writes a record. A refusal that shows the very item that was to be written, after the SDK tried more than once,
     /// is our own earlier try.
-    pub(crate) async fn put(
+    pub(crate) async fn put_record(
         &self,
         what: &'static str,
         item: Item,
         condition: Option<Expression>,
-    ) -> PortResult<Conditional<()>> {
+    ) -> PortResult<ConditionalResult<()>> {
         let mut request = self
             .client
             .put_item()
@@ -128,68 +130,72 @@ impl<A: Ambient> Table<A> {
             .set_item(Some(item.clone()));
         if let Some(condition) = condition {
             request = request
-                .set_expression_attribute_names(Some(Expression::names(&[&condition.text])))
-                .set_expression_attribute_values(filled(condition.values))
+                .set_expression_attribute_names(Some(Expression::attribute_names(&[&condition.text])))
+                .set_expression_attribute_values(non_empty_map(condition.values))
                 .condition_expression(condition.text)
                 .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         }
-        let tries = Tries::default();
-        let sent = self.undisturbed(|| request.clone().customize().interceptor(tries.clone()).send());
+        let tries = RequestAttempts::default();
+        let sent = self.retry_on_conflict(|| request.clone().customize().interceptor(tries.clone()).send());
         match sent.await {
             Ok(_) => Ok(Ok(())),
             Err(SdkError::ServiceError(service)) if service.err().is_conditional_check_failed_exception() => {
                 let PutItemError::ConditionalCheckFailedException(failed) = service.into_err() else {
-                    return Ok(Err(Refused::default()));
+                    return Ok(Err(ConditionFailed::default()));
                 };
-                let ours = tries.repeated() && failed.item.as_ref() == Some(&item);
-                Ok(if ours { Ok(()) } else { Err(Refused(failed.item)) })
+                let ours = tries.was_repeated() && failed.item.as_ref() == Some(&item);
+                Ok(if ours {
+                    Ok(())
+                } else {
+                    Err(ConditionFailed(failed.item))
+                })
             }
             Err(error) => Err(port_error(what, &error)),
         }
     }
 
     /// Changes a record and returns what `returned` asks for.
-    pub(crate) async fn update(
+    pub(crate) async fn update_record(
         &self,
         what: &'static str,
-        key: Key,
-        change: &Change,
+        key: TableKey,
+        change: &UpdateChange,
         condition: Option<Expression>,
         returned: ReturnValue,
-    ) -> PortResult<Conditional<Item>> {
-        self.update_known(what, key, change, condition, returned, |_| false)
+    ) -> PortResult<ConditionalResult<Item>> {
+        self.update_record_once(what, key, change, condition, returned, |_| false)
             .await
     }
 
-    /// As [`Self::update`]. A refusal after the SDK sent the request more than once, of a record that `ours` knows as the
+    /// As [`Self::update_record`]. A refusal after the SDK sent the request more than once, of a record that `ours` knows as the
     /// effect of this very update, is our own earlier try: it took effect, and the record as found is returned.
-    pub(crate) async fn update_known(
+    pub(crate) async fn update_record_once(
         &self,
         what: &'static str,
-        key: Key,
-        change: &Change,
+        key: TableKey,
+        change: &UpdateChange,
         condition: Option<Expression>,
         returned: ReturnValue,
         ours: impl Fn(&Item) -> bool + Send,
-    ) -> PortResult<Conditional<Item>> {
-        let update = change.expression();
+    ) -> PortResult<ConditionalResult<Item>> {
+        let update = change.build_expression();
         let condition = condition.unwrap_or_default();
-        let names = Expression::names(&[&update.text, &condition.text]);
+        let names = Expression::attribute_names(&[&update.text, &condition.text]);
         let mut values = update.values;
         values.extend(condition.values);
         let request = self
             .client
             .update_item()
             .table_name(&self.name)
-            .set_key(Some(key.item()))
+            .set_key(Some(key.into_key_item()))
             .update_expression(update.text)
             .set_condition_expression((!condition.text.is_empty()).then_some(condition.text))
             .set_expression_attribute_names(Some(names))
-            .set_expression_attribute_values(filled(values))
+            .set_expression_attribute_values(non_empty_map(values))
             .return_values(returned)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        let tries = Tries::default();
-        let sent = self.undisturbed(|| request.clone().customize().interceptor(tries.clone()).send());
+        let tries = RequestAttempts::default();
+        let sent = self.retry_on_conflict(|| request.clone().customize().interceptor(tries.clone()).send());
         match sent.await {
             Ok(output) => Ok(Ok(output.attributes.unwrap_or_default())),
             Err(SdkError::ServiceError(service)) if service.err().is_conditional_check_failed_exception() => {
@@ -198,8 +204,8 @@ impl<A: Ambient> Table<A> {
                     _ => None,
                 };
                 Ok(match found {
-                    Some(found) if tries.repeated() && ours(&found) => Ok(found),
-                    found => Err(Refused(found)),
+                    Some(found) if tries.was_repeated() && ours(&found) => Ok(found),
+                    found => Err(ConditionFailed(found)),
                 })
             }
             Err(error) => Err(port_error(what, &error)),
@@ -208,23 +214,23 @@ impl<A: Ambient> Table<A> {
 
     /// Removes the record that `condition` holds for. A refusal that finds no record, after the SDK sent the request more
     /// than once, is our own earlier try.
-    pub(crate) async fn delete(
+    pub(crate) async fn delete_record(
         &self,
         what: &'static str,
-        key: Key,
+        key: TableKey,
         condition: Expression,
-    ) -> PortResult<Conditional<()>> {
+    ) -> PortResult<ConditionalResult<()>> {
         let request = self
             .client
             .delete_item()
             .table_name(&self.name)
-            .set_key(Some(key.item()))
-            .set_expression_attribute_names(Some(Expression::names(&[&condition.text])))
-            .set_expression_attribute_values(filled(condition.values))
+            .set_key(Some(key.into_key_item()))
+            .set_expression_attribute_names(Some(Expression::attribute_names(&[&condition.text])))
+            .set_expression_attribute_values(non_empty_map(condition.values))
             .condition_expression(condition.text)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        let tries = Tries::default();
-        let sent = self.undisturbed(|| request.clone().customize().interceptor(tries.clone()).send());
+        let tries = RequestAttempts::default();
+        let sent = self.retry_on_conflict(|| request.clone().customize().interceptor(tries.clone()).send());
         match sent.await {
             Ok(_) => Ok(Ok(())),
             Err(SdkError::ServiceError(service)) if service.err().is_conditional_check_failed_exception() => {
@@ -232,8 +238,8 @@ impl<A: Ambient> Table<A> {
                     DeleteItemError::ConditionalCheckFailedException(failed) => failed.item,
                     _ => None,
                 };
-                let ours = tries.repeated() && found.is_none();
-                Ok(if ours { Ok(()) } else { Err(Refused(found)) })
+                let ours = tries.was_repeated() && found.is_none();
+                Ok(if ours { Ok(()) } else { Err(ConditionFailed(found)) })
             }
             Err(error) => Err(port_error(what, &error)),
         }
@@ -241,13 +247,13 @@ impl<A: Ambient> Table<A> {
 }
 
 /// `DynamoDB` refuses an empty map of values.
-pub(super) fn filled<V>(values: HashMap<String, V>) -> Option<HashMap<String, V>> {
+pub(super) fn non_empty_map<V>(values: HashMap<String, V>) -> Option<HashMap<String, V>> {
     (!values.is_empty()).then_some(values)
 }
 
 /// Which records are wanted, and in which order.
 #[derive(Debug, Clone)]
-pub(crate) struct Query {
+pub(crate) struct RecordQuery {
     /// Of this index; of the table itself, read strongly, if absent.
     pub(crate) index: Option<&'static str>,
     /// With these keys.
@@ -258,10 +264,10 @@ pub(crate) struct Query {
     pub(crate) limit: Option<usize>,
 }
 
-impl<A: Ambient> Table<A> {
-    fn query_request(
+impl<A: System> DynamoTable<A> {
+    fn build_query(
         &self,
-        query: &Query,
+        query: &RecordQuery,
     ) -> aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder {
         self.client
             .query()
@@ -269,23 +275,23 @@ impl<A: Ambient> Table<A> {
             .set_index_name(query.index.map(str::to_owned))
             .consistent_read(query.index.is_none())
             .key_condition_expression(&query.keys.text)
-            .set_expression_attribute_names(Some(Expression::names(&[&query.keys.text])))
-            .set_expression_attribute_values(filled(query.keys.values.clone()))
+            .set_expression_attribute_names(Some(Expression::attribute_names(&[&query.keys.text])))
+            .set_expression_attribute_values(non_empty_map(query.keys.values.clone()))
             .scan_index_forward(!query.reverse)
     }
 
     /// One page of records, from `start` on, and where the next one begins.
-    pub(crate) async fn page(
+    pub(crate) async fn query_page(
         &self,
         what: &'static str,
-        query: &Query,
+        query: &RecordQuery,
         start: Option<Item>,
     ) -> PortResult<(Vec<Item>, Option<Item>)> {
         let limit = query
             .limit
             .map(|limit| i32::try_from(limit).unwrap_or(i32::MAX).max(1));
         let request = self
-            .query_request(query)
+            .build_query(query)
             .set_limit(limit)
             .set_exclusive_start_key(start);
         let output = request.send().await.map_err(|error| port_error(what, &error))?;
@@ -294,11 +300,15 @@ impl<A: Ambient> Table<A> {
     }
 
     /// Records, page by page until there are enough: one request, unless they fill more than 1 MB.
-    pub(crate) async fn query(&self, what: &'static str, query: &Query) -> PortResult<Vec<Item>> {
+    pub(crate) async fn query_records(
+        &self,
+        what: &'static str,
+        query: &RecordQuery,
+    ) -> PortResult<Vec<Item>> {
         let mut found = Vec::new();
         let mut start = None;
         loop {
-            let (items, next) = self.page(what, query, start).await?;
+            let (items, next) = self.query_page(what, query, start).await?;
             found.extend(items);
             let enough = query.limit.is_some_and(|limit| found.len() >= limit);
             match next {
@@ -311,7 +321,7 @@ impl<A: Ambient> Table<A> {
     }
 
     /// The records of the table itself with this `pk`, read strongly: all, or those whose `sk` begins with `prefix`.
-    pub(crate) async fn partition(
+    pub(crate) async fn query_partition(
         &self,
         what: &'static str,
         pk: impl Into<String>,
@@ -320,35 +330,35 @@ impl<A: Ambient> Table<A> {
         let keys = match prefix {
             None => Expression::new("#pk = :pk"),
             Some(prefix) => {
-                Expression::new("#pk = :pk AND begins_with(#sk, :prefix)").text(":prefix", prefix)
+                Expression::new("#pk = :pk AND begins_with(#sk, :prefix)").with_text(":prefix", prefix)
             }
         };
-        let query = Query {
+        let query = RecordQuery {
             index: None,
-            keys: keys.text(":pk", pk),
+            keys: keys.with_text(":pk", pk),
             reverse: false,
             limit: None,
         };
-        self.query(what, &query).await
+        self.query_records(what, &query).await
     }
 
     /// How many records `query` finds, of those that `filter` lets through.
-    pub(crate) async fn count(
+    pub(crate) async fn count_records(
         &self,
         what: &'static str,
-        query: &Query,
+        query: &RecordQuery,
         filter: Option<Expression>,
     ) -> PortResult<u64> {
         let filter = filter.unwrap_or_default();
-        let names = Expression::names(&[&query.keys.text, &filter.text]);
+        let names = Expression::attribute_names(&[&query.keys.text, &filter.text]);
         let mut values = query.keys.values.clone();
         values.extend(filter.values);
         let request = self
-            .query_request(query)
+            .build_query(query)
             .select(Select::Count)
             .set_filter_expression((!filter.text.is_empty()).then_some(filter.text))
             .set_expression_attribute_names(Some(names))
-            .set_expression_attribute_values(filled(values));
+            .set_expression_attribute_values(non_empty_map(values));
         let (mut count, mut start) = (0, None);
         loop {
             let page = request.clone().set_exclusive_start_key(start).send().await;

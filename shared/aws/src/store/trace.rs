@@ -3,67 +3,82 @@
 use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
-use super::keys::Key;
+use super::keys::TableKey;
 use super::records;
-use super::table::Query;
+use super::table::RecordQuery;
 use recado_domain::ids::{CorrelationId, MessageId};
 use recado_domain::message::Message;
-use recado_pipeline::ports::{Ambient, Conversations, PortError, PortResult, Traced, Traces};
+use recado_pipeline::ports::{
+    Conversations, CorrelatedRecords, CorrelationIndex, PortError, PortResult, System,
+};
 
 /// What an entry of the index names.
-enum Named {
-    Event(Key),
-    Message(Key),
+enum TracedKey {
+    Event(TableKey),
+    Message(TableKey),
 }
 
-fn named(item: &Item) -> Option<Named> {
-    let key = Key {
-        pk: item::string(item, "pk")?.to_owned(),
-        sk: item::string(item, "sk")?.to_owned(),
+fn parse_traced_key(item: &Item) -> Option<TracedKey> {
+    let key = TableKey {
+        pk: item::get_string(item, "pk")?.to_owned(),
+        sk: item::get_string(item, "sk")?.to_owned(),
     };
     match key.pk.split_once('#')?.0 {
-        "E" => Some(Named::Event(key)),
-        "C" => Some(Named::Message(key)),
+        "E" => Some(TracedKey::Event(key)),
+        "C" => Some(TracedKey::Message(key)),
         _ => None,
     }
 }
 
-impl<A: Ambient> DynamoStore<A> {
+impl<A: System> DynamoStore<A> {
     /// A message by its record's place; an open one as it is now.
-    async fn traced_message(&self, what: &'static str, record: &Item) -> PortResult<Option<Message>> {
-        let message: Message = item::read(what, record)?;
-        let id: MessageId = message.id();
-        Conversations::message(self, &id).await
+    async fn read_traced_message(&self, what: &'static str, record: &Item) -> PortResult<Option<Message>> {
+        let message: Message = item::decode_record(what, record)?;
+        let id: MessageId = message.message_id();
+        Conversations::find_message(self, &id).await
     }
 }
 
-impl<A: Ambient> Traces for DynamoStore<A> {
-    async fn traced(&self, correlation: &CorrelationId, limit: usize) -> PortResult<Traced> {
+impl<A: System> CorrelationIndex for DynamoStore<A> {
+    async fn find_by_correlation(
+        &self,
+        correlation: &CorrelationId,
+        limit: usize,
+    ) -> PortResult<CorrelatedRecords> {
         const WHAT: &str = "reading a trace";
-        let query = Query {
+        let query = RecordQuery {
             index: Some("trace"),
-            keys: Expression::new("#trace = :trace").text(":trace", correlation.as_str()),
+            keys: Expression::new("#trace = :trace").with_text(":trace", correlation.as_str()),
             reverse: false,
             limit: Some(limit),
         };
         let (mut events, mut messages) = (Vec::new(), Vec::new());
-        for entry in self.table.query(WHAT, &query).await?.iter().filter_map(named) {
+        for entry in self
+            .table
+            .query_records(WHAT, &query)
+            .await?
+            .iter()
+            .filter_map(parse_traced_key)
+        {
             match entry {
-                Named::Event(key) => events.push(key),
-                Named::Message(key) => messages.push(key),
+                TracedKey::Event(key) => events.push(key),
+                TracedKey::Message(key) => messages.push(key),
             }
         }
-        let now = self.table.ambient.now();
-        let found = self.table.get_many(WHAT, events, true).await?;
+        let now = self.table.system.now();
+        let found = self.table.get_records(WHAT, events, true).await?;
         let unexpired = found.into_iter().filter_map(|item| item::unexpired(item, now));
-        let events: Result<Vec<_>, PortError> =
-            unexpired.map(|item| records::read_event(WHAT, &item)).collect();
-        let mut traced = Traced {
+        let events: Result<Vec<_>, PortError> = unexpired
+            .map(|item| records::parse_event_record(WHAT, &item))
+            .collect();
+        let mut traced = CorrelatedRecords {
             events: events?,
             messages: Vec::new(),
         };
-        for record in self.table.get_many(WHAT, messages, true).await? {
-            traced.messages.extend(self.traced_message(WHAT, &record).await?);
+        for record in self.table.get_records(WHAT, messages, true).await? {
+            traced
+                .messages
+                .extend(self.read_traced_message(WHAT, &record).await?);
         }
         Ok(traced)
     }

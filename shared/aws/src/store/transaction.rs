@@ -1,10 +1,10 @@
 //! Transactions, and what their cancellations say.
 
-use super::expression::{Change, Expression};
+use super::expression::{Expression, UpdateChange};
 use super::item::Item;
-use super::keys::Key;
-use super::table::{ROUNDS, Refused, Table, filled};
-use crate::error::{AwsError, code, port_error, unbuilt};
+use super::keys::TableKey;
+use super::table::{ConditionFailed, DynamoTable, RETRIES_MAX, non_empty_map};
+use crate::error::{AwsError, error_code, invalid_request, port_error};
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::transact_get_items::TransactGetItemsError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
@@ -12,60 +12,60 @@ use aws_sdk_dynamodb::types::{
     CancellationReason, ConditionCheck, Delete, Get, Put, ReturnValuesOnConditionCheckFailure,
     TransactGetItem, TransactWriteItem, Update,
 };
-use recado_pipeline::ports::{Ambient, PortError, PortResult};
+use recado_pipeline::ports::{PortError, PortResult, System};
 
 const ALL_OLD: ReturnValuesOnConditionCheckFailure = ReturnValuesOnConditionCheckFailure::AllOld;
 
 /// What a transaction does, in order. The table's name is entered when it is sent.
 #[derive(Debug)]
-pub(crate) enum Action {
+pub(crate) enum TransactionAction {
     /// Writes a record.
     Put(Item, Option<Expression>),
     /// Changes a record.
-    Update(Key, Change, Option<Expression>),
+    Update(TableKey, UpdateChange, Option<Expression>),
     /// Removes a record.
-    Delete(Key, Option<Expression>),
+    Delete(TableKey, Option<Expression>),
     /// Only looks.
-    Check(Key, Expression),
+    Check(TableKey, Expression),
 }
 
 /// The actions of a cancelled transaction whose conditions did not hold.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Refusals(Vec<Option<Refused>>);
+pub(crate) struct FailedConditions(Vec<Option<ConditionFailed>>);
 
-impl Refusals {
+impl FailedConditions {
     /// Whether the condition of this action did not hold, and what was found instead.
-    pub(crate) fn of(&self, action: usize) -> Option<&Refused> {
+    pub(crate) fn for_action(&self, action: usize) -> Option<&ConditionFailed> {
         self.0.get(action).and_then(Option::as_ref)
     }
 }
 
 #[cfg(test)]
-impl From<Vec<Option<Refused>>> for Refusals {
-    fn from(refusals: Vec<Option<Refused>>) -> Self {
+impl From<Vec<Option<ConditionFailed>>> for FailedConditions {
+    fn from(refusals: Vec<Option<ConditionFailed>>) -> Self {
         Self(refusals)
     }
 }
 
 /// What is to be made of a cancellation.
 #[derive(Debug, Clone, PartialEq)]
-enum Cancelled {
+enum CancellationKind {
     /// A condition did not hold: an answer.
-    Refused(Refusals),
+    ConditionsFailed(FailedConditions),
     /// Others were at the same records, or there was too much to do: again, a little later.
-    Again(&'static str),
+    Retry(&'static str),
     /// It will never be accepted.
-    Hopeless(String),
+    Permanent(String),
 }
 
 /// Reads a cancellation's reasons: a refused condition outranks a collision, since it will be refused again.
-fn judge(reasons: &[CancellationReason]) -> Cancelled {
+fn classify_cancellation(reasons: &[CancellationReason]) -> CancellationKind {
     let has = |code: &str| reasons.iter().any(|reason| reason.code() == Some(code));
     if has("ConditionalCheckFailed") {
         let refused = |reason: &CancellationReason| {
-            (reason.code() == Some("ConditionalCheckFailed")).then(|| Refused(reason.item.clone()))
+            (reason.code() == Some("ConditionalCheckFailed")).then(|| ConditionFailed(reason.item.clone()))
         };
-        return Cancelled::Refused(Refusals(reasons.iter().map(refused).collect()));
+        return CancellationKind::ConditionsFailed(FailedConditions(reasons.iter().map(refused).collect()));
     }
     for again in [
         "TransactionConflict",
@@ -73,24 +73,24 @@ fn judge(reasons: &[CancellationReason]) -> Cancelled {
         "ThrottlingError",
     ] {
         if has(again) {
-            return Cancelled::Again(again);
+            return CancellationKind::Retry(again);
         }
     }
     match reasons
         .iter()
         .find_map(|reason| reason.code().filter(|code| *code != "None"))
     {
-        Some(code) => Cancelled::Hopeless(code.to_owned()),
-        None => Cancelled::Again("TransactionCanceled"),
+        Some(code) => CancellationKind::Permanent(code.to_owned()),
+        None => CancellationKind::Retry("TransactionCanceled"),
     }
 }
 
-impl Action {
-    fn write(self, what: &'static str, table: &str) -> PortResult<TransactWriteItem> {
+impl TransactionAction {
+    fn into_write_item(self, what: &'static str, table: &str) -> PortResult<TransactWriteItem> {
         let item = TransactWriteItem::builder();
         let built = match self {
             Self::Put(record, condition) => {
-                let (text, names, values) = declared(condition);
+                let (text, names, values) = condition_parts(condition);
                 let put = Put::builder()
                     .table_name(table)
                     .set_item(Some(record))
@@ -101,75 +101,89 @@ impl Action {
                 item.put(
                     put.return_values_on_condition_check_failure(ALL_OLD)
                         .build()
-                        .map_err(|e| unbuilt(what, e))?,
+                        .map_err(|e| invalid_request(what, e))?,
                 )
             }
             Self::Update(key, change, condition) => {
-                let mut update = change.expression();
+                let mut update = change.build_expression();
                 let condition = condition.unwrap_or_default();
-                let names = Expression::names(&[&update.text, &condition.text]);
+                let names = Expression::attribute_names(&[&update.text, &condition.text]);
                 update.values.extend(condition.values);
                 let request = Update::builder()
                     .table_name(table)
-                    .set_key(Some(key.item()))
+                    .set_key(Some(key.into_key_item()))
                     .update_expression(update.text)
                     .set_condition_expression((!condition.text.is_empty()).then_some(condition.text))
                     .set_expression_attribute_names(Some(names))
-                    .set_expression_attribute_values(filled(update.values))
+                    .set_expression_attribute_values(non_empty_map(update.values))
                     .return_values_on_condition_check_failure(ALL_OLD);
-                item.update(request.build().map_err(|e| unbuilt(what, e))?)
+                item.update(request.build().map_err(|e| invalid_request(what, e))?)
             }
             Self::Delete(key, condition) => {
-                let (text, names, values) = declared(condition);
-                let delete = Delete::builder().table_name(table).set_key(Some(key.item()));
+                let (text, names, values) = condition_parts(condition);
+                let delete = Delete::builder()
+                    .table_name(table)
+                    .set_key(Some(key.into_key_item()));
                 let delete = delete
                     .set_condition_expression(text)
                     .set_expression_attribute_names(names);
                 let delete = delete.set_expression_attribute_values(values);
                 let delete = delete.return_values_on_condition_check_failure(ALL_OLD);
-                item.delete(delete.build().map_err(|e| unbuilt(what, e))?)
+                item.delete(delete.build().map_err(|e| invalid_request(what, e))?)
             }
             Self::Check(key, condition) => {
-                let (text, names, values) = declared(Some(condition));
+                let (text, names, values) = condition_parts(Some(condition));
                 let check = ConditionCheck::builder()
                     .table_name(table)
-                    .set_key(Some(key.item()));
+                    .set_key(Some(key.into_key_item()));
                 let check = check
                     .set_condition_expression(text)
                     .set_expression_attribute_names(names);
                 let check = check.set_expression_attribute_values(values);
-                item.condition_check(check.build().map_err(|e| unbuilt(what, e))?)
+                item.condition_check(check.build().map_err(|e| invalid_request(what, e))?)
             }
         };
         Ok(built.build())
     }
 }
 
-type Declared = (
+type ConditionParts = (
     Option<String>,
     Option<std::collections::HashMap<String, String>>,
     Option<std::collections::HashMap<String, aws_sdk_dynamodb::types::AttributeValue>>,
 );
 
-fn declared(condition: Option<Expression>) -> Declared {
+fn condition_parts(condition: Option<Expression>) -> ConditionParts {
     match condition {
         Some(condition) => {
-            let names = Expression::names(&[&condition.text]);
-            (Some(condition.text), filled(names), filled(condition.values))
+            let names = Expression::attribute_names(&[&condition.text]);
+            (
+                Some(condition.text),
+                non_empty_map(names),
+                non_empty_map(condition.values),
+            )
         }
         None => (None, None, None),
     }
 }
 
-impl<A: Ambient> Table<A> {
+impl<A: System> DynamoTable<A> {
     /// Does all of `actions` or none. All tries have one token: a try that took effect without our learning it makes the
     /// next one, within ten minutes, succeed without another effect.
-    pub(crate) async fn transact(&self, what: &'static str, actions: Vec<Action>) -> PortResult<Transacted> {
+    pub(crate) async fn run_transaction(
+        &self,
+        what: &'static str,
+        actions: Vec<TransactionAction>,
+    ) -> PortResult<TransactionResult> {
         let items: Vec<TransactWriteItem> = actions
             .into_iter()
-            .map(|action| action.write(what, &self.name))
+            .map(|action| action.into_write_item(what, &self.name))
             .collect::<PortResult<_>>()?;
-        let token = format!("{:016x}{:016x}", self.ambient.random(), self.ambient.random());
+        let token = format!(
+            "{:016x}{:016x}",
+            self.system.random_u64(),
+            self.system.random_u64()
+        );
         let request = self
             .client
             .transact_write_items()
@@ -183,32 +197,32 @@ impl<A: Ambient> Table<A> {
             let cancelled = match &error {
                 SdkError::ServiceError(service) => match service.err() {
                     TransactWriteItemsError::TransactionCanceledException(why) => {
-                        judge(why.cancellation_reasons())
+                        classify_cancellation(why.cancellation_reasons())
                     }
                     TransactWriteItemsError::TransactionInProgressException(_) => {
-                        Cancelled::Again("TransactionInProgress")
+                        CancellationKind::Retry("TransactionInProgress")
                     }
-                    _ if code(&error) == "TransactionConflictException" => {
-                        Cancelled::Again("TransactionConflict")
+                    _ if error_code(&error) == "TransactionConflictException" => {
+                        CancellationKind::Retry("TransactionConflict")
                     }
                     _ => return Err(port_error(what, &error)),
                 },
                 _ => return Err(port_error(what, &error)),
             };
             match cancelled {
-                Cancelled::Refused(refusals) => return Ok(Err(refusals)),
-                Cancelled::Again(_) if round < ROUNDS => {
-                    self.pause(round).await;
+                CancellationKind::ConditionsFailed(refusals) => return Ok(Err(refusals)),
+                CancellationKind::Retry(_) if round < RETRIES_MAX => {
+                    self.wait_before_retry(round).await;
                     round += 1;
                 }
-                Cancelled::Again(code) => {
+                CancellationKind::Retry(code) => {
                     let cause = AwsError {
                         code: code.to_owned(),
                         message: None,
                     };
                     return Err(PortError::unavailable(what, cause));
                 }
-                Cancelled::Hopeless(code) => {
+                CancellationKind::Permanent(code) => {
                     return Err(PortError::invalid(what, AwsError { code, message: None }));
                 }
             }
@@ -216,17 +230,19 @@ impl<A: Ambient> Table<A> {
     }
 }
 
-impl<A: Ambient> Table<A> {
+impl<A: System> DynamoTable<A> {
     /// Reads records as no running transaction holds them, in the order of `keys`: who has seen a part of what a
-    /// transaction did sees all of it here. It costs twice what [`Self::get_many`] does.
-    pub(crate) async fn get_settled(
+    /// transaction did sees all of it here. It costs twice what [`Self::get_records`] does.
+    pub(crate) async fn get_settled_records(
         &self,
         what: &'static str,
-        keys: Vec<Key>,
+        keys: Vec<TableKey>,
     ) -> PortResult<Vec<Option<Item>>> {
-        let get = |key: Key| {
-            let get = Get::builder().table_name(&self.name).set_key(Some(key.item()));
-            let get = get.build().map_err(|error| unbuilt(what, error))?;
+        let get = |key: TableKey| {
+            let get = Get::builder()
+                .table_name(&self.name)
+                .set_key(Some(key.into_key_item()));
+            let get = get.build().map_err(|error| invalid_request(what, error))?;
             Ok(TransactGetItem::builder().get(get).build())
         };
         let items: Vec<TransactGetItem> = keys.into_iter().map(get).collect::<PortResult<_>>()?;
@@ -242,26 +258,29 @@ impl<A: Ambient> Table<A> {
             };
             let again = match error.as_service_error() {
                 Some(TransactGetItemsError::TransactionCanceledException(why)) => {
-                    matches!(judge(why.cancellation_reasons()), Cancelled::Again(_))
+                    matches!(
+                        classify_cancellation(why.cancellation_reasons()),
+                        CancellationKind::Retry(_)
+                    )
                 }
                 _ => false,
             };
-            if !again || round == ROUNDS {
+            if !again || round == RETRIES_MAX {
                 return Err(port_error(what, &error));
             }
-            self.pause(round).await;
+            self.wait_before_retry(round).await;
             round += 1;
         }
     }
 }
 
 /// Whether a transaction took effect.
-pub(crate) type Transacted = Result<(), Refusals>;
+pub(crate) type TransactionResult = Result<(), FailedConditions>;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::item::number;
+    use crate::store::item::number_attribute;
 
     fn reason(code: &str) -> CancellationReason {
         CancellationReason::builder().code(code).build()
@@ -269,41 +288,43 @@ mod tests {
 
     #[test]
     fn a_refused_condition_is_known_by_its_action_with_what_was_found() {
-        let found = Item::from([("rev".to_owned(), number(3))]);
+        let found = Item::from([("rev".to_owned(), number_attribute(3))]);
         let refused = CancellationReason::builder()
             .code("ConditionalCheckFailed")
             .set_item(Some(found.clone()));
-        let Cancelled::Refused(refusals) = judge(&[reason("None"), refused.build()]) else {
+        let CancellationKind::ConditionsFailed(refusals) =
+            classify_cancellation(&[reason("None"), refused.build()])
+        else {
             panic!("refused")
         };
-        assert_eq!(refusals.of(0), None);
-        assert_eq!(refusals.of(1), Some(&Refused(Some(found))));
-        assert_eq!(refusals.of(2), None);
+        assert_eq!(refusals.for_action(0), None);
+        assert_eq!(refusals.for_action(1), Some(&ConditionFailed(Some(found))));
+        assert_eq!(refusals.for_action(2), None);
     }
 
     #[test]
     fn a_collision_is_tried_again_unless_a_condition_was_refused_too() {
         assert_eq!(
-            judge(&[reason("None"), reason("TransactionConflict")]),
-            Cancelled::Again("TransactionConflict")
+            classify_cancellation(&[reason("None"), reason("TransactionConflict")]),
+            CancellationKind::Retry("TransactionConflict")
         );
         assert_eq!(
-            judge(&[reason("ThrottlingError")]),
-            Cancelled::Again("ThrottlingError")
+            classify_cancellation(&[reason("ThrottlingError")]),
+            CancellationKind::Retry("ThrottlingError")
         );
-        let both = judge(&[reason("TransactionConflict"), reason("ConditionalCheckFailed")]);
-        assert!(matches!(both, Cancelled::Refused(_)));
+        let both = classify_cancellation(&[reason("TransactionConflict"), reason("ConditionalCheckFailed")]);
+        assert!(matches!(both, CancellationKind::ConditionsFailed(_)));
     }
 
     #[test]
     fn what_will_never_be_accepted_is_not_tried_again() {
         assert_eq!(
-            judge(&[reason("None"), reason("ValidationError")]),
-            Cancelled::Hopeless("ValidationError".to_owned())
+            classify_cancellation(&[reason("None"), reason("ValidationError")]),
+            CancellationKind::Permanent("ValidationError".to_owned())
         );
         assert_eq!(
-            judge(&[]),
-            Cancelled::Again("TransactionCanceled"),
+            classify_cancellation(&[]),
+            CancellationKind::Retry("TransactionCanceled"),
             "one without reasons may be anything"
         );
     }

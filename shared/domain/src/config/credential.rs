@@ -5,30 +5,30 @@ use crate::ids::TenantId;
 use std::collections::BTreeSet;
 
 /// What stands before the tenant in the name of a variable that holds a tenant's own secret.
-const VARIABLE: &str = "RECADO_CREDENTIAL_";
+const VARIABLE_PREFIX: &str = "RECADO_CREDENTIAL_";
 
 impl CredentialRef {
     /// Whether it names a secret of `tenant`: `env:RECADO_CREDENTIAL_{TENANT}_{NAME}` or `ssm:{prefix}instances/{tenant}/{name}`.
     ///
     /// The tenant of a variable is its id in capitals with `_` for all but letters and digits. The name after it has no `_`
     /// in it, so that a variable names one tenant alone.
-    pub fn is_of(&self, tenant: &TenantId) -> bool {
+    pub fn belongs_to_tenant(&self, tenant: &TenantId) -> bool {
         match self {
-            Self::Env(name) => variables_tenant(name) == Some(&*in_capitals(tenant)),
-            Self::Ssm(name) => parameters_tenant(name) == Some(tenant.as_str()),
+            Self::Env(name) => tenant_of_variable(name) == Some(&*uppercase_tenant(tenant)),
+            Self::Ssm(name) => tenant_of_parameter(name) == Some(tenant.as_str()),
         }
     }
 
     /// What an instance of `tenant` may name, for people.
-    pub fn allowed_to(tenant: &TenantId) -> String {
+    pub fn describe_allowed_for(tenant: &TenantId) -> String {
         format!(
-            "`env:{VARIABLE}{}_NAME` (NAME of letters and digits) or `ssm:…/instances/{tenant}/…`",
-            in_capitals(tenant)
+            "`env:{VARIABLE_PREFIX}{}_NAME` (NAME of letters and digits) or `ssm:…/instances/{tenant}/…`",
+            uppercase_tenant(tenant)
         )
     }
 }
 
-fn in_capitals(tenant: &TenantId) -> String {
+fn uppercase_tenant(tenant: &TenantId) -> String {
     let fine = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     tenant
         .as_str()
@@ -39,15 +39,15 @@ fn in_capitals(tenant: &TenantId) -> String {
 }
 
 /// The tenant that a variable's name holds.
-fn variables_tenant(name: &str) -> Option<&str> {
-    let (tenant, own) = name.strip_prefix(VARIABLE)?.rsplit_once('_')?;
+fn tenant_of_variable(name: &str) -> Option<&str> {
+    let (tenant, own) = name.strip_prefix(VARIABLE_PREFIX)?.rsplit_once('_')?;
     let fine = !own.is_empty() && own.bytes().all(|b| b.is_ascii_alphanumeric());
     fine.then_some(tenant)
 }
 
 /// The tenant that a parameter's path holds: what follows its first segment `instances`. Parameters of AWS itself, which
 /// lead on to other secrets, are nobody's.
-fn parameters_tenant(name: &str) -> Option<&str> {
+fn tenant_of_parameter(name: &str) -> Option<&str> {
     let path = name.strip_prefix('/').filter(|path| !path.starts_with("aws/"))?;
     let mut segments = path.split('/').skip_while(|segment| *segment != "instances");
     let (_, tenant, own) = (segments.next()?, segments.next()?, segments.next()?);
@@ -55,17 +55,19 @@ fn parameters_tenant(name: &str) -> Option<&str> {
 }
 
 /// An error if a variable that an instance names would be that of two tenants, whose ids are alike in capitals.
-pub(super) fn told_apart<'a>(
+pub(super) fn check_shared_variables<'a>(
     instances: &[Instance],
     tenants: impl Iterator<Item = &'a TenantId>,
 ) -> Result<(), ConfigError> {
     let mut seen = BTreeSet::new();
     let twice: BTreeSet<String> = tenants
-        .map(in_capitals)
+        .map(uppercase_tenant)
         .filter(|tenant| !seen.insert(tenant.clone()))
         .collect();
     let shared = |instance: &&Instance| match &instance.credential {
-        Some(CredentialRef::Env(name)) => variables_tenant(name).is_some_and(|tenant| twice.contains(tenant)),
+        Some(CredentialRef::Env(name)) => {
+            tenant_of_variable(name).is_some_and(|tenant| twice.contains(tenant))
+        }
         _ => false,
     };
     match instances.iter().find(shared) {
@@ -82,7 +84,7 @@ mod tests {
 
     fn is_of(reference: &str, tenant: &str) -> bool {
         let reference = CredentialRef::try_from(reference.to_owned()).unwrap();
-        reference.is_of(&TenantId::parse(tenant).unwrap())
+        reference.belongs_to_tenant(&TenantId::parse(tenant).unwrap())
     }
 
     #[test]

@@ -1,7 +1,7 @@
 use super::*;
 use serde_json::json;
 
-fn document(instance: &serde_json::Value) -> Document {
+fn document(instance: &serde_json::Value) -> ConfigDocument {
     serde_json::from_value(json!({
         "tenants": [{"id": "clinic", "time_zone": "America/Sao_Paulo"}, {"id": "shop"}],
         "agents": [
@@ -15,7 +15,7 @@ fn document(instance: &serde_json::Value) -> Document {
 
 fn refused(instance: &serde_json::Value) -> String {
     document(instance)
-        .check(&Document::default())
+        .validate_against(&ConfigDocument::default())
         .unwrap_err()
         .to_string()
 }
@@ -23,9 +23,9 @@ fn refused(instance: &serde_json::Value) -> String {
 #[test]
 fn a_sound_document_passes_and_applying_it_twice_changes_nothing() {
     let document = document(&json!({"id": "a", "tenant": "clinic", "agent": "ana", "provider": "evolution"}));
-    document.check(&Document::default()).unwrap();
-    document.check(&document).unwrap();
-    assert_eq!(document.merged(&document), document);
+    document.validate_against(&ConfigDocument::default()).unwrap();
+    document.validate_against(&document).unwrap();
+    assert_eq!(document.with_changes(&document), document);
 }
 
 #[test]

@@ -13,20 +13,20 @@ use std::borrow::Cow;
 
 /// The address with its number in the one spelling that stands for both. An address that is no phone number, and a number
 /// of which there is no second spelling, stays as it is. For comparing only: it may be one that WhatsApp does not know.
-pub(crate) fn one_spelling(address: &str) -> Cow<'_, str> {
+pub(crate) fn canonical_spelling(address: &str) -> Cow<'_, str> {
     let (user, server) = match address.split_once('@') {
         Some((user, "s.whatsapp.net")) => (user, "@s.whatsapp.net"),
         Some(_) => return Cow::Borrowed(address),
         None => (address, ""),
     };
-    match respelled(user) {
+    match canonical_digits(user) {
         Some(digits) => Cow::Owned(format!("{digits}{server}")),
         None => Cow::Borrowed(address),
     }
 }
 
 /// The other spelling of these digits, if theirs is not the one.
-fn respelled(digits: &str) -> Option<String> {
+fn canonical_digits(digits: &str) -> Option<String> {
     if !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
@@ -48,9 +48,9 @@ mod tests {
 
     fn same(one: &str, other: &str) -> bool {
         let server = |digits: &str| format!("{digits}@s.whatsapp.net");
-        let alone = one_spelling(one) == one_spelling(other);
+        let alone = canonical_spelling(one) == canonical_spelling(other);
         assert_eq!(
-            one_spelling(&server(one)) == one_spelling(&server(other)),
+            canonical_spelling(&server(one)) == canonical_spelling(&server(other)),
             alone,
             "{one} and {other}: a server makes no difference"
         );
@@ -103,15 +103,15 @@ mod tests {
             "551187654321@g.us",
             "US.551187654321",
         ] {
-            assert_eq!(one_spelling(address), address);
+            assert_eq!(canonical_spelling(address), address);
         }
     }
 
     proptest! {
         #[test]
         fn the_one_spelling_of_the_one_spelling_is_itself(address in "(5[245])?[0-9]{0,13}(@s.whatsapp.net|@lid)?") {
-            let once = one_spelling(&address).into_owned();
-            prop_assert_eq!(one_spelling(&once).into_owned(), once);
+            let once = canonical_spelling(&address).into_owned();
+            prop_assert_eq!(canonical_spelling(&once).into_owned(), once);
         }
 
         #[test]
@@ -123,7 +123,7 @@ mod tests {
 
         #[test]
         fn nothing_that_anybody_sends_breaks_it(address in ".{0,40}") {
-            let _ = one_spelling(&address);
+            let _ = canonical_spelling(&address);
         }
     }
 }

@@ -4,9 +4,9 @@ use super::{Content, MediaKind};
 use std::fmt::Write;
 
 impl Content {
-    /// What is written where a provider has no such thing: the same as [`Content::as_text`], but for what is an
+    /// What is written where a provider has no such thing: the same as [`Content::render_text`], but for what is an
     /// instruction to people there and no label.
-    pub fn as_written(&self) -> String {
+    pub fn render_fallback_text(&self) -> String {
         match self {
             Self::Poll {
                 question, options, ..
@@ -18,13 +18,13 @@ impl Content {
                 }
                 text
             }
-            _ => self.as_text(),
+            _ => self.render_text(),
         }
     }
 
     /// What of it comes back in an echo, whatever the provider adds (a file's name, the digits of a place) or leaves out
     /// (a card's numbers). Two messages that say the same have the same; it is compared, not shown.
-    pub fn as_echo(&self) -> String {
+    pub fn render_echo_text(&self) -> String {
         match self {
             Self::Media(media) => {
                 let kind = match media.media {
@@ -56,7 +56,7 @@ impl Content {
                 let emoji = emoji.as_deref().unwrap_or_default();
                 format!("[reaction] {emoji} {}", target.as_deref().unwrap_or_default())
             }
-            _ => self.as_written(),
+            _ => self.render_fallback_text(),
         }
     }
 }

@@ -61,7 +61,7 @@ pub struct Media {
 
 impl Media {
     /// A file of a kind, with nothing else known.
-    pub fn of(media: MediaKind) -> Self {
+    pub fn from_kind(media: MediaKind) -> Self {
         Self {
             media,
             caption: None,
@@ -211,24 +211,24 @@ pub struct ListMenu {
     /// What the button says that opens the menu.
     pub button: String,
     /// The menu.
-    pub sections: Vec<Section>,
+    pub sections: Vec<ListSection>,
 }
 
 /// A part of a menu.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Section {
+pub struct ListSection {
     /// What stands above its rows. May be left out where there is one section only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The rows.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ListRow>,
 }
 
 /// A row of a menu.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Row {
+pub struct ListRow {
     /// The id that comes back when it is chosen.
     pub id: String,
     /// What it says.
@@ -241,7 +241,7 @@ pub struct Row {
 /// A template that was approved before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Template {
+pub struct MessageTemplate {
     /// Its name at the provider.
     pub name: String,
     /// Its language, such as `pt_BR`.

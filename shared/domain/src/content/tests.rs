@@ -7,7 +7,7 @@ fn every_kind_is_something_that_a_person_can_read() {
         let content: Content = serde_json::from_value(value).unwrap();
         let again: Content = serde_json::from_value(serde_json::to_value(&content).unwrap()).unwrap();
         assert_eq!(content, again);
-        content.as_text()
+        content.render_text()
     };
     for (content, words) in [
         (json!({"type": "text", "text": "oi"}), "oi"),
@@ -73,7 +73,7 @@ fn menus_can_be_read_and_answered_without_buttons() {
         "footer": "Clínica", "buttons": [{"kind": "reply", "id": "s", "title": "Sim"}, {"kind": "reply", "id": "n", "title": "Não"}]}))
     .unwrap();
     assert_eq!(
-        buttons.as_text(),
+        buttons.render_text(),
         "*Consulta*\n\nConfirma?\n\n1. Sim\n2. Não\n\n_Clínica_"
     );
     let menu: Content = serde_json::from_value(
@@ -83,14 +83,14 @@ fn menus_can_be_read_and_answered_without_buttons() {
     )
     .unwrap();
     assert_eq!(
-        menu.as_text(),
+        menu.render_text(),
         "Escolha\n\n*Manhã*\n1. 9h\n*Tarde*\n2. 14h - com Ana"
     );
 }
 
 #[test]
 fn only_what_asks_for_something_wants_an_answer() {
-    let wants = |value: serde_json::Value| serde_json::from_value::<Content>(value).unwrap().wants_answer();
+    let wants = |value: serde_json::Value| serde_json::from_value::<Content>(value).unwrap().expects_answer();
     assert!(wants(json!({"type": "text", "text": "oi"})));
     assert!(wants(json!({"type": "welcome"})));
     assert!(!wants(json!({"type": "reaction"})));

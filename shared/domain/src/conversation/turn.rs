@@ -2,13 +2,13 @@
 
 use crate::ids::{Nonce, Ordinal};
 use crate::millis;
-use crate::turn::TurnNote;
+use crate::turn::TurnRecord;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// The right to draft the next reply. It saves model calls; it is not what keeps replies single.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lease {
+pub struct TurnLease {
     /// Whose.
     pub nonce: Nonce,
     /// Since when.
@@ -33,15 +33,15 @@ pub struct TurnAttempts {
 
 /// What a timer finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TurnStep {
+pub enum TurnDecision {
     /// Newer messages came, which have timers of their own.
     StandDown,
     /// Nothing is owed, or it is people's to answer.
     NothingOwed,
     /// Another worker drafts; come back then.
-    Held(Timestamp),
+    LeaseHeld(Timestamp),
     /// It is ours to answer.
-    Ours,
+    AnswerNow,
 }
 
 /// What a reply may be committed on: the state that its draft was made from.
@@ -54,7 +54,7 @@ pub struct Draft {
     /// What the reply answers: as far as the turn reads.
     pub covers: Ordinal,
     /// Whether more was owed than that.
-    pub rest: bool,
+    pub more_owed: bool,
     /// The epoch it was read in.
     pub epoch: u64,
     /// How far it was answered then.
@@ -62,7 +62,7 @@ pub struct Draft {
     /// Which attempt at this turn it is, from 1.
     pub attempt: u32,
     /// How the turn came about, for those who ask later.
-    pub turn: TurnNote,
+    pub turn: TurnRecord,
 }
 
 /// Why a change of a conversation is refused.

@@ -70,7 +70,7 @@ impl StatusDetail {
 
     /// Takes in what a later status says. What that leaves out stays as it was: Meta prices `sent` and one of
     /// `delivered` and `read`, not all of them.
-    pub fn take_in(&mut self, later: &Self) {
+    pub fn merge_later_detail(&mut self, later: &Self) {
         if later.pricing.is_some() {
             self.pricing.clone_from(&later.pricing);
         }
@@ -105,9 +105,9 @@ mod tests {
             ..StatusDetail::default()
         };
         let mut known = priced.clone();
-        known.take_in(&StatusDetail::default());
+        known.merge_later_detail(&StatusDetail::default());
         assert_eq!(known, priced);
-        known.take_in(&failed);
+        known.merge_later_detail(&failed);
         assert_eq!((known.pricing, known.errors), (priced.pricing, failed.errors));
     }
 }

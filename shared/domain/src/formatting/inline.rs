@@ -5,7 +5,7 @@ const DEPTH_MAX: u8 = 6;
 
 /// What a part of a line lies in already.
 #[derive(Debug, Clone, Copy, Default)]
-struct Within {
+struct OpenMarks {
     bold: bool,
     italic: bool,
     struck: bool,
@@ -14,14 +14,14 @@ struct Within {
 
 /// A mark of Markdown's: what it is written with, and what it does.
 #[derive(Debug, Clone, Copy)]
-enum Mark {
+enum FormatMark {
     Bold,
     Italic,
     Struck,
 }
 
-impl Mark {
-    fn written(self) -> char {
+impl FormatMark {
+    fn whatsapp_sign(self) -> char {
         match self {
             Self::Bold => '*',
             Self::Italic => '_',
@@ -30,8 +30,8 @@ impl Mark {
     }
 
     /// What lies in it, and whether that needs the mark: it may lie in the same already.
-    fn open(self, within: Within) -> (Within, bool) {
-        let mut inner = Within {
+    fn enter_mark(self, within: OpenMarks) -> (OpenMarks, bool) {
+        let mut inner = OpenMarks {
             depth: within.depth + 1,
             ..within
         };
@@ -45,26 +45,26 @@ impl Mark {
 }
 
 /// A line's text.
-pub(super) fn plain(text: &str) -> String {
+pub(super) fn format_line(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
-    convert(&chars, Within::default())
+    convert_text(&chars, OpenMarks::default())
 }
 
 /// Text that is made bold as a whole.
-pub(super) fn in_bold(text: &str) -> String {
+pub(super) fn format_bold_line(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
-    let bold = Within {
+    let bold = OpenMarks {
         bold: true,
-        ..Within::default()
+        ..OpenMarks::default()
     };
-    convert(&chars, bold)
+    convert_text(&chars, bold)
 }
 
-fn convert(text: &[char], within: Within) -> String {
+fn convert_text(text: &[char], within: OpenMarks) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     while at < text.len() {
-        let (piece, taken) = piece(text, at, within);
+        let (piece, taken) = convert_piece(text, at, within);
         out.push_str(&piece);
         at += taken.max(1);
     }
@@ -72,45 +72,45 @@ fn convert(text: &[char], within: Within) -> String {
 }
 
 /// What stands at `at`, converted, and how many characters of the text that was.
-fn piece(text: &[char], at: usize, within: Within) -> (String, usize) {
+fn convert_piece(text: &[char], at: usize, within: OpenMarks) -> (String, usize) {
     let found = match text[at] {
-        '\\' => escaped(text, at),
-        '`' => Some(code(text, at)),
-        '<' => autolink(text, at),
-        'h' => address(text, at),
+        '\\' => parse_escape(text, at),
+        '`' => Some(copy_code_span(text, at)),
+        '<' => convert_autolink(text, at),
+        'h' => parse_bare_url(text, at),
         '!' if text.get(at + 1) == Some(&'[') => {
-            link(text, at + 1, within).map(|(piece, taken)| (piece, taken + 1))
+            convert_link(text, at + 1, within).map(|(piece, taken)| (piece, taken + 1))
         }
-        '[' => link(text, at, within),
-        '*' | '_' | '~' => marked(text, at, within),
+        '[' => convert_link(text, at, within),
+        '*' | '_' | '~' => convert_marked(text, at, within),
         _ => None,
     };
     found.unwrap_or_else(|| (text[at].to_string(), 1))
 }
 
 /// A mark that is meant as itself.
-fn escaped(text: &[char], at: usize) -> Option<(String, usize)> {
+fn parse_escape(text: &[char], at: usize) -> Option<(String, usize)> {
     let next = text.get(at + 1)?;
     next.is_ascii_punctuation().then(|| (next.to_string(), 2))
 }
 
 /// How many of the character at `at` stand there in a row.
-fn run(text: &[char], at: usize) -> usize {
+fn run_length(text: &[char], at: usize) -> usize {
     text[at..].iter().take_while(|c| **c == text[at]).count()
 }
 
-fn code(text: &[char], at: usize) -> (String, usize) {
-    let end = code_end(text, at);
+fn copy_code_span(text: &[char], at: usize) -> (String, usize) {
+    let end = find_code_end(text, at);
     (text[at..end].iter().collect(), end - at)
 }
 
 /// Where the code ends that begins with the backticks at `at`; where those end, if nothing closes them.
-fn code_end(text: &[char], at: usize) -> usize {
-    let ticks = run(text, at);
+fn find_code_end(text: &[char], at: usize) -> usize {
+    let ticks = run_length(text, at);
     let mut next = at + ticks;
     while next < text.len() {
         if text[next] == '`' {
-            let closing = run(text, next);
+            let closing = run_length(text, next);
             next += closing;
             if closing == ticks {
                 return next;
@@ -122,19 +122,19 @@ fn code_end(text: &[char], at: usize) -> usize {
     at + ticks
 }
 
-fn starts_with(text: &[char], at: usize, what: &str) -> bool {
+fn text_starts_with(text: &[char], at: usize, what: &str) -> bool {
     what.chars()
         .enumerate()
         .all(|(offset, c)| text.get(at + offset) == Some(&c))
 }
 
-fn is_address(text: &[char], at: usize) -> bool {
-    starts_with(text, at, "https://") || starts_with(text, at, "http://")
+fn is_url_start(text: &[char], at: usize) -> bool {
+    text_starts_with(text, at, "https://") || text_starts_with(text, at, "http://")
 }
 
 /// `<https://…>` without its brackets.
-fn autolink(text: &[char], at: usize) -> Option<(String, usize)> {
-    if !is_address(text, at + 1) {
+fn convert_autolink(text: &[char], at: usize) -> Option<(String, usize)> {
+    if !is_url_start(text, at + 1) {
         return None;
     }
     let inner: Vec<char> = text[at + 1..].iter().copied().take_while(|c| *c != '>').collect();
@@ -143,8 +143,8 @@ fn autolink(text: &[char], at: usize) -> Option<(String, usize)> {
 }
 
 /// An address as it is: its underscores are no marks.
-fn address(text: &[char], at: usize) -> Option<(String, usize)> {
-    if !is_address(text, at) {
+fn parse_bare_url(text: &[char], at: usize) -> Option<(String, usize)> {
+    if !is_url_start(text, at) {
         return None;
     }
     let ends = |c: &char| c.is_whitespace() || "<>()[]*`\\".contains(*c);
@@ -157,7 +157,7 @@ fn address(text: &[char], at: usize) -> Option<(String, usize)> {
 }
 
 /// Where the bracket closes that opens at `at`.
-fn closing(text: &[char], at: usize, close: char) -> Option<usize> {
+fn find_closing_bracket(text: &[char], at: usize, close: char) -> Option<usize> {
     let open = text[at];
     let mut depth = 0_usize;
     for (offset, c) in text[at..].iter().enumerate() {
@@ -174,12 +174,12 @@ fn closing(text: &[char], at: usize, close: char) -> Option<usize> {
 }
 
 /// `[text](address)` as `text (address)`, or the address alone where the text says no more.
-fn link(text: &[char], at: usize, within: Within) -> Option<(String, usize)> {
-    let label_end = closing(text, at, ']')?;
+fn convert_link(text: &[char], at: usize, within: OpenMarks) -> Option<(String, usize)> {
+    let label_end = find_closing_bracket(text, at, ']')?;
     if text.get(label_end + 1) != Some(&'(') || within.depth >= DEPTH_MAX {
         return None;
     }
-    let end = closing(text, label_end + 1, ')')?;
+    let end = find_closing_bracket(text, label_end + 1, ')')?;
     let target: String = text[label_end + 2..end].iter().collect();
     let known = ["https://", "http://", "mailto:", "tel:"]
         .iter()
@@ -199,73 +199,73 @@ fn link(text: &[char], at: usize, within: Within) -> Option<(String, usize)> {
     let piece = if says.is_empty() || same(says) {
         shown.to_owned()
     } else {
-        let inner = Within {
+        let inner = OpenMarks {
             depth: within.depth + 1,
             ..within
         };
-        format!("{} ({shown})", convert(label, inner).trim())
+        format!("{} ({shown})", convert_text(label, inner).trim())
     };
     Some((piece, end + 1 - at))
 }
 
 /// Text between marks.
-fn marked(text: &[char], at: usize, within: Within) -> Option<(String, usize)> {
-    let (sign, length) = (text[at], run(text, at));
-    let marks: &[Mark] = match (sign, length) {
-        ('*' | '_', 3) => &[Mark::Bold, Mark::Italic],
-        ('*' | '_', 2) => &[Mark::Bold],
-        ('*' | '_', 1) => &[Mark::Italic],
-        ('~', 2) => &[Mark::Struck],
+fn convert_marked(text: &[char], at: usize, within: OpenMarks) -> Option<(String, usize)> {
+    let (sign, length) = (text[at], run_length(text, at));
+    let marks: &[FormatMark] = match (sign, length) {
+        ('*' | '_', 3) => &[FormatMark::Bold, FormatMark::Italic],
+        ('*' | '_', 2) => &[FormatMark::Bold],
+        ('*' | '_', 1) => &[FormatMark::Italic],
+        ('~', 2) => &[FormatMark::Struck],
         // WhatsApp's own, or too many to mean anything: all of them as they are.
         _ => return Some((text[at..at + length].iter().collect(), length)),
     };
     let as_they_are = || Some((text[at..at + length].iter().collect(), length));
-    if within.depth >= DEPTH_MAX || !opens(text, at, length) {
+    if within.depth >= DEPTH_MAX || !can_open_mark(text, at, length) {
         return as_they_are();
     }
-    let Some(end) = end_of(text, at + length, sign, length) else {
+    let Some(end) = find_closing_mark(text, at + length, sign, length) else {
         return as_they_are();
     };
     let (mut inner, mut around) = (within, String::new());
     for mark in marks {
-        let (next, needed) = mark.open(inner);
+        let (next, needed) = mark.enter_mark(inner);
         inner = next;
         if needed {
-            around.push(mark.written());
+            around.push(mark.whatsapp_sign());
         }
     }
     let back: String = around.chars().rev().collect();
-    let piece = format!("{around}{}{back}", convert(&text[at + length..end], inner));
+    let piece = format!("{around}{}{back}", convert_text(&text[at + length..end], inner));
     Some((piece, end + length - at))
 }
 
 /// Whether marks at `at` can begin something: text follows, and none of a single asterisk's or underscore's neighbours
 /// makes it part of a word (`2*3*4`, `snake_case`).
-fn opens(text: &[char], at: usize, length: usize) -> bool {
+fn can_open_mark(text: &[char], at: usize, length: usize) -> bool {
     let followed = text.get(at + length).is_some_and(|c| !c.is_whitespace());
     let in_word = at > 0 && text[at - 1].is_alphanumeric();
-    followed && !(in_word && needs_edge(text[at], length))
+    followed && !(in_word && needs_word_edge(text[at], length))
 }
 
-fn needs_edge(sign: char, length: usize) -> bool {
+fn needs_word_edge(sign: char, length: usize) -> bool {
     sign == '_' || length == 1
 }
 
 /// Where the same marks end what began before `from`. Code and addresses are stepped over.
-fn end_of(text: &[char], from: usize, sign: char, length: usize) -> Option<usize> {
+fn find_closing_mark(text: &[char], from: usize, sign: char, length: usize) -> Option<usize> {
     let mut at = from;
     while at < text.len() {
         match text[at] {
             '\\' => at += 2,
-            '`' => at = code_end(text, at),
-            'h' => at += address(text, at).map_or(1, |(_, length)| length.max(1)),
+            '`' => at = find_code_end(text, at),
+            'h' => at += parse_bare_url(text, at).map_or(1, |(_, length)| length.max(1)),
             c if c == sign => {
-                let here = run(text, at);
+                let here = run_length(text, at);
                 let after = text.get(at + here).is_some_and(|c| c.is_alphanumeric());
                 let closes = at > from && !text[at - 1].is_whitespace();
                 // Of `**a *b***` the last three close both: the inner one first.
                 let fits = here == length || (here == 3 && length < 3);
-                if closes && fits && !(after && needs_edge(sign, length)) {
+                if closes && fits && !(after && needs_word_edge(sign, length)) {
                     return Some(at + here - length);
                 }
                 at += here;

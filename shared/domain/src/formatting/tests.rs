@@ -1,4 +1,4 @@
-use super::to_whatsapp;
+use super::markdown_to_whatsapp;
 use proptest::prelude::*;
 
 #[test]
@@ -21,7 +21,7 @@ fn marks_become_whatsapps_own() {
         ("* **Dra. Ana**: 9h", "- *Dra. Ana*: 9h"),
         ("> citação com **força**", "> citação com *força*"),
     ] {
-        assert_eq!(to_whatsapp(markdown), expected, "{markdown}");
+        assert_eq!(markdown_to_whatsapp(markdown), expected, "{markdown}");
     }
 }
 
@@ -39,7 +39,7 @@ fn what_only_looks_like_a_mark_stays() {
         "https://example.org/a_b_c?x=*1",
         "ver [1] (nota) e [a](b c)",
     ] {
-        assert_eq!(to_whatsapp(same), same);
+        assert_eq!(markdown_to_whatsapp(same), same);
     }
 }
 
@@ -52,10 +52,13 @@ fn code_is_never_touched() {
         "```**a**```",
         "```\nsem fim **a**",
     ] {
-        assert_eq!(to_whatsapp(same), same);
+        assert_eq!(markdown_to_whatsapp(same), same);
     }
-    assert_eq!(to_whatsapp("**use `a*b**c` já**"), "*use `a*b**c` já*");
-    assert_eq!(to_whatsapp("```\n**a**\n```\n**b**"), "```\n**a**\n```\n*b*");
+    assert_eq!(markdown_to_whatsapp("**use `a*b**c` já**"), "*use `a*b**c` já*");
+    assert_eq!(
+        markdown_to_whatsapp("```\n**a**\n```\n**b**"),
+        "```\n**a**\n```\n*b*"
+    );
 }
 
 #[test]
@@ -80,7 +83,7 @@ fn links_show_their_address_once() {
         ("_https://example.org/a_b_", "_https://example.org/a_b_"),
         (r"3 \* 4 e \_x\_", "3 * 4 e _x_"),
     ] {
-        assert_eq!(to_whatsapp(markdown), expected, "{markdown}");
+        assert_eq!(markdown_to_whatsapp(markdown), expected, "{markdown}");
     }
 }
 
@@ -91,22 +94,22 @@ fn letters(text: &str) -> String {
 proptest! {
     #[test]
     fn no_letter_is_lost_added_or_moved(text in r"[a-c1é*_~`#\[\]()!<>\\|+ \n-]{0,120}") {
-        prop_assert_eq!(letters(&to_whatsapp(&text)), letters(&text));
+        prop_assert_eq!(letters(&markdown_to_whatsapp(&text)), letters(&text));
     }
 
     #[test]
     fn nothing_makes_it_fail(text in any::<String>()) {
-        let _ = to_whatsapp(&text);
+        let _ = markdown_to_whatsapp(&text);
     }
 
     #[test]
     fn plain_text_stays_as_it_is(text in r"[a-zéã0-9 .,:;?!()\n'/-]{0,200}") {
-        prop_assert_eq!(to_whatsapp(&text), text);
+        prop_assert_eq!(markdown_to_whatsapp(&text), text);
     }
 
     #[test]
     fn lines_stay_lines(text in r"[a-c*_~`# \n-]{0,120}") {
-        prop_assert_eq!(to_whatsapp(&text).matches('\n').count(), text.matches('\n').count());
+        prop_assert_eq!(markdown_to_whatsapp(&text).matches('\n').count(), text.matches('\n').count());
     }
 
     /// WhatsApp's bold is Markdown's italic, so the second time may change marks; after that nothing changes.
@@ -116,8 +119,8 @@ proptest! {
             let mark = ["", "**", "_", "~~", "`"][usize::from(*mark)];
             format!("{mark}{word}{mark}")
         }).collect();
-        let twice = to_whatsapp(&to_whatsapp(&parts.join(" ")));
-        prop_assert_eq!(to_whatsapp(&twice), twice);
+        let twice = markdown_to_whatsapp(&markdown_to_whatsapp(&parts.join(" ")));
+        prop_assert_eq!(markdown_to_whatsapp(&twice), twice);
     }
 }
 
@@ -126,6 +129,6 @@ fn marks_without_end_lose_nothing_however_many() {
     for piece in ["*a ", "[b", "`c``", "**d *e ~~f ", "[g](", "<https://h"] {
         let text = piece.repeat(4_000);
         let letters = |text: &str| text.chars().filter(|c| c.is_alphabetic()).count();
-        assert_eq!(letters(&to_whatsapp(&text)), letters(&text), "{piece}");
+        assert_eq!(letters(&markdown_to_whatsapp(&text)), letters(&text), "{piece}");
     }
 }

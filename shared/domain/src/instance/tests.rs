@@ -1,13 +1,13 @@
 use super::*;
-use crate::millis::instant;
+use crate::millis::from_unix_millis;
 
-fn sighting(connection: Connection, at: i64, asked_at: Option<i64>) -> Sighting {
-    Sighting {
+fn sighting(connection: ConnectionStatus, at: i64, asked_at: Option<i64>) -> ConnectionUpdate {
+    ConnectionUpdate {
         connection,
-        at: instant(at),
+        at: from_unix_millis(at),
         probe_at: None,
-        asked_at: asked_at.map(instant),
-        releases: false,
+        asked_at: asked_at.map(from_unix_millis),
+        releases_waiting: false,
     }
 }
 
@@ -15,24 +15,24 @@ fn sighting(connection: Connection, at: i64, asked_at: Option<i64>) -> Sighting 
 fn an_open_instance_grows_stale_unless_it_is_confirmed_or_asked_for() {
     let mut state = InstanceState::default();
     assert!(
-        !state.is_stale(instant(i64::from(u32::MAX)), 1),
+        !state.is_stale(from_unix_millis(i64::from(u32::MAX)), 1),
         "never used: open as far as known"
     );
-    state.asked_at = Some(instant(1_000));
-    assert!(!state.is_stale(instant(600_999), 600_000));
-    assert!(state.is_stale(instant(601_000), 600_000));
-    state.confirmed_at = Some(instant(300_000));
-    assert!(!state.is_stale(instant(899_999), 600_000));
-    state.see(&sighting(Connection::Open, 900_000, None));
+    state.asked_at = Some(from_unix_millis(1_000));
+    assert!(!state.is_stale(from_unix_millis(600_999), 600_000));
+    assert!(state.is_stale(from_unix_millis(601_000), 600_000));
+    state.confirmed_at = Some(from_unix_millis(300_000));
+    assert!(!state.is_stale(from_unix_millis(899_999), 600_000));
+    state.apply_connection_update(&sighting(ConnectionStatus::Open, 900_000, None));
     assert!(
-        state.is_stale(instant(900_000), 600_000),
+        state.is_stale(from_unix_millis(900_000), 600_000),
         "a guess confirms nothing"
     );
-    state.see(&sighting(Connection::Open, 900_000, Some(899_000)));
-    assert!(!state.is_stale(instant(900_001), 600_000));
-    state.see(&sighting(Connection::Closed, 900_000, None));
+    state.apply_connection_update(&sighting(ConnectionStatus::Open, 900_000, Some(899_000)));
+    assert!(!state.is_stale(from_unix_millis(900_001), 600_000));
+    state.apply_connection_update(&sighting(ConnectionStatus::Closed, 900_000, None));
     assert!(
-        !state.is_stale(instant(9_900_000), 600_000),
+        !state.is_stale(from_unix_millis(9_900_000), 600_000),
         "what is closed is probed"
     );
 }

@@ -1,10 +1,10 @@
 use super::*;
-use crate::millis::instant;
+use crate::millis::from_unix_millis;
 use proptest::prelude::*;
 
 fn message() -> Outbox {
     let to = ContactAddress::parse("5511999998888").unwrap();
-    Outbox::queued(to, Author::Ai, 0, Ordinal(1), instant(0))
+    Outbox::new_queued(to, Author::Ai, 0, Ordinal(1), from_unix_millis(0))
 }
 
 fn nonce(text: &str) -> Nonce {
@@ -14,40 +14,60 @@ fn nonce(text: &str) -> Nonce {
 #[test]
 fn a_message_goes_out_once() {
     let mut message = message();
-    message.claim(nonce("a"), instant(1), instant(36_000)).unwrap();
-    assert!(message.claim(nonce("b"), instant(2), instant(36_000)).is_err());
-    assert!(message.held_by(&nonce("a")) && !message.held_by(&nonce("b")));
-    message.accept(instant(3), None).unwrap();
-    assert!(message.accept(instant(4), None).is_err());
-    assert!(message.put_back(instant(4), true, "x").is_err());
+    message
+        .claim_attempt(nonce("a"), from_unix_millis(1), from_unix_millis(36_000))
+        .unwrap();
+    assert!(
+        message
+            .claim_attempt(nonce("b"), from_unix_millis(2), from_unix_millis(36_000))
+            .is_err()
+    );
+    assert!(message.is_held_by(&nonce("a")) && !message.is_held_by(&nonce("b")));
+    message.mark_sent(from_unix_millis(3), None).unwrap();
+    assert!(message.mark_sent(from_unix_millis(4), None).is_err());
+    assert!(message.return_to_queue(from_unix_millis(4), true, "x").is_err());
     assert_eq!(message.attempts, 1);
 }
 
 #[test]
 fn an_attempt_that_never_reached_the_provider_is_not_counted() {
     let mut message = message();
-    message.claim(nonce("a"), instant(1), instant(2)).unwrap();
-    message.put_back(instant(3), false, "connection closed").unwrap();
+    message
+        .claim_attempt(nonce("a"), from_unix_millis(1), from_unix_millis(2))
+        .unwrap();
+    message
+        .return_to_queue(from_unix_millis(3), false, "connection closed")
+        .unwrap();
     assert_eq!(message.attempts, 0);
-    assert!(message.never_left());
+    assert!(message.is_certainly_unsent());
 }
 
 #[test]
 fn a_repeat_after_an_unknown_outcome_is_marked() {
     let mut message = message();
-    message.claim(nonce("a"), instant(1), instant(2)).unwrap();
-    message.lose_track(instant(3), "timeout").unwrap();
-    assert!(message.cancel(instant(3), Reason::TakenOver).is_err());
-    message.repeat(instant(4)).unwrap();
-    assert!(message.maybe_sent && !message.never_left());
-    message.cancel(instant(5), Reason::TakenOver).unwrap();
-    assert!(!message.never_left(), "it says so even when cancelled");
+    message
+        .claim_attempt(nonce("a"), from_unix_millis(1), from_unix_millis(2))
+        .unwrap();
+    message.mark_unknown(from_unix_millis(3), "timeout").unwrap();
+    assert!(
+        message
+            .mark_cancelled(from_unix_millis(3), Reason::TakenOver)
+            .is_err()
+    );
+    message.requeue_unknown(from_unix_millis(4)).unwrap();
+    assert!(message.maybe_sent && !message.is_certainly_unsent());
+    message
+        .mark_cancelled(from_unix_millis(5), Reason::TakenOver)
+        .unwrap();
+    assert!(!message.is_certainly_unsent(), "it says so even when cancelled");
 }
 
 #[test]
 fn a_record_survives_being_written_and_read() {
     let mut message = message();
-    message.claim(nonce("a"), instant(1), instant(2)).unwrap();
+    message
+        .claim_attempt(nonce("a"), from_unix_millis(1), from_unix_millis(2))
+        .unwrap();
     let json = serde_json::to_value(&message).unwrap();
     assert_eq!(json["state"], "sending");
     assert_eq!(serde_json::from_value::<Outbox>(json).unwrap(), message);
@@ -61,16 +81,16 @@ proptest! {
         for step in steps {
             let rev = message.rev;
             let done = match step {
-                0 => message.claim(nonce("a"), instant(1), instant(2)),
-                1 => message.put_back(instant(1), true, "x"),
-                2 => message.lose_track(instant(1), "x"),
-                3 => message.repeat(instant(1)),
-                4 => message.accept(instant(1), None),
-                5 => message.give_up(instant(1), Reason::Poison, None),
-                6 => message.cancel(instant(1), Reason::TakenOver),
-                7 => message.revive(instant(1), instant(1)),
-                8 => message.purge(instant(1), instant(1)),
-                _ => message.put_off(instant(9)),
+                0 => message.claim_attempt(nonce("a"), from_unix_millis(1), from_unix_millis(2)),
+                1 => message.return_to_queue(from_unix_millis(1), true, "x"),
+                2 => message.mark_unknown(from_unix_millis(1), "x"),
+                3 => message.requeue_unknown(from_unix_millis(1)),
+                4 => message.mark_sent(from_unix_millis(1), None),
+                5 => message.mark_dead(from_unix_millis(1), Reason::Poison, None),
+                6 => message.mark_cancelled(from_unix_millis(1), Reason::TakenOver),
+                7 => message.requeue_dead(from_unix_millis(1), from_unix_millis(1)),
+                8 => message.purge_dead(from_unix_millis(1), from_unix_millis(1)),
+                _ => message.postpone_overdue(from_unix_millis(9)),
             };
             prop_assert_eq!(done.is_ok(), message.rev > rev);
             if step == 0 && done.is_ok() { prop_assert!(!closed); }
@@ -85,24 +105,53 @@ proptest! {
 #[test]
 fn a_redrive_undoes_the_death_it_names_and_no_later_one() {
     let mut message = message();
-    message.give_up(instant(5), Reason::Poison, None).unwrap();
-    assert!(message.revive(instant(9), instant(4)).is_err());
-    message.revive(instant(9), instant(5)).unwrap();
-    assert!(message.revive(instant(9), instant(5)).is_err(), "it is alive");
-    message.give_up(instant(20), Reason::Poison, None).unwrap();
+    message
+        .mark_dead(from_unix_millis(5), Reason::Poison, None)
+        .unwrap();
     assert!(
-        message.revive(instant(21), instant(5)).is_err(),
+        message
+            .requeue_dead(from_unix_millis(9), from_unix_millis(4))
+            .is_err()
+    );
+    message
+        .requeue_dead(from_unix_millis(9), from_unix_millis(5))
+        .unwrap();
+    assert!(
+        message
+            .requeue_dead(from_unix_millis(9), from_unix_millis(5))
+            .is_err(),
+        "it is alive"
+    );
+    message
+        .mark_dead(from_unix_millis(20), Reason::Poison, None)
+        .unwrap();
+    assert!(
+        message
+            .requeue_dead(from_unix_millis(21), from_unix_millis(5))
+            .is_err(),
         "that death was undone before"
     );
-    assert_eq!(message.died(), Some(instant(20)));
+    assert_eq!(message.failed_at(), Some(from_unix_millis(20)));
 }
 
 #[test]
 fn what_was_purged_is_not_revived_by_a_copy_that_was_left() {
     let mut message = message();
-    message.give_up(instant(5), Reason::Poison, None).unwrap();
-    assert!(message.purge(instant(5), instant(4)).is_err());
-    message.purge(instant(5), instant(5)).unwrap();
-    assert!(message.revive(instant(9), instant(5)).is_err());
+    message
+        .mark_dead(from_unix_millis(5), Reason::Poison, None)
+        .unwrap();
+    assert!(
+        message
+            .purge_dead(from_unix_millis(5), from_unix_millis(4))
+            .is_err()
+    );
+    message
+        .purge_dead(from_unix_millis(5), from_unix_millis(5))
+        .unwrap();
+    assert!(
+        message
+            .requeue_dead(from_unix_millis(9), from_unix_millis(5))
+            .is_err()
+    );
     assert!(message.copied, "no dead letter is to be made of it");
 }

@@ -1,9 +1,10 @@
 //! The checks of each kind.
 
-use super::web::is_upload;
-use super::{CAPTION_MAX, OutgoingError, TEXT_MAX, is_private_address, is_web_address};
+use super::media_source::is_upload_source;
+use super::{CAPTION_MAX, OutgoingError, TEXT_MAX, is_private_url, is_public_https_url};
 use crate::content::{
-    ButtonKind, Buttons, ContactCard, Content, ListMenu, Location, Media, MediaKind, Section, Template,
+    ButtonKind, Buttons, ContactCard, Content, ListMenu, ListSection, Location, Media, MediaKind,
+    MessageTemplate,
 };
 use crate::options::SendOptions;
 use std::collections::BTreeSet;
@@ -25,50 +26,50 @@ const TEMPLATE_BYTES_MAX: usize = 16 * 1024;
 /// People mentioned in one message.
 const MENTIONS_MAX: usize = 100;
 
-type Checked = Result<(), OutgoingError>;
+type ValidationResult = Result<(), OutgoingError>;
 
-fn wrong(field: &'static str, why: impl Into<String>) -> Checked {
-    Err(OutgoingError::Wrong {
+fn invalid_field(field: &'static str, why: impl Into<String>) -> ValidationResult {
+    Err(OutgoingError::InvalidField {
         field,
         why: why.into(),
     })
 }
 
-fn length(field: &'static str, text: &str, max: usize) -> Checked {
+fn check_length(field: &'static str, text: &str, max: usize) -> ValidationResult {
     if text.trim().is_empty() || text.chars().count() > max {
-        return wrong(field, format!("must have 1 to {max} characters"));
+        return invalid_field(field, format!("must have 1 to {max} characters"));
     }
     Ok(())
 }
 
-fn length_if(field: &'static str, text: Option<&str>, max: usize) -> Checked {
-    text.map_or(Ok(()), |text| length(field, text, max))
+fn check_optional_length(field: &'static str, text: Option<&str>, max: usize) -> ValidationResult {
+    text.map_or(Ok(()), |text| check_length(field, text, max))
 }
 
-fn count(field: &'static str, number: usize, least: usize, most: usize) -> Checked {
+fn check_count(field: &'static str, number: usize, least: usize, most: usize) -> ValidationResult {
     if (least..=most).contains(&number) {
         return Ok(());
     }
-    wrong(field, format!("must have {least} to {most} members"))
+    invalid_field(field, format!("must have {least} to {most} members"))
 }
 
-fn distinct<'a>(field: &'static str, values: impl Iterator<Item = &'a str>) -> Checked {
+fn check_distinct<'a>(field: &'static str, values: impl Iterator<Item = &'a str>) -> ValidationResult {
     let mut seen = BTreeSet::new();
     for value in values {
         if !seen.insert(value) {
-            return wrong(field, "must differ from one another");
+            return invalid_field(field, "must differ from one another");
         }
     }
     Ok(())
 }
 
 /// A provider's id of a message: one word.
-fn provider_id(field: &'static str, id: &str) -> Checked {
+fn check_provider_id(field: &'static str, id: &str) -> ValidationResult {
     let fine = !id.is_empty() && id.len() <= ID_MAX && id.bytes().all(|b| b.is_ascii_graphic());
     if fine {
         Ok(())
     } else {
-        wrong(field, "must be the id of a message")
+        invalid_field(field, "must be the id of a message")
     }
 }
 
@@ -76,68 +77,71 @@ impl Content {
     /// Whether it can be sent by at least one provider, whole and as it is.
     pub fn check_outgoing(&self) -> Result<(), OutgoingError> {
         match self {
-            Self::Text { text } => length("text", text, TEXT_MAX),
-            Self::Media(media) => file(media),
-            Self::Location(place) => location(place),
+            Self::Text { text } => check_length("text", text, TEXT_MAX),
+            Self::Media(media) => check_media(media),
+            Self::Location(place) => check_location(place),
             Self::Contacts { contacts } => {
-                count("contacts", contacts.len(), 1, CARDS_MAX)?;
-                contacts.iter().try_for_each(card)
+                check_count("contacts", contacts.len(), 1, CARDS_MAX)?;
+                contacts.iter().try_for_each(check_contact_card)
             }
-            Self::Reaction { emoji, target } => reaction(emoji.as_deref(), target.as_deref()),
-            Self::Buttons(menu) => buttons(menu),
-            Self::List(menu) => list(menu),
+            Self::Reaction { emoji, target } => check_reaction(emoji.as_deref(), target.as_deref()),
+            Self::Buttons(menu) => check_buttons(menu),
+            Self::List(menu) => check_list_menu(menu),
             Self::Poll {
                 question,
                 options,
                 selectable,
-            } => poll(question, options, *selectable),
-            Self::Template(wanted) => template(wanted),
-            _ => Err(OutgoingError::OnlyIncoming(self.kind().to_owned())),
+            } => check_poll(question, options, *selectable),
+            Self::Template(wanted) => check_template(wanted),
+            _ => Err(OutgoingError::OnlyIncoming(self.kind_name().to_owned())),
         }
     }
 }
 
 impl SendOptions {
     /// Whether they can be asked for.
-    pub fn check(&self) -> Result<(), OutgoingError> {
+    pub fn check_options(&self) -> Result<(), OutgoingError> {
         if let Some(id) = &self.reply_to {
-            provider_id("reply_to", id)?;
+            check_provider_id("reply_to", id)?;
         }
-        count("mentions", self.mentions.len(), 0, MENTIONS_MAX)?;
+        check_count("mentions", self.mentions.len(), 0, MENTIONS_MAX)?;
         let number =
             |digits: &String| (8..=15).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
         if self.mentions.iter().all(number) {
             Ok(())
         } else {
-            wrong("mentions", "must be phone numbers of 8 to 15 digits, without +")
+            invalid_field("mentions", "must be phone numbers of 8 to 15 digits, without +")
         }
     }
 }
 
-fn file(media: &Media) -> Checked {
+fn check_media(media: &Media) -> ValidationResult {
     match media.source.as_deref() {
-        Some(source) if is_web_address(source) || is_private_address(source) || is_upload(source) => {}
-        _ => return wrong("source", "must be an https URL or the source of an upload"),
+        Some(source) if is_public_https_url(source) || is_private_url(source) || is_upload_source(source) => {
+        }
+        _ => return invalid_field("source", "must be an https URL or the source of an upload"),
     }
-    length_if("caption", media.caption.as_deref(), CAPTION_MAX)?;
+    check_optional_length("caption", media.caption.as_deref(), CAPTION_MAX)?;
     let wordless = matches!(
         media.media,
         MediaKind::Audio | MediaKind::Voice | MediaKind::Sticker
     );
     if wordless && media.caption.is_some() {
-        return wrong("caption", "cannot stand below audio, voice notes and stickers");
+        return invalid_field("caption", "cannot stand below audio, voice notes and stickers");
     }
     if media.view_once || media.seconds.is_some() {
-        return wrong("content", "must not have view_once or seconds: they only come in");
+        return invalid_field("content", "must not have view_once or seconds: they only come in");
     }
     if let Some(name) = &media.file_name {
-        length("file_name", name, 240)?;
+        check_length("file_name", name, 240)?;
         if name.chars().any(|c| c.is_control() || matches!(c, '/' | '\\')) {
-            return wrong("file_name", "must be a name without a folder");
+            return invalid_field("file_name", "must be a name without a folder");
         }
     }
     match media.mime_type.as_deref() {
-        Some(given) if !is_mime_type(given) => wrong("mime_type", "must be a MIME type, such as image/png"),
+        Some(given) if !is_mime_type(given) => {
+            invalid_field("mime_type", "must be a MIME type, such as image/png")
+        }
         _ => Ok(()),
     }
 }
@@ -159,59 +163,64 @@ fn is_mime_type(text: &str) -> bool {
         && parts.all(|parameter| pair(parameter.trim_matches(' '), '='))
 }
 
-fn location(place: &Location) -> Checked {
+fn check_location(place: &Location) -> ValidationResult {
     let degrees = |text: &str, most: f64| text.parse::<f64>().is_ok_and(|degrees| degrees.abs() <= most);
     if !degrees(&place.latitude, 90.0) {
-        return wrong("latitude", "must be degrees from -90 to 90, as text");
+        return invalid_field("latitude", "must be degrees from -90 to 90, as text");
     }
     if !degrees(&place.longitude, 180.0) {
-        return wrong("longitude", "must be degrees from -180 to 180, as text");
+        return invalid_field("longitude", "must be degrees from -180 to 180, as text");
     }
     if place.live || place.url.is_some() {
-        return wrong("content", "must not have live or url: they only come in");
+        return invalid_field("content", "must not have live or url: they only come in");
     }
-    length_if("name", place.name.as_deref(), 1000)?;
-    length_if("address", place.address.as_deref(), 1000)
+    check_optional_length("name", place.name.as_deref(), 1000)?;
+    check_optional_length("address", place.address.as_deref(), 1000)
 }
 
-fn card(card: &ContactCard) -> Checked {
-    length("name", &card.name, 200)?;
-    count("phones", card.phones.len(), 1, 10)?;
-    count("emails", card.emails.len(), 0, 10)?;
+fn check_contact_card(card: &ContactCard) -> ValidationResult {
+    check_length("name", &card.name, 200)?;
+    check_count("phones", card.phones.len(), 1, 10)?;
+    check_count("emails", card.emails.len(), 0, 10)?;
     for phone in &card.phones {
         let digits = phone.bytes().filter(u8::is_ascii_digit).count();
         let written = |c: char| c.is_ascii_digit() || "+-(). \u{a0}".contains(c);
         if !(3..=15).contains(&digits) || !phone.chars().all(written) {
-            return wrong("phones", "must be phone numbers");
+            return invalid_field("phones", "must be phone numbers");
         }
     }
     card.emails
         .iter()
-        .try_for_each(|email| length("emails", email, 320))?;
-    length_if("organization", card.organization.as_deref(), 200)
+        .try_for_each(|email| check_length("emails", email, 320))?;
+    check_optional_length("organization", card.organization.as_deref(), 200)
 }
 
-fn reaction(emoji: Option<&str>, target: Option<&str>) -> Checked {
+fn check_reaction(emoji: Option<&str>, target: Option<&str>) -> ValidationResult {
     match target {
-        Some(id) => provider_id("target", id)?,
-        None => return wrong("target", "must be the message that is reacted to"),
+        Some(id) => check_provider_id("target", id)?,
+        None => return invalid_field("target", "must be the message that is reacted to"),
     }
     // Joined ones are a dozen characters. A keycap begins with a digit, so only letters and spaces tell of words.
     let emoji = emoji.unwrap_or("👍");
     let word = |c: char| c.is_alphabetic() || c.is_whitespace() || c.is_control();
     if emoji.is_empty() || emoji.chars().count() > 16 || emoji.is_ascii() || emoji.chars().any(word) {
-        return wrong("emoji", "must be one emoji, or absent to take a reaction back");
+        return invalid_field("emoji", "must be one emoji, or absent to take a reaction back");
     }
     Ok(())
 }
 
-fn menu(header: Option<&str>, body: &str, footer: Option<&str>, content: &Content) -> Checked {
-    length_if("header", header, TITLE_MAX)?;
-    length("body", body, TEXT_MAX)?;
-    length_if("footer", footer, TITLE_MAX)?;
+fn check_menu_text(
+    header: Option<&str>,
+    body: &str,
+    footer: Option<&str>,
+    content: &Content,
+) -> ValidationResult {
+    check_optional_length("header", header, TITLE_MAX)?;
+    check_length("body", body, TEXT_MAX)?;
+    check_optional_length("footer", footer, TITLE_MAX)?;
     // What every provider can take: all of it as one text.
-    if content.as_written().chars().count() > TEXT_MAX {
-        return wrong(
+    if content.render_fallback_text().chars().count() > TEXT_MAX {
+        return invalid_field(
             "content",
             format!("has more than {TEXT_MAX} characters when written out"),
         );
@@ -219,33 +228,35 @@ fn menu(header: Option<&str>, body: &str, footer: Option<&str>, content: &Conten
     Ok(())
 }
 
-fn buttons(menu_: &Buttons) -> Checked {
+fn check_buttons(menu_: &Buttons) -> ValidationResult {
     let all = &menu_.buttons;
-    count("buttons", all.len(), 1, 3)?;
+    check_count("buttons", all.len(), 1, 3)?;
     let mut ids = Vec::new();
     for button in all {
-        length("title", &button.title, TITLE_MAX)?;
+        check_length("title", &button.title, TITLE_MAX)?;
         match &button.does {
             ButtonKind::Reply { id } => {
-                length("id", id, CHOICE_ID_MAX)?;
+                check_length("id", id, CHOICE_ID_MAX)?;
                 ids.push(id.as_str());
                 continue;
             }
-            ButtonKind::Url { url } if !is_web_address(url) => return wrong("url", "must be an https URL"),
+            ButtonKind::Url { url } if !is_public_https_url(url) => {
+                return invalid_field("url", "must be an https URL");
+            }
             ButtonKind::Url { .. } => {}
-            ButtonKind::Call { phone } => length("phone", phone, 20)?,
-            ButtonKind::Copy { code } => length("code", code, 100)?,
+            ButtonKind::Call { phone } => check_length("phone", phone, 20)?,
+            ButtonKind::Copy { code } => check_length("code", code, 100)?,
         }
         if all.len() > 1 {
-            return wrong("buttons", "must be up to three replies, or a single other one");
+            return invalid_field("buttons", "must be up to three replies, or a single other one");
         }
     }
-    distinct("ids of buttons", ids.into_iter())?;
-    distinct(
+    check_distinct("ids of buttons", ids.into_iter())?;
+    check_distinct(
         "titles of buttons",
         all.iter().map(|button| button.title.as_str()),
     )?;
-    menu(
+    check_menu_text(
         menu_.header.as_deref(),
         &menu_.body,
         menu_.footer.as_deref(),
@@ -253,28 +264,28 @@ fn buttons(menu_: &Buttons) -> Checked {
     )
 }
 
-fn list(menu_: &ListMenu) -> Checked {
-    length("button", &menu_.button, TITLE_MAX)?;
-    count("sections", menu_.sections.len(), 1, ROWS_MAX)?;
-    let untitled = |section: &Section| section.title.is_none();
+fn check_list_menu(menu_: &ListMenu) -> ValidationResult {
+    check_length("button", &menu_.button, TITLE_MAX)?;
+    check_count("sections", menu_.sections.len(), 1, ROWS_MAX)?;
+    let untitled = |section: &ListSection| section.title.is_none();
     if menu_.sections.len() > 1 && menu_.sections.iter().any(untitled) {
-        return wrong("sections", "must have a title each where there are several");
+        return invalid_field("sections", "must have a title each where there are several");
     }
     let rows: Vec<_> = menu_.sections.iter().flat_map(|section| &section.rows).collect();
     if menu_.sections.iter().any(|section| section.rows.is_empty()) {
-        return wrong("rows", "must have at least 1 member in each section");
+        return invalid_field("rows", "must have at least 1 member in each section");
     }
-    count("rows", rows.len(), 1, ROWS_MAX)?;
+    check_count("rows", rows.len(), 1, ROWS_MAX)?;
     for section in &menu_.sections {
-        length_if("title", section.title.as_deref(), TITLE_MAX)?;
+        check_optional_length("title", section.title.as_deref(), TITLE_MAX)?;
     }
     for row in &rows {
-        length("id", &row.id, CHOICE_ID_MAX)?;
-        length("title", &row.title, TITLE_MAX)?;
-        length_if("description", row.description.as_deref(), TITLE_MAX)?;
+        check_length("id", &row.id, CHOICE_ID_MAX)?;
+        check_length("title", &row.title, TITLE_MAX)?;
+        check_optional_length("description", row.description.as_deref(), TITLE_MAX)?;
     }
-    distinct("ids of rows", rows.iter().map(|row| row.id.as_str()))?;
-    menu(
+    check_distinct("ids of rows", rows.iter().map(|row| row.id.as_str()))?;
+    check_menu_text(
         menu_.header.as_deref(),
         &menu_.body,
         menu_.footer.as_deref(),
@@ -282,30 +293,30 @@ fn list(menu_: &ListMenu) -> Checked {
     )
 }
 
-fn poll(question: &str, options: &[String], selectable: u32) -> Checked {
-    length("question", question, 255)?;
-    count("options", options.len(), 2, OPTIONS_MAX)?;
+fn check_poll(question: &str, options: &[String], selectable: u32) -> ValidationResult {
+    check_length("question", question, 255)?;
+    check_count("options", options.len(), 2, OPTIONS_MAX)?;
     options
         .iter()
-        .try_for_each(|option| length("options", option, 100))?;
-    distinct("options", options.iter().map(String::as_str))?;
+        .try_for_each(|option| check_length("options", option, 100))?;
+    check_distinct("options", options.iter().map(String::as_str))?;
     if usize::try_from(selectable).is_ok_and(|selectable| selectable <= options.len()) {
         return Ok(());
     }
-    wrong(
+    invalid_field(
         "selectable",
         "must be no more than there are options (0: any number)",
     )
 }
 
-fn template(wanted: &Template) -> Checked {
+fn check_template(wanted: &MessageTemplate) -> ValidationResult {
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
     if wanted.name.is_empty() || wanted.name.len() > 512 || !wanted.name.bytes().all(plain) {
-        return wrong("name", "must be a template's name: small letters, digits and _");
+        return invalid_field("name", "must be a template's name: small letters, digits and _");
     }
     let code = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     if !(2..=16).contains(&wanted.language.len()) || !wanted.language.bytes().all(code) {
-        return wrong("language", "must be a language code such as pt_BR");
+        return invalid_field("language", "must be a language code such as pt_BR");
     }
     for component in &wanted.components {
         let known = [
@@ -320,19 +331,19 @@ fn template(wanted: &Template) -> Checked {
         let kind = component.get("type").and_then(serde_json::Value::as_str);
         let kind = kind.map(str::to_ascii_lowercase);
         if !kind.is_some_and(|kind| known.contains(&kind.as_str())) {
-            return wrong(
+            return invalid_field(
                 "components",
                 "must be objects as Meta's, with a type such as body",
             );
         }
         let parameters = component.get("parameters");
         if parameters.is_some_and(|parameters| !parameters.is_array()) {
-            return wrong("parameters", "must be a list");
+            return invalid_field("parameters", "must be a list");
         }
     }
     let bytes = serde_json::to_string(&wanted.components).map_or(usize::MAX, |json| json.len());
     if bytes > TEMPLATE_BYTES_MAX {
-        return wrong(
+        return invalid_field(
             "components",
             format!("must not be larger than {TEMPLATE_BYTES_MAX} bytes"),
         );

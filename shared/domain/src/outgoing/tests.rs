@@ -9,7 +9,7 @@ fn check(value: Value) -> Result<(), OutgoingError> {
 /// Where it is wrong.
 fn field(value: &Value) -> &'static str {
     match check(value.clone()) {
-        Err(OutgoingError::Wrong { field, .. }) => field,
+        Err(OutgoingError::InvalidField { field, .. }) => field,
         other => panic!("{value}: {other:?}"),
     }
 }
@@ -229,13 +229,13 @@ fn what_is_on_the_web_is_told_from_what_is_in_ones_own_network() {
         ("https://example.org\\a", false, false),
     ] {
         assert_eq!(
-            (is_web_address(url), is_private_address(url)),
+            (is_public_https_url(url), is_private_url(url)),
             (web, private),
             "{url}"
         );
     }
     let long = format!("https://example.org/{}", "a".repeat(2048));
-    assert!(!is_web_address(&long));
+    assert!(!is_public_https_url(&long));
 }
 
 #[test]
@@ -270,7 +270,11 @@ fn a_mime_type_is_tokens_and_nothing_else() {
 
 #[test]
 fn options_are_checked_too() {
-    let options = |value: Value| serde_json::from_value::<SendOptions>(value).unwrap().check();
+    let options = |value: Value| {
+        serde_json::from_value::<SendOptions>(value)
+            .unwrap()
+            .check_options()
+    };
     assert_eq!(options(json!({})), Ok(()));
     let fine = json!({"reply_to": "wamid.HBg=", "mentions": ["5511900000001"], "link_preview": true});
     assert_eq!(options(fine), Ok(()));
@@ -286,7 +290,11 @@ fn options_are_checked_too() {
 
 #[test]
 fn an_echo_is_known_by_what_every_provider_repeats() {
-    let echo = |value: Value| serde_json::from_value::<Content>(value).unwrap().as_echo();
+    let echo = |value: Value| {
+        serde_json::from_value::<Content>(value)
+            .unwrap()
+            .render_echo_text()
+    };
     let sent = json!({"type": "media", "media": "voice", "source": "https://example.org/a"});
     let back =
         json!({"type": "media", "media": "audio", "mime_type": "audio/ogg", "source": "3EB0", "seconds": 4});
@@ -308,5 +316,5 @@ fn an_echo_is_known_by_what_every_provider_repeats() {
 #[test]
 fn a_poll_that_is_written_out_can_be_answered() {
     let content: Content = serde_json::from_value(poll()).unwrap();
-    assert_eq!(content.as_written(), "Que dia?\n\n1. Segunda\n2. Terça");
+    assert_eq!(content.render_fallback_text(), "Que dia?\n\n1. Segunda\n2. Terça");
 }

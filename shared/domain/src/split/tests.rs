@@ -2,8 +2,8 @@ use super::*;
 use proptest::prelude::*;
 
 fn parts(text: &str, max: usize) -> Vec<String> {
-    let split = split(text, max, 1_000);
-    assert!(!split.cut);
+    let split = split_text(text, max, 1_000);
+    assert!(!split.truncated);
     split.parts
 }
 
@@ -102,13 +102,13 @@ fn a_word_that_is_too_long_is_taken_apart_between_signs() {
 #[test]
 fn what_is_too_much_is_left_out_and_that_is_said() {
     let text = "um dois três quatro cinco";
-    let found = split(text, 8, 2);
+    let found = split_text(text, 8, 2);
     assert_eq!(
-        (found.parts, found.cut),
+        (found.parts, found.truncated),
         (vec!["um dois".to_owned(), "três".to_owned()], true)
     );
-    assert!(!split(text, 8, 4).cut);
-    assert!(!split("um dois", 3, 3).cut);
+    assert!(!split_text(text, 8, 4).truncated);
+    assert!(!split_text("um dois", 3, 3).truncated);
 }
 
 #[test]
@@ -119,8 +119,8 @@ fn the_longest_reply_of_one_word_or_of_many_is_taken_apart_in_no_time() {
         "x\n".repeat(500_000),
         "```\n".repeat(250_000),
     ] {
-        let found = split(&text, 4096, 10);
-        assert_eq!((found.parts.len(), found.cut), (10, true));
+        let found = split_text(&text, 4096, 10);
+        assert_eq!((found.parts.len(), found.truncated), (10, true));
     }
 }
 
@@ -181,8 +181,8 @@ proptest! {
 
     #[test]
     fn the_first_parts_are_the_same_however_many_are_wanted(text in text(), max in 2usize..60, most in 1usize..5) {
-        let (all, few) = (parts(&text, max), split(&text, max, most));
-        prop_assert_eq!(few.cut, all.len() > most);
+        let (all, few) = (parts(&text, max), split_text(&text, max, most));
+        prop_assert_eq!(few.truncated, all.len() > most);
         prop_assert_eq!(&few.parts[..], &all[..all.len().min(most)]);
     }
 }

@@ -1,8 +1,8 @@
 use super::*;
-use crate::record::execute;
+use crate::sql_records::execute_sql;
 use futures::executor::block_on;
 use futures::future::join_all;
-use recado_domain::dead_letter::{DeadLetter, DeadWhat};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::ids::CorrelationId;
 use recado_domain::millis;
 use recado_domain::reason::Reason;
@@ -30,7 +30,7 @@ impl Scratch {
     pub(crate) fn store(&self) -> Embedded {
         let begun = Instant::now();
         loop {
-            match Embedded::open(&self.0, Clock::system()) {
+            match Embedded::open_folder(&self.0, Clock::from_system()) {
                 Err(OpenError::InUse { .. }) if begun.elapsed() < Duration::from_secs(30) => {
                     std::thread::sleep(Duration::from_millis(1));
                 }
@@ -51,12 +51,12 @@ fn letter(id: &str) -> DeadLetter {
         id: id.to_owned(),
         queue: QueueName::Inbound,
         reason: Reason::Poison,
-        at: millis::instant(7),
+        at: millis::from_unix_millis(7),
         attempts: 1,
         last_error: None,
         correlation: CorrelationId::parse("k").unwrap(),
         instance: None,
-        what: DeadWhat::Unreadable { body: "{".to_owned() },
+        what: DeadLetterContent::Unreadable { body: "{".to_owned() },
     }
 }
 
@@ -68,12 +68,12 @@ fn what_was_acknowledged_is_there_after_a_reopening_without_close() {
     block_on(store.put_payload("b/c", &json!({"x": [1, 2]}))).unwrap();
     drop(store);
     let store = scratch.store();
-    assert_eq!(block_on(store.dead_letter("a")).unwrap(), Some(letter("a")));
+    assert_eq!(block_on(store.find_dead_letter("a")).unwrap(), Some(letter("a")));
     assert_eq!(
-        block_on(store.payload("b/c")).unwrap(),
+        block_on(store.find_payload("b/c")).unwrap(),
         Some(json!({"x": [1, 2]}))
     );
-    assert_eq!(block_on(store.payload("b")).unwrap(), None);
+    assert_eq!(block_on(store.find_payload("b")).unwrap(), None);
 }
 
 /// Where the process to be killed writes.
@@ -86,7 +86,7 @@ fn victim() {
     let Some(folder) = std::env::var_os(VICTIM_FOLDER) else {
         return;
     };
-    let store = Embedded::open(Path::new(&folder), Clock::system()).unwrap();
+    let store = Embedded::open_folder(Path::new(&folder), Clock::from_system()).unwrap();
     for n in 0.. {
         block_on(store.put_dead_letter(&letter(&n.to_string()))).unwrap();
         eprintln!("written {n}");
@@ -115,7 +115,7 @@ fn what_was_acknowledged_before_a_kill_is_there_after_it() {
     assert_eq!(written.len(), 100);
     let store = scratch.store();
     for id in written {
-        assert!(block_on(store.dead_letter(&id)).unwrap().is_some(), "{id}");
+        assert!(block_on(store.find_dead_letter(&id)).unwrap().is_some(), "{id}");
     }
 }
 
@@ -129,17 +129,17 @@ fn a_copy_of_the_files_at_any_time_holds_what_was_acknowledged() {
     for name in ["recado.db", "recado.db-wal"] {
         std::fs::copy(scratch.0.join(name), image.0.join(name)).unwrap();
     }
-    let copy = Embedded::open(&image.0, Clock::system()).unwrap();
-    assert!(block_on(copy.dead_letter("a")).unwrap().is_some());
+    let copy = Embedded::open_folder(&image.0, Clock::from_system()).unwrap();
+    assert!(block_on(copy.find_dead_letter("a")).unwrap().is_some());
 }
 
 #[test]
 fn two_processes_cannot_work_on_one_folder() {
     let scratch = Scratch::new();
     let store = scratch.store();
-    let refused = Embedded::open(&scratch.0, Clock::system()).unwrap_err();
+    let refused = Embedded::open_folder(&scratch.0, Clock::from_system()).unwrap_err();
     assert!(matches!(refused, OpenError::InUse { .. }) && refused.to_string().contains("in use"));
-    block_on(store.close());
+    block_on(store.shut_down());
     scratch.store();
 }
 
@@ -150,7 +150,7 @@ fn a_closed_store_has_finished_everything_and_refuses_more() {
     let begun: Vec<_> = (0..50).map(|n| letter(&n.to_string())).collect();
     let writes: Vec<_> = begun.iter().map(|letter| store.put_dead_letter(letter)).collect();
     block_on(async {
-        let (done, ()) = futures::join!(join_all(writes), store.close());
+        let (done, ()) = futures::join!(join_all(writes), store.shut_down());
         assert!(done.iter().all(Result::is_ok));
     });
     let refused = block_on(store.put_dead_letter(&letter("late"))).unwrap_err();
@@ -190,7 +190,7 @@ async fn thirty_two_writers_at_once_all_get_through() {
                 let id = format!("{writer}-{n}");
                 store.put_dead_letter(&letter(&id)).await.unwrap();
                 // A read after the acknowledgement finds it, on whichever connection.
-                assert!(store.dead_letter(&id).await.unwrap().is_some());
+                assert!(store.find_dead_letter(&id).await.unwrap().is_some());
             }
         })
     });
@@ -211,7 +211,7 @@ async fn nothing_is_acknowledged_before_the_commit_that_it_shares() {
         let store = store.clone();
         async move {
             store
-                .write("busy", move |_| {
+                .run_write("busy", move |_| {
                     Ok(first_begun.0.send(()).is_ok() && first_gate.1.recv().is_ok())
                 })
                 .await
@@ -227,7 +227,7 @@ async fn nothing_is_acknowledged_before_the_commit_that_it_shares() {
             let store = store.clone();
             async move {
                 store
-                    .write("late", move |_| {
+                    .run_write("late", move |_| {
                         Ok(second_begun.0.send(()).is_ok() && second_gate.1.recv().is_ok())
                     })
                     .await
@@ -242,24 +242,27 @@ async fn nothing_is_acknowledged_before_the_commit_that_it_shares() {
     // The one before it in the same commit is done by now.
     tokio::task::block_in_place(|| second_begun.1.recv()).unwrap();
     assert!(futures::poll!(&mut early).is_pending(), "done, but not committed");
-    assert!(store.dead_letter("early").await.unwrap().is_none());
+    assert!(store.find_dead_letter("early").await.unwrap().is_none());
     second_gate.0.send(()).unwrap();
     early.await.unwrap();
     assert!(late.await.unwrap().unwrap());
-    assert!(store.dead_letter("early").await.unwrap().is_some());
+    assert!(store.find_dead_letter("early").await.unwrap().is_some());
 }
 
 #[test]
 fn a_panic_in_one_operation_is_its_callers_error_and_nobody_elses() {
     let scratch = Scratch::new();
-    for store in [scratch.store(), Embedded::in_memory(Clock::system()).unwrap()] {
-        let bug = store.write::<()>("bug", |c| {
-            execute(c, "INSERT INTO tenants (id, body) VALUES ('t', '{}')", [])?;
+    for store in [
+        scratch.store(),
+        Embedded::in_memory(Clock::from_system()).unwrap(),
+    ] {
+        let bug = store.run_write::<()>("bug", |c| {
+            execute_sql(c, "INSERT INTO tenants (id, body) VALUES ('t', '{}')", [])?;
             panic!("a bug");
         });
         assert!(matches!(block_on(bug).unwrap_err(), PortError::Invalid { .. }));
         block_on(store.put_dead_letter(&letter("a"))).unwrap();
-        let left = store.read("left", |c| {
+        let left = store.run_read("left", |c| {
             Ok(c.query_row("SELECT COUNT(*) FROM tenants", [], |row| row.get::<_, i64>(0))?)
         });
         assert_eq!(block_on(left).unwrap(), 0);
@@ -274,9 +277,9 @@ fn an_operation_whose_caller_went_away_is_finished() {
     let mut put = Box::pin(store.put_dead_letter(&dead));
     let _ = block_on(async { futures::poll!(&mut put) });
     drop(put);
-    block_on(store.close());
+    block_on(store.shut_down());
     let store = scratch.store();
-    assert!(block_on(store.dead_letter("a")).unwrap().is_some());
+    assert!(block_on(store.find_dead_letter("a")).unwrap().is_some());
 }
 
 #[tokio::test]
@@ -284,7 +287,7 @@ async fn a_commit_waits_for_the_disk() {
     let scratch = Scratch::new();
     let store = scratch.store();
     let pragma = |name: &'static str| {
-        store.write("pragma", move |connection| {
+        store.run_write("pragma", move |connection| {
             Ok(connection
                 .query_row(&format!("PRAGMA {name}"), [], |row| {
                     row.get::<_, rusqlite::types::Value>(0)

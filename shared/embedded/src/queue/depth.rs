@@ -1,6 +1,6 @@
 use crate::Embedded;
-use crate::fault::Fault;
-use crate::record::count;
+use crate::db_error::DbError;
+use crate::sql_records::count_from_sql;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::millis;
@@ -9,7 +9,7 @@ use rusqlite::{Connection, params};
 
 /// How full a queue is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct QueueDepth {
+pub struct EmbeddedQueueDepth {
     /// Ready to be received (in a FIFO queue also those that wait for another of their group).
     pub visible: u64,
     /// Received and not deleted, or put off.
@@ -22,7 +22,11 @@ pub struct QueueDepth {
     pub oldest: Option<Timestamp>,
 }
 
-fn depth(connection: &Connection, queue: QueueName, now: Timestamp) -> Result<QueueDepth, Fault> {
+fn select_depth(
+    connection: &Connection,
+    queue: QueueName,
+    now: Timestamp,
+) -> Result<EmbeddedQueueDepth, DbError> {
     let live = "SELECT
             COUNT(*) FILTER (WHERE visible_at <= ?2),
             COUNT(*) FILTER (WHERE visible_at > ?2 AND receives > 0),
@@ -33,16 +37,16 @@ fn depth(connection: &Connection, queue: QueueName, now: Timestamp) -> Result<Qu
         connection
             .prepare_cached(live)?
             .query_row(params![queue.as_str(), now.as_millisecond()], |row| {
-                Ok(QueueDepth {
-                    visible: count(row.get(0)?),
-                    in_flight: count(row.get(1)?),
-                    delayed: count(row.get(2)?),
+                Ok(EmbeddedQueueDepth {
+                    visible: count_from_sql(row.get(0)?),
+                    in_flight: count_from_sql(row.get(1)?),
+                    delayed: count_from_sql(row.get(2)?),
                     dead: 0,
-                    oldest: row.get::<_, Option<i64>>(3)?.map(millis::instant),
+                    oldest: row.get::<_, Option<i64>>(3)?.map(millis::from_unix_millis),
                 })
             })?;
     let dead = "SELECT COUNT(*) FROM queue_messages WHERE queue = ?1 AND dead_at IS NOT NULL";
-    depth.dead = count(
+    depth.dead = count_from_sql(
         connection
             .prepare_cached(dead)?
             .query_row([queue.as_str()], |row| row.get(0))?,
@@ -52,8 +56,8 @@ fn depth(connection: &Connection, queue: QueueName, now: Timestamp) -> Result<Qu
 
 impl Embedded {
     /// How full `queue` is.
-    pub async fn depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
-        let now = self.now();
-        self.read("depth", move |c| depth(c, queue, now)).await
+    pub async fn queue_depth(&self, queue: QueueName) -> PortResult<EmbeddedQueueDepth> {
+        let now = self.current_time();
+        self.run_read("depth", move |c| select_depth(c, queue, now)).await
     }
 }

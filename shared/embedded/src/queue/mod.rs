@@ -6,37 +6,37 @@
 //! that one is gone. `turns` is a standard queue: delays, no order.
 //!
 //! A received message is hidden for the visibility time and then comes back; its receipt is good until then (on `turns`
-//! until it is received again). One that was received [`Visibility::RECEIVES_MAX`] times goes to its queue's
+//! until it is received again). One that was received [`VisibilityTimeouts::RECEIVES_MAX`] times goes to its queue's
 //! dead-letter queue instead of coming once more.
 //!
-//! Receiving takes turns between [owners](Owner), each one's messages in their order, so that nobody waits for the backlog
+//! Receiving takes turns between [tenants](TenantKey), each one's messages in their order, so that nobody waits for the backlog
 //! of another. (SQS shares a standard queue so, by the group that the kick bears; its FIFO queues hand out as they like.)
 //!
-//! [`Visibility::RECEIVES_MAX`]: recado_pipeline::settings::Visibility::RECEIVES_MAX
+//! [`VisibilityTimeouts::RECEIVES_MAX`]: recado_pipeline::settings::VisibilityTimeouts::RECEIVES_MAX
 
-mod dead;
+mod dead_messages;
 mod depth;
-mod fair;
-mod owner;
+mod fair_share;
 mod receive;
 mod redrive;
-mod room;
+mod round_robin;
 mod send;
+mod tenant_key;
 
-pub use dead::DeadMessage;
-pub use depth::QueueDepth;
-pub(crate) use fair::Rounds;
-pub use owner::Owner;
-pub use receive::{Receipt, Received};
-pub use room::Room;
+pub use dead_messages::DeadMessage;
+pub use depth::EmbeddedQueueDepth;
+pub use fair_share::FairShare;
+pub use receive::{DequeuedMessage, Receipt};
+pub(crate) use round_robin::RoundRobin;
+pub use tenant_key::TenantKey;
 
-use crate::fault::Fault;
-use crate::record::execute;
+use crate::db_error::DbError;
+use crate::sql_records::execute_sql;
 use recado_domain::dead_letter::QueueName;
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// Brings a FIFO group's row in line with its messages, after any change of them.
-fn regroup(connection: &Connection, queue: QueueName, group: Option<&str>) -> Result<(), Fault> {
+fn update_group_row(connection: &Connection, queue: QueueName, group: Option<&str>) -> Result<(), DbError> {
     let Some(group) = group else { return Ok(()) };
     let sql = "SELECT seq, owner,
             (SELECT COALESCE(MAX(visible_at), 0) FROM queue_messages
@@ -51,30 +51,30 @@ fn regroup(connection: &Connection, queue: QueueName, group: Option<&str>) -> Re
     if let Some((head, owner, free_at)) = oldest {
         let sql = "INSERT OR REPLACE INTO queue_groups (queue, grp, head, owner, free_at)
             VALUES (?1, ?2, ?3, ?4, ?5)";
-        execute(
+        execute_sql(
             connection,
             sql,
             params![queue.as_str(), group, head, owner, free_at],
         )?;
     } else {
         let sql = "DELETE FROM queue_groups WHERE queue = ?1 AND grp = ?2";
-        execute(connection, sql, params![queue.as_str(), group])?;
+        execute_sql(connection, sql, params![queue.as_str(), group])?;
     }
     Ok(())
 }
 
 /// Makes what was handed out of `queue` and neither deleted nor put back receivable at `now`. Returns how many.
-pub(crate) fn hand_back(
+pub(crate) fn release_in_flight(
     connection: &Connection,
     queue: QueueName,
     now: jiff::Timestamp,
-) -> Result<usize, Fault> {
+) -> Result<usize, DbError> {
     let now = now.as_millisecond();
     let sql = "UPDATE queue_messages SET visible_at = ?2
         WHERE queue = ?1 AND dead_at IS NULL AND receives > 0 AND visible_at > ?2";
-    let count = execute(connection, sql, params![queue.as_str(), now])?;
+    let count = execute_sql(connection, sql, params![queue.as_str(), now])?;
     let sql = "UPDATE queue_groups SET free_at = ?2 WHERE queue = ?1 AND free_at > ?2";
-    execute(connection, sql, params![queue.as_str(), now])?;
+    execute_sql(connection, sql, params![queue.as_str(), now])?;
     Ok(count)
 }
 

@@ -1,14 +1,16 @@
-use super::dead::bury;
-use super::fair::{Candidate, Rounds, free_groups, oldest_of, round};
-use super::{Owner, Room, is_fifo, regroup};
+use super::dead_messages::move_to_dead_letters;
+use super::round_robin::{
+    ReceivableMessage, RoundRobin, oldest_receivable, release_due_groups, select_round,
+};
+use super::{FairShare, TenantKey, is_fifo, update_group_row};
 use crate::Embedded;
-use crate::fault::Fault;
-use crate::record::{execute, later};
+use crate::db_error::DbError;
+use crate::sql_records::{execute_sql, millis_after};
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::millis;
 use recado_pipeline::ports::PortResult;
-use recado_pipeline::settings::Visibility;
+use recado_pipeline::settings::VisibilityTimeouts;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::future::Future;
 use std::time::Duration;
@@ -23,14 +25,14 @@ pub struct Receipt {
 
 impl Receipt {
     /// The queue it belongs to.
-    pub fn queue(&self) -> QueueName {
+    pub fn queue_name(&self) -> QueueName {
         self.queue
     }
 }
 
 /// A message that a queue handed out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Received {
+pub struct DequeuedMessage {
     /// From which queue.
     pub queue: QueueName,
     /// To delete it or put it off with.
@@ -38,93 +40,98 @@ pub struct Received {
     /// Its group; `turns` has none.
     pub group: Option<String>,
     /// Whose it is.
-    pub owner: Owner,
+    pub owner: TenantKey,
     /// How often it was handed out, this time included.
     pub receives: u32,
-    /// JSON: an `InboundJob`, a `TurnKick` or a `SendKick`.
+    /// JSON: an `InboundJob`, a `TurnJob` or a `SendJob`.
     pub body: String,
     /// When it was sent (or scheduled).
     pub sent_at: Timestamp,
 }
 
 /// Hands one out, or buries it if it was handed out too often.
-fn hand_out(
+fn hand_out_message(
     connection: &Connection,
     queue: QueueName,
-    owner: &Owner,
-    candidate: Candidate,
+    owner: &TenantKey,
+    candidate: ReceivableMessage,
     now: Timestamp,
     visible_at: i64,
-) -> Result<Option<Received>, Fault> {
-    let Candidate {
+) -> Result<Option<DequeuedMessage>, DbError> {
+    let ReceivableMessage {
         seq,
         group,
         receives,
         sent_at,
         body,
     } = candidate;
-    if receives >= Visibility::RECEIVES_MAX {
-        bury(connection, seq, now)?;
+    if receives >= VisibilityTimeouts::RECEIVES_MAX {
+        move_to_dead_letters(connection, seq, now)?;
         return Ok(None);
     }
     let receives = receives + 1;
     // Its name is free from now on: who finds the turn not due yet may schedule it again.
     let sql = "UPDATE queue_messages SET receives = ?2, visible_at = ?3, name = NULL WHERE seq = ?1";
-    execute(connection, sql, params![seq, receives, visible_at])?;
+    execute_sql(connection, sql, params![seq, receives, visible_at])?;
     let receipt = Receipt {
         queue,
         seq,
         receive: receives,
     };
-    Ok(Some(Received {
+    Ok(Some(DequeuedMessage {
         queue,
         receipt,
         group,
         owner: owner.clone(),
         receives,
         body,
-        sent_at: millis::instant(sent_at),
+        sent_at: millis::from_unix_millis(sent_at),
     }))
 }
 
 /// Hands out by turns what `room` has room for.
-fn receive(
+fn receive_rows(
     connection: &Connection,
     queue: QueueName,
-    mut room: Room,
-    rounds: &Rounds,
+    mut room: FairShare,
+    rounds: &RoundRobin,
     now: Timestamp,
     visible_at: i64,
-) -> Result<Vec<Received>, Fault> {
+) -> Result<Vec<DequeuedMessage>, DbError> {
     // What is handed out here is hidden at least from the rest of this receive.
     let visible_at = visible_at.max(now.as_millisecond() + 1);
     if is_fifo(queue) {
-        free_groups(connection, queue, now)?;
+        release_due_groups(connection, queue, now)?;
     }
-    let mut received: Vec<Received> = Vec::new();
+    let mut received: Vec<DequeuedMessage> = Vec::new();
     loop {
-        let last = rounds.last(queue);
-        let owners = round(connection, queue, last.as_ref(), room.free(), now, |owner| {
-            room.admits(owner)
-        })?;
+        let last = rounds.last_served(queue);
+        let owners = select_round(
+            connection,
+            queue,
+            last.as_ref(),
+            room.free_workers(),
+            now,
+            |owner| room.may_start(owner),
+        )?;
         let mut came = false;
         for owner in owners {
             // Room has become less since the round began.
-            if !room.admits(&owner) {
+            if !room.may_start(&owner) {
                 continue;
             }
-            let Some(candidate) = oldest_of(connection, queue, &owner, now)? else {
+            let Some(candidate) = oldest_receivable(connection, queue, &owner, now)? else {
                 continue;
             };
             came = true;
             // One that is buried takes its place too, so that no receive goes through a whole backlog of such.
-            room.enter(&owner);
+            room.start_work(&owner);
             let group = candidate.group.clone();
-            if let Some(handed) = hand_out(connection, queue, &owner, candidate, now, visible_at)? {
+            if let Some(handed) = hand_out_message(connection, queue, &owner, candidate, now, visible_at)? {
                 received.push(handed);
             }
-            regroup(connection, queue, group.as_deref())?;
-            rounds.stopped_at(queue, owner);
+            update_group_row(connection, queue, group.as_deref())?;
+            rounds.set_last_served(queue, owner);
         }
         if !came {
             return Ok(received);
@@ -133,18 +140,18 @@ fn receive(
 }
 
 /// A message that a receipt still holds.
-struct Held {
+struct HeldMessage {
     group: Option<String>,
     visible_at: i64,
 }
 
 /// The message that `receipt` holds, if it does; with `in_flight`, only until its visibility time is over.
-fn held_by(
+fn select_held_message(
     connection: &Connection,
     receipt: &Receipt,
     in_flight: bool,
     now: Timestamp,
-) -> Result<Option<Held>, Fault> {
+) -> Result<Option<HeldMessage>, DbError> {
     let sql = "SELECT grp, visible_at FROM queue_messages
         WHERE seq = ?1 AND queue = ?2 AND receives = ?3 AND dead_at IS NULL";
     let held = connection
@@ -152,7 +159,7 @@ fn held_by(
         .query_row(
             params![receipt.seq, receipt.queue.as_str(), receipt.receive],
             |row| {
-                Ok(Held {
+                Ok(HeldMessage {
                     group: row.get(0)?,
                     visible_at: row.get(1)?,
                 })
@@ -162,37 +169,37 @@ fn held_by(
     Ok(held.filter(|held| !in_flight || held.visible_at > now.as_millisecond()))
 }
 
-fn delete(connection: &Connection, receipt: &Receipt, now: Timestamp) -> Result<bool, Fault> {
+fn delete_held(connection: &Connection, receipt: &Receipt, now: Timestamp) -> Result<bool, DbError> {
     // A FIFO queue's receipt ends with its visibility time, even if nobody received the message again: the next of its
     // group may be due to somebody else already.
-    let Some(held) = held_by(connection, receipt, is_fifo(receipt.queue), now)? else {
+    let Some(held) = select_held_message(connection, receipt, is_fifo(receipt.queue), now)? else {
         return Ok(false);
     };
-    execute(
+    execute_sql(
         connection,
         "DELETE FROM queue_messages WHERE seq = ?1",
         [receipt.seq],
     )?;
-    regroup(connection, receipt.queue, held.group.as_deref())?;
+    update_group_row(connection, receipt.queue, held.group.as_deref())?;
     Ok(true)
 }
 
-fn put_off(
+fn postpone_held(
     connection: &Connection,
     receipt: &Receipt,
     now: Timestamp,
     visible_at: i64,
-) -> Result<bool, Fault> {
-    let Some(held) = held_by(connection, receipt, true, now)? else {
+) -> Result<bool, DbError> {
+    let Some(held) = select_held_message(connection, receipt, true, now)? else {
         return Ok(false);
     };
     let sql = "UPDATE queue_messages SET visible_at = ?2 WHERE seq = ?1";
-    execute(connection, sql, params![receipt.seq, visible_at])?;
-    regroup(connection, receipt.queue, held.group.as_deref())?;
+    execute_sql(connection, sql, params![receipt.seq, visible_at])?;
+    update_group_row(connection, receipt.queue, held.group.as_deref())?;
     Ok(true)
 }
 
-fn next_visible(connection: &Connection, queue: QueueName) -> Result<Option<i64>, Fault> {
+fn select_next_visible(connection: &Connection, queue: QueueName) -> Result<Option<i64>, DbError> {
     let sql = if is_fifo(queue) {
         "SELECT MIN(free_at) FROM queue_groups WHERE queue = ?1"
     } else {
@@ -205,56 +212,59 @@ fn next_visible(connection: &Connection, queue: QueueName) -> Result<Option<i64>
 
 impl Embedded {
     /// Takes at most `max` messages, which are hidden from everybody else for `visibility`. The owners take turns.
-    pub async fn receive(
+    pub async fn receive_messages(
         &self,
         queue: QueueName,
         max: usize,
         visibility: Duration,
-    ) -> PortResult<Vec<Received>> {
-        self.receive_into(queue, Room::undivided(max), visibility).await
+    ) -> PortResult<Vec<DequeuedMessage>> {
+        self.receive_for_share(queue, FairShare::without_limit(max), visibility)
+            .await
     }
 
-    /// As [`Self::receive`], as many as `room` has room for, and of each owner only what it admits. They have not entered
+    /// As [`Self::receive_messages`], as many as `room` has room for, and of each owner only what it admits. They have not entered
     /// the caller's own room yet.
-    pub async fn receive_into(
+    pub async fn receive_for_share(
         &self,
         queue: QueueName,
-        room: Room,
+        room: FairShare,
         visibility: Duration,
-    ) -> PortResult<Vec<Received>> {
-        let (now, rounds) = (self.now(), self.rounds());
-        self.write("receive", move |c| {
-            receive(c, queue, room, &rounds, now, later(now, visibility))
+    ) -> PortResult<Vec<DequeuedMessage>> {
+        let (now, rounds) = (self.current_time(), self.round_robin());
+        self.run_write("receive", move |c| {
+            receive_rows(c, queue, room, &rounds, now, millis_after(now, visibility))
         })
         .await
     }
 
     /// Removes a message that is done with. `false` if the receipt is no longer good: the message comes (or came) again.
-    pub async fn delete(&self, receipt: &Receipt) -> PortResult<bool> {
-        let (queue, receipt, now) = (receipt.queue, receipt.clone(), self.now());
-        self.write_queue(queue, "delete", move |c| delete(c, &receipt, now))
+    pub async fn delete_received(&self, receipt: &Receipt) -> PortResult<bool> {
+        let (queue, receipt, now) = (receipt.queue, receipt.clone(), self.current_time());
+        self.run_queue_write(queue, "delete", move |c| delete_held(c, &receipt, now))
             .await
     }
 
     /// Hides a message for `after` from now on, instead of what was left of its visibility time; the receipt stays good
     /// until then. `false` if the receipt is no longer good.
     pub async fn change_visibility(&self, receipt: &Receipt, after: Duration) -> PortResult<bool> {
-        let (queue, receipt, now) = (receipt.queue, receipt.clone(), self.now());
-        let work = move |c: &Connection| put_off(c, &receipt, now, later(now, after));
-        self.write_queue(queue, "change_visibility", work).await
+        let (queue, receipt, now) = (receipt.queue, receipt.clone(), self.current_time());
+        let work = move |c: &Connection| postpone_held(c, &receipt, now, millis_after(now, after));
+        self.run_queue_write(queue, "change_visibility", work).await
     }
 
     /// When something may become receivable as things stand, now at the earliest; `None` if the queue is empty.
-    pub async fn next_visible(&self, queue: QueueName) -> PortResult<Option<Timestamp>> {
-        let now = self.now();
-        let next = self.read("next_visible", move |c| next_visible(c, queue)).await?;
-        Ok(next.map(|next| millis::instant(next).max(now)))
+    pub async fn next_visible_at(&self, queue: QueueName) -> PortResult<Option<Timestamp>> {
+        let now = self.current_time();
+        let next = self
+            .run_read("next_visible", move |c| select_next_visible(c, queue))
+            .await?;
+        Ok(next.map(|next| millis::from_unix_millis(next).max(now)))
     }
 
     /// Ready as soon as something may have become receivable by a send, a delete or a change of visibility (not by the
-    /// passing of time: [`Self::next_visible`] knows that). What happened while nobody waited makes the next call ready at
+    /// passing of time: [`Self::next_visible_at`] knows that). What happened while nobody waited makes the next call ready at
     /// once, so a worker that looks and then waits misses nothing, and now and then looks in vain.
-    pub fn notified(&self, queue: QueueName) -> impl Future<Output = ()> + Send + '_ {
-        self.waker(queue).notified()
+    pub fn wait_for_change(&self, queue: QueueName) -> impl Future<Output = ()> + Send + '_ {
+        self.queue_waker(queue).notified()
     }
 }

@@ -1,35 +1,39 @@
-use super::dead::Copy;
-use super::send::{Letter, append, set_timer};
+use super::dead_messages::DeadLetterCopy;
+use super::send::{FifoMessage, append_fifo, insert_turn};
 use crate::Embedded;
-use crate::fault::Fault;
-use crate::record::{decode, execute, later};
+use crate::db_error::DbError;
+use crate::sql_records::{decode_json, execute_sql, millis_after};
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
 use recado_domain::millis;
-use recado_pipeline::ports::{DeadCopy, DeadQueues, PortResult};
+use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, PortResult};
 use rusqlite::{Connection, params};
 use std::time::Duration;
 
 /// How many messages one receive brings at most, as in SQS.
-const BATCH: i64 = 10;
+const RECEIVE_MAX: i64 = 10;
 
 /// How long what was received is not handed out again.
-const HIDDEN: Duration = Duration::from_secs(5);
+const HIDDEN_TIME: Duration = Duration::from_secs(5);
 
-fn receive(connection: &Connection, queue: QueueName, now: Timestamp) -> Result<Vec<DeadCopy>, Fault> {
+fn receive_dead_rows(
+    connection: &Connection,
+    queue: QueueName,
+    now: Timestamp,
+) -> Result<Vec<DeadQueueMessage>, DbError> {
     let sql =
         "SELECT seq, body, CASE WHEN letter IS NULL THEN sent_at ELSE dead_at END, letter FROM queue_messages
         WHERE queue = ?1 AND dead_at IS NOT NULL AND visible_at <= ?2 ORDER BY seq LIMIT ?3";
     let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query(params![queue.as_str(), now.as_millisecond(), BATCH])?;
+    let mut rows = statement.query(params![queue.as_str(), now.as_millisecond(), RECEIVE_MAX])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         let letter: Option<String> = row.get(3)?;
-        let letter: Option<DeadLetter> = letter.as_deref().map(decode).transpose()?;
-        found.push(DeadCopy {
+        let letter: Option<DeadLetter> = letter.as_deref().map(decode_json).transpose()?;
+        found.push(DeadQueueMessage {
             queue,
             body: row.get(1)?,
-            sent_at: millis::instant(row.get(2)?),
+            sent_at: millis::from_unix_millis(row.get(2)?),
             copy_of: letter.map(|letter| RedrivenLetter {
                 letter: letter.id,
                 died: letter.at,
@@ -39,53 +43,65 @@ fn receive(connection: &Connection, queue: QueueName, now: Timestamp) -> Result<
     }
     for copy in &found {
         let sql = "UPDATE queue_messages SET visible_at = ?2 WHERE seq = CAST(?1 AS INTEGER)";
-        execute(connection, sql, params![copy.receipt, later(now, HIDDEN)])?;
+        execute_sql(
+            connection,
+            sql,
+            params![copy.receipt, millis_after(now, HIDDEN_TIME)],
+        )?;
     }
     Ok(found)
 }
 
 /// Appends what a dead letter is a copy of to its own queue.
-fn send(connection: &Connection, copy: Copy, deduplication: String, now: Timestamp) -> Result<(), Fault> {
-    let Copy {
+fn append_redrive(
+    connection: &Connection,
+    copy: DeadLetterCopy,
+    deduplication: String,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let DeadLetterCopy {
         queue, group, body, ..
     } = copy;
     if let Some(group) = group {
-        let letter = Letter {
+        let letter = FifoMessage {
             group,
             deduplication,
             body,
         };
-        return append(connection, queue, &letter, now);
+        return append_fifo(connection, queue, &letter, now);
     }
-    set_timer(connection, None, &body, now.as_millisecond(), now)
+    insert_turn(connection, None, &body, now.as_millisecond(), now)
 }
 
-fn remove(connection: &Connection, queue: QueueName, receipt: &str) -> Result<(), Fault> {
+fn delete_dead_row(connection: &Connection, queue: QueueName, receipt: &str) -> Result<(), DbError> {
     let sql = "DELETE FROM queue_messages WHERE seq = ?1 AND queue = ?2 AND dead_at IS NOT NULL";
     let seq: i64 = receipt
         .parse()
-        .map_err(|_| Fault::Argument("not a receipt of a dead message"))?;
-    execute(connection, sql, params![seq, queue.as_str()])?;
+        .map_err(|_| DbError::Argument("not a receipt of a dead message"))?;
+    execute_sql(connection, sql, params![seq, queue.as_str()])?;
     Ok(())
 }
 
-impl DeadQueues for Embedded {
-    async fn receive_dead(&self, queue: QueueName) -> PortResult<Vec<DeadCopy>> {
-        let now = self.now();
-        self.write("receive_dead", move |c| receive(c, queue, now)).await
+impl DeadLetterQueues for Embedded {
+    async fn receive_dead_messages(&self, queue: QueueName) -> PortResult<Vec<DeadQueueMessage>> {
+        let now = self.current_time();
+        self.run_write("receive_dead", move |c| receive_dead_rows(c, queue, now))
+            .await
     }
 
-    async fn remove_dead(&self, copy: &DeadCopy) -> PortResult<()> {
+    async fn remove_dead_message(&self, copy: &DeadQueueMessage) -> PortResult<()> {
         let (queue, receipt) = (copy.queue, copy.receipt.clone());
-        self.write("remove_dead", move |c| remove(c, queue, &receipt))
+        self.run_write("remove_dead", move |c| delete_dead_row(c, queue, &receipt))
             .await
     }
 
-    async fn send_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+    async fn enqueue_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
         const WHAT: &str = "send_redrive";
-        let copy = Copy::of(letter).map_err(|fault| fault.during(WHAT))?;
-        let (deduplication, now) = (deduplication.to_owned(), self.now());
-        self.write_queue(letter.queue, WHAT, move |c| send(c, copy, deduplication, now))
-            .await
+        let copy = DeadLetterCopy::from_letter(letter).map_err(|fault| fault.into_port_error(WHAT))?;
+        let (deduplication, now) = (deduplication.to_owned(), self.current_time());
+        self.run_queue_write(letter.queue, WHAT, move |c| {
+            append_redrive(c, copy, deduplication, now)
+        })
+        .await
     }
 }

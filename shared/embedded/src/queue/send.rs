@@ -1,12 +1,12 @@
-use super::dead::Copy;
-use super::{Owner, regroup};
+use super::dead_messages::DeadLetterCopy;
+use super::{TenantKey, update_group_row};
 use crate::Embedded;
-use crate::fault::Fault;
-use crate::record::{decode, encode, execute, exists, later};
+use crate::db_error::DbError;
+use crate::sql_records::{decode_json, encode_json, execute_sql, millis_after, row_exists};
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
-use recado_domain::kick::{SendKick, TurnKick};
-use recado_pipeline::ports::{Enqueue, PortResult, Queues};
+use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_pipeline::ports::{InboundEntry, PortResult, Queues};
 use rusqlite::{Connection, params};
 use serde_json::Value;
 use std::time::Duration;
@@ -18,56 +18,56 @@ const DEDUPLICATION: Duration = Duration::from_secs(300);
 const DELAY_MAX: Duration = Duration::from_secs(900);
 
 /// A message for a FIFO queue.
-pub(super) struct Letter {
+pub(super) struct FifoMessage {
     pub(super) group: String,
     pub(super) deduplication: String,
     pub(super) body: String,
 }
 
 /// Appends to a FIFO queue, unless the deduplication id is known.
-pub(super) fn append(
+pub(super) fn append_fifo(
     connection: &Connection,
     queue: QueueName,
-    letter: &Letter,
+    letter: &FifoMessage,
     now: Timestamp,
-) -> Result<(), Fault> {
-    let Letter {
+) -> Result<(), DbError> {
+    let FifoMessage {
         group,
         deduplication,
         body,
     } = letter;
     let (name, at) = (queue.as_str(), now.as_millisecond());
     let sql = "SELECT 1 FROM queue_dedup WHERE queue = ?1 AND grp = ?2 AND dedup = ?3 AND until > ?4";
-    if exists(connection, sql, params![name, group, deduplication, at])? {
+    if row_exists(connection, sql, params![name, group, deduplication, at])? {
         return Ok(());
     }
     let sql = "INSERT OR REPLACE INTO queue_dedup (queue, grp, dedup, until) VALUES (?1, ?2, ?3, ?4)";
-    execute(
+    execute_sql(
         connection,
         sql,
-        params![name, group, deduplication, later(now, DEDUPLICATION)],
+        params![name, group, deduplication, millis_after(now, DEDUPLICATION)],
     )?;
-    let owner = Owner::of(connection, queue, body)?;
+    let owner = TenantKey::for_message(connection, queue, body)?;
     let sql = "INSERT INTO queue_messages (queue, grp, owner, visible_at, sent_at, body)
         VALUES (?1, ?2, ?3, ?4, ?4, ?5)";
-    execute(connection, sql, params![name, group, owner.as_str(), at, body])?;
-    regroup(connection, queue, Some(group))
+    execute_sql(connection, sql, params![name, group, owner.as_str(), at, body])?;
+    update_group_row(connection, queue, Some(group))
 }
 
 /// Puts a kick on `turns` that is seen from `visible_at`. With a name: unless one of that name has yet to come.
-pub(super) fn set_timer(
+pub(super) fn insert_turn(
     connection: &Connection,
     name: Option<&str>,
     body: &str,
     visible_at: i64,
     now: Timestamp,
-) -> Result<(), Fault> {
+) -> Result<(), DbError> {
     let queue = QueueName::Turns;
-    let owner = Owner::of(connection, queue, body)?;
+    let owner = TenantKey::for_message(connection, queue, body)?;
     let sql = "INSERT INTO queue_messages (queue, name, owner, visible_at, sent_at, body)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
     let (queue, now) = (queue.as_str(), now.as_millisecond());
-    execute(
+    execute_sql(
         connection,
         sql,
         params![queue, name, owner.as_str(), visible_at, now, body],
@@ -76,9 +76,9 @@ pub(super) fn set_timer(
 }
 
 /// The letter of an event.
-fn letter_of(event: &Enqueue) -> Result<Letter, Fault> {
-    let body = encode(&event.job)?;
-    Ok(Letter {
+fn event_fifo_message(event: &InboundEntry) -> Result<FifoMessage, DbError> {
+    let body = encode_json(&event.job)?;
+    Ok(FifoMessage {
         group: event.job.group.clone(),
         deduplication: event.deduplication.clone(),
         body,
@@ -86,84 +86,89 @@ fn letter_of(event: &Enqueue) -> Result<Letter, Fault> {
 }
 
 impl Queues for Embedded {
-    async fn send_inbound(&self, events: &[Enqueue]) -> PortResult<()> {
+    async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
         const WHAT: &str = "send_inbound";
-        let letters: Vec<Letter> = events
+        let letters: Vec<FifoMessage> = events
             .iter()
-            .map(letter_of)
+            .map(event_fifo_message)
             .collect::<Result<_, _>>()
-            .map_err(|fault: Fault| fault.during(WHAT))?;
-        let now = self.now();
+            .map_err(|fault: DbError| fault.into_port_error(WHAT))?;
+        let now = self.current_time();
         let work = move |c: &Connection| {
             letters
                 .iter()
-                .try_for_each(|letter| append(c, QueueName::Inbound, letter, now))
+                .try_for_each(|letter| append_fifo(c, QueueName::Inbound, letter, now))
         };
-        self.write_queue(QueueName::Inbound, WHAT, work).await
+        self.run_queue_write(QueueName::Inbound, WHAT, work).await
     }
 
-    async fn send_turn(&self, kick: &TurnKick, delay: Duration) -> PortResult<()> {
+    async fn enqueue_turn_job(&self, kick: &TurnJob, delay: Duration) -> PortResult<()> {
         const WHAT: &str = "send_turn";
         if delay > DELAY_MAX {
-            return Err(Fault::Argument("a message is delayed by at most 15 minutes").during(WHAT));
+            return Err(DbError::Argument("a message is delayed by at most 15 minutes").into_port_error(WHAT));
         }
-        let body = encode(kick).map_err(|fault| fault.during(WHAT))?;
-        let now = self.now();
-        let work = move |c: &Connection| set_timer(c, None, &body, later(now, delay), now);
-        self.write_queue(QueueName::Turns, WHAT, work).await
+        let body = encode_json(kick).map_err(|fault| fault.into_port_error(WHAT))?;
+        let now = self.current_time();
+        let work = move |c: &Connection| insert_turn(c, None, &body, millis_after(now, delay), now);
+        self.run_queue_write(QueueName::Turns, WHAT, work).await
     }
 
-    async fn schedule_turn(&self, kick: &TurnKick, at: Timestamp) -> PortResult<()> {
+    async fn schedule_turn_job(&self, kick: &TurnJob, at: Timestamp) -> PortResult<()> {
         const WHAT: &str = "schedule_turn";
-        let body = encode(kick).map_err(|fault| fault.during(WHAT))?;
+        let body = encode_json(kick).map_err(|fault| fault.into_port_error(WHAT))?;
         let name = format!("{}#{}", kick.conversation, at.as_second().div_euclid(60));
-        let now = self.now();
-        let work = move |c: &Connection| set_timer(c, Some(&name), &body, at.as_millisecond(), now);
-        self.write_queue(QueueName::Turns, WHAT, work).await
+        let now = self.current_time();
+        let work = move |c: &Connection| insert_turn(c, Some(&name), &body, at.as_millisecond(), now);
+        self.run_queue_write(QueueName::Turns, WHAT, work).await
     }
 
-    async fn send_kick(&self, kick: &SendKick, deduplication: &str) -> PortResult<()> {
+    async fn enqueue_send_job(&self, kick: &SendJob, deduplication: &str) -> PortResult<()> {
         const WHAT: &str = "send_kick";
-        let body = encode(kick).map_err(|fault| fault.during(WHAT))?;
-        let (group, deduplication) = (kick.group().to_owned(), deduplication.to_owned());
+        let body = encode_json(kick).map_err(|fault| fault.into_port_error(WHAT))?;
+        let (group, deduplication) = (kick.queue_group().to_owned(), deduplication.to_owned());
         let (letter, now) = (
-            Letter {
+            FifoMessage {
                 group,
                 deduplication,
                 body,
             },
-            self.now(),
+            self.current_time(),
         );
-        self.write_queue(QueueName::Outbound, WHAT, move |c| {
-            append(c, QueueName::Outbound, &letter, now)
+        self.run_queue_write(QueueName::Outbound, WHAT, move |c| {
+            append_fifo(c, QueueName::Outbound, &letter, now)
         })
         .await
     }
 
-    async fn send_dead(&self, letter: &DeadLetter) -> PortResult<()> {
+    async fn enqueue_dead_copy(&self, letter: &DeadLetter) -> PortResult<()> {
         const WHAT: &str = "send_dead";
-        let copy = Copy::of(letter).map_err(|fault| fault.during(WHAT))?;
-        let now = self.now();
-        self.write(WHAT, move |c| copy.put(c, now)).await
+        let copy = DeadLetterCopy::from_letter(letter).map_err(|fault| fault.into_port_error(WHAT))?;
+        let now = self.current_time();
+        self.run_write(WHAT, move |c| copy.insert_copy(c, now)).await
     }
 
     async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
         const WHAT: &str = "put_payload";
-        let json = encode(payload).map_err(|fault| fault.during(WHAT))?;
-        let (payloads, key) = (self.payloads(), key.to_owned());
+        let json = encode_json(payload).map_err(|fault| fault.into_port_error(WHAT))?;
+        let (payloads, key) = (self.payload_store(), key.to_owned());
         // By the threads that read: a large file must hold up neither the writer nor the caller's executor.
-        self.read(WHAT, move |_| payloads.put(&key, &json)).await
+        self.run_read(WHAT, move |_| payloads.write_payload(&key, &json))
+            .await
     }
 
     /// Nothing is to be done: what a message or a dead letter names is not swept.
     async fn renew_payload(&self, key: &str) -> PortResult<bool> {
-        Ok(self.payload(key).await?.is_some())
+        Ok(self.find_payload(key).await?.is_some())
     }
 
-    async fn payload(&self, key: &str) -> PortResult<Option<Value>> {
-        let (payloads, key) = (self.payloads(), key.to_owned());
-        self.read("payload", move |_| {
-            payloads.get(&key)?.as_deref().map(decode).transpose()
+    async fn find_payload(&self, key: &str) -> PortResult<Option<Value>> {
+        let (payloads, key) = (self.payload_store(), key.to_owned());
+        self.run_read("payload", move |_| {
+            payloads
+                .read_payload(&key)?
+                .as_deref()
+                .map(decode_json)
+                .transpose()
         })
         .await
     }

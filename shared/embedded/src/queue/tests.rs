@@ -2,13 +2,13 @@ use super::*;
 use crate::{Clock, Embedded};
 use futures::executor::block_on;
 use futures::{FutureExt, poll};
-use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
+use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, InstanceId, Ordinal, TenantId};
-use recado_domain::kick::{SendKick, TurnKick};
-use recado_domain::millis::instant;
+use recado_domain::millis::from_unix_millis;
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{Enqueue, Queues};
+use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_pipeline::ports::{InboundEntry, Queues};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -29,7 +29,8 @@ impl Bench {
     fn new() -> Self {
         let time = Arc::new(AtomicI64::new(1_000_000));
         let now = Arc::clone(&time);
-        let queues = Embedded::in_memory(Clock::new(move || instant(now.load(Ordering::Relaxed)))).unwrap();
+        let queues =
+            Embedded::in_memory(Clock::new(move || from_unix_millis(now.load(Ordering::Relaxed)))).unwrap();
         Self { queues, time }
     }
 
@@ -38,11 +39,11 @@ impl Bench {
     }
 
     async fn send(&self, group: &str, id: &str) {
-        self.queues.send_inbound(&[event(group, id)]).await.unwrap();
+        self.queues.enqueue_inbound(&[event(group, id)]).await.unwrap();
     }
 
-    async fn receive(&self, queue: QueueName, max: usize) -> Vec<Received> {
-        self.queues.receive(queue, max, HIDDEN).await.unwrap()
+    async fn receive(&self, queue: QueueName, max: usize) -> Vec<DequeuedMessage> {
+        self.queues.receive_messages(queue, max, HIDDEN).await.unwrap()
     }
 
     /// What comes from `inbound`, by its deduplication id (which the tests put into the payload).
@@ -55,46 +56,52 @@ impl Bench {
     }
 }
 
-fn event(group: &str, id: &str) -> Enqueue {
+fn event(group: &str, id: &str) -> InboundEntry {
     event_of("loja-01", group, id)
 }
 
-fn event_of(instance: &str, group: &str, id: &str) -> Enqueue {
+fn event_of(instance: &str, group: &str, id: &str) -> InboundEntry {
     let external = ExternalId::parse(instance).unwrap();
     let job = InboundJob {
-        event: event_id(Provider::named("evolution"), &external, EventKind::Message, id),
-        provider: Provider::named("evolution"),
+        event: derive_event_id(
+            Provider::from_static("evolution"),
+            &external,
+            EventKind::Message,
+            id,
+        ),
+        provider: Provider::from_static("evolution"),
         external,
         kind: EventKind::Message,
         group: group.to_owned(),
         correlation: CorrelationId::parse("k").unwrap(),
-        received_at: instant(0),
-        payload: Payload::Inline(json!(id)),
+        received_at: from_unix_millis(0),
+        payload: EventPayload::Inline(json!(id)),
         lookalike: false,
         redrive: None,
     };
-    Enqueue {
+    InboundEntry {
         job,
         deduplication: id.to_owned(),
     }
 }
 
-fn id_of(received: &Received) -> String {
+fn id_of(received: &DequeuedMessage) -> String {
     let job: InboundJob = serde_json::from_str(&received.body).unwrap();
-    let Payload::Inline(id) = job.payload else {
+    let EventPayload::Inline(id) = job.payload else {
         panic!("not inline")
     };
     id.as_str().unwrap().to_owned()
 }
 
 fn conversation() -> ConversationId {
-    let thread = IdentityKey::new([7; 32]).thread(&InstanceId::parse("loja-01").unwrap(), "someone");
+    let thread =
+        IdentityKey::from_bytes([7; 32]).derive_thread_id(&InstanceId::parse("loja-01").unwrap(), "someone");
     ConversationId::new(thread, 1)
 }
 
-fn turn(ordinal: u64) -> TurnKick {
+fn turn(ordinal: u64) -> TurnJob {
     let correlation = CorrelationId::parse("k").unwrap();
-    TurnKick {
+    TurnJob {
         conversation: conversation(),
         tenant: TenantId::parse("loja").unwrap(),
         ordinal: Ordinal(ordinal),
@@ -113,9 +120,9 @@ fn a_group_comes_in_order_and_one_at_a_time_and_groups_side_by_side() {
         let first = bench.receive(QueueName::Inbound, 10).await;
         assert_eq!(first.iter().map(id_of).collect::<Vec<_>>(), ["a1", "b1"]);
         assert!(bench.ids(10).await.is_empty());
-        assert!(bench.queues.delete(&first[0].receipt).await.unwrap());
+        assert!(bench.queues.delete_received(&first[0].receipt).await.unwrap());
         assert_eq!(bench.ids(10).await, ["a2"]);
-        assert!(bench.queues.delete(&first[1].receipt).await.unwrap());
+        assert!(bench.queues.delete_received(&first[1].receipt).await.unwrap());
         assert!(bench.ids(10).await.is_empty());
     });
 }
@@ -150,7 +157,7 @@ fn what_is_not_deleted_in_time_comes_again_and_the_old_receipt_is_worth_nothing(
         let first = bench.receive(QueueName::Inbound, 1).await.remove(0);
         bench.pass(30);
         assert!(
-            !bench.queues.delete(&first.receipt).await.unwrap(),
+            !bench.queues.delete_received(&first.receipt).await.unwrap(),
             "its time is over"
         );
         assert!(
@@ -162,7 +169,7 @@ fn what_is_not_deleted_in_time_comes_again_and_the_old_receipt_is_worth_nothing(
         );
         let second = bench.receive(QueueName::Inbound, 1).await.remove(0);
         assert_eq!(second.receives, 2);
-        assert!(!bench.queues.delete(&first.receipt).await.unwrap());
+        assert!(!bench.queues.delete_received(&first.receipt).await.unwrap());
         assert!(
             !bench
                 .queues
@@ -171,8 +178,8 @@ fn what_is_not_deleted_in_time_comes_again_and_the_old_receipt_is_worth_nothing(
                 .unwrap()
         );
         assert!(bench.ids(1).await.is_empty(), "it is still hidden");
-        assert!(bench.queues.delete(&second.receipt).await.unwrap());
-        assert!(!bench.queues.delete(&second.receipt).await.unwrap());
+        assert!(bench.queues.delete_received(&second.receipt).await.unwrap());
+        assert!(!bench.queues.delete_received(&second.receipt).await.unwrap());
         bench.pass(3600);
         assert!(bench.ids(1).await.is_empty());
     });
@@ -188,7 +195,7 @@ fn a_repeat_within_five_minutes_is_dropped_even_after_the_first_is_gone() {
         let received = bench.receive(QueueName::Inbound, 10).await;
         assert_eq!(received.len(), 2, "another group's is another message");
         for received in &received {
-            bench.queues.delete(&received.receipt).await.unwrap();
+            bench.queues.delete_received(&received.receipt).await.unwrap();
         }
         bench.pass(299);
         bench.send("a", "a1").await;
@@ -204,12 +211,15 @@ fn the_sender_is_kicked_in_the_group_of_the_contact() {
     let bench = Bench::new();
     block_on(async {
         let correlation = CorrelationId::parse("k").unwrap();
-        let kick = SendKick::new(conversation(), Ordinal(3), correlation);
-        bench.queues.send_kick(&kick, "n1").await.unwrap();
-        bench.queues.send_kick(&kick, "n2").await.unwrap();
+        let kick = SendJob::new(conversation(), Ordinal(3), correlation);
+        bench.queues.enqueue_send_job(&kick, "n1").await.unwrap();
+        bench.queues.enqueue_send_job(&kick, "n2").await.unwrap();
         let received = bench.receive(QueueName::Outbound, 10).await.remove(0);
-        assert_eq!(received.group, Some(conversation().thread().as_str().to_owned()));
-        assert_eq!(serde_json::from_str::<SendKick>(&received.body).unwrap(), kick);
+        assert_eq!(
+            received.group,
+            Some(conversation().thread_id().as_str().to_owned())
+        );
+        assert_eq!(serde_json::from_str::<SendJob>(&received.body).unwrap(), kick);
         assert!(bench.receive(QueueName::Outbound, 10).await.is_empty());
     });
 }
@@ -218,13 +228,13 @@ fn the_sender_is_kicked_in_the_group_of_the_contact() {
 fn a_kick_in_a_replys_group_that_waits_holds_up_no_other_of_the_contact() {
     let bench = Bench::new();
     block_on(async {
-        let contacts = SendKick::new(conversation(), Ordinal(3), CorrelationId::parse("k").unwrap());
-        let reply = conversation().message(Ordinal(2));
-        let replys = SendKick {
+        let contacts = SendJob::new(conversation(), Ordinal(3), CorrelationId::parse("k").unwrap());
+        let reply = conversation().message_id(Ordinal(2));
+        let replys = SendJob {
             reply: Some(reply.clone()),
             ..contacts.clone()
         };
-        bench.queues.send_kick(&replys, "n").await.unwrap();
+        bench.queues.enqueue_send_job(&replys, "n").await.unwrap();
         let waiting = bench.receive(QueueName::Outbound, 10).await.remove(0);
         assert_eq!(waiting.group.as_deref(), Some(reply.as_str()));
         let long = Duration::from_secs(600);
@@ -236,14 +246,14 @@ fn a_kick_in_a_replys_group_that_waits_holds_up_no_other_of_the_contact() {
                 .unwrap()
         );
         // The same id in another group is another kick.
-        bench.queues.send_kick(&contacts, "n").await.unwrap();
+        bench.queues.enqueue_send_job(&contacts, "n").await.unwrap();
         let come = bench.receive(QueueName::Outbound, 10).await;
-        let come: Vec<SendKick> = come
+        let come: Vec<SendJob> = come
             .iter()
             .map(|received| serde_json::from_str(&received.body).unwrap())
             .collect();
         assert_eq!(come, [contacts]);
-        bench.queues.send_kick(&replys, "n2").await.unwrap();
+        bench.queues.enqueue_send_job(&replys, "n2").await.unwrap();
         assert!(
             bench.receive(QueueName::Outbound, 10).await.is_empty(),
             "behind the one that waits"
@@ -257,28 +267,31 @@ fn a_turn_comes_when_its_delay_is_over_beside_others() {
     block_on(async {
         bench
             .queues
-            .send_turn(&turn(1), Duration::from_secs(4))
+            .enqueue_turn_job(&turn(1), Duration::from_secs(4))
             .await
             .unwrap();
         bench
             .queues
-            .send_turn(&turn(2), Duration::from_secs(2))
+            .enqueue_turn_job(&turn(2), Duration::from_secs(2))
             .await
             .unwrap();
-        let too_long = bench.queues.send_turn(&turn(3), Duration::from_secs(901)).await;
-        assert!(!too_long.unwrap_err().retryable());
+        let too_long = bench
+            .queues
+            .enqueue_turn_job(&turn(3), Duration::from_secs(901))
+            .await;
+        assert!(!too_long.unwrap_err().is_retryable());
         assert!(bench.receive(QueueName::Turns, 10).await.is_empty());
         assert_eq!(
-            bench.queues.next_visible(QueueName::Turns).await.unwrap(),
-            Some(instant(1_002_000))
+            bench.queues.next_visible_at(QueueName::Turns).await.unwrap(),
+            Some(from_unix_millis(1_002_000))
         );
         bench.pass(4);
         let both = bench.receive(QueueName::Turns, 10).await;
         assert_eq!(both.len(), 2, "a conversation's turns do not wait for each other");
-        assert_eq!(serde_json::from_str::<TurnKick>(&both[0].body).unwrap(), turn(2));
+        assert_eq!(serde_json::from_str::<TurnJob>(&both[0].body).unwrap(), turn(2));
         bench.pass(30);
         assert!(
-            bench.queues.delete(&both[0].receipt).await.unwrap(),
+            bench.queues.delete_received(&both[0].receipt).await.unwrap(),
             "late, but nobody received it since"
         );
     });
@@ -288,28 +301,31 @@ fn a_turn_comes_when_its_delay_is_over_beside_others() {
 fn a_schedule_exists_once_per_conversation_and_minute_until_it_comes() {
     let bench = Bench::new();
     block_on(async {
-        let at = instant(86_400_000);
-        bench.queues.schedule_turn(&turn(1), at).await.unwrap();
+        let at = from_unix_millis(86_400_000);
+        bench.queues.schedule_turn_job(&turn(1), at).await.unwrap();
         bench
             .queues
-            .schedule_turn(&turn(2), instant(86_400_000 + 59_999))
+            .schedule_turn_job(&turn(2), from_unix_millis(86_400_000 + 59_999))
             .await
             .unwrap();
         bench
             .queues
-            .schedule_turn(&turn(3), instant(86_400_000 + 60_000))
+            .schedule_turn_job(&turn(3), from_unix_millis(86_400_000 + 60_000))
             .await
             .unwrap();
-        assert_eq!(bench.queues.depth(QueueName::Turns).await.unwrap().delayed, 2);
+        assert_eq!(
+            bench.queues.queue_depth(QueueName::Turns).await.unwrap().delayed,
+            2
+        );
         bench.time.store(86_400_000, Ordering::Relaxed);
         let fired = bench.receive(QueueName::Turns, 10).await;
         assert_eq!(fired.len(), 1);
         assert_eq!(
-            serde_json::from_str::<TurnKick>(&fired[0].body).unwrap(),
+            serde_json::from_str::<TurnJob>(&fired[0].body).unwrap(),
             turn(1),
             "never replaced"
         );
-        bench.queues.schedule_turn(&turn(4), at).await.unwrap();
+        bench.queues.schedule_turn_job(&turn(4), at).await.unwrap();
         assert_eq!(
             bench.receive(QueueName::Turns, 10).await.len(),
             1,
@@ -322,18 +338,18 @@ fn a_schedule_exists_once_per_conversation_and_minute_until_it_comes() {
 fn who_waits_is_woken_and_what_happened_before_is_not_missed() {
     let bench = Bench::new();
     block_on(async {
-        let mut waiting = bench.queues.notified(QueueName::Inbound).boxed();
-        let mut elsewhere = bench.queues.notified(QueueName::Turns).boxed();
+        let mut waiting = bench.queues.wait_for_change(QueueName::Inbound).boxed();
+        let mut elsewhere = bench.queues.wait_for_change(QueueName::Turns).boxed();
         assert!(poll!(&mut waiting).is_pending() && poll!(&mut elsewhere).is_pending());
         bench.send("a", "a1").await;
         assert!(poll!(&mut waiting).is_ready() && poll!(&mut elsewhere).is_pending());
         bench.send("a", "a2").await;
-        assert!(poll!(&mut bench.queues.notified(QueueName::Inbound).boxed()).is_ready());
-        assert!(poll!(&mut bench.queues.notified(QueueName::Inbound).boxed()).is_pending());
+        assert!(poll!(&mut bench.queues.wait_for_change(QueueName::Inbound).boxed()).is_ready());
+        assert!(poll!(&mut bench.queues.wait_for_change(QueueName::Inbound).boxed()).is_pending());
         let received = bench.receive(QueueName::Inbound, 1).await.remove(0);
-        let mut waiting = bench.queues.notified(QueueName::Inbound).boxed();
+        let mut waiting = bench.queues.wait_for_change(QueueName::Inbound).boxed();
         assert!(poll!(&mut waiting).is_pending());
-        bench.queues.delete(&received.receipt).await.unwrap();
+        bench.queues.delete_received(&received.receipt).await.unwrap();
         assert!(poll!(&mut waiting).is_ready(), "the next of the group is free");
     });
 }
@@ -342,21 +358,21 @@ fn who_waits_is_woken_and_what_happened_before_is_not_missed() {
 fn the_next_moment_to_look_is_known() {
     let bench = Bench::new();
     block_on(async {
-        let next = || bench.queues.next_visible(QueueName::Inbound);
+        let next = || bench.queues.next_visible_at(QueueName::Inbound);
         assert_eq!(next().await.unwrap(), None);
         bench.send("a", "a1").await;
         bench.send("a", "a2").await;
-        assert_eq!(next().await.unwrap(), Some(instant(1_000_000)));
+        assert_eq!(next().await.unwrap(), Some(from_unix_millis(1_000_000)));
         bench.receive(QueueName::Inbound, 1).await;
         assert_eq!(
             next().await.unwrap(),
-            Some(instant(1_030_000)),
+            Some(from_unix_millis(1_030_000)),
             "all of the group wait for the first"
         );
-        let depth = bench.queues.depth(QueueName::Inbound).await.unwrap();
+        let depth = bench.queues.queue_depth(QueueName::Inbound).await.unwrap();
         assert_eq!((depth.visible, depth.in_flight, depth.delayed), (1, 1, 0));
-        assert_eq!(depth.oldest, Some(instant(1_000_000)));
+        assert_eq!(depth.oldest, Some(from_unix_millis(1_000_000)));
         bench.send("b", "b1").await;
-        assert_eq!(next().await.unwrap(), Some(instant(1_000_000)));
+        assert_eq!(next().await.unwrap(), Some(from_unix_millis(1_000_000)));
     });
 }

@@ -1,23 +1,23 @@
 use crate::Embedded;
-use crate::record::{encode, execute, one};
+use crate::sql_records::{encode_json, execute_sql, query_one};
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::ThreadId;
-use recado_pipeline::ports::{Aliases, PortResult};
+use recado_pipeline::ports::{ContactAliases, PortResult};
 use rusqlite::params;
 
-impl Aliases for Embedded {
-    async fn alias(&self, other: &ThreadId) -> PortResult<Option<ContactAddress>> {
+impl ContactAliases for Embedded {
+    async fn find_alias(&self, other: &ThreadId) -> PortResult<Option<ContactAddress>> {
         let other = other.clone();
         let sql = "SELECT body FROM aliases WHERE id = ?1";
-        self.read("alias", move |c| one(c, sql, params![other.as_str()]))
+        self.run_read("alias", move |c| query_one(c, sql, params![other.as_str()]))
             .await
     }
 
-    async fn learn_alias(&self, other: &ThreadId, address: &ContactAddress) -> PortResult<()> {
+    async fn save_alias(&self, other: &ThreadId, address: &ContactAddress) -> PortResult<()> {
         let (other, address) = (other.clone(), address.clone());
         let sql = "INSERT INTO aliases (id, body) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET body = excluded.body";
-        self.write("learn_alias", move |c| {
-            execute(c, sql, params![other.as_str(), encode(&address)?]).map(|_rows| ())
+        self.run_write("learn_alias", move |c| {
+            execute_sql(c, sql, params![other.as_str(), encode_json(&address)?]).map(|_rows| ())
         })
         .await
     }

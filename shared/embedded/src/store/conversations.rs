@@ -1,27 +1,31 @@
-use super::messages::{MessageRow, message};
+use super::messages::{MessageRow, select_message};
 use crate::Embedded;
-use crate::fault::Fault;
-use crate::record::{Newest, all, count, encode, execute, integer, limit, one};
+use crate::db_error::DbError;
+use crate::sql_records::{
+    NewestFirstQuery, count_from_sql, encode_json, execute_sql, query_all, query_one, to_sql_integer,
+    to_sql_limit,
+};
 use jiff::Timestamp;
-use recado_domain::conversation::{Conversation, Mode, Status};
+use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, IdempotencyKey, InstanceId, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
 use recado_pipeline::ports::{
-    Committed, ConversationFilter, Conversations, KeyClaim, KeyRecord, Page, PageRequest, PortResult, Written,
+    CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, Page, PageRequest,
+    PortResult, WriteOutcome,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
-fn mode_name(mode: Mode) -> &'static str {
+fn mode_name(mode: ConversationMode) -> &'static str {
     match mode {
-        Mode::Ai => "ai",
-        Mode::Manual => "manual",
+        ConversationMode::Ai => "ai",
+        ConversationMode::Manual => "manual",
     }
 }
 
-fn status_name(status: Status) -> &'static str {
+fn status_name(status: ConversationStatus) -> &'static str {
     match status {
-        Status::Active => "active",
-        Status::Resolved => "resolved",
+        ConversationStatus::Active => "active",
+        ConversationStatus::Resolved => "resolved",
     }
 }
 
@@ -45,24 +49,24 @@ pub(crate) struct ConversationRow {
 }
 
 impl ConversationRow {
-    pub(crate) fn of(conversation: &Conversation) -> Result<Self, Fault> {
+    pub(crate) fn from_conversation(conversation: &Conversation) -> Result<Self, DbError> {
         Ok(Self {
             id: conversation.id.to_string(),
-            thread: conversation.id.thread().as_str().to_owned(),
-            number: conversation.id.number(),
+            thread: conversation.id.thread_id().as_str().to_owned(),
+            number: conversation.id.number_in_thread(),
             instance: conversation.instance.as_str().to_owned(),
             mode: mode_name(conversation.mode),
-            status: conversation.listed_as().map_or(UNLISTED, status_name),
-            epoch: integer(conversation.epoch),
-            rev: integer(conversation.rev),
+            status: conversation.listed_status().map_or(UNLISTED, status_name),
+            epoch: to_sql_integer(conversation.epoch),
+            rev: to_sql_integer(conversation.rev),
             last_at: conversation.last_message_at.as_millisecond(),
-            due: conversation.due().map(Timestamp::as_millisecond),
-            body: encode(conversation)?,
+            due: conversation.answer_overdue_at().map(Timestamp::as_millisecond),
+            body: encode_json(conversation)?,
         })
     }
 
     /// Whether the stored one is the one that this was made from: of the `rev` before, or none for the first.
-    pub(super) fn follows(&self, connection: &Connection) -> Result<bool, Fault> {
+    pub(super) fn follows_stored(&self, connection: &Connection) -> Result<bool, DbError> {
         let sql = "SELECT rev FROM conversations WHERE id = ?1";
         let stored: Option<i64> = connection
             .prepare_cached(sql)?
@@ -71,7 +75,7 @@ impl ConversationRow {
         Ok(self.rev >= 1 && stored.unwrap_or(0) == self.rev - 1)
     }
 
-    pub(crate) fn put(&self, connection: &Connection) -> Result<(), Fault> {
+    pub(crate) fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
         let sql = "INSERT OR REPLACE INTO conversations
             (id, thread, number, instance, mode, status, epoch, rev, last_at, due, body)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
@@ -91,98 +95,116 @@ impl ConversationRow {
         let values = params![
             id, thread, number, instance, mode, status, epoch, rev, last_at, due, body
         ];
-        execute(connection, sql, values)?;
+        execute_sql(connection, sql, values)?;
         Ok(())
     }
 }
 
 /// Whether the conversation is the agent's, in this epoch.
-pub(super) fn is_agents(connection: &Connection, id: &ConversationId, epoch: u64) -> Result<bool, Fault> {
+pub(super) fn is_agents_epoch(
+    connection: &Connection,
+    id: &ConversationId,
+    epoch: u64,
+) -> Result<bool, DbError> {
     let sql = "SELECT mode, epoch FROM conversations WHERE id = ?1";
     let found: Option<(String, i64)> = connection
         .prepare_cached(sql)?
         .query_row([id.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    Ok(found.is_some_and(|(mode, stored)| mode == mode_name(Mode::Ai) && count(stored) == epoch))
+    Ok(found.is_some_and(|(mode, stored)| {
+        mode == mode_name(ConversationMode::Ai) && count_from_sql(stored) == epoch
+    }))
 }
 
-fn conversation(connection: &Connection, id: &ConversationId) -> Result<Option<Conversation>, Fault> {
-    one(
+fn select_conversation(
+    connection: &Connection,
+    id: &ConversationId,
+) -> Result<Option<Conversation>, DbError> {
+    query_one(
         connection,
         "SELECT body FROM conversations WHERE id = ?1",
         [id.to_string()],
     )
 }
 
-fn latest(connection: &Connection, thread: &ThreadId) -> Result<Option<Conversation>, Fault> {
+fn select_latest(connection: &Connection, thread: &ThreadId) -> Result<Option<Conversation>, DbError> {
     let sql = "SELECT body FROM conversations WHERE thread = ?1 ORDER BY number DESC LIMIT 1";
-    one(connection, sql, [thread.as_str()])
+    query_one(connection, sql, [thread.as_str()])
 }
 
 /// The newest messages before `before`, the newest first.
-fn newest_messages(
+fn select_newest_messages(
     connection: &Connection,
     id: &ConversationId,
     before: i64,
     most: usize,
-) -> Result<Vec<Message>, Fault> {
+) -> Result<Vec<Message>, DbError> {
     let sql =
         "SELECT body FROM messages WHERE conversation = ?1 AND ordinal < ?2 ORDER BY ordinal DESC LIMIT ?3";
-    all(connection, sql, params![id.to_string(), before, limit(most)])
+    query_all(
+        connection,
+        sql,
+        params![id.to_string(), before, to_sql_limit(most)],
+    )
 }
 
-fn with_history(
+fn select_with_history(
     connection: &Connection,
     id: &ConversationId,
     most: usize,
-) -> Result<Option<(Conversation, Vec<Message>)>, Fault> {
-    let Some(conversation) = conversation(connection, id)? else {
+) -> Result<Option<(Conversation, Vec<Message>)>, DbError> {
+    let Some(conversation) = select_conversation(connection, id)? else {
         return Ok(None);
     };
-    let mut messages = newest_messages(connection, id, i64::MAX, most)?;
+    let mut messages = select_newest_messages(connection, id, i64::MAX, most)?;
     messages.reverse();
     Ok(Some((conversation, messages)))
 }
 
-fn messages_after(
+fn select_messages_after(
     connection: &Connection,
     id: &ConversationId,
     after: Ordinal,
     most: usize,
-) -> Result<Vec<Message>, Fault> {
+) -> Result<Vec<Message>, DbError> {
     let sql = "SELECT body FROM messages WHERE conversation = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3";
-    all(
+    query_all(
         connection,
         sql,
-        params![id.to_string(), integer(after.0), limit(most)],
+        params![id.to_string(), to_sql_integer(after.0), to_sql_limit(most)],
     )
 }
 
-fn messages(
+fn select_message_page(
     connection: &Connection,
     id: &ConversationId,
     page: &PageRequest,
-) -> Result<Page<Message>, Fault> {
+) -> Result<Page<Message>, DbError> {
     let before = match &page.cursor {
-        Some(cursor) => cursor.parse().map_err(|_| Fault::Cursor)?,
+        Some(cursor) => cursor.parse().map_err(|_| DbError::Cursor)?,
         None => i64::MAX,
     };
-    let mut items = newest_messages(connection, id, before, page.limit.saturating_add(1))?;
+    let mut items = select_newest_messages(connection, id, before, page.limit.saturating_add(1))?;
     let more = items.len() > page.limit;
     items.truncate(page.limit);
     let next_cursor = items.last().filter(|_| more).map(|last| last.ordinal.to_string());
     Ok(Page { items, next_cursor })
 }
 
-fn update(connection: &Connection, row: &ConversationRow) -> Result<Written, Fault> {
-    if !row.follows(connection)? {
-        return Ok(Written::Conflict);
+fn update_row(connection: &Connection, row: &ConversationRow) -> Result<WriteOutcome, DbError> {
+    if !row.follows_stored(connection)? {
+        return Ok(WriteOutcome::Conflict);
     }
-    row.put(connection)?;
-    Ok(Written::Yes)
+    row.write_row(connection)?;
+    Ok(WriteOutcome::Written)
 }
 
-fn key(connection: &Connection, scope: &str, key: &str, now: Timestamp) -> Result<Option<KeyRecord>, Fault> {
+fn select_key(
+    connection: &Connection,
+    scope: &str,
+    key: &str,
+    now: Timestamp,
+) -> Result<Option<IdempotencyRecord>, DbError> {
     let sql = "SELECT request_hash, message FROM keys WHERE scope = ?1 AND key = ?2 AND expires > ?3";
     let found: Option<(String, String)> = connection
         .prepare_cached(sql)?
@@ -191,8 +213,8 @@ fn key(connection: &Connection, scope: &str, key: &str, now: Timestamp) -> Resul
         })
         .optional()?;
     let record = |(request_hash, message): (String, String)| {
-        let message = MessageId::parse(&message).map_err(|_| Fault::Argument("a key names no message"))?;
-        Ok(KeyRecord {
+        let message = MessageId::parse(&message).map_err(|_| DbError::Argument("a key names no message"))?;
+        Ok(IdempotencyRecord {
             request_hash,
             message,
         })
@@ -201,64 +223,64 @@ fn key(connection: &Connection, scope: &str, key: &str, now: Timestamp) -> Resul
 }
 
 /// A used key is told before a changed conversation: a client that repeats its request finds both.
-fn commit(
+fn commit_message_row(
     connection: &Connection,
     conversation: &ConversationRow,
     message: &MessageRow,
     id: &MessageId,
-    claim: Option<&KeyClaim>,
+    claim: Option<&IdempotencyClaim>,
     now: Timestamp,
-) -> Result<Committed, Fault> {
-    if let Some(taken) = used_key(connection, claim, now)? {
-        return Ok(Committed::KeyTaken(taken));
+) -> Result<CommitOutcome, DbError> {
+    if let Some(taken) = select_used_key(connection, claim, now)? {
+        return Ok(CommitOutcome::KeyTaken(taken));
     }
-    if !conversation.follows(connection)? || !message.is_new(connection)? {
-        return Ok(Committed::Conflict);
+    if !conversation.follows_stored(connection)? || !message.is_new_row(connection)? {
+        return Ok(CommitOutcome::Conflict);
     }
-    conversation.put(connection)?;
-    message.put(connection)?;
-    keep_key(connection, claim, id)?;
-    Ok(Committed::Yes)
+    conversation.write_row(connection)?;
+    message.write_row(connection)?;
+    insert_key(connection, claim, id)?;
+    Ok(CommitOutcome::Committed)
 }
 
-fn commit_reply(
+fn commit_reply_rows(
     connection: &Connection,
     conversation: &ConversationRow,
     parts: &[MessageRow],
-) -> Result<Written, Fault> {
-    if !conversation.follows(connection)? {
-        return Ok(Written::Conflict);
+) -> Result<WriteOutcome, DbError> {
+    if !conversation.follows_stored(connection)? {
+        return Ok(WriteOutcome::Conflict);
     }
     for part in parts {
-        if !part.is_new(connection)? {
-            return Ok(Written::Conflict);
+        if !part.is_new_row(connection)? {
+            return Ok(WriteOutcome::Conflict);
         }
     }
-    conversation.put(connection)?;
+    conversation.write_row(connection)?;
     for part in parts {
-        part.put(connection)?;
+        part.write_row(connection)?;
     }
-    Ok(Written::Yes)
+    Ok(WriteOutcome::Written)
 }
 
 /// What the key that is claimed was used for before.
-pub(super) fn used_key(
+pub(super) fn select_used_key(
     connection: &Connection,
-    claim: Option<&KeyClaim>,
+    claim: Option<&IdempotencyClaim>,
     now: Timestamp,
-) -> Result<Option<KeyRecord>, Fault> {
+) -> Result<Option<IdempotencyRecord>, DbError> {
     match claim {
-        Some(claim) => key(connection, &claim.scope, claim.key.as_str(), now),
+        Some(claim) => select_key(connection, &claim.scope, claim.key.as_str(), now),
         None => Ok(None),
     }
 }
 
 /// Notes what the key that is claimed was used for.
-pub(super) fn keep_key(
+pub(super) fn insert_key(
     connection: &Connection,
-    claim: Option<&KeyClaim>,
+    claim: Option<&IdempotencyClaim>,
     message: &MessageId,
-) -> Result<(), Fault> {
+) -> Result<(), DbError> {
     let Some(claim) = claim else { return Ok(()) };
     let sql = "INSERT OR REPLACE INTO keys (scope, key, request_hash, message, expires) VALUES (?1, ?2, ?3, ?4, ?5)";
     let expires = claim.expires.as_millisecond();
@@ -269,100 +291,116 @@ pub(super) fn keep_key(
         message.as_str(),
         expires
     ];
-    execute(connection, sql, values)?;
+    execute_sql(connection, sql, values)?;
     Ok(())
 }
 
 impl Conversations for Embedded {
-    async fn latest(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {
+    async fn find_latest_conversation(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {
         let thread = thread.clone();
-        self.read("latest", move |c| latest(c, &thread)).await
+        self.run_read("latest", move |c| select_latest(c, &thread)).await
     }
 
-    async fn conversation(&self, id: &ConversationId) -> PortResult<Option<Conversation>> {
+    async fn find_conversation(&self, id: &ConversationId) -> PortResult<Option<Conversation>> {
         let id = id.clone();
-        self.read("conversation", move |c| conversation(c, &id)).await
+        self.run_read("conversation", move |c| select_conversation(c, &id))
+            .await
     }
 
-    async fn with_history(
+    async fn find_with_history(
         &self,
         id: &ConversationId,
         limit: usize,
     ) -> PortResult<Option<(Conversation, Vec<Message>)>> {
         let id = id.clone();
-        self.read("with_history", move |c| with_history(c, &id, limit))
+        self.run_read("with_history", move |c| select_with_history(c, &id, limit))
             .await
     }
 
-    async fn messages_after(
+    async fn list_messages_after(
         &self,
         id: &ConversationId,
         after: Ordinal,
         limit: usize,
     ) -> PortResult<Vec<Message>> {
         let id = id.clone();
-        self.read("messages_after", move |c| messages_after(c, &id, after, limit))
-            .await
-    }
-
-    async fn update(&self, conversation: &Conversation) -> PortResult<Written> {
-        let row = ConversationRow::of(conversation).map_err(|fault| fault.during("update"))?;
-        self.write("update", move |c| update(c, &row)).await
-    }
-
-    async fn commit(
-        &self,
-        conversation: &Conversation,
-        message: &Message,
-        key: Option<&KeyClaim>,
-    ) -> PortResult<Committed> {
-        let conversation = ConversationRow::of(conversation).map_err(|fault| fault.during("commit"))?;
-        let row = MessageRow::of(message).map_err(|fault| fault.during("commit"))?;
-        let (id, key, now) = (message.id(), key.cloned(), self.now());
-        self.write("commit", move |c| {
-            commit(c, &conversation, &row, &id, key.as_ref(), now)
+        self.run_read("messages_after", move |c| {
+            select_messages_after(c, &id, after, limit)
         })
         .await
     }
 
-    async fn commit_reply(&self, conversation: &Conversation, parts: &[Message]) -> PortResult<Written> {
+    async fn update_conversation(&self, conversation: &Conversation) -> PortResult<WriteOutcome> {
+        let row = ConversationRow::from_conversation(conversation)
+            .map_err(|fault| fault.into_port_error("update"))?;
+        self.run_write("update", move |c| update_row(c, &row)).await
+    }
+
+    async fn commit_message(
+        &self,
+        conversation: &Conversation,
+        message: &Message,
+        key: Option<&IdempotencyClaim>,
+    ) -> PortResult<CommitOutcome> {
+        let conversation = ConversationRow::from_conversation(conversation)
+            .map_err(|fault| fault.into_port_error("commit"))?;
+        let row = MessageRow::from_message(message).map_err(|fault| fault.into_port_error("commit"))?;
+        let (id, key, now) = (message.message_id(), key.cloned(), self.current_time());
+        self.run_write("commit", move |c| {
+            commit_message_row(c, &conversation, &row, &id, key.as_ref(), now)
+        })
+        .await
+    }
+
+    async fn commit_reply(&self, conversation: &Conversation, parts: &[Message]) -> PortResult<WriteOutcome> {
         const WHAT: &str = "commit_reply";
-        let conversation = ConversationRow::of(conversation).map_err(|fault| fault.during(WHAT))?;
-        let parts: Result<Vec<MessageRow>, Fault> = parts.iter().map(MessageRow::of).collect();
-        let parts = parts.map_err(|fault| fault.during(WHAT))?;
-        self.write(WHAT, move |c| commit_reply(c, &conversation, &parts))
+        let conversation =
+            ConversationRow::from_conversation(conversation).map_err(|fault| fault.into_port_error(WHAT))?;
+        let parts: Result<Vec<MessageRow>, DbError> = parts.iter().map(MessageRow::from_message).collect();
+        let parts = parts.map_err(|fault| fault.into_port_error(WHAT))?;
+        self.run_write(WHAT, move |c| commit_reply_rows(c, &conversation, &parts))
             .await
     }
 
-    async fn key(&self, scope: &str, id: &IdempotencyKey) -> PortResult<Option<KeyRecord>> {
-        let (scope, id, now) = (scope.to_owned(), id.clone(), self.now());
-        self.read("key", move |c| key(c, &scope, id.as_str(), now)).await
+    async fn find_idempotency_key(
+        &self,
+        scope: &str,
+        id: &IdempotencyKey,
+    ) -> PortResult<Option<IdempotencyRecord>> {
+        let (scope, id, now) = (scope.to_owned(), id.clone(), self.current_time());
+        self.run_read("key", move |c| select_key(c, &scope, id.as_str(), now))
+            .await
     }
 
-    async fn list(&self, filter: &ConversationFilter, page: &PageRequest) -> PortResult<Page<Conversation>> {
+    async fn search_conversations(
+        &self,
+        filter: &ConversationFilter,
+        page: &PageRequest,
+    ) -> PortResult<Page<Conversation>> {
         let (filter, page) = (filter.clone(), page.clone());
         let work = move |c: &Connection| {
-            Newest::of("conversations", "last_at", &page)?
-                .only("instance", filter.instance.as_ref().map(InstanceId::as_str))
-                .only("mode", filter.mode.map(mode_name))
-                .only("status", filter.status.map(status_name))
-                .but("status", UNLISTED)
-                .page(c)
+            NewestFirstQuery::for_table("conversations", "last_at", &page)?
+                .where_equal("instance", filter.instance.as_ref().map(InstanceId::as_str))
+                .where_equal("mode", filter.mode.map(mode_name))
+                .where_equal("status", filter.status.map(status_name))
+                .where_not_equal("status", UNLISTED)
+                .fetch_page(c)
         };
-        self.read("list", work).await
+        self.run_read("list", work).await
     }
 
-    async fn messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>> {
+    async fn list_messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>> {
         let (id, page) = (id.clone(), page.clone());
-        self.read("messages", move |c| messages(c, &id, &page)).await
+        self.run_read("messages", move |c| select_message_page(c, &id, &page))
+            .await
     }
 
-    async fn message(&self, id: &MessageId) -> PortResult<Option<Message>> {
+    async fn find_message(&self, id: &MessageId) -> PortResult<Option<Message>> {
         // An id that none of ours can have names no message.
-        let Ok((conversation, ordinal)) = id.parts() else {
+        let Ok((conversation, ordinal)) = id.conversation_and_ordinal() else {
             return Ok(None);
         };
-        self.read("message", move |c| message(c, &conversation, ordinal))
+        self.run_read("message", move |c| select_message(c, &conversation, ordinal))
             .await
     }
 }

@@ -1,14 +1,14 @@
 use crate::Embedded;
-use crate::fault::Fault;
-use crate::record::{Newest, count, encode, execute, one};
+use crate::db_error::DbError;
+use crate::sql_records::{NewestFirstQuery, count_from_sql, encode_json, execute_sql, query_one};
 use jiff::Timestamp;
-use recado_domain::dead_letter::{DeadLetter, Deletion, QueueName};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion, QueueName};
 use recado_domain::ids::InstanceId;
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{DeadLetterFilter, DeadLetters, Page, PageRequest, PortResult};
 use rusqlite::{Connection, params};
 
-fn put(connection: &Connection, letter: &DeadLetter) -> Result<(), Fault> {
+fn upsert_dead_letter(connection: &Connection, letter: &DeadLetter) -> Result<(), DbError> {
     let sql = "INSERT INTO dead_letters (id, queue, reason, instance, at, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
         ON CONFLICT (id) DO UPDATE SET queue = excluded.queue, reason = excluded.reason, instance = excluded.instance,
         at = excluded.at, body = excluded.body WHERE excluded.at >= at";
@@ -18,34 +18,34 @@ fn put(connection: &Connection, letter: &DeadLetter) -> Result<(), Fault> {
         letter.reason.as_str(),
         letter.at.as_millisecond(),
     );
-    execute(
+    execute_sql(
         connection,
         sql,
-        params![letter.id, queue, reason, instance, at, encode(letter)?],
+        params![letter.id, queue, reason, instance, at, encode_json(letter)?],
     )?;
     Ok(())
 }
 
-fn remove(connection: &Connection, id: &str, died: Timestamp) -> Result<bool, Fault> {
+fn delete_letter_row(connection: &Connection, id: &str, died: Timestamp) -> Result<bool, DbError> {
     let sql = "DELETE FROM dead_letters WHERE id = ?1 AND at = ?2";
-    Ok(execute(connection, sql, params![id, died.as_millisecond()])? > 0)
+    Ok(execute_sql(connection, sql, params![id, died.as_millisecond()])? > 0)
 }
 
-fn delete(connection: &Connection, deletion: &Deletion) -> Result<bool, Fault> {
-    if !remove(connection, &deletion.letter, deletion.died)? {
+fn delete_and_record(connection: &Connection, deletion: &DeadLetterDeletion) -> Result<bool, DbError> {
+    if !delete_letter_row(connection, &deletion.letter, deletion.died)? {
         return Ok(false);
     }
     let sql = "INSERT OR REPLACE INTO dead_letter_deletions (id, at, body) VALUES (?1, ?2, ?3)";
     let id = format!("{}@{}", deletion.letter, deletion.died.as_millisecond());
-    execute(
+    execute_sql(
         connection,
         sql,
-        params![id, deletion.at.as_millisecond(), encode(deletion)?],
+        params![id, deletion.at.as_millisecond(), encode_json(deletion)?],
     )?;
     Ok(true)
 }
 
-fn count_of(connection: &Connection, instance: Option<&InstanceId>) -> Result<u64, Fault> {
+fn count_letter_rows(connection: &Connection, instance: Option<&InstanceId>) -> Result<u64, DbError> {
     let all = "SELECT COUNT(*) FROM dead_letters";
     let found: i64 = match instance {
         None => connection.prepare_cached(all)?.query_row([], |row| row.get(0))?,
@@ -53,63 +53,66 @@ fn count_of(connection: &Connection, instance: Option<&InstanceId>) -> Result<u6
             .prepare_cached("SELECT COUNT(*) FROM dead_letters WHERE instance = ?1")?
             .query_row([id.as_str()], |row| row.get(0))?,
     };
-    Ok(count(found))
+    Ok(count_from_sql(found))
 }
 
 impl DeadLetters for Embedded {
     async fn put_dead_letter(&self, letter: &DeadLetter) -> PortResult<()> {
         let letter = letter.clone();
-        self.write("put_dead_letter", move |c| put(c, &letter)).await
+        self.run_write("put_dead_letter", move |c| upsert_dead_letter(c, &letter))
+            .await
     }
 
-    async fn dead_letter(&self, id: &str) -> PortResult<Option<DeadLetter>> {
+    async fn find_dead_letter(&self, id: &str) -> PortResult<Option<DeadLetter>> {
         let id = id.to_owned();
-        self.read("dead_letter", move |c| {
-            one(c, "SELECT body FROM dead_letters WHERE id = ?1", [id])
+        self.run_read("dead_letter", move |c| {
+            query_one(c, "SELECT body FROM dead_letters WHERE id = ?1", [id])
         })
         .await
     }
 
     async fn remove_dead_letter(&self, id: &str, died: Timestamp) -> PortResult<bool> {
         let id = id.to_owned();
-        self.write("remove_dead_letter", move |c| remove(c, &id, died))
+        self.run_write("remove_dead_letter", move |c| delete_letter_row(c, &id, died))
             .await
     }
 
-    async fn delete_dead_letter(&self, deletion: &Deletion) -> PortResult<bool> {
+    async fn delete_dead_letter(&self, deletion: &DeadLetterDeletion) -> PortResult<bool> {
         let deletion = deletion.clone();
-        self.write("delete_dead_letter", move |c| delete(c, &deletion))
+        self.run_write("delete_dead_letter", move |c| delete_and_record(c, &deletion))
             .await
     }
 
-    async fn deletions(&self, page: &PageRequest) -> PortResult<Page<Deletion>> {
+    async fn list_deletions(&self, page: &PageRequest) -> PortResult<Page<DeadLetterDeletion>> {
         let page = page.clone();
-        self.read("deletions", move |c| {
-            Newest::of("dead_letter_deletions", "at", &page)?.page(c)
+        self.run_read("deletions", move |c| {
+            NewestFirstQuery::for_table("dead_letter_deletions", "at", &page)?.fetch_page(c)
         })
         .await
     }
 
-    async fn dead_letters(
+    async fn list_dead_letters(
         &self,
         filter: &DeadLetterFilter,
         page: &PageRequest,
     ) -> PortResult<Page<DeadLetter>> {
         let (filter, page) = (filter.clone(), page.clone());
         let work = move |c: &Connection| {
-            Newest::of("dead_letters", "at", &page)?
-                .only("instance", filter.instance.as_ref().map(InstanceId::as_str))
-                .only("queue", filter.queue.map(QueueName::as_str))
-                .only("reason", filter.reason.map(Reason::as_str))
-                .between(filter.since, filter.until)
-                .page(c)
+            NewestFirstQuery::for_table("dead_letters", "at", &page)?
+                .where_equal("instance", filter.instance.as_ref().map(InstanceId::as_str))
+                .where_equal("queue", filter.queue.map(QueueName::as_str))
+                .where_equal("reason", filter.reason.map(Reason::as_str))
+                .where_between(filter.since, filter.until)
+                .fetch_page(c)
         };
-        self.read("dead_letters", work).await
+        self.run_read("dead_letters", work).await
     }
 
     async fn count_dead_letters(&self, instance: Option<&InstanceId>) -> PortResult<u64> {
         let instance = instance.cloned();
-        self.read("count_dead_letters", move |c| count_of(c, instance.as_ref()))
-            .await
+        self.run_read("count_dead_letters", move |c| {
+            count_letter_rows(c, instance.as_ref())
+        })
+        .await
     }
 }

@@ -1,6 +1,6 @@
 use crate::Embedded;
-use crate::fault::Fault;
-use crate::record::{encode, execute, later, one};
+use crate::db_error::DbError;
+use crate::sql_records::{encode_json, execute_sql, millis_after, query_one};
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::ids::MessageId;
@@ -9,39 +9,52 @@ use recado_pipeline::ports::{Deliveries, DeliveryLink, PortResult};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The delivery's record, unless it expired.
-fn delivery(connection: &Connection, key: &DeliveryKey, now: Timestamp) -> Result<Option<Delivery>, Fault> {
+fn select_delivery(
+    connection: &Connection,
+    key: &DeliveryKey,
+    now: Timestamp,
+) -> Result<Option<Delivery>, DbError> {
     let sql = "SELECT body FROM deliveries WHERE key = ?1 AND expires > ?2";
-    one(connection, sql, params![key.as_str(), now.as_millisecond()])
+    query_one(connection, sql, params![key.as_str(), now.as_millisecond()])
 }
 
-fn put(connection: &Connection, key: &DeliveryKey, delivery: &Delivery, expires: i64) -> Result<(), Fault> {
+fn upsert_delivery(
+    connection: &Connection,
+    key: &DeliveryKey,
+    delivery: &Delivery,
+    expires: i64,
+) -> Result<(), DbError> {
     let sql = "INSERT OR REPLACE INTO deliveries (key, expires, body) VALUES (?1, ?2, ?3)";
-    execute(connection, sql, params![key.as_str(), expires, encode(delivery)?])?;
+    execute_sql(
+        connection,
+        sql,
+        params![key.as_str(), expires, encode_json(delivery)?],
+    )?;
     Ok(())
 }
 
-fn record(
+fn apply_status(
     connection: &Connection,
     update: &StatusUpdate,
     expires: Timestamp,
     now: Timestamp,
-) -> Result<(), Fault> {
-    let mut delivery = delivery(connection, &update.key, now)?.unwrap_or_default();
-    if !delivery.update(update) {
+) -> Result<(), DbError> {
+    let mut delivery = select_delivery(connection, &update.key, now)?.unwrap_or_default();
+    if !delivery.apply_update(update) {
         return Ok(());
     }
-    put(connection, &update.key, &delivery, expires.as_millisecond())
+    upsert_delivery(connection, &update.key, &delivery, expires.as_millisecond())
 }
 
 /// Notes whose message it is. A status that came first is kept, and when it expires; a record made by this lives as long
 /// as records of deliveries do by default, until a status says otherwise.
-pub(super) fn link(
+pub(super) fn link_message(
     connection: &Connection,
     link: &DeliveryLink,
     message: &MessageId,
     now: Timestamp,
-) -> Result<(), Fault> {
-    let known = delivery(connection, &link.key, now)?.unwrap_or_default();
+) -> Result<(), DbError> {
+    let known = select_delivery(connection, &link.key, now)?.unwrap_or_default();
     let sql = "SELECT expires FROM deliveries WHERE key = ?1 AND expires > ?2";
     let expires: Option<i64> = connection
         .prepare_cached(sql)?
@@ -52,26 +65,27 @@ pub(super) fn link(
         provider_message_id: link.provider_message_id.clone().or(known.provider_message_id),
         ..known
     };
-    let expires = expires.unwrap_or_else(|| later(now, Settings::default().delivery_ttl));
-    put(connection, &link.key, &delivery, expires)
+    let expires = expires.unwrap_or_else(|| millis_after(now, Settings::default().delivery_ttl));
+    upsert_delivery(connection, &link.key, &delivery, expires)
 }
 
 impl Deliveries for Embedded {
     async fn record_status(&self, update: &StatusUpdate, expires: Timestamp) -> PortResult<()> {
-        let (update, now) = (update.clone(), self.now());
-        self.write("record_status", move |c| record(c, &update, expires, now))
+        let (update, now) = (update.clone(), self.current_time());
+        self.run_write("record_status", move |c| apply_status(c, &update, expires, now))
             .await
     }
 
-    async fn delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
-        let (key, now) = (key.clone(), self.now());
-        self.read("delivery", move |c| delivery(c, &key, now)).await
+    async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
+        let (key, now) = (key.clone(), self.current_time());
+        self.run_read("delivery", move |c| select_delivery(c, &key, now))
+            .await
     }
 
-    async fn deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
-        let (keys, now) = (keys.to_vec(), self.now());
-        self.read("deliveries", move |c| {
-            keys.iter().map(|key| delivery(c, key, now)).collect()
+    async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
+        let (keys, now) = (keys.to_vec(), self.current_time());
+        self.run_read("deliveries", move |c| {
+            keys.iter().map(|key| select_delivery(c, key, now)).collect()
         })
         .await
     }

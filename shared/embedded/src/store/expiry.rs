@@ -1,12 +1,12 @@
 use crate::Embedded;
-use crate::fault::Fault;
-use crate::payloads::file_of;
-use crate::record::{execute, exists, limit};
+use crate::db_error::DbError;
+use crate::payloads::payload_file_name;
+use crate::sql_records::{execute_sql, row_exists, to_sql_limit};
 use jiff::Timestamp;
-use recado_domain::instance::InFlight;
+use recado_domain::instance::InFlightSend;
 use recado_domain::millis;
 use recado_pipeline::ports::PortResult;
-use recado_pipeline::upload::key_of;
+use recado_pipeline::upload::upload_payload_key;
 use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ const COPY_MS: i64 = 14 * 86_400_000;
 
 /// What a sweep deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepCounts {
     /// Applied events.
     pub events: usize,
     /// Delivery records.
@@ -38,9 +38,9 @@ pub struct Swept {
     pub payloads: usize,
 }
 
-impl Swept {
+impl SweepCounts {
     /// Whether a kind was cut short, so that another sweep finds more.
-    pub fn unfinished(&self) -> bool {
+    pub fn has_more_expired(&self) -> bool {
         let Self {
             events,
             deliveries,
@@ -65,11 +65,16 @@ impl Swept {
     }
 }
 
-fn sweep(connection: &Connection, now: Timestamp) -> Result<Swept, Fault> {
-    let before =
-        |at: Timestamp, sql| execute(connection, sql, params![at.as_millisecond(), limit(SWEEP_MAX)]);
+fn delete_expired_rows(connection: &Connection, now: Timestamp) -> Result<SweepCounts, DbError> {
+    let before = |at: Timestamp, sql| {
+        execute_sql(
+            connection,
+            sql,
+            params![at.as_millisecond(), to_sql_limit(SWEEP_MAX)],
+        )
+    };
     let delete = |sql| before(now, sql);
-    Ok(Swept {
+    Ok(SweepCounts {
         events: delete(
             "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE expires <= ?1 LIMIT ?2)",
         )?,
@@ -87,12 +92,12 @@ fn sweep(connection: &Connection, now: Timestamp) -> Result<Swept, Fault> {
                 (SELECT queue, grp, dedup FROM queue_dedup WHERE until <= ?1 LIMIT ?2)",
         )?,
         notes: before(
-            millis::shift(now, -InFlight::KEPT_MS),
+            millis::add_millis(now, -InFlightSend::RETENTION_MS),
             "DELETE FROM in_flight WHERE rowid IN
                 (SELECT rowid FROM in_flight WHERE json_extract(body, '$.claimed_at') <= ?1 LIMIT ?2)",
         )?,
         copies: before(
-            millis::shift(now, -COPY_MS),
+            millis::add_millis(now, -COPY_MS),
             "DELETE FROM queue_messages WHERE seq IN
                 (SELECT seq FROM queue_messages WHERE letter IS NOT NULL AND dead_at <= ?1 LIMIT ?2)",
         )?,
@@ -101,7 +106,7 @@ fn sweep(connection: &Connection, now: Timestamp) -> Result<Swept, Fault> {
 }
 
 /// The files of the uploads that messages will send: open ones, dead ones that can be redriven, and scheduled ones.
-fn uploads_to_be_sent(connection: &Connection) -> Result<BTreeSet<String>, Fault> {
+fn select_needed_uploads(connection: &Connection) -> Result<BTreeSet<String>, DbError> {
     const NAMED: &str =
         "SELECT json_extract(body, '$.instance'), json_extract(body, '$.content.source') FROM";
     const UPLOAD: &str = "json_extract(body, '$.content.source') LIKE 'upload:%'";
@@ -119,7 +124,7 @@ fn uploads_to_be_sent(connection: &Connection) -> Result<BTreeSet<String>, Fault
         let mut rows = named.query([])?;
         while let Some(row) = rows.next()? {
             let (instance, source): (String, String) = (row.get(0)?, row.get(1)?);
-            files.extend(key_of(&instance, &source).map(|key| file_of(&key)));
+            files.extend(upload_payload_key(&instance, &source).map(|key| payload_file_name(&key)));
         }
     }
     Ok(files)
@@ -128,27 +133,29 @@ fn uploads_to_be_sent(connection: &Connection) -> Result<BTreeSet<String>, Fault
 impl Embedded {
     /// Deletes what expired at `now` or before (to every reader it is gone already), and large bodies that nothing needs
     /// any more, at most 1000 of a kind. To be called now and then.
-    pub async fn sweep(&self, now: Timestamp) -> PortResult<Swept> {
-        let swept = self.write("sweep", move |c| sweep(c, now)).await?;
-        let payloads = self.payloads();
+    pub async fn delete_expired(&self, now: Timestamp) -> PortResult<SweepCounts> {
+        let swept = self
+            .run_write("sweep", move |c| delete_expired_rows(c, now))
+            .await?;
+        let payloads = self.payload_store();
         let of_event =
-            |c: &Connection, name: &str| exists(c, "SELECT 1 FROM events WHERE payload = ?1", [name]);
+            |c: &Connection, name: &str| row_exists(c, "SELECT 1 FROM events WHERE payload = ?1", [name]);
         let removed = self
-            .read("sweep", move |c| {
+            .run_read("sweep", move |c| {
                 let mut uploads = None;
-                payloads.sweep(now, SWEEP_MAX, |name| {
+                payloads.delete_unclaimed(now, SWEEP_MAX, |name| {
                     if of_event(c, name)? {
                         return Ok(true);
                     }
                     let uploads = match &mut uploads {
                         Some(uploads) => uploads,
-                        none => none.insert(uploads_to_be_sent(c)?),
+                        none => none.insert(select_needed_uploads(c)?),
                     };
                     Ok(uploads.contains(name))
                 })
             })
             .await?;
-        Ok(Swept {
+        Ok(SweepCounts {
             payloads: removed,
             ..swept
         })

@@ -1,38 +1,38 @@
 use crate::Embedded;
-use crate::fault::Fault;
-use crate::record::execute;
+use crate::db_error::DbError;
+use crate::sql_records::execute_sql;
 use recado_domain::identity::IdentityKey;
-use recado_pipeline::ports::{Identity, PortResult};
+use recado_pipeline::ports::{IdentityKeyStore, PortResult};
 use rusqlite::{Connection, OptionalExtension, params};
 
-fn kept(connection: &Connection) -> Result<Option<IdentityKey>, Fault> {
+fn select_identity_key(connection: &Connection) -> Result<Option<IdentityKey>, DbError> {
     let sql = "SELECT value FROM installation WHERE name = 'identity-key'";
     let mut statement = connection.prepare_cached(sql)?;
     let text: Option<String> = statement.query_row([], |row| row.get(0)).optional()?;
     text.map(|text| {
-        IdentityKey::from_hex(&text).ok_or_else(|| Fault::Argument("the identity key is unreadable"))
+        IdentityKey::from_hex(&text).ok_or_else(|| DbError::Argument("the identity key is unreadable"))
     })
     .transpose()
 }
 
-impl Identity for Embedded {
-    async fn identity_key(&self) -> PortResult<Option<IdentityKey>> {
-        if let Some(known) = self.identity().get() {
+impl IdentityKeyStore for Embedded {
+    async fn find_identity_key(&self) -> PortResult<Option<IdentityKey>> {
+        if let Some(known) = self.identity_cell().get() {
             return Ok(Some(known.clone()));
         }
-        let found = self.read("identity_key", kept).await?;
-        Ok(found.map(|key| self.identity().get_or_init(|| key).clone()))
+        let found = self.run_read("identity_key", select_identity_key).await?;
+        Ok(found.map(|key| self.identity_cell().get_or_init(|| key).clone()))
     }
 
-    async fn keep_identity_key(&self, new: &IdentityKey) -> PortResult<IdentityKey> {
+    async fn put_identity_key_if_absent(&self, new: &IdentityKey) -> PortResult<IdentityKey> {
         let new = new.clone();
         let sql = "INSERT INTO installation (name, value) VALUES ('identity-key', ?1) ON CONFLICT (name) DO NOTHING";
         let key = self
-            .write("keep_identity_key", move |c| {
-                execute(c, sql, params![new.to_hex()])?;
-                Ok(kept(c)?.unwrap_or(new))
+            .run_write("keep_identity_key", move |c| {
+                execute_sql(c, sql, params![new.to_hex()])?;
+                Ok(select_identity_key(c)?.unwrap_or(new))
             })
             .await?;
-        Ok(self.identity().get_or_init(|| key).clone())
+        Ok(self.identity_cell().get_or_init(|| key).clone())
     }
 }

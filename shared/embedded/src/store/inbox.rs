@@ -1,141 +1,159 @@
 use super::conversations::ConversationRow;
 use super::messages::MessageRow;
 use crate::Embedded;
-use crate::fault::Fault;
-use crate::payloads::file_of;
-use crate::record::{encode, execute, one};
+use crate::db_error::DbError;
+use crate::payloads::payload_file_name;
+use crate::sql_records::{encode_json, execute_sql, query_one};
 use jiff::Timestamp;
-use recado_domain::event::{EventRecord, EventState, InboundJob, Payload, Processed, StoredAs};
+use recado_domain::event::{
+    EventPayload, EventRecord, EventState, InboundJob, MessagePosition, ProcessingRecord,
+};
 use recado_domain::ids::EventId;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{InboundStored, InboundWrite, Inbox, PortResult, Recorded};
+use recado_pipeline::ports::{InboundWrite, Inbox, PortResult, RecordEventOutcome, StoreInboundOutcome};
 use rusqlite::{Connection, params};
 use serde_json::Value;
 
 /// The event's record, unless it expired.
-fn event(connection: &Connection, id: &EventId, now: Timestamp) -> Result<Option<EventRecord>, Fault> {
+fn select_event(
+    connection: &Connection,
+    id: &EventId,
+    now: Timestamp,
+) -> Result<Option<EventRecord>, DbError> {
     let sql = "SELECT body FROM events WHERE id = ?1 AND (expires IS NULL OR expires > ?2)";
-    one(connection, sql, params![id.as_str(), now.as_millisecond()])
+    query_one(connection, sql, params![id.as_str(), now.as_millisecond()])
 }
 
 /// Only applied events have an `expires`: what is owed or dead stays.
-fn put(connection: &Connection, record: &EventRecord, expires: Option<Timestamp>) -> Result<(), Fault> {
+fn upsert_event(
+    connection: &Connection,
+    record: &EventRecord,
+    expires: Option<Timestamp>,
+) -> Result<(), DbError> {
     let payload = match &record.job.payload {
-        Payload::Stored(key) => Some(file_of(key)),
-        Payload::Inline(_) => None,
+        EventPayload::Stored(key) => Some(payload_file_name(key)),
+        EventPayload::Inline(_) => None,
     };
     let sql = "INSERT OR REPLACE INTO events (id, due, expires, payload, body, correlation)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let (due, expires) = (
-        record.due().map(Timestamp::as_millisecond),
+        record.overdue_at().map(Timestamp::as_millisecond),
         expires.map(Timestamp::as_millisecond),
     );
     let (id, correlation) = (record.job.event.as_str(), record.job.correlation.as_str());
-    let values = params![id, due, expires, payload, encode(record)?, correlation];
-    execute(connection, sql, values)?;
+    let values = params![id, due, expires, payload, encode_json(record)?, correlation];
+    execute_sql(connection, sql, values)?;
     Ok(())
 }
 
-fn record(connection: &Connection, new: &EventRecord, now: Timestamp) -> Result<Recorded, Fault> {
-    match event(connection, &new.job.event, now)?.map(|known| known.state) {
-        Some(EventState::Pending) => Ok(Recorded::Pending),
-        Some(EventState::Applied | EventState::Dead) => Ok(Recorded::Settled),
-        None => put(connection, new, None).map(|()| Recorded::New),
+fn insert_new_event(
+    connection: &Connection,
+    new: &EventRecord,
+    now: Timestamp,
+) -> Result<RecordEventOutcome, DbError> {
+    match select_event(connection, &new.job.event, now)?.map(|known| known.state) {
+        Some(EventState::Pending) => Ok(RecordEventOutcome::Pending),
+        Some(EventState::Applied | EventState::Dead) => Ok(RecordEventOutcome::Settled),
+        None => upsert_event(connection, new, None).map(|()| RecordEventOutcome::New),
     }
 }
 
-fn store(
+fn store_message_row(
     connection: &Connection,
     id: &EventId,
     conversation: &ConversationRow,
     message: &MessageRow,
-    stored: StoredAs,
+    stored: MessagePosition,
     now: Timestamp,
-) -> Result<InboundStored, Fault> {
-    let Some(mut event) = event(connection, id, now)? else {
-        return Ok(InboundStored::Conflict);
+) -> Result<StoreInboundOutcome, DbError> {
+    let Some(mut event) = select_event(connection, id, now)? else {
+        return Ok(StoreInboundOutcome::Conflict);
     };
     if let Some(stored) = event.stored {
-        return Ok(InboundStored::Already(stored));
+        return Ok(StoreInboundOutcome::AlreadyStored(stored));
     }
     if event.state != EventState::Pending
-        || !conversation.follows(connection)?
-        || !message.is_new(connection)?
+        || !conversation.follows_stored(connection)?
+        || !message.is_new_row(connection)?
     {
-        return Ok(InboundStored::Conflict);
+        return Ok(StoreInboundOutcome::Conflict);
     }
     event.stored = Some(stored);
-    put(connection, &event, None)?;
-    conversation.put(connection)?;
-    message.put(connection)?;
-    Ok(InboundStored::Yes)
+    upsert_event(connection, &event, None)?;
+    conversation.write_row(connection)?;
+    message.write_row(connection)?;
+    Ok(StoreInboundOutcome::Stored)
 }
 
 /// Changes the event if it is in `state`; returns its record as it is then.
-fn change(
+fn update_event_in_state(
     connection: &Connection,
     id: &EventId,
     state: EventState,
     now: Timestamp,
     expires: Option<Timestamp>,
     transition: impl FnOnce(&mut EventRecord),
-) -> Result<Option<EventRecord>, Fault> {
-    let Some(mut record) = event(connection, id, now)?.filter(|record| record.state == state) else {
+) -> Result<Option<EventRecord>, DbError> {
+    let Some(mut record) = select_event(connection, id, now)?.filter(|record| record.state == state) else {
         return Ok(None);
     };
     transition(&mut record);
-    put(connection, &record, expires)?;
+    upsert_event(connection, &record, expires)?;
     Ok(Some(record))
 }
 
 /// Changes a dead event if it died at `died`.
-fn of_death(
+fn update_dead_event(
     connection: &Connection,
     id: &EventId,
     died: Timestamp,
     now: Timestamp,
     expires: Option<Timestamp>,
     transition: impl FnOnce(&mut EventRecord),
-) -> Result<bool, Fault> {
-    if event(connection, id, now)?.and_then(|record| record.died()) != Some(died) {
+) -> Result<bool, DbError> {
+    if select_event(connection, id, now)?.and_then(|record| record.failed_at()) != Some(died) {
         return Ok(false);
     }
-    Ok(change(connection, id, EventState::Dead, now, expires, transition)?.is_some())
+    Ok(update_event_in_state(connection, id, EventState::Dead, now, expires, transition)?.is_some())
 }
 
-fn settle(record: &mut EventRecord, reason: Option<Reason>, at: Timestamp) {
+fn settle_record(record: &mut EventRecord, reason: Option<Reason>, at: Timestamp) {
     record.reason = reason;
     record.settled_at = Some(at);
     if reason.is_some() {
         record.state = EventState::Dead;
     } else {
         record.state = EventState::Applied;
-        record.job.payload = Payload::Inline(Value::Null);
+        record.job.payload = EventPayload::Inline(Value::Null);
     }
 }
 
 impl Inbox for Embedded {
-    async fn record_event(&self, job: &InboundJob) -> PortResult<Recorded> {
-        let (new, now) = (EventRecord::pending(job.clone()), self.now());
-        self.write("record_event", move |c| record(c, &new, now)).await
+    async fn record_event(&self, job: &InboundJob) -> PortResult<RecordEventOutcome> {
+        let (new, now) = (EventRecord::new_pending(job.clone()), self.current_time());
+        self.run_write("record_event", move |c| insert_new_event(c, &new, now))
+            .await
     }
 
-    async fn event(&self, id: &EventId) -> PortResult<Option<EventRecord>> {
-        let (id, now) = (id.clone(), self.now());
-        self.read("event", move |c| event(c, &id, now)).await
+    async fn find_event(&self, id: &EventId) -> PortResult<Option<EventRecord>> {
+        let (id, now) = (id.clone(), self.current_time());
+        self.run_read("event", move |c| select_event(c, &id, now)).await
     }
 
-    async fn store_inbound(&self, write: InboundWrite<'_>) -> PortResult<InboundStored> {
+    async fn store_inbound(&self, write: InboundWrite<'_>) -> PortResult<StoreInboundOutcome> {
         const WHAT: &str = "store_inbound";
-        let conversation = ConversationRow::of(write.conversation).map_err(|fault| fault.during(WHAT))?;
-        let message = MessageRow::of(write.message).map_err(|fault| fault.during(WHAT))?;
-        let stored = StoredAs {
+        let conversation = ConversationRow::from_conversation(write.conversation)
+            .map_err(|fault| fault.into_port_error(WHAT))?;
+        let message = MessageRow::from_message(write.message).map_err(|fault| fault.into_port_error(WHAT))?;
+        let stored = MessagePosition {
             conversation: write.message.conversation.clone(),
             ordinal: write.message.ordinal,
         };
-        let (id, now) = (write.event.clone(), self.now());
-        self.write(WHAT, move |c| store(c, &id, &conversation, &message, stored, now))
-            .await
+        let (id, now) = (write.event.clone(), self.current_time());
+        self.run_write(WHAT, move |c| {
+            store_message_row(c, &id, &conversation, &message, stored, now)
+        })
+        .await
     }
 
     async fn settle_event(
@@ -145,52 +163,54 @@ impl Inbox for Embedded {
         at: Timestamp,
         expires: Timestamp,
     ) -> PortResult<()> {
-        let (id, now) = (id.clone(), self.now());
+        let (id, now) = (id.clone(), self.current_time());
         let expires = reason.is_none().then_some(expires);
         let work = move |c: &Connection| {
-            change(c, &id, EventState::Pending, now, expires, |record| {
-                settle(record, reason, at);
+            update_event_in_state(c, &id, EventState::Pending, now, expires, |record| {
+                settle_record(record, reason, at);
             })
         };
-        self.write("settle_event", work).await.map(drop)
+        self.run_write("settle_event", work).await.map(drop)
     }
 
     async fn finish_event(
         &self,
         id: &EventId,
-        processed: &Processed,
+        processed: &ProcessingRecord,
         at: Timestamp,
         expires: Timestamp,
     ) -> PortResult<()> {
-        let (id, processed, now) = (id.clone(), *processed, self.now());
+        let (id, processed, now) = (id.clone(), *processed, self.current_time());
         let finish = move |record: &mut EventRecord| {
-            settle(record, None, at);
+            settle_record(record, None, at);
             record.processed = Some(processed);
         };
-        let work = move |c: &Connection| change(c, &id, EventState::Pending, now, Some(expires), finish);
-        self.write("finish_event", work).await.map(drop)
+        let work = move |c: &Connection| {
+            update_event_in_state(c, &id, EventState::Pending, now, Some(expires), finish)
+        };
+        self.run_write("finish_event", work).await.map(drop)
     }
 
-    async fn set_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {
-        let (id, now) = (id.clone(), self.now());
+    async fn set_event_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {
+        let (id, now) = (id.clone(), self.current_time());
         let work = move |c: &Connection| {
-            let is_as_read = event(c, &id, now)?.is_some_and(|record| record.attempts == seen);
+            let is_as_read = select_event(c, &id, now)?.is_some_and(|record| record.attempts == seen);
             let set = |record: &mut EventRecord| record.attempts = attempts;
-            Ok(is_as_read && change(c, &id, EventState::Pending, now, None, set)?.is_some())
+            Ok(is_as_read && update_event_in_state(c, &id, EventState::Pending, now, None, set)?.is_some())
         };
-        self.write("set_attempts", work).await
+        self.run_write("set_attempts", work).await
     }
 
     async fn revive_event(&self, id: &EventId, died: Timestamp) -> PortResult<bool> {
-        let (id, now) = (id.clone(), self.now());
+        let (id, now) = (id.clone(), self.current_time());
         let revive = |record: &mut EventRecord| {
             record.state = EventState::Pending;
             record.attempts = 0;
             record.reason = None;
             record.settled_at = None;
         };
-        let work = move |c: &Connection| of_death(c, &id, died, now, None, revive);
-        self.write("revive_event", work).await
+        let work = move |c: &Connection| update_dead_event(c, &id, died, now, None, revive);
+        self.run_write("revive_event", work).await
     }
 
     async fn purge_event(
@@ -200,24 +220,24 @@ impl Inbox for Embedded {
         at: Timestamp,
         expires: Timestamp,
     ) -> PortResult<bool> {
-        let (id, now) = (id.clone(), self.now());
+        let (id, now) = (id.clone(), self.current_time());
         let purge = move |record: &mut EventRecord| {
-            settle(record, None, at);
+            settle_record(record, None, at);
             record.reason = Some(Reason::Purged);
         };
-        let work = move |c: &Connection| of_death(c, &id, died, now, Some(expires), purge);
-        self.write("purge_event", work).await
+        let work = move |c: &Connection| update_dead_event(c, &id, died, now, Some(expires), purge);
+        self.run_write("purge_event", work).await
     }
 
-    async fn note_again(&self, id: &EventId, at: Timestamp) -> PortResult<u32> {
-        let (id, now) = (id.clone(), self.now());
+    async fn record_reenqueue(&self, id: &EventId, at: Timestamp) -> PortResult<u32> {
+        let (id, now) = (id.clone(), self.current_time());
         let note = move |record: &mut EventRecord| {
             record.again = record.again.saturating_add(1);
             record.again_at = Some(at);
         };
-        let work = move |c: &Connection| change(c, &id, EventState::Pending, now, None, note);
+        let work = move |c: &Connection| update_event_in_state(c, &id, EventState::Pending, now, None, note);
         Ok(self
-            .write("note_again", work)
+            .run_write("note_again", work)
             .await?
             .map_or(0, |record| record.again))
     }

@@ -1,15 +1,18 @@
 use crate::Embedded;
-use crate::fault::Fault;
-use crate::record::{all, encode, execute, limit, one};
+use crate::db_error::DbError;
+use crate::sql_records::{encode_json, execute_sql, query_all, query_one, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::{Connection as Link, InstanceState, NoAnswer, Parked, Pattern, Sighting};
+use recado_domain::instance::{
+    ConnectionStatus as Link, ConnectionUpdate, InstanceState, ParkedConversation, TrafficProfile,
+    UnansweredAttempt,
+};
 use recado_domain::rate::Rate;
-use recado_pipeline::ports::{Instances, PortResult, Reservation};
+use recado_pipeline::ports::{InstanceStates, PortResult, Reservation};
 use rusqlite::{Connection, params};
 
-fn state(connection: &Connection, id: &InstanceId) -> Result<InstanceState, Fault> {
-    let found = one(
+fn select_state(connection: &Connection, id: &InstanceId) -> Result<InstanceState, DbError> {
+    let found = query_one(
         connection,
         "SELECT body FROM instance_states WHERE id = ?1",
         [id.as_str()],
@@ -17,27 +20,27 @@ fn state(connection: &Connection, id: &InstanceId) -> Result<InstanceState, Faul
     Ok(found.unwrap_or_default())
 }
 
-fn put(connection: &Connection, id: &InstanceId, state: &InstanceState) -> Result<(), Fault> {
+fn upsert_state(connection: &Connection, id: &InstanceId, state: &InstanceState) -> Result<(), DbError> {
     let sql = "INSERT OR REPLACE INTO instance_states (id, due, body) VALUES (?1, ?2, ?3)";
-    let due = state.due().map(Timestamp::as_millisecond);
-    execute(connection, sql, params![id.as_str(), due, encode(state)?])?;
+    let due = state.next_probe_at().map(Timestamp::as_millisecond);
+    execute_sql(connection, sql, params![id.as_str(), due, encode_json(state)?])?;
     Ok(())
 }
 
-fn reserve(
+fn reserve_slot(
     connection: &Connection,
     id: &InstanceId,
     rate: Rate,
     now: Timestamp,
-) -> Result<Reservation, Fault> {
-    let mut state = state(connection, id)?;
+) -> Result<Reservation, DbError> {
+    let mut state = select_state(connection, id)?;
     if state.connection != Link::Open {
         return Ok(Reservation::NotOpen);
     }
-    let slot = rate.reserve(state.arrival, now);
+    let slot = rate.reserve_slot(state.arrival, now);
     state.arrival = Some(slot.arrival);
     state.asked_at.get_or_insert(now);
-    put(connection, id, &state)?;
+    upsert_state(connection, id, &state)?;
     Ok(Reservation::Slot {
         at: slot.at,
         state: Box::new(state),
@@ -45,112 +48,132 @@ fn reserve(
 }
 
 /// Changes the state, and writes it if `change` says so.
-fn changed(
+fn update_state(
     connection: &Connection,
     id: &InstanceId,
     change: impl FnOnce(&mut InstanceState) -> bool,
-) -> Result<bool, Fault> {
-    let mut state = state(connection, id)?;
+) -> Result<bool, DbError> {
+    let mut state = select_state(connection, id)?;
     let changed = change(&mut state);
     if changed {
-        put(connection, id, &state)?;
+        upsert_state(connection, id, &state)?;
     }
     Ok(changed)
 }
 
-fn set_connection(connection: &Connection, id: &InstanceId, seen: &Sighting) -> Result<bool, Fault> {
-    let mut state = state(connection, id)?;
-    let another = state.see(seen);
-    put(connection, id, &state)?;
+fn update_connection(
+    connection: &Connection,
+    id: &InstanceId,
+    seen: &ConnectionUpdate,
+) -> Result<bool, DbError> {
+    let mut state = select_state(connection, id)?;
+    let another = state.apply_connection_update(seen);
+    upsert_state(connection, id, &state)?;
     Ok(another)
 }
 
 /// Whether the question is ours to ask.
-fn ask(state: &mut InstanceState, now: Timestamp, before: Timestamp) -> bool {
-    let ours = state.connection == Link::Open && state.checked_at().is_none_or(|at| at <= before);
+fn claim_if_unasked(state: &mut InstanceState, now: Timestamp, before: Timestamp) -> bool {
+    let ours = state.connection == Link::Open && state.last_checked_at().is_none_or(|at| at <= before);
     if ours {
         state.asked_at = Some(now);
     }
     ours
 }
 
-fn note_timeout(connection: &Connection, id: &InstanceId, found: &NoAnswer) -> Result<u32, Fault> {
-    let mut state = state(connection, id)?;
+fn count_timeout_row(
+    connection: &Connection,
+    id: &InstanceId,
+    found: &UnansweredAttempt,
+) -> Result<u32, DbError> {
+    let mut state = select_state(connection, id)?;
     if state.count_timeout(found) {
-        put(connection, id, &state)?;
+        upsert_state(connection, id, &state)?;
     }
     Ok(state.timeouts)
 }
 
-fn set_llm_needs_credentials(connection: &Connection, id: &InstanceId, missing: bool) -> Result<bool, Fault> {
-    let mut state = state(connection, id)?;
+fn update_llm_credentials(connection: &Connection, id: &InstanceId, missing: bool) -> Result<bool, DbError> {
+    let mut state = select_state(connection, id)?;
     let changed = state.llm_needs_credentials != missing;
     if changed {
         state.llm_needs_credentials = missing;
-        put(connection, id, &state)?;
+        upsert_state(connection, id, &state)?;
     }
     Ok(changed)
 }
 
-fn park(connection: &Connection, mut parked: Parked) -> Result<(), Fault> {
+fn upsert_parked(connection: &Connection, mut parked: ParkedConversation) -> Result<(), DbError> {
     let conversation = parked.conversation.to_string();
     let sql = "SELECT body FROM parked WHERE instance = ?1 AND conversation = ?2";
-    let before: Option<Parked> = one(connection, sql, params![parked.instance.as_str(), conversation])?;
+    let before: Option<ParkedConversation> =
+        query_one(connection, sql, params![parked.instance.as_str(), conversation])?;
     if let Some(before) = before {
         parked.since = before.since;
     }
     let sql = "INSERT OR REPLACE INTO parked (instance, conversation, version, since, due, body)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    let (since, due) = (parked.since.as_millisecond(), parked.due().as_millisecond());
+    let (since, due) = (
+        parked.since.as_millisecond(),
+        parked.release_due_at().as_millisecond(),
+    );
     let (instance, version) = (parked.instance.as_str(), parked.version.as_str());
-    execute(
+    execute_sql(
         connection,
         sql,
-        params![instance, conversation, version, since, due, encode(&parked)?],
+        params![instance, conversation, version, since, due, encode_json(&parked)?],
     )?;
     Ok(())
 }
 
-fn unpark(connection: &Connection, parked: &Parked) -> Result<bool, Fault> {
+fn delete_parked(connection: &Connection, parked: &ParkedConversation) -> Result<bool, DbError> {
     let sql = "DELETE FROM parked WHERE instance = ?1 AND conversation = ?2 AND version = ?3";
     let (instance, conversation) = (parked.instance.as_str(), parked.conversation.to_string());
-    Ok(execute(
+    Ok(execute_sql(
         connection,
         sql,
         params![instance, conversation, parked.version.as_str()],
     )? > 0)
 }
 
-impl Instances for Embedded {
-    async fn instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {
+impl InstanceStates for Embedded {
+    async fn read_instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {
         let id = id.clone();
-        self.read("instance_state", move |c| state(c, &id)).await
-    }
-
-    async fn reserve(&self, id: &InstanceId, rate: Rate, now: Timestamp) -> PortResult<Reservation> {
-        let id = id.clone();
-        self.write("reserve", move |c| reserve(c, &id, rate, now)).await
-    }
-
-    async fn set_connection(&self, id: &InstanceId, seen: &Sighting) -> PortResult<bool> {
-        let (id, seen) = (id.clone(), *seen);
-        self.write("set_connection", move |c| set_connection(c, &id, &seen))
+        self.run_read("instance_state", move |c| select_state(c, &id))
             .await
     }
 
-    async fn claim_question(&self, id: &InstanceId, now: Timestamp, before: Timestamp) -> PortResult<bool> {
+    async fn reserve_slot(&self, id: &InstanceId, rate: Rate, now: Timestamp) -> PortResult<Reservation> {
         let id = id.clone();
-        let ours = move |state: &mut InstanceState| ask(state, now, before);
-        self.write("claim_question", move |c| changed(c, &id, ours)).await
+        self.run_write("reserve", move |c| reserve_slot(c, &id, rate, now))
+            .await
     }
 
-    async fn confirm(&self, id: &InstanceId, at: Timestamp) -> PortResult<()> {
+    async fn set_connection(&self, id: &InstanceId, seen: &ConnectionUpdate) -> PortResult<bool> {
+        let (id, seen) = (id.clone(), *seen);
+        self.run_write("set_connection", move |c| update_connection(c, &id, &seen))
+            .await
+    }
+
+    async fn claim_connection_check(
+        &self,
+        id: &InstanceId,
+        now: Timestamp,
+        before: Timestamp,
+    ) -> PortResult<bool> {
+        let id = id.clone();
+        let ours = move |state: &mut InstanceState| claim_if_unasked(state, now, before);
+        self.run_write("claim_question", move |c| update_state(c, &id, ours))
+            .await
+    }
+
+    async fn confirm_connection(&self, id: &InstanceId, at: Timestamp) -> PortResult<()> {
         let id = id.clone();
         let confirmed = move |state: &mut InstanceState| {
             state.confirmed_at = Some(at);
             state.connection == Link::Open
         };
-        self.write("confirm", move |c| changed(c, &id, confirmed).map(drop))
+        self.run_write("confirm", move |c| update_state(c, &id, confirmed).map(drop))
             .await
     }
 
@@ -163,11 +186,11 @@ impl Instances for Embedded {
             }
             ours
         };
-        self.write("claim_catch_up", move |c| changed(c, &id, claim))
+        self.run_write("claim_catch_up", move |c| update_state(c, &id, claim))
             .await
     }
 
-    async fn caught_up(
+    async fn record_catch_up(
         &self,
         id: &InstanceId,
         seen: &InstanceState,
@@ -181,58 +204,60 @@ impl Instances for Embedded {
             }
             same
         };
-        self.write("caught_up", move |c| changed(c, &id, note).map(drop))
+        self.run_write("caught_up", move |c| update_state(c, &id, note).map(drop))
             .await
     }
 
-    async fn set_pattern(&self, id: &InstanceId, pattern: &Pattern) -> PortResult<()> {
+    async fn set_traffic_profile(&self, id: &InstanceId, pattern: &TrafficProfile) -> PortResult<()> {
         let (id, pattern) = (id.clone(), pattern.clone());
         let set = move |state: &mut InstanceState| {
             state.pattern = Some(pattern);
             true
         };
-        self.write("set_pattern", move |c| changed(c, &id, set).map(drop))
+        self.run_write("set_pattern", move |c| update_state(c, &id, set).map(drop))
             .await
     }
 
-    async fn note_timeout(&self, id: &InstanceId, found: &NoAnswer) -> PortResult<u32> {
+    async fn record_timeout(&self, id: &InstanceId, found: &UnansweredAttempt) -> PortResult<u32> {
         let (id, found) = (id.clone(), found.clone());
-        self.write("note_timeout", move |c| note_timeout(c, &id, &found))
+        self.run_write("note_timeout", move |c| count_timeout_row(c, &id, &found))
             .await
     }
 
-    async fn forget_timeouts(&self, id: &InstanceId) -> PortResult<()> {
+    async fn reset_timeouts(&self, id: &InstanceId) -> PortResult<()> {
         let id = id.clone();
         let forget = |state: &mut InstanceState| {
-            state.forget_timeouts();
+            state.reset_timeouts();
             true
         };
-        self.write("forget_timeouts", move |c| changed(c, &id, forget).map(drop))
+        self.run_write("forget_timeouts", move |c| update_state(c, &id, forget).map(drop))
             .await
     }
 
     async fn set_llm_needs_credentials(&self, id: &InstanceId, missing: bool) -> PortResult<bool> {
         let id = id.clone();
-        self.write("set_llm_needs_credentials", move |c| {
-            set_llm_needs_credentials(c, &id, missing)
+        self.run_write("set_llm_needs_credentials", move |c| {
+            update_llm_credentials(c, &id, missing)
         })
         .await
     }
 
-    async fn park(&self, parked: &Parked) -> PortResult<()> {
+    async fn put_parked(&self, parked: &ParkedConversation) -> PortResult<()> {
         let parked = parked.clone();
-        self.write("park", move |c| park(c, parked)).await
+        self.run_write("park", move |c| upsert_parked(c, parked)).await
     }
 
-    async fn parked(&self, id: &InstanceId, most: usize) -> PortResult<Vec<Parked>> {
+    async fn list_parked(&self, id: &InstanceId, most: usize) -> PortResult<Vec<ParkedConversation>> {
         let id = id.clone();
         let sql = "SELECT body FROM parked WHERE instance = ?1 ORDER BY since, conversation LIMIT ?2";
-        self.read("parked", move |c| all(c, sql, params![id.as_str(), limit(most)]))
-            .await
+        self.run_read("parked", move |c| {
+            query_all(c, sql, params![id.as_str(), to_sql_limit(most)])
+        })
+        .await
     }
 
-    async fn unpark(&self, parked: &Parked) -> PortResult<bool> {
+    async fn remove_parked(&self, parked: &ParkedConversation) -> PortResult<bool> {
         let parked = parked.clone();
-        self.write("unpark", move |c| unpark(c, &parked)).await
+        self.run_write("unpark", move |c| delete_parked(c, &parked)).await
     }
 }

@@ -1,5 +1,5 @@
-use crate::fault::Fault;
-use crate::record::{encode, execute, exists, integer, one};
+use crate::db_error::DbError;
+use crate::sql_records::{encode_json, execute_sql, query_one, row_exists, to_sql_integer};
 use jiff::Timestamp;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::Message;
@@ -20,31 +20,31 @@ pub(crate) struct MessageRow {
 }
 
 impl MessageRow {
-    pub(crate) fn of(message: &Message) -> Result<Self, Fault> {
+    pub(crate) fn from_message(message: &Message) -> Result<Self, DbError> {
         let out = message.out.as_ref();
         // A dead message counts as open until its dead letter exists.
         let open = out.is_some_and(|out| {
             out.state.is_open() || (matches!(out.state, OutboxState::Dead { .. }) && !out.copied)
         });
-        let body = encode(message)?;
+        let body = encode_json(message)?;
         if body.len() > RECORD_BYTES_MAX {
-            return Err(Fault::TooLarge(body.len()));
+            return Err(DbError::TooLarge(body.len()));
         }
         Ok(Self {
             conversation: message.conversation.to_string(),
-            ordinal: integer(message.ordinal.0),
-            rev: out.map_or(0, |out| integer(out.rev)),
+            ordinal: to_sql_integer(message.ordinal.0),
+            rev: out.map_or(0, |out| to_sql_integer(out.rev)),
             open,
-            due: message.due().map(Timestamp::as_millisecond),
+            due: message.overdue_at().map(Timestamp::as_millisecond),
             body,
             correlation: message.correlation.to_string(),
         })
     }
 
     /// Whether nothing lies in its place yet.
-    pub(super) fn is_new(&self, connection: &Connection) -> Result<bool, Fault> {
+    pub(super) fn is_new_row(&self, connection: &Connection) -> Result<bool, DbError> {
         let sql = "SELECT 1 FROM messages WHERE conversation = ?1 AND ordinal = ?2";
-        Ok(!exists(
+        Ok(!row_exists(
             connection,
             sql,
             params![self.conversation, self.ordinal],
@@ -52,7 +52,7 @@ impl MessageRow {
     }
 
     /// Whether the stored one is open, or not, as `open` says, and is the one that this was made from.
-    pub(super) fn follows(&self, connection: &Connection, open: bool) -> Result<bool, Fault> {
+    pub(super) fn follows_stored(&self, connection: &Connection, open: bool) -> Result<bool, DbError> {
         let sql = "SELECT rev, open FROM messages WHERE conversation = ?1 AND ordinal = ?2";
         let stored: Option<(i64, bool)> = connection
             .prepare_cached(sql)?
@@ -64,12 +64,12 @@ impl MessageRow {
     }
 
     /// What lies in its place.
-    pub(super) fn stored(&self, connection: &Connection) -> Result<Option<Message>, Fault> {
+    pub(super) fn select_stored(&self, connection: &Connection) -> Result<Option<Message>, DbError> {
         let sql = "SELECT body FROM messages WHERE conversation = ?1 AND ordinal = ?2";
-        one(connection, sql, params![self.conversation, self.ordinal])
+        query_one(connection, sql, params![self.conversation, self.ordinal])
     }
 
-    pub(crate) fn put(&self, connection: &Connection) -> Result<(), Fault> {
+    pub(crate) fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
         let sql = "INSERT INTO messages (conversation, ordinal, rev, open, due, body, correlation)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             ON CONFLICT DO UPDATE SET rev = excluded.rev, open = excluded.open, due = excluded.due, body = excluded.body";
@@ -82,7 +82,7 @@ impl MessageRow {
             body,
             correlation,
         } = self;
-        execute(
+        execute_sql(
             connection,
             sql,
             params![conversation, ordinal, rev, open, due, body, correlation],
@@ -92,15 +92,15 @@ impl MessageRow {
 }
 
 /// One message.
-pub(super) fn message(
+pub(super) fn select_message(
     connection: &Connection,
     conversation: &ConversationId,
     ordinal: Ordinal,
-) -> Result<Option<Message>, Fault> {
+) -> Result<Option<Message>, DbError> {
     let sql = "SELECT body FROM messages WHERE conversation = ?1 AND ordinal = ?2";
-    one(
+    query_one(
         connection,
         sql,
-        params![conversation.to_string(), integer(ordinal.0)],
+        params![conversation.to_string(), to_sql_integer(ordinal.0)],
     )
 }

@@ -18,7 +18,7 @@ mod scheduled;
 mod trace;
 
 pub(crate) use conversations::ConversationRow;
-pub use expiry::Swept;
+pub use expiry::SweepCounts;
 pub(crate) use messages::MessageRow;
 
 #[cfg(test)]

@@ -1,52 +1,52 @@
-use super::conversations::{ConversationRow, is_agents};
+use super::conversations::{ConversationRow, is_agents_epoch};
 use super::deliveries;
 use super::messages::MessageRow;
 use crate::Embedded;
-use crate::fault::Fault;
-use crate::record::{all, encode, execute};
+use crate::db_error::DbError;
+use crate::sql_records::{encode_json, execute_sql, query_all};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{InstanceId, MessageId, ThreadId};
-use recado_domain::instance::{Echo, InFlight};
+use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
-use recado_pipeline::ports::{Claimed, DeliveryLink, Guard, OutboxStore, PortResult, Written};
+use recado_pipeline::ports::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore, PortResult, WriteOutcome};
 use rusqlite::{Connection, params};
 
 /// A message with a way out; what has none has no `out.rev` to be judged by.
-fn row_of(message: &Message, what: &'static str) -> PortResult<MessageRow> {
+fn outgoing_row(message: &Message, what: &'static str) -> PortResult<MessageRow> {
     if message.out.is_none() {
-        return Err(Fault::Argument("the message has no way out").during(what));
+        return Err(DbError::Argument("the message has no way out").into_port_error(what));
     }
-    MessageRow::of(message).map_err(|fault| fault.during(what))
+    MessageRow::from_message(message).map_err(|fault| fault.into_port_error(what))
 }
 
 /// The note of an attempt under its instance.
 #[derive(Debug)]
-struct Note {
+struct InFlightRow {
     instance: InstanceId,
-    flight: InFlight,
+    flight: InFlightSend,
 }
 
-impl Note {
-    fn of(instance: &InstanceId, flight: &InFlight) -> Self {
+impl InFlightRow {
+    fn for_instance(instance: &InstanceId, flight: &InFlightSend) -> Self {
         Self {
             instance: instance.clone(),
             flight: flight.clone(),
         }
     }
 
-    fn put(&self, connection: &Connection) -> Result<(), Fault> {
+    fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
         let sql = "INSERT OR REPLACE INTO in_flight (instance, message, nonce, body) VALUES (?1, ?2, ?3, ?4)";
         let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
-        execute(
+        execute_sql(
             connection,
             sql,
-            params![self.instance.as_str(), message, nonce, encode(&self.flight)?],
+            params![self.instance.as_str(), message, nonce, encode_json(&self.flight)?],
         )?;
         Ok(())
     }
 
-    fn hear(&self, connection: &Connection, id: &str, echo: Echo) -> Result<bool, Fault> {
+    fn record_echo(&self, connection: &Connection, id: &str, echo: Echo) -> Result<bool, DbError> {
         let field = match echo {
             Echo::Sure => "$.echo",
             Echo::Maybe => "$.maybe_echo",
@@ -55,7 +55,7 @@ impl Note {
             WHERE instance = ?1 AND message = ?2 AND nonce = ?3
                 AND (json_extract(body, ?5) IS NULL OR json_extract(body, ?5) = ?4)";
         let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
-        let heard = execute(
+        let heard = execute_sql(
             connection,
             sql,
             params![self.instance.as_str(), message, nonce, id, field],
@@ -63,151 +63,174 @@ impl Note {
         Ok(heard > 0)
     }
 
-    fn remove(&self, connection: &Connection) -> Result<(), Fault> {
+    fn delete_row(&self, connection: &Connection) -> Result<(), DbError> {
         let sql = "DELETE FROM in_flight WHERE instance = ?1 AND message = ?2 AND nonce = ?3";
         let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
-        execute(connection, sql, params![self.instance.as_str(), message, nonce])?;
+        execute_sql(connection, sql, params![self.instance.as_str(), message, nonce])?;
         Ok(())
     }
 }
 
-fn save_open(connection: &Connection, message: &MessageRow, landed: Option<&Note>) -> Result<Written, Fault> {
-    if !message.follows(connection, true)? {
-        return Ok(Written::Conflict);
-    }
-    message.put(connection)?;
-    if let Some(note) = landed {
-        note.remove(connection)?;
-    }
-    Ok(Written::Yes)
-}
-
-fn claim(
+fn save_open_row(
     connection: &Connection,
     message: &MessageRow,
-    guard: Option<&Guard>,
-    note: &Note,
-) -> Result<Claimed, Fault> {
-    if !message.follows(connection, true)? {
-        let stored = message.stored(connection)?.and_then(|stored| stored.out);
-        let ours = stored.is_some_and(|out| out.held_by(&note.flight.nonce));
-        return Ok(if ours { Claimed::Yes } else { Claimed::Conflict });
+    landed: Option<&InFlightRow>,
+) -> Result<WriteOutcome, DbError> {
+    if !message.follows_stored(connection, true)? {
+        return Ok(WriteOutcome::Conflict);
+    }
+    message.write_row(connection)?;
+    if let Some(note) = landed {
+        note.delete_row(connection)?;
+    }
+    Ok(WriteOutcome::Written)
+}
+
+fn claim_row(
+    connection: &Connection,
+    message: &MessageRow,
+    guard: Option<&ClaimGuard>,
+    note: &InFlightRow,
+) -> Result<ClaimOutcome, DbError> {
+    if !message.follows_stored(connection, true)? {
+        let stored = message.select_stored(connection)?.and_then(|stored| stored.out);
+        let ours = stored.is_some_and(|out| out.is_held_by(&note.flight.nonce));
+        return Ok(if ours {
+            ClaimOutcome::Claimed
+        } else {
+            ClaimOutcome::Conflict
+        });
     }
     if let Some(guard) = guard
-        && !is_agents(connection, &guard.conversation, guard.epoch)?
+        && !is_agents_epoch(connection, &guard.conversation, guard.epoch)?
     {
-        return Ok(Claimed::Stopped);
+        return Ok(ClaimOutcome::Stopped);
     }
-    message.put(connection)?;
-    note.put(connection)?;
-    Ok(Claimed::Yes)
+    message.write_row(connection)?;
+    note.write_row(connection)?;
+    Ok(ClaimOutcome::Claimed)
 }
 
 /// What a message that is settled takes with it.
 struct Settlement {
     message: MessageRow,
     id: MessageId,
-    landed: Option<Note>,
+    landed: Option<InFlightRow>,
     link: Option<DeliveryLink>,
     conversation: Option<ConversationRow>,
 }
 
 impl Settlement {
-    fn store(&self, connection: &Connection, now: Timestamp) -> Result<Written, Fault> {
+    fn write_settlement(&self, connection: &Connection, now: Timestamp) -> Result<WriteOutcome, DbError> {
         let fits = match &self.conversation {
-            Some(conversation) => conversation.follows(connection)?,
+            Some(conversation) => conversation.follows_stored(connection)?,
             None => true,
         };
-        if !fits || !self.message.follows(connection, true)? {
-            return Ok(Written::Conflict);
+        if !fits || !self.message.follows_stored(connection, true)? {
+            return Ok(WriteOutcome::Conflict);
         }
-        self.message.put(connection)?;
+        self.message.write_row(connection)?;
         if let Some(note) = &self.landed {
-            note.remove(connection)?;
+            note.delete_row(connection)?;
         }
         if let Some(link) = &self.link {
-            deliveries::link(connection, link, &self.id, now)?;
+            deliveries::link_message(connection, link, &self.id, now)?;
         }
         if let Some(conversation) = &self.conversation {
-            conversation.put(connection)?;
+            conversation.write_row(connection)?;
         }
-        Ok(Written::Yes)
+        Ok(WriteOutcome::Written)
     }
 }
 
-fn amend(connection: &Connection, message: &MessageRow) -> Result<Written, Fault> {
-    if !message.follows(connection, false)? {
-        return Ok(Written::Conflict);
+fn amend_row(connection: &Connection, message: &MessageRow) -> Result<WriteOutcome, DbError> {
+    if !message.follows_stored(connection, false)? {
+        return Ok(WriteOutcome::Conflict);
     }
-    message.put(connection)?;
-    Ok(Written::Yes)
+    message.write_row(connection)?;
+    Ok(WriteOutcome::Written)
 }
 
 impl OutboxStore for Embedded {
-    async fn open(&self, thread: &ThreadId) -> PortResult<Vec<Message>> {
+    async fn list_open_messages(&self, thread: &ThreadId) -> PortResult<Vec<Message>> {
         // A conversation's id is its thread's and a number: `.` comes next after `-`.
         let bounds = [
             format!("c_{}-", thread.as_str()),
             format!("c_{}.", thread.as_str()),
         ];
         let sql = "SELECT body FROM messages WHERE conversation > ?1 AND conversation < ?2 AND open = 1";
-        let mut open: Vec<Message> = self.read("open", move |c| all(c, sql, bounds)).await?;
-        open.sort_by_key(|message| (message.conversation.number(), message.ordinal));
+        let mut open: Vec<Message> = self.run_read("open", move |c| query_all(c, sql, bounds)).await?;
+        open.sort_by_key(|message| (message.conversation.number_in_thread(), message.ordinal));
         Ok(open)
     }
 
-    async fn save_open(&self, message: &Message, landed: Option<&InFlight>) -> PortResult<Written> {
-        let row = row_of(message, "save_open")?;
-        let note = landed.map(|flight| Note::of(&message.instance, flight));
-        self.write("save_open", move |c| save_open(c, &row, note.as_ref()))
+    async fn save_open_message(
+        &self,
+        message: &Message,
+        landed: Option<&InFlightSend>,
+    ) -> PortResult<WriteOutcome> {
+        let row = outgoing_row(message, "save_open")?;
+        let note = landed.map(|flight| InFlightRow::for_instance(&message.instance, flight));
+        self.run_write("save_open", move |c| save_open_row(c, &row, note.as_ref()))
             .await
     }
 
-    async fn claim(
+    async fn claim_message(
         &self,
         message: &Message,
-        guard: Option<&Guard>,
-        flight: &InFlight,
-    ) -> PortResult<Claimed> {
-        let row = row_of(message, "claim")?;
-        let (guard, note) = (guard.cloned(), Note::of(&message.instance, flight));
-        self.write("claim", move |c| claim(c, &row, guard.as_ref(), &note))
+        guard: Option<&ClaimGuard>,
+        flight: &InFlightSend,
+    ) -> PortResult<ClaimOutcome> {
+        let row = outgoing_row(message, "claim")?;
+        let (guard, note) = (
+            guard.cloned(),
+            InFlightRow::for_instance(&message.instance, flight),
+        );
+        self.run_write("claim", move |c| claim_row(c, &row, guard.as_ref(), &note))
             .await
     }
 
-    async fn settle(
+    async fn settle_message(
         &self,
         message: &Message,
-        landed: Option<&InFlight>,
+        landed: Option<&InFlightSend>,
         link: Option<&DeliveryLink>,
         conversation: Option<&Conversation>,
-    ) -> PortResult<Written> {
-        let conversation = conversation.map(ConversationRow::of).transpose();
+    ) -> PortResult<WriteOutcome> {
+        let conversation = conversation.map(ConversationRow::from_conversation).transpose();
         let settlement = Settlement {
-            message: row_of(message, "settle")?,
-            id: message.id(),
-            landed: landed.map(|flight| Note::of(&message.instance, flight)),
+            message: outgoing_row(message, "settle")?,
+            id: message.message_id(),
+            landed: landed.map(|flight| InFlightRow::for_instance(&message.instance, flight)),
             link: link.cloned(),
-            conversation: conversation.map_err(|fault| fault.during("settle"))?,
+            conversation: conversation.map_err(|fault| fault.into_port_error("settle"))?,
         };
-        let now = self.now();
-        self.write("settle", move |c| settlement.store(c, now)).await
-    }
-
-    async fn amend(&self, message: &Message) -> PortResult<Written> {
-        let row = row_of(message, "amend")?;
-        self.write("amend", move |c| amend(c, &row)).await
-    }
-
-    async fn in_flight(&self, instance: &InstanceId) -> PortResult<Vec<InFlight>> {
-        let instance = instance.clone();
-        let sql = "SELECT body FROM in_flight WHERE instance = ?1 ORDER BY message, nonce";
-        self.read("in_flight", move |c| all(c, sql, [instance.as_str()]))
+        let now = self.current_time();
+        self.run_write("settle", move |c| settlement.write_settlement(c, now))
             .await
     }
 
-    async fn hear(&self, instance: &InstanceId, flight: &InFlight, id: &str, echo: Echo) -> PortResult<bool> {
-        let (note, id) = (Note::of(instance, flight), id.to_owned());
-        self.write("hear", move |c| note.hear(c, &id, echo)).await
+    async fn update_closed_message(&self, message: &Message) -> PortResult<WriteOutcome> {
+        let row = outgoing_row(message, "amend")?;
+        self.run_write("amend", move |c| amend_row(c, &row)).await
+    }
+
+    async fn list_in_flight(&self, instance: &InstanceId) -> PortResult<Vec<InFlightSend>> {
+        let instance = instance.clone();
+        let sql = "SELECT body FROM in_flight WHERE instance = ?1 ORDER BY message, nonce";
+        self.run_read("in_flight", move |c| query_all(c, sql, [instance.as_str()]))
+            .await
+    }
+
+    async fn record_echo(
+        &self,
+        instance: &InstanceId,
+        flight: &InFlightSend,
+        id: &str,
+        echo: Echo,
+    ) -> PortResult<bool> {
+        let (note, id) = (InFlightRow::for_instance(instance, flight), id.to_owned());
+        self.run_write("hear", move |c| note.record_echo(c, &id, echo))
+            .await
     }
 }

@@ -1,10 +1,10 @@
 use crate::Embedded;
-use crate::fault::Fault;
-use crate::record::{count, decode, limit};
+use crate::db_error::DbError;
+use crate::sql_records::{count_from_sql, decode_json, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::ids::{ConversationId, IdError, InstanceId, Ordinal};
 use recado_domain::scheduled::ScheduledId;
-use recado_pipeline::ports::{Overdue, OverdueWork, PortResult};
+use recado_pipeline::ports::{OverdueIndex, OverdueWork, PortResult};
 use rusqlite::{Connection, Row, params};
 
 /// Each table gives its longest overdue by its index, so that much of one kind hides nothing of another.
@@ -19,13 +19,13 @@ const SQL: &str = "
     UNION ALL SELECT * FROM (SELECT 'scheduled', id, 0, due FROM scheduled WHERE due <= ?1 ORDER BY due LIMIT ?2)
     ORDER BY 4, 1, 2, 3";
 
-fn overdue(connection: &Connection, now: Timestamp, most: usize) -> Result<Vec<OverdueWork>, Fault> {
+fn select_overdue(connection: &Connection, now: Timestamp, most: usize) -> Result<Vec<OverdueWork>, DbError> {
     let mut statement = connection.prepare_cached(SQL)?;
-    let mut rows = statement.query(params![now.as_millisecond(), limit(most)])?;
+    let mut rows = statement.query(params![now.as_millisecond(), to_sql_limit(most)])?;
     let mut work = Vec::new();
     while let Some(row) = rows.next()? {
         // One record that cannot be read must not keep the others from being found.
-        match work_of(row) {
+        match parse_overdue_row(row) {
             Ok(found) => work.push(found),
             Err(error) => tracing::error!(%error, "an open record cannot be read"),
         }
@@ -33,26 +33,27 @@ fn overdue(connection: &Connection, now: Timestamp, most: usize) -> Result<Vec<O
     Ok(work)
 }
 
-fn work_of(row: &Row<'_>) -> Result<OverdueWork, Fault> {
+fn parse_overdue_row(row: &Row<'_>) -> Result<OverdueWork, DbError> {
     let (kind, what): (String, String) = (row.get(0)?, row.get(1)?);
-    let damaged = |_: IdError| Fault::Argument("a damaged id");
+    let damaged = |_: IdError| DbError::Argument("a damaged id");
     match kind.as_str() {
-        "event" => Ok(OverdueWork::Event(decode(&what)?)),
+        "event" => Ok(OverdueWork::Event(decode_json(&what)?)),
         "outgoing" => Ok(OverdueWork::Outgoing {
             conversation: ConversationId::parse(&what).map_err(damaged)?,
-            ordinal: Ordinal(count(row.get(2)?)),
+            ordinal: Ordinal(count_from_sql(row.get(2)?)),
         }),
         "owed" => Ok(OverdueWork::Owed(ConversationId::parse(&what).map_err(damaged)?)),
         "scheduled" => Ok(OverdueWork::Scheduled(
             ScheduledId::parse(&what).map_err(damaged)?,
         )),
         "probe" => Ok(OverdueWork::Probe(InstanceId::parse(&what).map_err(damaged)?)),
-        _ => Ok(OverdueWork::Parked(decode(&what)?)),
+        _ => Ok(OverdueWork::Parked(decode_json(&what)?)),
     }
 }
 
-impl Overdue for Embedded {
-    async fn overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
-        self.read("overdue", move |c| overdue(c, now, limit)).await
+impl OverdueIndex for Embedded {
+    async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
+        self.run_read("overdue", move |c| select_overdue(c, now, limit))
+            .await
     }
 }

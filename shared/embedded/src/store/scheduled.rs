@@ -1,15 +1,17 @@
-use super::conversations::{ConversationRow, keep_key, used_key};
+use super::conversations::{ConversationRow, insert_key, select_used_key};
 use super::messages::MessageRow;
 use crate::Embedded;
-use crate::fault::Fault;
-use crate::record::{decode, encode, execute, exists, integer, limit, one};
+use crate::db_error::DbError;
+use crate::sql_records::{
+    decode_json, encode_json, execute_sql, query_one, row_exists, to_sql_integer, to_sql_limit,
+};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
 use recado_domain::millis;
-use recado_domain::scheduled::{Scheduled, ScheduledId};
-use recado_pipeline::ports::{Committed, KeyClaim, PortResult, Scheduling, Written};
+use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
+use recado_pipeline::ports::{CommitOutcome, IdempotencyClaim, PortResult, ScheduledMessages, WriteOutcome};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// A scheduled message as it lies in its table.
@@ -21,17 +23,17 @@ struct ScheduledRow {
 }
 
 impl ScheduledRow {
-    fn of(scheduled: &Scheduled) -> Result<Self, Fault> {
+    fn from_scheduled(scheduled: &ScheduledMessage) -> Result<Self, DbError> {
         Ok(Self {
             id: scheduled.id.clone(),
-            rev: integer(scheduled.rev),
-            due: scheduled.due().map(Timestamp::as_millisecond),
-            body: encode(scheduled)?,
+            rev: to_sql_integer(scheduled.rev),
+            due: scheduled.send_due_at().map(Timestamp::as_millisecond),
+            body: encode_json(scheduled)?,
         })
     }
 
     /// Whether the stored one is the one that this was made from.
-    fn follows(&self, connection: &Connection) -> Result<bool, Fault> {
+    fn follows_stored(&self, connection: &Connection) -> Result<bool, DbError> {
         let stored: Option<i64> = connection
             .prepare_cached("SELECT rev FROM scheduled WHERE id = ?1")?
             .query_row([self.id.as_str()], |row| row.get(0))
@@ -39,9 +41,9 @@ impl ScheduledRow {
         Ok(stored == Some(self.rev - 1))
     }
 
-    fn put(&self, connection: &Connection) -> Result<(), Fault> {
+    fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
         let sql = "INSERT OR REPLACE INTO scheduled (id, rev, due, body) VALUES (?1, ?2, ?3, ?4)";
-        execute(
+        execute_sql(
             connection,
             sql,
             params![self.id.as_str(), self.rev, self.due, self.body],
@@ -50,83 +52,98 @@ impl ScheduledRow {
     }
 }
 
-fn put_new(
+fn insert_scheduled(
     connection: &Connection,
     row: &ScheduledRow,
     message: &MessageId,
-    claim: Option<&KeyClaim>,
+    claim: Option<&IdempotencyClaim>,
     now: Timestamp,
-) -> Result<Committed, Fault> {
-    if let Some(taken) = used_key(connection, claim, now)? {
-        return Ok(Committed::KeyTaken(taken));
+) -> Result<CommitOutcome, DbError> {
+    if let Some(taken) = select_used_key(connection, claim, now)? {
+        return Ok(CommitOutcome::KeyTaken(taken));
     }
-    if exists(
+    if row_exists(
         connection,
         "SELECT 1 FROM scheduled WHERE id = ?1",
         [row.id.as_str()],
     )? {
-        return Ok(Committed::Conflict);
+        return Ok(CommitOutcome::Conflict);
     }
-    row.put(connection)?;
-    keep_key(connection, claim, message)?;
-    Ok(Committed::Yes)
+    row.write_row(connection)?;
+    insert_key(connection, claim, message)?;
+    Ok(CommitOutcome::Committed)
 }
 
-fn save(connection: &Connection, row: &ScheduledRow) -> Result<Written, Fault> {
-    if !row.follows(connection)? {
-        return Ok(Written::Conflict);
+fn save_scheduled_row(connection: &Connection, row: &ScheduledRow) -> Result<WriteOutcome, DbError> {
+    if !row.follows_stored(connection)? {
+        return Ok(WriteOutcome::Conflict);
     }
-    row.put(connection)?;
-    Ok(Written::Yes)
+    row.write_row(connection)?;
+    Ok(WriteOutcome::Written)
 }
 
-fn fall_due(
+fn write_fallen_due(
     connection: &Connection,
     row: &ScheduledRow,
     conversation: &ConversationRow,
     message: &MessageRow,
-) -> Result<Written, Fault> {
-    if !row.follows(connection)? || !conversation.follows(connection)? || !message.is_new(connection)? {
-        return Ok(Written::Conflict);
+) -> Result<WriteOutcome, DbError> {
+    if !row.follows_stored(connection)?
+        || !conversation.follows_stored(connection)?
+        || !message.is_new_row(connection)?
+    {
+        return Ok(WriteOutcome::Conflict);
     }
-    row.put(connection)?;
-    conversation.put(connection)?;
-    message.put(connection)?;
-    Ok(Written::Yes)
+    row.write_row(connection)?;
+    conversation.write_row(connection)?;
+    message.write_row(connection)?;
+    Ok(WriteOutcome::Written)
 }
 
-impl Scheduling for Embedded {
-    async fn put_scheduled(&self, scheduled: &Scheduled, key: Option<&KeyClaim>) -> PortResult<Committed> {
+impl ScheduledMessages for Embedded {
+    async fn put_scheduled(
+        &self,
+        scheduled: &ScheduledMessage,
+        key: Option<&IdempotencyClaim>,
+    ) -> PortResult<CommitOutcome> {
         const WHAT: &str = "put_scheduled";
-        let row = ScheduledRow::of(scheduled).map_err(|fault| fault.during(WHAT))?;
-        let (message, key, now) = (scheduled.id.message().clone(), key.cloned(), self.now());
-        self.write(WHAT, move |c| put_new(c, &row, &message, key.as_ref(), now))
+        let row = ScheduledRow::from_scheduled(scheduled).map_err(|fault| fault.into_port_error(WHAT))?;
+        let (message, key, now) = (
+            scheduled.id.as_message_id().clone(),
+            key.cloned(),
+            self.current_time(),
+        );
+        self.run_write(WHAT, move |c| {
+            insert_scheduled(c, &row, &message, key.as_ref(), now)
+        })
+        .await
+    }
+
+    async fn find_scheduled(&self, id: &ScheduledId) -> PortResult<Option<ScheduledMessage>> {
+        let id = id.clone();
+        let sql = "SELECT body FROM scheduled WHERE id = ?1";
+        self.run_read("scheduled", move |c| query_one(c, sql, [id.as_str()]))
             .await
     }
 
-    async fn scheduled(&self, id: &ScheduledId) -> PortResult<Option<Scheduled>> {
-        let id = id.clone();
-        let sql = "SELECT body FROM scheduled WHERE id = ?1";
-        self.read("scheduled", move |c| one(c, sql, [id.as_str()])).await
-    }
-
-    async fn save_scheduled(&self, scheduled: &Scheduled) -> PortResult<Written> {
+    async fn save_scheduled(&self, scheduled: &ScheduledMessage) -> PortResult<WriteOutcome> {
         const WHAT: &str = "save_scheduled";
-        let row = ScheduledRow::of(scheduled).map_err(|fault| fault.during(WHAT))?;
-        self.write(WHAT, move |c| save(c, &row)).await
+        let row = ScheduledRow::from_scheduled(scheduled).map_err(|fault| fault.into_port_error(WHAT))?;
+        self.run_write(WHAT, move |c| save_scheduled_row(c, &row)).await
     }
 
-    async fn fall_due(
+    async fn commit_scheduled(
         &self,
-        scheduled: &Scheduled,
+        scheduled: &ScheduledMessage,
         conversation: &Conversation,
         message: &Message,
-    ) -> PortResult<Written> {
+    ) -> PortResult<WriteOutcome> {
         const WHAT: &str = "fall_due";
-        let row = ScheduledRow::of(scheduled).map_err(|fault| fault.during(WHAT))?;
-        let conversation = ConversationRow::of(conversation).map_err(|fault| fault.during(WHAT))?;
-        let message = MessageRow::of(message).map_err(|fault| fault.during(WHAT))?;
-        self.write(WHAT, move |c| fall_due(c, &row, &conversation, &message))
+        let row = ScheduledRow::from_scheduled(scheduled).map_err(|fault| fault.into_port_error(WHAT))?;
+        let conversation =
+            ConversationRow::from_conversation(conversation).map_err(|fault| fault.into_port_error(WHAT))?;
+        let message = MessageRow::from_message(message).map_err(|fault| fault.into_port_error(WHAT))?;
+        self.run_write(WHAT, move |c| write_fallen_due(c, &row, &conversation, &message))
             .await
     }
 }
@@ -134,7 +151,7 @@ impl Scheduling for Embedded {
 impl Embedded {
     /// The scheduled messages that are due at `now`, the longest due first, at most `most`; and when the next one is, if
     /// none is. So that the process that serves need not wait for `reconcile`.
-    pub async fn scheduled_until(
+    pub async fn list_due_scheduled(
         &self,
         now: Timestamp,
         most: usize,
@@ -143,18 +160,18 @@ impl Embedded {
             let mut statement = c.prepare_cached(
                 "SELECT body, due FROM scheduled WHERE due IS NOT NULL ORDER BY due LIMIT ?1",
             )?;
-            let mut rows = statement.query([limit(most)])?;
+            let mut rows = statement.query([to_sql_limit(most)])?;
             let mut due = Vec::new();
             while let Some(row) = rows.next()? {
                 let at: i64 = row.get(1)?;
                 if at > now.as_millisecond() {
-                    return Ok((due, Some(millis::instant(at))));
+                    return Ok((due, Some(millis::from_unix_millis(at))));
                 }
-                let scheduled: Scheduled = decode(&row.get::<_, String>(0)?)?;
+                let scheduled: ScheduledMessage = decode_json(&row.get::<_, String>(0)?)?;
                 due.push(scheduled.id);
             }
             Ok((due, None))
         };
-        self.read("scheduled_until", work).await
+        self.run_read("scheduled_until", work).await
     }
 }

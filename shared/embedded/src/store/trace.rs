@@ -1,25 +1,35 @@
 use crate::Embedded;
-use crate::fault::Fault;
-use crate::record::{all, limit};
+use crate::db_error::DbError;
+use crate::sql_records::{query_all, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::ids::CorrelationId;
-use recado_pipeline::ports::{PortResult, Traced, Traces};
+use recado_pipeline::ports::{CorrelatedRecords, CorrelationIndex, PortResult};
 use rusqlite::{Connection, params};
 
-fn traced(connection: &Connection, id: &CorrelationId, most: usize, now: Timestamp) -> Result<Traced, Fault> {
+fn select_traced(
+    connection: &Connection,
+    id: &CorrelationId,
+    most: usize,
+    now: Timestamp,
+) -> Result<CorrelatedRecords, DbError> {
     let events =
         "SELECT body FROM events WHERE correlation = ?1 AND (expires IS NULL OR expires > ?2) LIMIT ?3";
-    let values = params![id.as_str(), now.as_millisecond(), limit(most)];
-    let events = all(connection, events, values)?;
+    let values = params![id.as_str(), now.as_millisecond(), to_sql_limit(most)];
+    let events = query_all(connection, events, values)?;
     let most = most.saturating_sub(events.len());
     let messages = "SELECT body FROM messages WHERE correlation = ?1 LIMIT ?2";
-    let messages = all(connection, messages, params![id.as_str(), limit(most)])?;
-    Ok(Traced { events, messages })
+    let messages = query_all(connection, messages, params![id.as_str(), to_sql_limit(most)])?;
+    Ok(CorrelatedRecords { events, messages })
 }
 
-impl Traces for Embedded {
-    async fn traced(&self, correlation: &CorrelationId, limit: usize) -> PortResult<Traced> {
-        let (id, now) = (correlation.clone(), self.now());
-        self.read("traced", move |c| traced(c, &id, limit, now)).await
+impl CorrelationIndex for Embedded {
+    async fn find_by_correlation(
+        &self,
+        correlation: &CorrelationId,
+        limit: usize,
+    ) -> PortResult<CorrelatedRecords> {
+        let (id, now) = (correlation.clone(), self.current_time());
+        self.run_read("traced", move |c| select_traced(c, &id, limit, now))
+            .await
     }
 }

@@ -1,48 +1,48 @@
 //! `POST /v1/instances/{id}/catch-up`.
 
-use super::{Api, BODY_MAX, Depths};
+use super::{ApiState, BODY_MAX, QueueDepths};
 use crate::keys::Keys;
-use crate::problem::Problem;
-use crate::query::{Segment, json, read};
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, parse_json_body, read_body};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::ids::{CorrelationId, InstanceId};
-use recado_pipeline::World;
-use recado_pipeline::catch_up::{self, CatchUpError, CaughtUp};
+use recado_pipeline::Deps;
+use recado_pipeline::catch_up::{self, CatchUpError, CatchUpReport};
 use recado_pipeline::ports::HistoryError;
 use serde::Deserialize;
 
 /// From when on.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct CatchUpRequest {
     since: Option<Timestamp>,
 }
 
 /// Fetches what the provider failed to deliver, and tells how much that was. An empty body: since the last message that
 /// is known.
-pub(super) async fn catch_up<W: World, K: Keys, D: Depths>(
-    State(api): State<Api<W, K, D>>,
-    Segment(id): Segment<String>,
+pub(super) async fn post_catch_up<W: Deps, K: Keys, D: QueueDepths>(
+    State(api): State<ApiState<W, K, D>>,
+    PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Json<CaughtUp>, Problem> {
-    let instance = InstanceId::parse(&id).map_err(|_| Problem::not_found("there is no such instance"))?;
-    let body = read(&headers, body, BODY_MAX).await?;
-    let wanted: Wanted = if body.is_empty() {
-        Wanted::default()
+) -> Result<Json<CatchUpReport>, HttpProblem> {
+    let instance = InstanceId::parse(&id).map_err(|_| HttpProblem::not_found("there is no such instance"))?;
+    let body = read_body(&headers, body, BODY_MAX).await?;
+    let wanted: CatchUpRequest = if body.is_empty() {
+        CatchUpRequest::default()
     } else {
-        json(&body)?
+        parse_json_body(&body)?
     };
-    let done = catch_up::catch_up(&*api.world, &instance, wanted.since, &correlation);
+    let done = catch_up::catch_up(&*api.deps, &instance, wanted.since, &correlation);
     Ok(Json(Box::pin(done).await?))
 }
 
-impl From<CatchUpError> for Problem {
+impl From<CatchUpError> for HttpProblem {
     fn from(error: CatchUpError) -> Self {
         let status = match &error {
             CatchUpError::NotFound => StatusCode::NOT_FOUND,
@@ -51,7 +51,7 @@ impl From<CatchUpError> for Problem {
             CatchUpError::Provider(HistoryError::Credentials | HistoryError::Unavailable { .. }) => {
                 StatusCode::BAD_GATEWAY
             }
-            CatchUpError::Port(error) => return Self::of_port(error),
+            CatchUpError::Port(error) => return Self::from_port_error(error),
         };
         Self::new(status, error.to_string())
     }

@@ -1,20 +1,20 @@
 //! `/v1/config`: what is configured, and the webhook URLs and secrets to enter at the provider.
 
-use super::{Api, BODY_MAX, Depths};
+use super::{ApiState, BODY_MAX, QueueDepths};
 use crate::keys::Keys;
-use crate::problem::Problem;
-use crate::query::{json, read};
+use crate::problem::HttpProblem;
+use crate::query::{parse_json_body, read_body};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri, header};
-use recado_domain::config::{Document, Instance};
+use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::InstanceId;
 use recado_domain::provider::Provider;
-use recado_pipeline::World;
-use recado_pipeline::configure::{self, Change};
-use recado_whatsapp::webhook::{WebhookKeys, setting_up};
+use recado_pipeline::Deps;
+use recado_pipeline::configure::{self, ConfigurationChange};
+use recado_whatsapp::webhook::{WebhookKeys, describe_webhook_setup};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// How a provider is to be set up for an instance.
 #[derive(Debug, Serialize)]
-pub(super) struct Webhook {
+pub(super) struct WebhookSetupView {
     id: InstanceId,
     provider: Provider,
     /// Absent where events come by another way than a webhook.
@@ -43,48 +43,48 @@ pub(super) struct Webhook {
 /// What applying did.
 #[derive(Debug, Serialize)]
 pub(super) struct AppliedView {
-    changes: Vec<Change>,
+    changes: Vec<ConfigurationChange>,
     /// The instances that the document names.
-    instances: Vec<Webhook>,
+    instances: Vec<WebhookSetupView>,
 }
 
 /// What is configured.
 #[derive(Debug, Serialize)]
 pub(super) struct ConfigurationView {
-    document: Document,
-    instances: Vec<Webhook>,
+    document: ConfigDocument,
+    instances: Vec<WebhookSetupView>,
 }
 
 /// Everything that is configured, without secrets.
-pub(super) async fn show<W: World, K: Keys, D: Depths>(
-    State(api): State<Api<W, K, D>>,
+pub(super) async fn get_configuration<W: Deps, K: Keys, D: QueueDepths>(
+    State(api): State<ApiState<W, K, D>>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Json<ConfigurationView>, Problem> {
-    let document = configure::show(&*api.world).await?;
-    let site = Site::of(&api, &document.instances, &headers, &uri).await?;
+) -> Result<Json<ConfigurationView>, HttpProblem> {
+    let document = configure::read_configuration(&*api.deps).await?;
+    let site = WebhookSetups::for_instances(&api, &document.instances, &headers, &uri).await?;
     let instances = document
         .instances
         .iter()
-        .map(|instance| site.webhook(instance, false))
+        .map(|instance| site.setup_view(instance, false))
         .collect();
     Ok(Json(ConfigurationView { document, instances }))
 }
 
 /// Applies a document: creates and changes what it names, leaves the rest alone.
-pub(super) async fn apply<W: World, K: Keys, D: Depths>(
-    State(api): State<Api<W, K, D>>,
+pub(super) async fn put_configuration<W: Deps, K: Keys, D: QueueDepths>(
+    State(api): State<ApiState<W, K, D>>,
     headers: HeaderMap,
     uri: Uri,
     body: Body,
-) -> Result<Json<AppliedView>, Problem> {
-    let document: Document = json(&read(&headers, body, BODY_MAX).await?)?;
+) -> Result<Json<AppliedView>, HttpProblem> {
+    let document: ConfigDocument = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
     let named = document.instances.clone();
-    let site = Site::of(&api, &named, &headers, &uri).await?;
-    let applied = configure::apply(&*api.world, document).await?;
+    let site = WebhookSetups::for_instances(&api, &named, &headers, &uri).await?;
+    let applied = configure::apply_configuration(&*api.deps, document).await?;
     let instances = named
         .iter()
-        .map(|instance| site.webhook(instance, true))
+        .map(|instance| site.setup_view(instance, true))
         .collect();
     Ok(Json(AppliedView {
         changes: applied.changes,
@@ -93,41 +93,41 @@ pub(super) async fn apply<W: World, K: Keys, D: Depths>(
 }
 
 /// Where providers reach us, and how they prove themselves.
-struct Site {
+struct WebhookSetups {
     base: String,
     keys: BTreeMap<Provider, Arc<WebhookKeys>>,
 }
 
-impl Site {
+impl WebhookSetups {
     /// What setting up these instances' providers takes.
-    async fn of<W, K: Keys, D>(
-        api: &Api<W, K, D>,
+    async fn for_instances<W, K: Keys, D>(
+        api: &ApiState<W, K, D>,
         instances: &[Instance],
         headers: &HeaderMap,
         uri: &Uri,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, HttpProblem> {
         let base = match &api.options.public_url {
             Some(url) => url.trim_end_matches('/').to_owned(),
-            None => addressed(headers, uri)?,
+            None => request_base_url(headers, uri)?,
         };
         let mut keys = BTreeMap::new();
         for instance in instances {
             if let Entry::Vacant(unread) = keys.entry(instance.provider) {
-                unread.insert(api.keys.webhook(instance.provider).await?);
+                unread.insert(api.keys.webhook_keys(instance.provider).await?);
             }
         }
         Ok(Self { base, keys })
     }
 
-    fn webhook(&self, instance: &Instance, with_secret: bool) -> Webhook {
+    fn setup_view(&self, instance: &Instance, with_secret: bool) -> WebhookSetupView {
         let none = WebhookKeys::default();
         let keys = self.keys.get(&instance.provider).map_or(&none, |keys| &**keys);
-        let setup = setting_up(instance, keys, &self.base, with_secret);
-        Webhook {
+        let setup = describe_webhook_setup(instance, keys, &self.base, with_secret);
+        WebhookSetupView {
             id: instance.id.clone(),
             provider: instance.provider,
             url: setup.url,
-            secret: setup.secret.map(|secret| secret.expose().to_owned()),
+            secret: setup.secret.map(|secret| secret.expose_secret().to_owned()),
             secret_header: setup.secret_header,
             proof_set: setup.proof_set,
             verify_token_set: setup.verify_token_set,
@@ -136,12 +136,12 @@ impl Site {
 }
 
 /// The base URL by which this request came: `Host`, and the scheme that the proxy in front names.
-fn addressed(headers: &HeaderMap, uri: &Uri) -> Result<String, Problem> {
+fn request_base_url(headers: &HeaderMap, uri: &Uri) -> Result<String, HttpProblem> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let host = text(header::HOST).or_else(|| uri.authority().map(Authority::as_str));
     let fine = |c: char| c.is_ascii_alphanumeric() || "._-:[]".contains(c);
     let host = host.filter(|host| !host.is_empty() && host.chars().all(fine));
-    let host = host.ok_or_else(|| Problem::bad_request("the Host header is missing or malformed"))?;
+    let host = host.ok_or_else(|| HttpProblem::bad_request("the Host header is missing or malformed"))?;
     let forwarded = headers
         .get("x-forwarded-proto")
         .and_then(|value| value.to_str().ok());

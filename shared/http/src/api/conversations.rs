@@ -1,18 +1,18 @@
 //! `/v1/conversations`.
 
-use super::refusal::of_list;
+use super::error_mapping::list_problem;
 use super::view::{ConversationView, ListView};
-use super::{Api, BODY_MAX, Depths};
+use super::{ApiState, BODY_MAX, QueueDepths};
 use crate::keys::Keys;
-use crate::problem::Problem;
-use crate::query::{Params, Segment, json, page, read};
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request, read_body};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::{Extension, Json};
-use recado_domain::conversation::{Mode, Status};
+use recado_domain::conversation::{ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, Ordinal};
-use recado_pipeline::World;
+use recado_pipeline::Deps;
 use recado_pipeline::operate;
 use recado_pipeline::ports::ConversationFilter;
 use serde::Deserialize;
@@ -20,82 +20,82 @@ use serde::Deserialize;
 /// Which conversations are wanted.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct ConversationQuery {
     instance: Option<InstanceId>,
-    mode: Option<Mode>,
-    status: Option<Status>,
+    mode: Option<ConversationMode>,
+    status: Option<ConversationStatus>,
     limit: Option<usize>,
     cursor: Option<String>,
 }
 
 /// Conversations, the most recently active first.
-pub(super) async fn list<W: World, K: Keys, D: Depths>(
-    State(api): State<Api<W, K, D>>,
-    Params(wanted): Params<Wanted>,
-) -> Result<Json<ListView<ConversationView>>, Problem> {
-    let page = page(wanted.limit, wanted.cursor)?;
+pub(super) async fn list_conversations<W: Deps, K: Keys, D: QueueDepths>(
+    State(api): State<ApiState<W, K, D>>,
+    QueryParams(wanted): QueryParams<ConversationQuery>,
+) -> Result<Json<ListView<ConversationView>>, HttpProblem> {
+    let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let filter = ConversationFilter {
         instance: wanted.instance,
         mode: wanted.mode,
         status: wanted.status,
     };
-    let found = operate::conversations(&*api.world, &filter, &page).await;
-    let found = found.map_err(|error| of_list(error, page.cursor.is_some()))?;
-    Ok(Json(ListView::of(found, ConversationView::from)))
+    let found = operate::list_conversations(&*api.deps, &filter, &page).await;
+    let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
+    Ok(Json(ListView::from_page(found, ConversationView::from)))
 }
 
 /// One conversation.
-pub(super) async fn show<W: World, K: Keys, D: Depths>(
-    State(api): State<Api<W, K, D>>,
-    Segment(id): Segment<String>,
-) -> Result<Json<ConversationView>, Problem> {
-    let found = operate::conversation(&*api.world, &conversation_id(&id)?).await?;
+pub(super) async fn get_conversation<W: Deps, K: Keys, D: QueueDepths>(
+    State(api): State<ApiState<W, K, D>>,
+    PathParam(id): PathParam<String>,
+) -> Result<Json<ConversationView>, HttpProblem> {
+    let found = operate::find_conversation(&*api.deps, &parse_conversation_id(&id)?).await?;
     Ok(Json(found.into()))
 }
 
 /// What is to become of a conversation.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Change {
+struct ConversationChange {
     /// Take over (`manual`) or give back (`ai`).
-    mode: Option<Mode>,
+    mode: Option<ConversationMode>,
     /// Only `resolved`: a conversation begins again with the next message, not by request.
-    status: Option<Status>,
+    status: Option<ConversationStatus>,
     /// The newest message that whoever resolves it has read.
     seen: Option<Ordinal>,
 }
 
 /// Takes over, gives back, resolves. With both, the mode comes first.
-pub(super) async fn change<W: World, K: Keys, D: Depths>(
-    State(api): State<Api<W, K, D>>,
-    Segment(id): Segment<String>,
+pub(super) async fn patch_conversation<W: Deps, K: Keys, D: QueueDepths>(
+    State(api): State<ApiState<W, K, D>>,
+    PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Json<ConversationView>, Problem> {
-    let id = conversation_id(&id)?;
-    let change: Change = json(&read(&headers, body, BODY_MAX).await?)?;
+) -> Result<Json<ConversationView>, HttpProblem> {
+    let id = parse_conversation_id(&id)?;
+    let change: ConversationChange = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
     let resolve = match (change.mode, change.status) {
-        (_, Some(Status::Active)) => {
-            return Err(Problem::bad_request("status can only be set to `resolved`"));
+        (_, Some(ConversationStatus::Active)) => {
+            return Err(HttpProblem::bad_request("status can only be set to `resolved`"));
         }
         (None, None) => {
-            return Err(Problem::bad_request(
+            return Err(HttpProblem::bad_request(
                 "nothing to change: `mode` or `status` is needed",
             ));
         }
         (_, status) => status.is_some(),
     };
     if change.seen.is_some() && !resolve {
-        return Err(Problem::bad_request("`seen` belongs to `status`"));
+        return Err(HttpProblem::bad_request("`seen` belongs to `status`"));
     }
-    let world = &*api.world;
+    let deps = &*api.deps;
     let mut changed = match change.mode {
-        Some(mode) => Some(operate::set_mode(world, &id, mode, &correlation).await?),
+        Some(mode) => Some(operate::set_conversation_mode(deps, &id, mode, &correlation).await?),
         None => None,
     };
     if resolve {
-        changed = Some(operate::resolve(world, &id, change.seen, &correlation).await?);
+        changed = Some(operate::resolve_conversation(deps, &id, change.seen, &correlation).await?);
     }
     changed
         .map(|conversation| Json(conversation.into()))
@@ -103,10 +103,10 @@ pub(super) async fn change<W: World, K: Keys, D: Depths>(
 }
 
 /// Reads a conversation's id. One that is malformed names nothing.
-pub(super) fn conversation_id(text: &str) -> Result<ConversationId, Problem> {
+pub(super) fn parse_conversation_id(text: &str) -> Result<ConversationId, HttpProblem> {
     ConversationId::parse(text).map_err(|_| no_such_conversation())
 }
 
-fn no_such_conversation() -> Problem {
-    Problem::not_found("there is no such conversation")
+fn no_such_conversation() -> HttpProblem {
+    HttpProblem::not_found("there is no such conversation")
 }

@@ -1,34 +1,36 @@
 //! `/v1/dead-letters` and `/health/whatsapp/dlq`.
 
-mod change;
+mod mutations;
 
-pub(super) use change::{delete, purge, redrive, redrive_many};
+pub(super) use mutations::{
+    delete_dead_letter, delete_dead_letters, redrive_dead_letter, redrive_dead_letters,
+};
 
-use super::refusal::of_list;
+use super::error_mapping::list_problem;
 use super::view::{DeadLetterView, ListView};
-use super::{Api, Depths};
+use super::{ApiState, QueueDepths};
 use crate::keys::Keys;
-use crate::problem::Problem;
-use crate::query::{Params, Segment, page};
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, QueryParams, parse_page_request};
 use axum::Json;
 use axum::extract::State;
 use recado_domain::Timestamp;
-use recado_domain::dead_letter::{Deletion, QueueName};
+use recado_domain::dead_letter::{DeadLetterDeletion, QueueName};
 use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_domain::reason::Reason;
-use recado_pipeline::World;
-use recado_pipeline::operate::dead_letters::{self, LetterView};
+use recado_pipeline::Deps;
+use recado_pipeline::operate::dead_letters::{self, DeadLetterWithPayload};
 use recado_pipeline::ports::{DeadLetterFilter, DeadLetters};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// How many dead letters `/health/whatsapp/dlq` shows.
-const NEWEST: usize = 100;
+const DLQ_MESSAGES_MAX: usize = 100;
 
 /// Which dead letters are wanted.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct DeadLetterQuery {
     queue: Option<QueueName>,
     reason: Option<Reason>,
     instance: Option<InstanceId>,
@@ -39,11 +41,11 @@ pub(super) struct Wanted {
 }
 
 /// Dead letters, the newest first.
-pub(super) async fn list<W: World, K: Keys, D: Depths>(
-    State(api): State<Api<W, K, D>>,
-    Params(wanted): Params<Wanted>,
-) -> Result<Json<ListView<DeadLetterView>>, Problem> {
-    let page = page(wanted.limit, wanted.cursor)?;
+pub(super) async fn list_dead_letters<W: Deps, K: Keys, D: QueueDepths>(
+    State(api): State<ApiState<W, K, D>>,
+    QueryParams(wanted): QueryParams<DeadLetterQuery>,
+) -> Result<Json<ListView<DeadLetterView>>, HttpProblem> {
+    let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let filter = DeadLetterFilter {
         queue: wanted.queue,
         reason: wanted.reason,
@@ -51,9 +53,9 @@ pub(super) async fn list<W: World, K: Keys, D: Depths>(
         since: wanted.since,
         until: wanted.until,
     };
-    let found = dead_letters::dead_letters(&*api.world, &filter, &page).await;
-    let found = found.map_err(|error| of_list(error, page.cursor.is_some()))?;
-    Ok(Json(ListView::of(found, DeadLetterView::from)))
+    let found = dead_letters::list_dead_letters(&*api.deps, &filter, &page).await;
+    let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
+    Ok(Json(ListView::from_page(found, DeadLetterView::from)))
 }
 
 /// A dead letter with what would be done again, which may hold what people wrote.
@@ -66,11 +68,11 @@ pub(super) struct DeadLetterDetail {
 }
 
 /// One dead letter.
-pub(super) async fn show<W: World, K: Keys, D: Depths>(
-    State(api): State<Api<W, K, D>>,
-    Segment(id): Segment<String>,
-) -> Result<Json<DeadLetterDetail>, Problem> {
-    let LetterView { letter, payload } = dead_letters::dead_letter(&*api.world, &id).await?;
+pub(super) async fn get_dead_letter<W: Deps, K: Keys, D: QueueDepths>(
+    State(api): State<ApiState<W, K, D>>,
+    PathParam(id): PathParam<String>,
+) -> Result<Json<DeadLetterDetail>, HttpProblem> {
+    let DeadLetterWithPayload { letter, payload } = dead_letters::find_dead_letter(&*api.deps, &id).await?;
     Ok(Json(DeadLetterDetail {
         original_id: letter.id.clone(),
         letter: letter.into(),
@@ -81,7 +83,7 @@ pub(super) async fn show<W: World, K: Keys, D: Depths>(
 /// Which part of the list of deletions is wanted.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Part {
+pub(super) struct DeletionQuery {
     limit: Option<usize>,
     cursor: Option<String>,
 }
@@ -100,8 +102,8 @@ pub(super) struct DeletionView {
     correlation_id: CorrelationId,
 }
 
-impl From<Deletion> for DeletionView {
-    fn from(deletion: Deletion) -> Self {
+impl From<DeadLetterDeletion> for DeletionView {
+    fn from(deletion: DeadLetterDeletion) -> Self {
         Self {
             id: deletion.letter,
             by: deletion.by,
@@ -117,20 +119,20 @@ impl From<Deletion> for DeletionView {
 }
 
 /// Who deleted which dead letters, the newest first.
-pub(super) async fn audit<W: World, K: Keys, D: Depths>(
-    State(api): State<Api<W, K, D>>,
-    Params(part): Params<Part>,
-) -> Result<Json<ListView<DeletionView>>, Problem> {
-    let page = page(part.limit, part.cursor)?;
-    let found = dead_letters::deletions(&*api.world, &page).await;
-    let found = found.map_err(|error| of_list(error, page.cursor.is_some()))?;
-    Ok(Json(ListView::of(found, DeletionView::from)))
+pub(super) async fn list_deletions<W: Deps, K: Keys, D: QueueDepths>(
+    State(api): State<ApiState<W, K, D>>,
+    QueryParams(part): QueryParams<DeletionQuery>,
+) -> Result<Json<ListView<DeletionView>>, HttpProblem> {
+    let page = parse_page_request(part.limit, part.cursor)?;
+    let found = dead_letters::list_deletions(&*api.deps, &page).await;
+    let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
+    Ok(Json(ListView::from_page(found, DeletionView::from)))
 }
 
 /// Which dead letters a monitor wants.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Of {
+pub(super) struct DlqQuery {
     instance: Option<InstanceId>,
 }
 
@@ -154,8 +156,8 @@ struct DlqMessage {
     instance: Option<InstanceId>,
 }
 
-impl From<LetterView> for DlqMessage {
-    fn from(LetterView { letter, payload }: LetterView) -> Self {
+impl From<DeadLetterWithPayload> for DlqMessage {
+    fn from(DeadLetterWithPayload { letter, payload }: DeadLetterWithPayload) -> Self {
         Self {
             payload,
             original_id: letter.id,
@@ -171,16 +173,16 @@ impl From<LetterView> for DlqMessage {
 }
 
 /// `GET /health/whatsapp/dlq`. It shows what people wrote, so it wants the operators' token.
-pub(super) async fn dlq<W: World, K: Keys, D: Depths>(
-    State(api): State<Api<W, K, D>>,
-    Params(Of { instance }): Params<Of>,
-) -> Result<Json<DlqView>, Problem> {
-    let dlq_depth = api.world.store().count_dead_letters(instance.as_ref()).await?;
+pub(super) async fn get_dlq_health<W: Deps, K: Keys, D: QueueDepths>(
+    State(api): State<ApiState<W, K, D>>,
+    QueryParams(DlqQuery { instance }): QueryParams<DlqQuery>,
+) -> Result<Json<DlqView>, HttpProblem> {
+    let dlq_depth = api.deps.store().count_dead_letters(instance.as_ref()).await?;
     let filter = DeadLetterFilter {
         instance,
         ..DeadLetterFilter::default()
     };
-    let newest = dead_letters::newest(&*api.world, &filter, NEWEST).await?;
+    let newest = dead_letters::newest_with_payloads(&*api.deps, &filter, DLQ_MESSAGES_MAX).await?;
     Ok(Json(DlqView {
         dlq_depth,
         messages: newest.into_iter().map(DlqMessage::from).collect(),

@@ -1,13 +1,13 @@
 //! `/v1/conversations/{id}/messages` and `/v1/messages/{id}`.
 
-use super::conversations::conversation_id;
-use super::refusal::of_list;
-use super::said::Said;
+use super::conversations::parse_conversation_id;
+use super::error_mapping::list_problem;
+use super::outgoing_fields::OutgoingFields;
 use super::view::{ListView, MessageDetail, MessageItem, ScheduledView};
-use super::{Api, BODY_MAX, Depths};
+use super::{ApiState, BODY_MAX, QueueDepths};
 use crate::keys::Keys;
-use crate::problem::Problem;
-use crate::query::{Params, Segment, json, page, read};
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request, read_body};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -15,66 +15,68 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use recado_domain::ids::{CorrelationId, IdempotencyKey, MessageId, Ordinal};
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
-use recado_pipeline::operate::{self, Answer};
-use recado_pipeline::{World, deliver, trace};
+use recado_pipeline::operate::{self, OperatorAnswer};
+use recado_pipeline::{Deps, deliver, trace};
 use serde::Deserialize;
 use serde_json::Value;
 
 /// Which part of the list is wanted.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct MessageListQuery {
     limit: Option<usize>,
     cursor: Option<String>,
 }
 
 /// A conversation's messages, the newest first.
-pub(super) async fn list<W: World, K: Keys, D: Depths>(
-    State(api): State<Api<W, K, D>>,
-    Segment(id): Segment<String>,
-    Params(wanted): Params<Wanted>,
-) -> Result<Json<ListView<MessageItem>>, Problem> {
-    let id = conversation_id(&id)?;
-    let page = page(wanted.limit, wanted.cursor)?;
-    let found = operate::messages(&*api.world, &id, &page).await;
-    let found = found.map_err(|error| of_list(error, page.cursor.is_some()))?;
-    Ok(Json(ListView::of(found, MessageItem::from)))
+pub(super) async fn list_messages<W: Deps, K: Keys, D: QueueDepths>(
+    State(api): State<ApiState<W, K, D>>,
+    PathParam(id): PathParam<String>,
+    QueryParams(wanted): QueryParams<MessageListQuery>,
+) -> Result<Json<ListView<MessageItem>>, HttpProblem> {
+    let id = parse_conversation_id(&id)?;
+    let page = parse_page_request(wanted.limit, wanted.cursor)?;
+    let found = operate::list_messages(&*api.deps, &id, &page).await;
+    let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
+    Ok(Json(ListView::from_page(found, MessageItem::from)))
 }
 
 /// A message's whole way. One that was scheduled is found by either id: until it falls due as what it is, then as what it
 /// became.
-pub(super) async fn show<W: World, K: Keys, D: Depths>(
-    State(api): State<Api<W, K, D>>,
-    Segment(id): Segment<String>,
-) -> Result<Response, Problem> {
-    let world = &*api.world;
+pub(super) async fn get_message<W: Deps, K: Keys, D: QueueDepths>(
+    State(api): State<ApiState<W, K, D>>,
+    PathParam(id): PathParam<String>,
+) -> Result<Response, HttpProblem> {
+    let deps = &*api.deps;
     let mut wanted = id;
     if let Ok(id) = ScheduledId::parse(&wanted) {
-        let scheduled = deliver::find(world, &id).await?.ok_or_else(no_such_message)?;
+        let scheduled = deliver::find_scheduled(deps, &id)
+            .await?
+            .ok_or_else(no_such_message)?;
         match &scheduled.state {
             ScheduledState::Became { message, .. } => wanted = message.to_string(),
             _ => return Ok(Json(ScheduledView::from(scheduled)).into_response()),
         }
     }
-    let found = trace::travelled(world, &message_id(&wanted)?).await?;
+    let found = trace::load_timeline(deps, &parse_message_id(&wanted)?).await?;
     Ok(Json(MessageDetail::from(found)).into_response())
 }
 
 /// Reads a message's id. One that names no conversation and place was given by nobody.
-pub(super) fn message_id(text: &str) -> Result<MessageId, Problem> {
+pub(super) fn parse_message_id(text: &str) -> Result<MessageId, HttpProblem> {
     let id = MessageId::parse(text).map_err(|_| no_such_message())?;
-    id.parts().map_err(|_| no_such_message())?;
+    id.conversation_and_ordinal().map_err(|_| no_such_message())?;
     Ok(id)
 }
 
-fn no_such_message() -> Problem {
-    Problem::not_found("there is no such message")
+fn no_such_message() -> HttpProblem {
+    HttpProblem::not_found("there is no such message")
 }
 
 /// A person's answer.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wish {
+struct AnswerRequest {
     /// What it says: this,
     text: Option<String>,
     /// or this.
@@ -90,28 +92,28 @@ struct Wish {
 
 /// Sends a person's answer: 202, for it is stored and on its way, not sent yet. `Idempotency-Key` makes it safe to
 /// repeat.
-pub(super) async fn answer<W: World, K: Keys, D: Depths>(
-    State(api): State<Api<W, K, D>>,
-    Segment(id): Segment<String>,
+pub(super) async fn post_answer<W: Deps, K: Keys, D: QueueDepths>(
+    State(api): State<ApiState<W, K, D>>,
+    PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Problem> {
-    let id = conversation_id(&id)?;
-    let key = idempotency_key(&headers)?;
-    let wish: Wish = json(&read(&headers, body, BODY_MAX).await?)?;
-    let said = Said {
+) -> Result<Response, HttpProblem> {
+    let id = parse_conversation_id(&id)?;
+    let key = parse_idempotency_key(&headers)?;
+    let wish: AnswerRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let said = OutgoingFields {
         text: wish.text,
         content: wish.content,
         reply_to: wish.reply_to,
         mentions: wish.mentions,
         link_preview: wish.link_preview,
     };
-    let (content, options) = said.read()?;
-    let sent = operate::answer(
-        &*api.world,
+    let (content, options) = said.parse_outgoing()?;
+    let sent = operate::answer_as_operator(
+        &*api.deps,
         &id,
-        Answer {
+        OperatorAnswer {
             content,
             options,
             seen: wish.seen,
@@ -120,7 +122,7 @@ pub(super) async fn answer<W: World, K: Keys, D: Depths>(
         },
     )
     .await?;
-    let location = format!("/v1/messages/{}", sent.message.id());
+    let location = format!("/v1/messages/{}", sent.message.message_id());
     Ok((
         StatusCode::ACCEPTED,
         [(header::LOCATION, location)],
@@ -129,7 +131,7 @@ pub(super) async fn answer<W: World, K: Keys, D: Depths>(
         .into_response())
 }
 
-pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Problem> {
+pub(super) fn parse_idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, HttpProblem> {
     let Some(value) = headers.get("idempotency-key") else {
         return Ok(None);
     };
@@ -138,6 +140,8 @@ pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyK
         .ok()
         .and_then(|text| IdempotencyKey::parse(text).ok());
     key.map(Some).ok_or_else(|| {
-        Problem::bad_request("Idempotency-Key must be 1 to 200 letters, digits, spaces and . _ - @ : + = /")
+        HttpProblem::bad_request(
+            "Idempotency-Key must be 1 to 200 letters, digits, spaces and . _ - @ : + = /",
+        )
     })
 }

@@ -1,15 +1,15 @@
 //! `GET /v1/instances/{id}/notices`.
 
-use super::{Api, Depths};
+use super::{ApiState, QueueDepths};
 use crate::keys::Keys;
-use crate::problem::Problem;
-use crate::query::Segment;
+use crate::problem::HttpProblem;
+use crate::query::PathParam;
 use axum::Json;
 use axum::extract::State;
 use recado_domain::Timestamp;
 use recado_domain::ids::InstanceId;
 use recado_domain::notice::{Notice, NoticeKind};
-use recado_pipeline::{World, operate};
+use recado_pipeline::{Deps, operate};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -41,12 +41,12 @@ impl From<Notice> for NoticeView {
 }
 
 /// What the provider told of the instance's account (`account_id`), the newest first.
-pub(super) async fn list<W: World, K: Keys, D: Depths>(
-    State(api): State<Api<W, K, D>>,
-    Segment(id): Segment<String>,
-) -> Result<Json<NoticesView>, Problem> {
-    let instance = InstanceId::parse(&id).map_err(|_| Problem::not_found("there is no such instance"))?;
-    let notices = operate::notices(&*api.world, &instance).await?;
+pub(super) async fn list_notices<W: Deps, K: Keys, D: QueueDepths>(
+    State(api): State<ApiState<W, K, D>>,
+    PathParam(id): PathParam<String>,
+) -> Result<Json<NoticesView>, HttpProblem> {
+    let instance = InstanceId::parse(&id).map_err(|_| HttpProblem::not_found("there is no such instance"))?;
+    let notices = operate::list_notices(&*api.deps, &instance).await?;
     let items = notices.into_iter().map(NoticeView::from).collect();
     Ok(Json(NoticesView { items }))
 }

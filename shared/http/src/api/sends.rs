@@ -1,12 +1,12 @@
 //! `POST /v1/instances/{id}/messages` and `DELETE /v1/messages/{id}`.
 
-use super::messages::{idempotency_key, message_id};
-use super::said::Said;
+use super::messages::{parse_idempotency_key, parse_message_id};
+use super::outgoing_fields::OutgoingFields;
 use super::view::{AcceptedView, ScheduledView};
-use super::{Api, BODY_MAX, Depths};
+use super::{ApiState, BODY_MAX, QueueDepths};
 use crate::keys::Keys;
-use crate::problem::Problem;
-use crate::query::{Segment, json, read};
+use crate::problem::HttpProblem;
+use crate::query::{PathParam, parse_json_body, read_body};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -16,15 +16,15 @@ use recado_domain::Timestamp;
 use recado_domain::ids::{CorrelationId, IdempotencyKey, InstanceId};
 use recado_domain::metadata::Metadata;
 use recado_domain::scheduled::ScheduledId;
-use recado_pipeline::deliver::{self, Send};
-use recado_pipeline::{World, operate};
+use recado_pipeline::deliver::{self, DeliverRequest};
+use recado_pipeline::{Deps, operate};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// What is to be sent.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct SendRequest {
     to: String,
     /// What it says: this,
     text: Option<String>,
@@ -43,35 +43,35 @@ struct Wanted {
 
 /// Takes a message for anybody: 202, for it is stored and on its way (or waits for its time), not sent yet. 200 for one
 /// that was taken before.
-pub(super) async fn send<W: World, K: Keys, D: Depths>(
-    State(api): State<Api<W, K, D>>,
-    Segment(id): Segment<String>,
+pub(super) async fn post_send<W: Deps, K: Keys, D: QueueDepths>(
+    State(api): State<ApiState<W, K, D>>,
+    PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Problem> {
-    let instance = InstanceId::parse(&id).map_err(|_| Problem::not_found("there is no such instance"))?;
-    let key = idempotency_key(&headers)?;
-    let wanted: Wanted = json(&read(&headers, body, BODY_MAX).await?)?;
-    let metadata = wanted.metadata.as_ref().map(Metadata::new).transpose();
-    let said = Said {
+) -> Result<Response, HttpProblem> {
+    let instance = InstanceId::parse(&id).map_err(|_| HttpProblem::not_found("there is no such instance"))?;
+    let key = parse_idempotency_key(&headers)?;
+    let wanted: SendRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let metadata = wanted.metadata.as_ref().map(Metadata::from_object).transpose();
+    let said = OutgoingFields {
         text: wanted.text.map(|text| text.trim().to_owned()),
         content: wanted.content,
         reply_to: wanted.reply_to,
         mentions: wanted.mentions,
         link_preview: wanted.link_preview,
     };
-    let (content, options) = said.read()?;
-    let send = Send {
+    let (content, options) = said.parse_outgoing()?;
+    let send = DeliverRequest {
         content,
         options,
         to: wanted.to,
-        key: one_key(key, wanted.message_id)?,
-        metadata: metadata.map_err(|error| Problem::bad_request(error.to_string()))?,
+        key: merge_keys(key, wanted.message_id)?,
+        metadata: metadata.map_err(|error| HttpProblem::bad_request(error.to_string()))?,
         send_at: wanted.send_at,
         correlation,
     };
-    let accepted = deliver::send(&*api.world, &instance, send).await?;
+    let accepted = deliver::accept_message(&*api.deps, &instance, send).await?;
     let location = [(header::LOCATION, format!("/v1/messages/{}", accepted.id))];
     let status = if accepted.repeated {
         StatusCode::OK
@@ -81,12 +81,12 @@ pub(super) async fn send<W: World, K: Keys, D: Depths>(
     Ok((status, location, Json(AcceptedView::from(accepted))).into_response())
 }
 
-fn one_key(
+fn merge_keys(
     header: Option<IdempotencyKey>,
     field: Option<IdempotencyKey>,
-) -> Result<Option<IdempotencyKey>, Problem> {
+) -> Result<Option<IdempotencyKey>, HttpProblem> {
     match (header, field) {
-        (Some(header), Some(field)) if header != field => Err(Problem::bad_request(
+        (Some(header), Some(field)) if header != field => Err(HttpProblem::bad_request(
             "Idempotency-Key and message_id are different keys",
         )),
         (header, field) => Ok(header.or(field)),
@@ -94,16 +94,16 @@ fn one_key(
 }
 
 /// Takes a message back that waits for its time.
-pub(super) async fn cancel<W: World, K: Keys, D: Depths>(
-    State(api): State<Api<W, K, D>>,
-    Segment(id): Segment<String>,
-) -> Result<Json<ScheduledView>, Problem> {
-    let world = &*api.world;
+pub(super) async fn delete_message<W: Deps, K: Keys, D: QueueDepths>(
+    State(api): State<ApiState<W, K, D>>,
+    PathParam(id): PathParam<String>,
+) -> Result<Json<ScheduledView>, HttpProblem> {
+    let deps = &*api.deps;
     if let Ok(id) = ScheduledId::parse(&id) {
-        return Ok(Json(deliver::cancel(world, &id).await?.into()));
+        return Ok(Json(deliver::cancel_scheduled(deps, &id).await?.into()));
     }
-    operate::message(world, &message_id(&id)?).await?;
-    Err(Problem::new(
+    operate::find_message(deps, &parse_message_id(&id)?).await?;
+    Err(HttpProblem::new(
         StatusCode::CONFLICT,
         "only a scheduled message can be taken back",
     ))

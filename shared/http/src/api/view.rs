@@ -6,20 +6,20 @@ mod sends;
 use delivery::DeliveryView;
 use recado_domain::Timestamp;
 use recado_domain::content::Content;
-use recado_domain::conversation::{Conversation, Mode, Status};
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
+use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, MessageId, Ordinal};
 use recado_domain::message::{MessageStatus, Role};
 use recado_domain::metadata::Metadata;
-use recado_domain::outbox::{OutboxState, Step};
+use recado_domain::outbox::{OutboxHistoryEntry, OutboxState};
 use recado_domain::reason::Reason;
 use recado_pipeline::operate::MessageView;
 use recado_pipeline::ports::Page;
-use recado_pipeline::trace::Travelled;
+use recado_pipeline::trace::TimelineResult;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-pub(super) use sends::{AcceptedView, EventView, ScheduledView, WayView};
+pub(super) use sends::{AcceptedView, EventView, ScheduledView, TimelineEntryView};
 
 /// A page of a list.
 #[derive(Debug, Serialize)]
@@ -29,7 +29,7 @@ pub(super) struct ListView<T> {
 }
 
 impl<T> ListView<T> {
-    pub(super) fn of<R>(page: Page<R>, view: impl Fn(R) -> T) -> Self {
+    pub(super) fn from_page<R>(page: Page<R>, view: impl Fn(R) -> T) -> Self {
         Self {
             items: page.items.into_iter().map(view).collect(),
             next_cursor: page.next_cursor,
@@ -43,8 +43,8 @@ pub(super) struct ConversationView {
     id: ConversationId,
     instance_id: InstanceId,
     contact: ContactView,
-    mode: Mode,
-    status: Status,
+    mode: ConversationMode,
+    status: ConversationStatus,
     last_message_at: Timestamp,
     /// The newest message's place: what an answer or a resolve says as `seen`.
     last_ordinal: Ordinal,
@@ -67,8 +67,8 @@ struct ContactView {
 
 impl From<Conversation> for ConversationView {
     fn from(conversation: Conversation) -> Self {
-        let status = conversation.listed_as().unwrap_or(conversation.status);
-        let phone = conversation.phone.or_else(|| conversation.address.phone());
+        let status = conversation.listed_status().unwrap_or(conversation.status);
+        let phone = conversation.phone.or_else(|| conversation.address.phone_number());
         Self {
             id: conversation.id,
             instance_id: conversation.instance,
@@ -108,11 +108,11 @@ impl From<MessageView> for MessageItem {
     fn from(view: MessageView) -> Self {
         let MessageView { message, status, .. } = view;
         Self {
-            id: message.id(),
+            id: message.message_id(),
             ordinal: message.ordinal,
             role: message.role,
-            r#type: message.content.kind().to_owned(),
-            content: message.as_text(),
+            r#type: message.content.kind_name().to_owned(),
+            content: message.render_text(),
             media_url: media_url(&message.content),
             provider_message_id: message.provider_message_id,
             status,
@@ -125,7 +125,7 @@ impl From<MessageView> for MessageItem {
 
 /// Where a file is, if the provider named it by URL and not by an id.
 fn media_url(content: &Content) -> Option<String> {
-    let source = content.media()?.source.as_ref()?;
+    let source = content.media_file()?.source.as_ref()?;
     (source.starts_with("https://") || source.starts_with("http://")).then(|| source.clone())
 }
 
@@ -148,23 +148,23 @@ pub(super) struct MessageDetail {
     maybe_sent: bool,
     simulated: bool,
     delivery: Option<DeliveryView>,
-    history: Vec<StepView>,
+    history: Vec<HistoryStepView>,
     /// The id it had before it fell due, if it was scheduled.
     scheduled_id: Option<MessageId>,
     metadata: Option<Map<String, Value>>,
     /// In and out: of a message of the contact up to the reply that covers it, of a reply from the message that it covers.
-    way: Vec<WayView>,
+    way: Vec<TimelineEntryView>,
 }
 
 #[derive(Debug, Serialize)]
-struct StepView {
+struct HistoryStepView {
     at: Timestamp,
     what: String,
     why: Option<String>,
 }
 
-impl From<Step> for StepView {
-    fn from(step: Step) -> Self {
+impl From<OutboxHistoryEntry> for HistoryStepView {
+    fn from(step: OutboxHistoryEntry) -> Self {
         Self {
             at: step.at,
             what: step.what,
@@ -173,8 +173,8 @@ impl From<Step> for StepView {
     }
 }
 
-impl From<Travelled> for MessageDetail {
-    fn from(Travelled { view, way }: Travelled) -> Self {
+impl From<TimelineResult> for MessageDetail {
+    fn from(TimelineResult { view, timeline: way }: TimelineResult) -> Self {
         let message = view.message.clone();
         let delivery = view.delivery.as_ref().map(DeliveryView::from);
         let out = message.out;
@@ -199,14 +199,14 @@ impl From<Travelled> for MessageDetail {
             scheduled_id: out
                 .as_ref()
                 .and_then(|out| out.scheduled.as_ref())
-                .map(|id| id.message().clone()),
+                .map(|id| id.as_message_id().clone()),
             metadata: out
                 .as_ref()
                 .and_then(|out| out.metadata.as_ref())
-                .map(Metadata::object),
-            way: way.into_iter().map(WayView::from).collect(),
+                .map(Metadata::to_object),
+            way: way.into_iter().map(TimelineEntryView::from).collect(),
             history: out
-                .map(|out| out.history.into_iter().map(StepView::from).collect())
+                .map(|out| out.history.into_iter().map(HistoryStepView::from).collect())
                 .unwrap_or_default(),
         }
     }
@@ -231,9 +231,9 @@ pub(super) struct DeadLetterView {
 
 impl From<DeadLetter> for DeadLetterView {
     fn from(letter: DeadLetter) -> Self {
-        let what = letter.kind();
+        let what = letter.kind_name();
         let message_id = match letter.what {
-            DeadWhat::Message { message } => Some(message),
+            DeadLetterContent::Message { message } => Some(message),
             _ => None,
         };
         Self {

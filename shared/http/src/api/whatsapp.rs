@@ -1,9 +1,9 @@
 //! `/health/whatsapp` and `/health/whatsapp/detailed`.
 
-use super::{Api, auth};
+use super::{ApiState, auth};
 use crate::keys::Keys;
-use crate::problem::Problem;
-use crate::query::Params;
+use crate::problem::HttpProblem;
+use crate::query::QueryParams;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -11,14 +11,14 @@ use axum::response::{IntoResponse, Response};
 use recado_domain::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::Connection;
+use recado_domain::instance::ConnectionStatus;
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
-use recado_pipeline::World;
+use recado_pipeline::Deps;
 use recado_pipeline::health::{
-    DEPTH_DEGRADED, DEPTH_UNHEALTHY, Health, InstanceHealth, Status, Waiting, health,
+    DEPTH_DEGRADED, DEPTH_UNHEALTHY, Health, HealthStatus, InstanceHealth, OpenWorkCounts, assess_health,
 };
-use recado_pipeline::ports::{Ambient, Depths, QueueDepth};
+use recado_pipeline::ports::{QueueDepth, QueueDepths, System};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -28,15 +28,15 @@ const STATUS_KEPT_MS: i64 = 10_000;
 
 /// What who shows no token was told last, and when.
 #[derive(Debug, Default)]
-pub(crate) struct LastStatus(Mutex<Option<StatusView>>);
+pub(crate) struct PublicStatusCache(Mutex<Option<StatusView>>);
 
-impl LastStatus {
-    fn at(&self, now: Timestamp) -> Option<StatusView> {
+impl PublicStatusCache {
+    fn get_if_fresh(&self, now: Timestamp) -> Option<StatusView> {
         let kept = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         kept.filter(|view| now.as_millisecond() - view.timestamp.as_millisecond() < STATUS_KEPT_MS)
     }
 
-    fn keep(&self, view: StatusView) {
+    fn store_status(&self, view: StatusView) {
         *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(view);
     }
 }
@@ -44,7 +44,7 @@ impl LastStatus {
 /// What everybody may know.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct StatusView {
-    status: Status,
+    status: HealthStatus,
     timestamp: Timestamp,
     #[serde(skip)]
     shared: bool,
@@ -52,25 +52,25 @@ struct StatusView {
 
 /// The status as a code. 503 is for one instance, or for an installation of one tenant: of several, one's flood must not
 /// make a load balancer take away what the others use.
-fn code(status: Status, shared: bool) -> StatusCode {
+fn shared_status_code(status: HealthStatus, shared: bool) -> StatusCode {
     if shared {
         StatusCode::OK
     } else {
-        super::health::code(status)
+        super::health::health_status_code(status)
     }
 }
 
 /// Which instance is wanted.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct WhatsappHealthQuery {
     instance: Option<InstanceId>,
 }
 
 /// How the way to WhatsApp is.
 #[derive(Debug, Serialize)]
 struct WhatsappView {
-    status: Status,
+    status: HealthStatus,
     timestamp: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     instance: Option<InstanceId>,
@@ -85,18 +85,18 @@ struct WhatsappView {
     connection: BTreeMap<&'static str, u64>,
     /// The same as `dlq_depth`.
     dead_letters: u64,
-    details: Marks,
+    details: DepthMarks,
     instances: Vec<InstanceView>,
 }
 
 /// From where on a depth counts.
 #[derive(Debug, Serialize)]
-struct Marks {
+struct DepthMarks {
     queue_high_water_mark: u64,
     queue_critical_mark: u64,
 }
 
-const MARKS: Marks = Marks {
+const MARKS: DepthMarks = DepthMarks {
     queue_high_water_mark: DEPTH_DEGRADED,
     queue_critical_mark: DEPTH_UNHEALTHY,
 };
@@ -105,7 +105,7 @@ const MARKS: Marks = Marks {
 struct InstanceView {
     id: InstanceId,
     provider: Provider,
-    status: Status,
+    status: HealthStatus,
     connection: &'static str,
     since: Option<Timestamp>,
     /// Since when nothing came in, though it usually would.
@@ -117,14 +117,14 @@ struct InstanceView {
 }
 
 impl InstanceView {
-    fn of(one: &InstanceHealth) -> Self {
+    fn from_health(one: &InstanceHealth) -> Self {
         Self {
             id: one.instance.id.clone(),
             provider: one.instance.provider,
             status: one.status,
             connection: one.state.connection.as_str(),
             since: one.state.since,
-            silent_since: one.state.silent_since(),
+            silent_since: one.state.inactive_since(),
             llm_needs_credentials: one.state.llm_needs_credentials,
             queue_depth: one.waiting.depth,
             dead_letters: one.dead_letters,
@@ -135,23 +135,26 @@ impl InstanceView {
 /// Each instance's connection, what waits, what was given up; `?instance=` narrows all but the queues, which instances
 /// share. Over 100 waiting, or an instance that is not connected: degraded. Over 1000: unhealthy, with 503 unless several
 /// tenants share it. Who shows no token is told the status alone.
-pub(super) async fn show<W: World, K: Keys, D: Depths>(
-    State(api): State<Api<W, K, D>>,
+pub(super) async fn get_whatsapp_health<W: Deps, K: Keys, D: QueueDepths>(
+    State(api): State<ApiState<W, K, D>>,
     headers: HeaderMap,
-    Params(wanted): Params<Wanted>,
-) -> Result<Response, Problem> {
+    QueryParams(wanted): QueryParams<WhatsappHealthQuery>,
+) -> Result<Response, HttpProblem> {
     // Whether an instance exists is nothing for strangers.
     if wanted.instance.is_none() && !headers.contains_key(header::AUTHORIZATION) {
-        return for_strangers(&api).await;
+        return get_public_status(&api).await;
     }
-    auth::admit(&*api.keys, &headers).await?;
-    let found = look(&api, &wanted).await?;
-    let mut connection = BTreeMap::from([(Connection::Open.as_str(), 0), (Connection::Closed.as_str(), 0)]);
+    auth::check_operator_token(&*api.keys, &headers).await?;
+    let found = read_health(&api, &wanted).await?;
+    let mut connection = BTreeMap::from([
+        (ConnectionStatus::Open.as_str(), 0),
+        (ConnectionStatus::Closed.as_str(), 0),
+    ]);
     for one in &found.instances {
         *connection.entry(one.state.connection.as_str()).or_insert(0) += 1;
     }
     let shared = found.shared && wanted.instance.is_none();
-    let depth = |(queue, depth): (&QueueName, &QueueDepth)| (queue.as_str(), depth.total());
+    let depth = |(queue, depth): (&QueueName, &QueueDepth)| (queue.as_str(), depth.total_messages());
     let view = WhatsappView {
         status: found.status,
         timestamp: found.at,
@@ -164,46 +167,51 @@ pub(super) async fn show<W: World, K: Keys, D: Depths>(
         connection,
         dead_letters: found.dead_letters,
         details: MARKS,
-        instances: found.instances.iter().map(InstanceView::of).collect(),
+        instances: found.instances.iter().map(InstanceView::from_health).collect(),
     };
-    Ok((code(found.status, shared), Json(view)).into_response())
+    Ok((shared_status_code(found.status, shared), Json(view)).into_response())
 }
 
-async fn look<W: World, K: Keys, D: Depths>(api: &Api<W, K, D>, wanted: &Wanted) -> Result<Health, Problem> {
-    health(&*api.world, &api.options.depths, wanted.instance.as_ref())
+async fn read_health<W: Deps, K: Keys, D: QueueDepths>(
+    api: &ApiState<W, K, D>,
+    wanted: &WhatsappHealthQuery,
+) -> Result<Health, HttpProblem> {
+    assess_health(&*api.deps, &api.options.depths, wanted.instance.as_ref())
         .await?
-        .ok_or_else(|| Problem::not_found("there is no such instance"))
+        .ok_or_else(|| HttpProblem::not_found("there is no such instance"))
 }
 
-async fn for_strangers<W: World, K: Keys, D: Depths>(api: &Api<W, K, D>) -> Result<Response, Problem> {
-    if let Some(view) = api.last_status.at(api.world.ambient().now()) {
-        return Ok((code(view.status, view.shared), Json(view)).into_response());
+async fn get_public_status<W: Deps, K: Keys, D: QueueDepths>(
+    api: &ApiState<W, K, D>,
+) -> Result<Response, HttpProblem> {
+    if let Some(view) = api.last_status.get_if_fresh(api.deps.system().now()) {
+        return Ok((shared_status_code(view.status, view.shared), Json(view)).into_response());
     }
-    let found = look(api, &Wanted { instance: None }).await?;
+    let found = read_health(api, &WhatsappHealthQuery { instance: None }).await?;
     let view = StatusView {
         status: found.status,
         timestamp: found.at,
         shared: found.shared,
     };
-    api.last_status.keep(view);
-    Ok((code(view.status, view.shared), Json(view)).into_response())
+    api.last_status.store_status(view);
+    Ok((shared_status_code(view.status, view.shared), Json(view)).into_response())
 }
 
 /// The same with what a person wants who looks for the cause.
 #[derive(Debug, Serialize)]
 pub(super) struct DetailedView {
-    status: Status,
+    status: HealthStatus,
     timestamp: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     instance: Option<InstanceId>,
     queue_depth: u64,
     evolution_connected: bool,
     dlq_depth: u64,
-    details: Marks,
+    details: DepthMarks,
     queues: BTreeMap<&'static str, QueueView>,
     #[serde(flatten)]
     waiting: WaitingView,
-    instances: Vec<DetailedInstance>,
+    instances: Vec<DetailedInstanceView>,
 }
 
 #[derive(Debug, Serialize)]
@@ -230,11 +238,11 @@ struct WaitingView {
 }
 
 impl WaitingView {
-    fn of(waiting: &Waiting, at_least: bool, now: Timestamp) -> Self {
+    fn from_waiting(waiting: &OpenWorkCounts, at_least: bool, now: Timestamp) -> Self {
         Self {
             at_least,
             open: waiting.depth,
-            oldest_message_age_seconds: age(waiting.oldest, now),
+            oldest_message_age_seconds: age_seconds(waiting.oldest, now),
             in_flight: waiting.sending,
             unknown: waiting.unknown,
             parked_conversations: waiting.parked,
@@ -243,18 +251,18 @@ impl WaitingView {
     }
 }
 
-fn age(since: Option<Timestamp>, now: Timestamp) -> Option<i64> {
+fn age_seconds(since: Option<Timestamp>, now: Timestamp) -> Option<i64> {
     since.map(|since| (now.as_second() - since.as_second()).max(0))
 }
 
 #[derive(Debug, Serialize)]
-struct DetailedInstance {
+struct DetailedInstanceView {
     #[serde(flatten)]
     summary: InstanceView,
     #[serde(flatten)]
     waiting: WaitingView,
     rate: RateView,
-    probes: Probes,
+    probes: ProbesView,
 }
 
 #[derive(Debug, Serialize)]
@@ -267,7 +275,7 @@ struct RateView {
 
 /// How a closed instance is asked whether it opened.
 #[derive(Debug, Serialize)]
-struct Probes {
+struct ProbesView {
     /// How often in vain.
     failed: u32,
     next: Option<Timestamp>,
@@ -276,23 +284,23 @@ struct Probes {
 }
 
 /// See [`DetailedView`].
-pub(super) async fn detailed<W: World, K: Keys, D: Depths>(
-    State(api): State<Api<W, K, D>>,
-    Params(wanted): Params<Wanted>,
-) -> Result<(StatusCode, Json<DetailedView>), Problem> {
-    let found = look(&api, &wanted).await?;
+pub(super) async fn get_detailed_whatsapp_health<W: Deps, K: Keys, D: QueueDepths>(
+    State(api): State<ApiState<W, K, D>>,
+    QueryParams(wanted): QueryParams<WhatsappHealthQuery>,
+) -> Result<(StatusCode, Json<DetailedView>), HttpProblem> {
+    let found = read_health(&api, &wanted).await?;
     let (now, at_least) = (found.at, found.at_least);
     let shared = found.shared && wanted.instance.is_none();
-    let instance = |one: &InstanceHealth| DetailedInstance {
-        summary: InstanceView::of(one),
-        waiting: WaitingView::of(&one.waiting, at_least, now),
+    let instance = |one: &InstanceHealth| DetailedInstanceView {
+        summary: InstanceView::from_health(one),
+        waiting: WaitingView::from_waiting(&one.waiting, at_least, now),
         rate: RateView {
             rate: one.rate,
             next_slot: one.next_slot,
         },
-        probes: Probes {
+        probes: ProbesView {
             failed: one.state.probes,
-            next: one.state.due(),
+            next: one.state.next_probe_at(),
             timeouts: one.state.timeouts,
         },
     };
@@ -302,7 +310,7 @@ pub(super) async fn detailed<W: World, K: Keys, D: Depths>(
             waiting: depth.waiting,
             in_flight: depth.in_flight,
             delayed: depth.delayed,
-            oldest_message_age_seconds: age(depth.oldest, now),
+            oldest_message_age_seconds: age_seconds(depth.oldest, now),
         };
         queues.insert(queue.as_str(), view);
     }
@@ -315,8 +323,8 @@ pub(super) async fn detailed<W: World, K: Keys, D: Depths>(
         dlq_depth: found.dead_letters,
         details: MARKS,
         queues,
-        waiting: WaitingView::of(&found.waiting, at_least, now),
+        waiting: WaitingView::from_waiting(&found.waiting, at_least, now),
         instances: found.instances.iter().map(instance).collect(),
     };
-    Ok((code(found.status, shared), Json(view)))
+    Ok((shared_status_code(found.status, shared), Json(view)))
 }

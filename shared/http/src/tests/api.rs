@@ -3,11 +3,11 @@
 use super::{Site, TOKEN};
 use axum::http::StatusCode;
 use recado_domain::content::{Content, Media, MediaKind};
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::ids::{CorrelationId, InstanceId, MessageId};
 use recado_domain::reason::Reason;
 use recado_embedded::Clock;
-use recado_pipeline::ports::{Committed, Conversations, DeadLetters, Written};
+use recado_pipeline::ports::{CommitOutcome, Conversations, DeadLetters, WriteOutcome};
 use recado_whatsapp::{SimulatedMessage, SimulatedOutbox};
 use serde_json::{Value, json};
 
@@ -85,12 +85,15 @@ async fn a_conversation_says_why_it_needs_a_person() {
         site.operate("GET", &path, &Value::Null).await.body["needs_person"].clone()
     };
     assert_eq!(look().await, Value::Null);
-    let mut conversation = site.store.conversation(&id).await.unwrap().unwrap();
+    let mut conversation = site.store.find_conversation(&id).await.unwrap().unwrap();
     conversation.needs_person = Some(Reason::TooMuchToRead);
     conversation.rev += 1;
-    assert_eq!(site.store.update(&conversation).await.unwrap(), Written::Yes);
+    assert_eq!(
+        site.store.update_conversation(&conversation).await.unwrap(),
+        WriteOutcome::Written
+    );
     assert_eq!(look().await, "too_much_to_read");
-    let path = format!("/v1/messages/{}", id.message(conversation.turn_upto));
+    let path = format!("/v1/messages/{}", id.message_id(conversation.turn_upto));
     let message = site.operate("GET", &path, &Value::Null).await.body;
     let detail = &message["way"].as_array().unwrap().last().unwrap()["detail"];
     assert_eq!(
@@ -223,19 +226,23 @@ async fn a_file_that_its_provider_names_by_url_is_shown_with_it() {
         (Some("1234567890"), Value::Null),
         (None, Value::Null),
     ] {
-        let mut conversation = site.store.conversation(&id).await.unwrap().unwrap();
-        let (_, messages) = site.store.with_history(&id, 1).await.unwrap().unwrap();
+        let mut conversation = site.store.find_conversation(&id).await.unwrap().unwrap();
+        let (_, messages) = site.store.find_with_history(&id, 1).await.unwrap().unwrap();
         let mut message = messages[0].clone();
-        message.ordinal = conversation.append(message.stored_at);
+        message.ordinal = conversation.append_message(message.stored_at);
         message.event = None;
         message.content = Content::Media(Media {
             source: source.map(str::to_owned),
-            ..Media::of(MediaKind::Image)
+            ..Media::from_kind(MediaKind::Image)
         });
         conversation.rev += 1;
-        let committed = site.store.commit(&conversation, &message, None).await.unwrap();
-        assert_eq!(committed, Committed::Yes);
-        let path = format!("/v1/messages/{}", message.id());
+        let committed = site
+            .store
+            .commit_message(&conversation, &message, None)
+            .await
+            .unwrap();
+        assert_eq!(committed, CommitOutcome::Committed);
+        let path = format!("/v1/messages/{}", message.message_id());
         let told = site.operate("GET", &path, &Value::Null).await;
         assert_eq!(told.body["media_url"], shown, "{}", told.text);
     }
@@ -271,12 +278,12 @@ async fn dead_letters_show_why_and_not_what_was_said() {
         id: "d-1".to_owned(),
         queue: QueueName::Outbound,
         reason: Reason::WindowClosed,
-        at: Clock::system().now(),
+        at: Clock::from_system().now(),
         attempts: 2,
         last_error: Some("131047 Re-engagement message".to_owned()),
         correlation: CorrelationId::parse("c-1").unwrap(),
         instance: Some(InstanceId::parse("suporte-01").unwrap()),
-        what: DeadWhat::Unreadable {
+        what: DeadLetterContent::Unreadable {
             body: "bom dia".to_owned(),
         },
     };
@@ -299,13 +306,13 @@ async fn dead_letters_show_why_and_not_what_was_said() {
 #[tokio::test]
 async fn the_simulated_outbox_is_shown_where_there_is_one() {
     let outbox = SimulatedOutbox::default();
-    outbox.push(SimulatedMessage {
+    outbox.add_message(SimulatedMessage {
         message_id: MessageId::parse("m").unwrap(),
         instance_id: InstanceId::parse("suporte-01").unwrap(),
         to: "+5511900000001".to_owned(),
         text: "[simulated] I read 1 message.".to_owned(),
         provider_message_id: "sim-1".to_owned(),
-        sent_at: Clock::system().now(),
+        sent_at: Clock::from_system().now(),
     });
     let answered = Site::in_memory()
         .simulating(outbox)
@@ -328,13 +335,16 @@ async fn a_conversation_that_was_left_says_where_the_person_goes_on_and_is_resol
     };
     assert_eq!(look().await, (json!("active"), Value::Null));
     for (owes, status) in [(true, "active"), (false, "resolved")] {
-        let mut conversation = site.store.conversation(&id).await.unwrap().unwrap();
-        conversation.move_to(&other);
+        let mut conversation = site.store.find_conversation(&id).await.unwrap().unwrap();
+        conversation.mark_moved_to(&other);
         if !owes {
             conversation.answered = conversation.turn_upto;
         }
         conversation.rev += 1;
-        assert_eq!(site.store.update(&conversation).await.unwrap(), Written::Yes);
+        assert_eq!(
+            site.store.update_conversation(&conversation).await.unwrap(),
+            WriteOutcome::Written
+        );
         assert_eq!(look().await, (json!(status), json!(other)));
         let path = format!("/v1/conversations?status={status}");
         let listed = site.operate("GET", &path, &Value::Null).await.body;

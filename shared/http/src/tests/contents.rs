@@ -20,7 +20,7 @@ async fn post(site: &Site, body: &Value) -> Answered {
 async fn stored(site: &Site, answered: &Answered) -> Message {
     assert_eq!(answered.status, StatusCode::ACCEPTED, "{}", answered.text);
     let id = MessageId::parse(answered.body["id"].as_str().unwrap()).unwrap();
-    site.store.message(&id).await.unwrap().unwrap()
+    site.store.find_message(&id).await.unwrap().unwrap()
 }
 
 #[tokio::test]
@@ -40,7 +40,7 @@ async fn every_kind_is_taken_and_stored_as_it_came() {
     }
     let place = json!({"content": {"type": "location", "latitude": -23.55, "longitude": "-46.60"}});
     let message = stored(&site, &post(&site, &place).await).await;
-    assert_eq!(message.content.as_text(), "[location -23.55,-46.60]");
+    assert_eq!(message.content.render_text(), "[location -23.55,-46.60]");
 }
 
 #[tokio::test]
@@ -174,7 +174,7 @@ async fn a_scheduled_message_keeps_its_content_and_options() {
         StatusCode::BAD_REQUEST,
         "too far ahead"
     );
-    let tomorrow = recado_embedded::Clock::system().now().as_second() + 86_400;
+    let tomorrow = recado_embedded::Clock::from_system().now().as_second() + 86_400;
     let at = recado_domain::Timestamp::from_second(tomorrow).unwrap();
     let poll = json!({"type": "poll", "question": "Que dia?", "options": ["Seg", "Ter"], "selectable": 0});
     let body = json!({"send_at": at, "content": poll, "reply_to": "3EB0A1"});
@@ -182,7 +182,7 @@ async fn a_scheduled_message_keeps_its_content_and_options() {
     assert_eq!(taken.status, StatusCode::ACCEPTED, "{}", taken.text);
     let id = taken.body["id"].as_str().unwrap();
     let id = recado_domain::scheduled::ScheduledId::parse(id).unwrap();
-    let kept = recado_pipeline::ports::Scheduling::scheduled(&site.store, &id)
+    let kept = recado_pipeline::ports::ScheduledMessages::find_scheduled(&site.store, &id)
         .await
         .unwrap()
         .unwrap();
@@ -247,7 +247,7 @@ async fn a_file_is_uploaded_and_sent_by_its_source_on_its_own_instance_only() {
     assert_eq!(source, format!("upload:{}", taken.body["id"].as_str().unwrap()));
     let content = json!({"content": {"type": "media", "media": "image", "source": source}});
     let message = stored(&site, &post(&site, &content).await).await;
-    let media = message.content.media().unwrap();
+    let media = message.content.media_file().unwrap();
     assert_eq!(
         (media.media, media.source.as_deref()),
         (MediaKind::Image, Some(source))
@@ -259,7 +259,7 @@ async fn a_file_is_uploaded_and_sent_by_its_source_on_its_own_instance_only() {
         .await;
     assert_eq!(refused.status, StatusCode::NOT_FOUND, "{}", refused.text);
     let mut late = content;
-    let days = recado_embedded::Clock::system().now().as_second() + 3 * 86_400;
+    let days = recado_embedded::Clock::from_system().now().as_second() + 3 * 86_400;
     late["send_at"] = json!(recado_domain::Timestamp::from_second(days).unwrap());
     let refused = post(&site, &late).await;
     assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{}", refused.text);

@@ -5,9 +5,9 @@ use crate::whole_router;
 use axum::http::StatusCode;
 use recado_domain::config::CredentialRef;
 use recado_domain::secret::Secret;
-use recado_embedded::{Embedded, SystemAmbient};
-use recado_pipeline::ports::{Directory, PortResult, Secrets};
-use recado_pipeline::{Parts, Settings};
+use recado_embedded::{Embedded, EmbeddedSystem};
+use recado_pipeline::ports::{ConfigurationStore, PortResult, Secrets};
+use recado_pipeline::{Components, Settings};
 use recado_whatsapp::{ProviderConfig, WhatsApp};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -19,11 +19,11 @@ use tokio::net::TcpListener;
 struct EverySecret;
 
 impl Secrets for EverySecret {
-    async fn resolve(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
+    async fn resolve_secret(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
         Ok(Secret::new(&String::from(reference.clone())))
     }
 
-    async fn forget(&self, _: &CredentialRef) {}
+    async fn forget_secret(&self, _: &CredentialRef) {}
 }
 
 /// A host that keeps all that is sent to it and answers as Evolution does.
@@ -65,12 +65,12 @@ impl Host {
     }
 }
 
-type World = Parts<Embedded, Embedded, WhatsApp<EverySecret, SystemAmbient>, NotCalled, SystemAmbient>;
+type World = Components<Embedded, Embedded, WhatsApp<EverySecret, EmbeddedSystem>, NotCalled, EmbeddedSystem>;
 
 /// An installation with every secret that there could be, configured with Evolution elsewhere.
 struct Vault {
     site: Site,
-    world: Arc<World>,
+    deps: Arc<World>,
 }
 
 impl Vault {
@@ -81,21 +81,21 @@ impl Vault {
             ..ProviderConfig::default()
         };
         let http = recado_ai::http_client().unwrap();
-        let world = Arc::new(Parts {
+        let deps = Arc::new(Components {
             store: site.store.clone(),
             queues: site.store.clone(),
-            providers: WhatsApp::new(http, EverySecret, SystemAmbient, config),
+            providers: WhatsApp::new(http, EverySecret, EmbeddedSystem, config),
             llm: NotCalled,
-            ambient: SystemAmbient,
+            system: EmbeddedSystem,
             settings: Settings::default(),
-            retries: recado_pipeline::Retries::default(),
+            retry_lock: recado_pipeline::RetryLock::default(),
         });
-        Self { site, world }
+        Self { site, deps }
     }
 
     async fn operate(&self, method: &str, path: &str, body: &Value) -> Answered {
-        let (world, keys) = (Arc::clone(&self.world), Arc::new(self.site.keys.clone()));
-        let router = whole_router(world, keys, LIMITS, self.site.options());
+        let (deps, keys) = (Arc::clone(&self.deps), Arc::new(self.site.keys.clone()));
+        let router = whole_router(deps, keys, LIMITS, self.site.options());
         let bearer = format!("Bearer {TOKEN}");
         ask_of(
             router,
@@ -112,7 +112,7 @@ impl Vault {
         let text = json!({"to": "+5511900000001", "text": "oi"});
         let answered = self.operate("POST", "/v1/instances/evil/messages", &text).await;
         assert_eq!(answered.status, StatusCode::ACCEPTED, "{}", answered.text);
-        super::forged::work(&self.site.store, &*self.world).await;
+        super::forged::work(&self.site.store, &*self.deps).await;
     }
 }
 
@@ -209,7 +209,7 @@ async fn a_configuration_that_was_stored_before_sends_no_secret_either() {
         }
         let vault = Vault::new();
         let stored = serde_json::from_value(document(&attack)).unwrap();
-        vault.site.store.apply(&stored).await.unwrap();
+        vault.site.store.apply_configuration(&stored).await.unwrap();
         vault.send().await;
         let health = vault
             .operate("GET", "/health/whatsapp?instance=evil", &json!({}))

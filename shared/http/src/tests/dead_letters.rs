@@ -5,13 +5,15 @@ use super::dying::{
     CONTACT, dead_depth, dead_event, dies, get, kicks, now, post, reply, state, with_dead_reply,
 };
 use axum::http::StatusCode;
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::event::{EventState, InboundJob};
 use recado_domain::ids::CorrelationId;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{Conversations, DeadLetters, Directory, Inbox, OutboxStore, Written};
+use recado_pipeline::ports::{
+    ConfigurationStore, Conversations, DeadLetters, Inbox, OutboxStore, WriteOutcome,
+};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{process, send};
 use serde_json::{Value, json};
@@ -25,7 +27,7 @@ async fn a_letter_is_shown_with_what_would_be_done_again() {
     let shown = get(&site, &format!("/v1/dead-letters/{}", letter.id)).await;
     assert_eq!(
         (&shown["payload"]["to"], &shown["original_id"], &shown["what"]),
-        (&json!(CONTACT), &json!(message.id()), &json!("message")),
+        (&json!(CONTACT), &json!(message.message_id()), &json!("message")),
         "{shown}"
     );
     assert!(shown["payload"]["content"].to_string().contains("Até logo"));
@@ -72,11 +74,11 @@ async fn the_health_page_shows_the_newest_hundred() {
             queue: QueueName::Inbound,
             reason: Reason::Poison,
             instance: None,
-            at: shift(now(), number),
+            at: add_millis(now(), number),
             attempts: 3,
             last_error: None,
             correlation: CorrelationId::parse("c").unwrap(),
-            what: DeadWhat::Unreadable {
+            what: DeadLetterContent::Unreadable {
                 body: "{}".to_owned(),
             },
         };
@@ -96,7 +98,7 @@ async fn a_list_is_narrowed_by_time() {
     let site = Site::in_memory().configured().await;
     let (_, _, letter) = with_dead_reply(&site).await;
     let list = async |query: String| get(&site, &format!("/v1/dead-letters?{query}")).await["items"].clone();
-    let later = shift(letter.at, 1);
+    let later = add_millis(letter.at, 1);
     assert_eq!(
         list(format!("since={}", letter.at))
             .await
@@ -123,9 +125,9 @@ async fn a_redriven_message_is_queued_and_no_copy_is_left() {
     .await;
     assert_eq!(answered.status, StatusCode::ACCEPTED, "{}", answered.text);
     assert_eq!(answered.body["redriven"], true);
-    assert_eq!(state(&site, &message.id()).await, OutboxState::Queued);
+    assert_eq!(state(&site, &message.message_id()).await, OutboxState::Queued);
     assert_eq!(dead_depth(&site, QueueName::Outbound).await, 0);
-    assert_eq!(site.store.dead_letter(&letter.id).await.unwrap(), None);
+    assert_eq!(site.store.find_dead_letter(&letter.id).await.unwrap(), None);
     let kicks = kicks(&site).await;
     assert_eq!(kicks.len(), 1);
     assert_eq!(kicks[0].redrive.as_ref().unwrap().died, letter.at);
@@ -142,15 +144,25 @@ async fn a_redrive_that_comes_again_after_a_later_death_changes_nothing() {
     )
     .await;
     let kick = kicks(&site).await.remove(0);
-    let alive = site.store.open(id.thread()).await.unwrap().remove(0);
-    let second = dies(&site, &alive, shift(letter.at, 60_000)).await;
+    let alive = site
+        .store
+        .list_open_messages(id.thread_id())
+        .await
+        .unwrap()
+        .remove(0);
+    let second = dies(&site, &alive, add_millis(letter.at, 60_000)).await;
     let body = serde_json::to_string(&kick).unwrap();
-    let verdict = send::send(&*site.world(), &body, 2, None).await;
+    let verdict = send::handle_outbound_message(&*site.deps(), &body, 2, None).await;
     assert_eq!(verdict, recado_pipeline::Verdict::Done);
-    let died = site.store.message(&message.id()).await.unwrap().unwrap();
-    assert_eq!(died.out.unwrap().died(), Some(second.at));
+    let died = site
+        .store
+        .find_message(&message.message_id())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(died.out.unwrap().failed_at(), Some(second.at));
     assert_eq!(
-        site.store.dead_letter(&second.id).await.unwrap(),
+        site.store.find_dead_letter(&second.id).await.unwrap(),
         Some(second),
         "the letter of the later death stays"
     );
@@ -163,7 +175,7 @@ async fn a_conversations_messages_are_redriven_in_their_order_whichever_died_fir
     let first = reply(&site, &id).await;
     let second = reply(&site, &id).await;
     let at = now();
-    dies(&site, &second, shift(at, -5_000)).await;
+    dies(&site, &second, add_millis(at, -5_000)).await;
     dies(&site, &first, at).await;
     let answered = post(
         &site,
@@ -205,10 +217,13 @@ async fn a_dry_run_counts_and_changes_nothing() {
     reply(&site, &id).await;
     assert_eq!(dry(all.clone()).await["answered_meanwhile"], 1);
     assert!(matches!(
-        state(&site, &message.id()).await,
+        state(&site, &message.message_id()).await,
         OutboxState::Dead { .. }
     ));
-    assert_eq!(site.store.dead_letter(&letter.id).await.unwrap(), Some(letter));
+    assert_eq!(
+        site.store.find_dead_letter(&letter.id).await.unwrap(),
+        Some(letter)
+    );
     assert_eq!(dead_depth(&site, QueueName::Outbound).await, 1);
 }
 
@@ -217,22 +232,25 @@ async fn a_dry_run_tells_who_is_out_of_metas_window() {
     let site = Site::in_memory().configured().await;
     let (id, _, _) = with_dead_reply(&site).await;
     for (hours, out_of_window) in [(23, 0), (25, 1)] {
-        let mut conversation = site.store.conversation(&id).await.unwrap().unwrap();
-        conversation.last_inbound_at = Some(shift(now(), -hours * 3_600_000));
+        let mut conversation = site.store.find_conversation(&id).await.unwrap().unwrap();
+        conversation.last_inbound_at = Some(add_millis(now(), -hours * 3_600_000));
         conversation.rev += 1;
-        assert_eq!(site.store.update(&conversation).await.unwrap(), Written::Yes);
+        assert_eq!(
+            site.store.update_conversation(&conversation).await.unwrap(),
+            WriteOutcome::Written
+        );
         let found = post(&site, "/v1/dead-letters/redrive", json!({"dry_run": true})).await;
         assert_eq!(found.body["out_of_window"], 0, "Evolution has no window");
         let moved = json!({"instances": [
             {"id": "suporte-01", "tenant": "clinic", "agent": "ana", "provider": "meta",
              "external_id": "100000000000009"}]});
         site.store
-            .apply(&serde_json::from_value(moved).unwrap())
+            .apply_configuration(&serde_json::from_value(moved).unwrap())
             .await
             .unwrap();
         let found = post(&site, "/v1/dead-letters/redrive", json!({"dry_run": true})).await;
         assert_eq!(found.body["out_of_window"], out_of_window, "{hours} hours");
-        site.store.apply(&super::document()).await.unwrap();
+        site.store.apply_configuration(&super::document()).await.unwrap();
     }
 }
 
@@ -242,7 +260,7 @@ async fn a_redriven_event_is_pending_and_a_second_redrive_after_it_died_again_is
     let job = dead_event(&site, "B1").await;
     let path = format!("/v1/dead-letters/{}/redrive", job.event);
     assert_eq!(post(&site, &path, Value::Null).await.status, StatusCode::ACCEPTED);
-    let record = site.store.event(&job.event).await.unwrap().unwrap();
+    let record = site.store.find_event(&job.event).await.unwrap().unwrap();
     assert_eq!(record.state, EventState::Pending);
     assert_eq!(dead_depth(&site, QueueName::Inbound).await, 0);
     assert_eq!(
@@ -252,21 +270,33 @@ async fn a_redriven_event_is_pending_and_a_second_redrive_after_it_died_again_is
     );
     let received = site
         .store
-        .receive(QueueName::Inbound, 10, Duration::from_secs(30))
+        .receive_messages(QueueName::Inbound, 10, Duration::from_secs(30))
         .await
         .unwrap()
         .remove(0);
     let first: InboundJob = serde_json::from_str(&received.body).unwrap();
     while first.redrive >= Some(now()) {}
-    let _ = process::process(&*site.world(), &received.body, 1).await;
-    let died = async || site.store.event(&job.event).await.unwrap().unwrap().died();
+    let _ = process::process(&*site.deps(), &received.body, 1).await;
+    let died = async || {
+        site.store
+            .find_event(&job.event)
+            .await
+            .unwrap()
+            .unwrap()
+            .failed_at()
+    };
     let second = died().await.expect("its instance is still unknown");
-    let letter = site.store.dead_letter(job.event.as_str()).await.unwrap().unwrap();
+    let letter = site
+        .store
+        .find_dead_letter(job.event.as_str())
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(letter.at, second);
     // The queue brings the first redrive again.
-    let _ = process::process(&*site.world(), &received.body, 2).await;
+    let _ = process::process(&*site.deps(), &received.body, 2).await;
     assert_eq!(died().await, Some(second));
-    let kept = site.store.dead_letter(job.event.as_str()).await.unwrap();
+    let kept = site.store.find_dead_letter(job.event.as_str()).await.unwrap();
     assert_eq!(kept, Some(letter));
 }
 
@@ -275,7 +305,12 @@ async fn a_deleted_letter_does_not_come_back_and_who_deleted_it_can_be_read() {
     let site = Site::in_memory().configured().await;
     let (_, message, letter) = with_dead_reply(&site).await;
     let job = dead_event(&site, "C1").await;
-    let copy = site.store.dead(QueueName::Outbound, 1).await.unwrap().remove(0);
+    let copy = site
+        .store
+        .list_dead_messages(QueueName::Outbound, 1)
+        .await
+        .unwrap()
+        .remove(0);
     for id in [letter.id.as_str(), job.event.as_str()] {
         let answered = site
             .operate("DELETE", &format!("/v1/dead-letters/{id}?by=Bia"), &Value::Null)
@@ -286,14 +321,14 @@ async fn a_deleted_letter_does_not_come_back_and_who_deleted_it_can_be_read() {
             .await;
         assert_eq!(again.status, StatusCode::NOT_FOUND);
     }
-    let world = site.world();
+    let deps = site.deps();
     // Whatever comes late: the copy from a console, the event from its queue, the minute.
-    let _ = send::send(&*world, &copy.body, 1, None).await;
+    let _ = send::handle_outbound_message(&*deps, &copy.body, 1, None).await;
     let body = serde_json::to_string(&job).unwrap();
-    let _ = process::process(&*world, &body, 2).await;
-    reconcile(&*world).await.unwrap();
+    let _ = process::process(&*deps, &body, 2).await;
+    reconcile(&*deps).await.unwrap();
     assert!(matches!(
-        state(&site, &message.id()).await,
+        state(&site, &message.message_id()).await,
         OutboxState::Dead {
             reason: Reason::Purged,
             ..

@@ -4,16 +4,18 @@ use super::{Answered, Site};
 use axum::http::StatusCode;
 use recado_domain::Timestamp;
 use recado_domain::conversation::Conversation;
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
-use recado_domain::event::{EventKind, EventState, InboundJob, Payload, event_id};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
+use recado_domain::event::{EventKind, EventPayload, EventState, InboundJob, derive_event_id};
 use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, MessageId};
-use recado_domain::kick::SendKick;
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::{Author, Outbox, OutboxState};
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
+use recado_domain::wake_up::SendJob;
 use recado_embedded::Clock;
-use recado_pipeline::ports::{Committed, Conversations, DeadLetters, Inbox, OutboxStore, Queues, Written};
+use recado_pipeline::ports::{
+    CommitOutcome, Conversations, DeadLetters, Inbox, OutboxStore, Queues, WriteOutcome,
+};
 use recado_pipeline::process;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -21,7 +23,7 @@ use std::time::Duration;
 pub(super) const CONTACT: &str = "5511900000001@s.whatsapp.net";
 
 pub(super) fn now() -> Timestamp {
-    Clock::system().now()
+    Clock::from_system().now()
 }
 
 pub(super) async fn get(site: &Site, path: &str) -> Value {
@@ -36,18 +38,22 @@ pub(super) async fn post(site: &Site, path: &str, body: Value) -> Answered {
 
 /// Commits a person's reply to all that is in the conversation.
 pub(super) async fn reply(site: &Site, id: &ConversationId) -> Message {
-    let mut conversation = site.store.conversation(id).await.unwrap().unwrap();
+    let mut conversation = site.store.find_conversation(id).await.unwrap().unwrap();
     let at = now();
-    let ordinal = conversation.answer(conversation.last, false, at);
+    let ordinal = conversation.record_operator_answer(conversation.last, false, at);
     conversation.rev += 1;
     let message = outgoing(&conversation, ordinal, at);
-    let committed = site.store.commit(&conversation, &message, None).await.unwrap();
-    assert_eq!(committed, Committed::Yes);
+    let committed = site
+        .store
+        .commit_message(&conversation, &message, None)
+        .await
+        .unwrap();
+    assert_eq!(committed, CommitOutcome::Committed);
     message
 }
 
 fn outgoing(conversation: &Conversation, ordinal: recado_domain::ids::Ordinal, at: Timestamp) -> Message {
-    let out = Outbox::queued(
+    let out = Outbox::new_queued(
         conversation.address.clone(),
         Author::Person,
         conversation.epoch,
@@ -60,8 +66,8 @@ fn outgoing(conversation: &Conversation, ordinal: recado_domain::ids::Ordinal, a
         tenant: conversation.tenant.clone(),
         instance: conversation.instance.clone(),
         role: Role::Operator,
-        content: recado_domain::content::Content::text("Até logo"),
-        context: recado_domain::context::Context::default(),
+        content: recado_domain::content::Content::from_text("Até logo"),
+        context: recado_domain::context::MessageContext::default(),
         provider_message_id: None,
         written_at: at,
         told_at: None,
@@ -80,11 +86,14 @@ fn outgoing(conversation: &Conversation, ordinal: recado_domain::ids::Ordinal, a
 pub(super) async fn dies(site: &Site, message: &Message, at: Timestamp) -> DeadLetter {
     let mut message = message.clone();
     let out = message.out.as_mut().unwrap();
-    out.give_up(at, Reason::MaxRetriesExceeded, Some("500".to_owned()))
+    out.mark_dead(at, Reason::MaxRetriesExceeded, Some("500".to_owned()))
         .unwrap();
-    assert_eq!(site.store.save_open(&message, None).await.unwrap(), Written::Yes);
+    assert_eq!(
+        site.store.save_open_message(&message, None).await.unwrap(),
+        WriteOutcome::Written
+    );
     let letter = DeadLetter {
-        id: message.id().to_string(),
+        id: message.message_id().to_string(),
         queue: QueueName::Outbound,
         reason: Reason::MaxRetriesExceeded,
         at,
@@ -92,15 +101,19 @@ pub(super) async fn dies(site: &Site, message: &Message, at: Timestamp) -> DeadL
         last_error: Some("500".to_owned()),
         correlation: message.correlation.clone(),
         instance: Some(message.instance.clone()),
-        what: DeadWhat::Message {
-            message: message.id(),
+        what: DeadLetterContent::Message {
+            message: message.message_id(),
         },
     };
-    site.store.send_dead(&letter).await.unwrap();
+    site.store.enqueue_dead_copy(&letter).await.unwrap();
     site.store.put_dead_letter(&letter).await.unwrap();
-    message.out.as_mut().unwrap().mark_copied();
-    let settled = site.store.settle(&message, None, None, None).await.unwrap();
-    assert_eq!(settled, Written::Yes);
+    message.out.as_mut().unwrap().mark_dead_lettered();
+    let settled = site
+        .store
+        .settle_message(&message, None, None, None)
+        .await
+        .unwrap();
+    assert_eq!(settled, WriteOutcome::Written);
     letter
 }
 
@@ -113,17 +126,17 @@ pub(super) async fn with_dead_reply(site: &Site) -> (ConversationId, Message, De
 }
 
 pub(super) async fn state(site: &Site, id: &MessageId) -> OutboxState {
-    let message = site.store.message(id).await.unwrap().unwrap();
+    let message = site.store.find_message(id).await.unwrap().unwrap();
     message.out.unwrap().state
 }
 
 /// The kicks that lie on `outbound`, which they leave.
-pub(super) async fn kicks(site: &Site) -> Vec<SendKick> {
+pub(super) async fn kicks(site: &Site) -> Vec<SendJob> {
     let mut all = Vec::new();
     loop {
         let batch = site
             .store
-            .receive(QueueName::Outbound, 10, Duration::from_secs(60))
+            .receive_messages(QueueName::Outbound, 10, Duration::from_secs(60))
             .await
             .unwrap();
         if batch.is_empty() {
@@ -131,7 +144,7 @@ pub(super) async fn kicks(site: &Site) -> Vec<SendKick> {
         }
         for received in batch {
             all.push(serde_json::from_str(&received.body).unwrap());
-            assert!(site.store.delete(&received.receipt).await.unwrap());
+            assert!(site.store.delete_received(&received.receipt).await.unwrap());
         }
     }
 }
@@ -139,14 +152,19 @@ pub(super) async fn kicks(site: &Site) -> Vec<SendKick> {
 pub(super) fn job(external: &str, name: &str) -> InboundJob {
     let external = ExternalId::parse(external).unwrap();
     InboundJob {
-        event: event_id(Provider::named("evolution"), &external, EventKind::Message, name),
-        provider: Provider::named("evolution"),
+        event: derive_event_id(
+            Provider::from_static("evolution"),
+            &external,
+            EventKind::Message,
+            name,
+        ),
+        provider: Provider::from_static("evolution"),
         group: "group".to_owned(),
         external,
         kind: EventKind::Message,
         correlation: CorrelationId::parse("c-3").unwrap(),
         received_at: now(),
-        payload: Payload::Inline(json!({"text": "segredo"})),
+        payload: EventPayload::Inline(json!({"text": "segredo"})),
         lookalike: false,
         redrive: None,
     }
@@ -157,12 +175,12 @@ pub(super) async fn dead_event(site: &Site, name: &str) -> InboundJob {
     let job = job("desconhecida", name);
     let _ = site.store.record_event(&job).await.unwrap();
     let body = serde_json::to_string(&job).unwrap();
-    let _ = process::process(&*site.world(), &body, 1).await;
-    let record = site.store.event(&job.event).await.unwrap().unwrap();
+    let _ = process::process(&*site.deps(), &body, 1).await;
+    let record = site.store.find_event(&job.event).await.unwrap().unwrap();
     assert_eq!(record.state, EventState::Dead);
     job
 }
 
 pub(super) async fn dead_depth(site: &Site, queue: QueueName) -> u64 {
-    site.store.depth(queue).await.unwrap().dead
+    site.store.queue_depth(queue).await.unwrap().dead
 }

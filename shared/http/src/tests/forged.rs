@@ -7,9 +7,9 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
-use recado_embedded::{Embedded, SystemAmbient};
-use recado_pipeline::ports::{Directory, PortResult, Secrets};
-use recado_pipeline::{Parts, Settings, process, send};
+use recado_embedded::{Embedded, EmbeddedSystem};
+use recado_pipeline::ports::{ConfigurationStore, PortResult, Secrets};
+use recado_pipeline::{Components, Settings, process, send};
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -30,20 +30,20 @@ const CONTACT: &str = "5511900000001";
 struct NoSecrets;
 
 impl Secrets for NoSecrets {
-    async fn resolve(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
+    async fn resolve_secret(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
         let lost = *reference == CredentialRef::Env("RECADO_CREDENTIAL_TB_LOST".to_owned());
         Ok(Secret::new("key").filter(|_| lost))
     }
 
-    async fn forget(&self, _: &CredentialRef) {}
+    async fn forget_secret(&self, _: &CredentialRef) {}
 }
 
-type World = Parts<Embedded, Embedded, WhatsApp<NoSecrets, SystemAmbient>, NotCalled, SystemAmbient>;
+type World = Components<Embedded, Embedded, WhatsApp<NoSecrets, EmbeddedSystem>, NotCalled, EmbeddedSystem>;
 
 /// Two tenants whose numbers are at two providers.
 struct Town {
     site: Site,
-    world: Arc<World>,
+    deps: Arc<World>,
 }
 
 impl Town {
@@ -67,7 +67,7 @@ impl Town {
         let document =
             json!({"tenants": [{"id": "ta"}, {"id": "tb"}], "agents": agents, "instances": instances});
         site.store
-            .apply(&serde_json::from_value(document).unwrap())
+            .apply_configuration(&serde_json::from_value(document).unwrap())
             .await
             .unwrap();
         let config = ProviderConfig {
@@ -75,21 +75,21 @@ impl Town {
             ..ProviderConfig::default()
         };
         let http = recado_ai::http_client().unwrap();
-        let world = Arc::new(Parts {
+        let deps = Arc::new(Components {
             store: site.store.clone(),
             queues: site.store.clone(),
-            providers: WhatsApp::new(http, NoSecrets, SystemAmbient, config),
+            providers: WhatsApp::new(http, NoSecrets, EmbeddedSystem, config),
             llm: NotCalled,
-            ambient: SystemAmbient,
+            system: EmbeddedSystem,
             settings: Settings::default(),
-            retries: recado_pipeline::Retries::default(),
+            retry_lock: recado_pipeline::RetryLock::default(),
         });
-        Self { site, world }
+        Self { site, deps }
     }
 
     /// Posts a body to a number of 360dialog with that number's own secret.
     async fn post_dialog360(&self, number: &str, body: &Value) -> Value {
-        let secret = secret_at(Provider::named("360dialog"), "master", number);
+        let secret = secret_at(Provider::from_static("360dialog"), "master", number);
         let proof = [("x-recado-webhook-secret", secret.as_str())];
         let answered = self
             .site
@@ -108,7 +108,7 @@ impl Town {
     }
 
     async fn work(&self) -> Vec<String> {
-        work(&self.site.store, &*self.world).await
+        work(&self.site.store, &*self.deps).await
     }
 
     /// A message to a contact who has just written; its id.
@@ -147,20 +147,23 @@ impl Town {
 }
 
 /// Does what lies in the queues `inbound` and `outbound`, once; what of `outbound` is not finished.
-pub(super) async fn work<W: recado_pipeline::World>(store: &Embedded, world: &W) -> Vec<String> {
+pub(super) async fn work<W: recado_pipeline::Deps>(store: &Embedded, deps: &W) -> Vec<String> {
     for queue in [QueueName::Inbound, QueueName::Outbound] {
         loop {
-            let received = store.receive(queue, 10, Duration::from_secs(60)).await.unwrap();
+            let received = store
+                .receive_messages(queue, 10, Duration::from_secs(60))
+                .await
+                .unwrap();
             if received.is_empty() {
                 break;
             }
             for one in received {
                 let verdict = match queue {
-                    QueueName::Inbound => process::process(world, &one.body, 1).await,
-                    _ => send::send(world, &one.body, 1, None).await,
+                    QueueName::Inbound => process::process(deps, &one.body, 1).await,
+                    _ => send::handle_outbound_message(deps, &one.body, 1, None).await,
                 };
                 if verdict == recado_pipeline::Verdict::Done {
-                    assert!(store.delete(&one.receipt).await.unwrap());
+                    assert!(store.delete_received(&one.receipt).await.unwrap());
                 } else {
                     assert_eq!(queue, QueueName::Outbound, "{verdict:?}");
                     return vec![one.body];
@@ -264,7 +267,7 @@ async fn a_forged_status_is_no_evidence_for_an_unknown_send() {
     assert_eq!(before["status"], "pending", "{before}");
     forge(&town, &message).await;
     for kick in &unfinished {
-        let _verdict = send::send(&*town.world, kick, 2, None).await;
+        let _verdict = send::handle_outbound_message(&*town.deps, kick, 2, None).await;
     }
     let after = town.message(&message).await;
     assert_eq!(after["status"], before["status"], "{after}");
@@ -272,7 +275,7 @@ async fn a_forged_status_is_no_evidence_for_an_unknown_send() {
     let genuine = body_of(PARTNERS, &status("sent", &message, Some("wamid.genuine")));
     town.post_dialog360(PARTNERS, &genuine).await;
     for kick in &unfinished {
-        let _verdict = send::send(&*town.world, kick, 3, None).await;
+        let _verdict = send::handle_outbound_message(&*town.deps, kick, 3, None).await;
     }
     let after = town.message(&message).await;
     assert_eq!(
@@ -284,7 +287,7 @@ async fn a_forged_status_is_no_evidence_for_an_unknown_send() {
 
 /// Gives the victim's number to the attacker's tenant.
 async fn hand_over(town: &Town) {
-    let mut document = town.site.store.configuration().await.unwrap();
+    let mut document = town.site.store.read_configuration().await.unwrap();
     for instance in &mut document.instances {
         let number = match instance.id.as_str() {
             "d-a" => PARTNERS,
@@ -293,7 +296,7 @@ async fn hand_over(town: &Town) {
         };
         instance.external_id = Some(ExternalId::parse(number).unwrap());
     }
-    town.site.store.apply(&document).await.unwrap();
+    town.site.store.apply_configuration(&document).await.unwrap();
 }
 
 #[tokio::test]

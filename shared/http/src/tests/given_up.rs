@@ -3,14 +3,14 @@
 use super::Site;
 use super::dying::{CONTACT, dead_depth, dies, get, job, now, post, reply, state};
 use recado_domain::Timestamp;
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::event::{EventState, InboundJob};
 use recado_domain::ids::{CorrelationId, InstanceId};
-use recado_domain::kick::SendKick;
 use recado_domain::message::Message;
-use recado_domain::millis::{instant, shift};
+use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
+use recado_domain::wake_up::SendJob;
 use recado_embedded::{Clock, Embedded};
 use recado_pipeline::ports::{DeadLetters, Inbox, Queues};
 use recado_pipeline::reconcile::reconcile;
@@ -23,10 +23,10 @@ use std::time::Duration;
 async fn given_up_by_its_queue(site: &Site, queue: QueueName, send: impl AsyncFn()) {
     send().await;
     let before = dead_depth(site, queue).await;
-    for _ in 0..=recado_pipeline::settings::Visibility::RECEIVES_MAX {
+    for _ in 0..=recado_pipeline::settings::VisibilityTimeouts::RECEIVES_MAX {
         for received in site
             .store
-            .receive(queue, 1, Duration::from_secs(1))
+            .receive_messages(queue, 1, Duration::from_secs(1))
             .await
             .unwrap()
         {
@@ -42,22 +42,22 @@ async fn given_up_by_its_queue(site: &Site, queue: QueueName, send: impl AsyncFn
 async fn one_of_each(site: &Site) -> (Message, InboundJob) {
     let id = site.conversation(CONTACT).await;
     let message = reply(site, &id).await;
-    let kick = SendKick::new(id.clone(), message.ordinal, message.correlation.clone());
+    let kick = SendJob::new(id.clone(), message.ordinal, message.correlation.clone());
     given_up_by_its_queue(site, QueueName::Outbound, async || {
-        site.store.send_kick(&kick, "k1").await.unwrap();
+        site.store.enqueue_send_job(&kick, "k1").await.unwrap();
     })
     .await;
     let job = job("suporte-01", "E1");
     let _ = site.store.record_event(&job).await.unwrap();
     given_up_by_its_queue(site, QueueName::Inbound, async || {
-        let enqueue = recado_pipeline::ports::Enqueue {
+        let enqueue = recado_pipeline::ports::InboundEntry {
             job: job.clone(),
             deduplication: "e1".to_owned(),
         };
-        site.store.send_inbound(&[enqueue]).await.unwrap();
+        site.store.enqueue_inbound(&[enqueue]).await.unwrap();
     })
     .await;
-    let turn = recado_domain::kick::TurnKick {
+    let turn = recado_domain::wake_up::TurnJob {
         conversation: id.clone(),
         tenant: message.tenant.clone(),
         ordinal: recado_domain::ids::Ordinal(1),
@@ -65,7 +65,7 @@ async fn one_of_each(site: &Site) -> (Message, InboundJob) {
         due: None,
     };
     given_up_by_its_queue(site, QueueName::Turns, async || {
-        site.store.send_turn(&turn, Duration::ZERO).await.unwrap();
+        site.store.enqueue_turn_job(&turn, Duration::ZERO).await.unwrap();
     })
     .await;
     (message, job)
@@ -75,8 +75,8 @@ async fn one_of_each(site: &Site) -> (Message, InboundJob) {
 async fn what_a_queue_gave_up_by_itself_is_entered_into_its_record_and_can_be_redriven() {
     let (site, clock) = at(now()).await;
     let (message, job) = one_of_each(&site).await;
-    let world = site.world();
-    let done = reconcile(&*world).await.unwrap();
+    let deps = site.deps();
+    let done = reconcile(&*deps).await.unwrap();
     assert_eq!((done.collected, done.failed), (3, 0));
     let listed = get(&site, "/v1/dead-letters").await;
     let mut kinds: Vec<&str> = listed["items"]
@@ -95,19 +95,19 @@ async fn what_a_queue_gave_up_by_itself_is_entered_into_its_record_and_can_be_re
             .all(|item| item["reason"] == "poison")
     );
     assert!(matches!(
-        state(&site, &message.id()).await,
+        state(&site, &message.message_id()).await,
         OutboxState::Dead {
             reason: Reason::Poison,
             ..
         }
     ));
-    let record = site.store.event(&job.event).await.unwrap().unwrap();
+    let record = site.store.find_event(&job.event).await.unwrap().unwrap();
     assert_eq!(
         (record.state, record.reason),
         (EventState::Dead, Some(Reason::Poison))
     );
     for queue in QueueName::ALL {
-        let copies = site.store.dead(queue, 10).await.unwrap();
+        let copies = site.store.list_dead_messages(queue, 10).await.unwrap();
         assert!(
             copies.iter().all(|copy| copy.letter.is_some()),
             "only marked copies"
@@ -118,7 +118,7 @@ async fn what_a_queue_gave_up_by_itself_is_entered_into_its_record_and_can_be_re
     clock.fetch_add(6_000, Ordering::Relaxed);
     let answered = post(&site, "/v1/dead-letters/redrive", json!({"reason": "poison"})).await;
     assert_eq!(answered.body["redriven"], 3, "{}", answered.text);
-    assert_eq!(state(&site, &message.id()).await, OutboxState::Queued);
+    assert_eq!(state(&site, &message.message_id()).await, OutboxState::Queued);
     for queue in QueueName::ALL {
         assert_eq!(dead_depth(&site, queue).await, 0, "{queue:?}");
     }
@@ -128,14 +128,15 @@ async fn what_a_queue_gave_up_by_itself_is_entered_into_its_record_and_can_be_re
 async fn at(time: Timestamp) -> (Site, Arc<AtomicI64>) {
     let clock = Arc::new(AtomicI64::new(time.as_millisecond()));
     let hand = Arc::clone(&clock);
-    let store = Embedded::in_memory(Clock::new(move || instant(hand.load(Ordering::Relaxed)))).unwrap();
+    let store =
+        Embedded::in_memory(Clock::new(move || from_unix_millis(hand.load(Ordering::Relaxed)))).unwrap();
     (Site::over(store).configured().await, clock)
 }
 
 #[tokio::test]
 async fn a_copy_without_its_letter_goes_unless_it_is_so_young_that_its_letter_may_just_be_made() {
     for (minutes, left) in [(0, 1), (1, 1), (3, 0)] {
-        let (site, _) = at(shift(now(), -minutes * 60_000)).await;
+        let (site, _) = at(add_millis(now(), -minutes * 60_000)).await;
         let letter = DeadLetter {
             id: "x".to_owned(),
             queue: QueueName::Turns,
@@ -145,10 +146,10 @@ async fn a_copy_without_its_letter_goes_unless_it_is_so_young_that_its_letter_ma
             last_error: None,
             correlation: CorrelationId::parse("c-9").unwrap(),
             instance: Some(InstanceId::parse("suporte-01").unwrap()),
-            what: DeadWhat::Unreadable { body: "{".to_owned() },
+            what: DeadLetterContent::Unreadable { body: "{".to_owned() },
         };
-        site.store.send_dead(&letter).await.unwrap();
-        reconcile(&*site.world()).await.unwrap();
+        site.store.enqueue_dead_copy(&letter).await.unwrap();
+        reconcile(&*site.deps()).await.unwrap();
         assert_eq!(
             dead_depth(&site, QueueName::Turns).await,
             left,
@@ -159,11 +160,11 @@ async fn a_copy_without_its_letter_goes_unless_it_is_so_young_that_its_letter_ma
 
 #[tokio::test]
 async fn a_copy_stays_as_long_as_its_letter_does() {
-    let (site, clock) = at(shift(now(), -3_600_000)).await;
+    let (site, clock) = at(add_millis(now(), -3_600_000)).await;
     let id = site.conversation(CONTACT).await;
     let message = reply(&site, &id).await;
     let letter = dies(&site, &message, now()).await;
-    reconcile(&*site.world()).await.unwrap();
+    reconcile(&*site.deps()).await.unwrap();
     assert_eq!(dead_depth(&site, QueueName::Outbound).await, 1);
     assert!(
         site.store
@@ -172,6 +173,6 @@ async fn a_copy_stays_as_long_as_its_letter_does() {
             .unwrap()
     );
     clock.fetch_add(6_000, Ordering::Relaxed);
-    reconcile(&*site.world()).await.unwrap();
+    reconcile(&*site.deps()).await.unwrap();
     assert_eq!(dead_depth(&site, QueueName::Outbound).await, 0);
 }

@@ -2,12 +2,12 @@
 
 use super::Site;
 use axum::http::StatusCode;
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::ids::{CorrelationId, InstanceId, Nonce};
-use recado_domain::instance::{Connection, PATIENCE_MS, Parked, Sighting};
+use recado_domain::instance::{ConnectionStatus, ConnectionUpdate, DEFAULT_PATIENCE_MS, ParkedConversation};
 use recado_domain::reason::Reason;
 use recado_embedded::Clock;
-use recado_pipeline::ports::{DeadLetters, Instances};
+use recado_pipeline::ports::{DeadLetters, InstanceStates};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 
@@ -59,12 +59,12 @@ async fn the_way_to_whatsapp_is_judged_by_depth_and_connection() {
     site.store
         .set_connection(
             &id,
-            &Sighting {
-                connection: Connection::Closed,
-                at: Clock::system().now(),
+            &ConnectionUpdate {
+                connection: ConnectionStatus::Closed,
+                at: Clock::from_system().now(),
                 probe_at: None,
                 asked_at: None,
-                releases: false,
+                releases_waiting: false,
             },
         )
         .await
@@ -115,11 +115,11 @@ async fn dead_letters_are_reported_and_change_no_status() {
         queue: QueueName::Inbound,
         reason: Reason::Poison,
         instance: Some(instance),
-        at: Clock::system().now(),
+        at: Clock::from_system().now(),
         attempts: 3,
         last_error: None,
         correlation: CorrelationId::parse("c").unwrap(),
-        what: DeadWhat::Unreadable {
+        what: DeadLetterContent::Unreadable {
             body: "{}".to_owned(),
         },
     };
@@ -150,16 +150,16 @@ async fn an_instance_is_told_apart_by_what_is_open_of_it() {
         assert_eq!(answered.status, StatusCode::ACCEPTED, "{}", answered.text);
     }
     let instance = InstanceId::parse("suporte-01").unwrap();
-    let parked = Parked {
+    let parked = ParkedConversation {
         instance: instance.clone(),
         conversation,
         version: Nonce::parse("v1").unwrap(),
-        since: Clock::system().now(),
+        since: Clock::from_system().now(),
         not_before: None,
-        patience_ms: PATIENCE_MS,
+        patience_ms: DEFAULT_PATIENCE_MS,
         reply: None,
     };
-    site.store.park(&parked).await.unwrap();
+    site.store.put_parked(&parked).await.unwrap();
     let look = async |path: String| site.operate("GET", &path, &Value::Null).await.body;
     let body = look(format!("/health/whatsapp?instance={instance}")).await;
     assert_eq!(

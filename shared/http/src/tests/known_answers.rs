@@ -15,7 +15,12 @@ async fn post(site: &Site, path: &str, body: &Value) {
 
 async fn kept(site: &Site, scope: &str) -> String {
     let key = IdempotencyKey::parse("k-1").unwrap();
-    site.store.key(scope, &key).await.unwrap().unwrap().request_hash
+    site.store
+        .find_idempotency_key(scope, &key)
+        .await
+        .unwrap()
+        .unwrap()
+        .request_hash
 }
 
 #[tokio::test]

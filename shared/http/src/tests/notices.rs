@@ -7,7 +7,7 @@ use recado_domain::Timestamp;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{Deliveries, Directory};
+use recado_pipeline::ports::{ConfigurationStore, Deliveries};
 use serde_json::{Value, json};
 
 const ACCOUNT: &str = "200000000000002";
@@ -38,7 +38,7 @@ async fn site() -> Site {
         .instances
         .retain(|instance| instance.id.as_str() == "oficial");
     document.instances[0].account_id = Some(ACCOUNT.to_owned());
-    site.store.apply(&document).await.unwrap();
+    site.store.apply_configuration(&document).await.unwrap();
     site
 }
 
@@ -93,8 +93,8 @@ async fn a_price_is_kept_with_the_status_that_brought_it() {
         assert_eq!(meta(&site, &body).await.body["statuses"], json!(1));
     }
     let number = ExternalId::parse("100000000000001").unwrap();
-    let key = DeliveryKey::provider(Provider::named("meta"), &number, "wamid.PRECO");
-    let known = site.store.delivery(&key).await.unwrap().unwrap();
+    let key = DeliveryKey::from_provider_id(Provider::from_static("meta"), &number, "wamid.PRECO");
+    let known = site.store.find_delivery(&key).await.unwrap().unwrap();
     assert_eq!(known.at, Some(Timestamp::from_second(1_760_000_060).unwrap()));
     assert_eq!(known.detail.pricing.unwrap().category.as_deref(), Some("utility"));
 }

@@ -3,14 +3,14 @@
 use super::unsteady::Mood;
 use super::webhooks::{evolution_message, meta_body};
 use super::{Answered, Site, ask_of, document, secret_at, secret_of, signature};
-use crate::{Pulse, WebhookLimits};
+use crate::{HealthProbe, WebhookLimits};
 use axum::http::StatusCode;
 use futures::future::{join, join_all};
 use recado_domain::config::RESERVED_INSTANCE;
 use recado_domain::ids::InstanceId;
 use recado_domain::provider::Provider;
 use recado_embedded::{Clock, Embedded};
-use recado_pipeline::ports::{Directory, Instances};
+use recado_pipeline::ports::{ConfigurationStore, InstanceStates};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
@@ -27,7 +27,7 @@ async fn at_every_door(site: &Site) -> Vec<(&'static str, Answered)> {
     }))
     .to_string();
     let signed = signature(meta.as_bytes());
-    let dialog = secret_at(Provider::named("360dialog"), "master", "100000000000001");
+    let dialog = secret_at(Provider::from_static("360dialog"), "master", "100000000000001");
     let mut answers = Vec::new();
     for (path, name, proof, body) in [
         (
@@ -136,12 +136,16 @@ async fn a_large_body_keeps_its_place_until_its_webhook_is_answered() {
 
 async fn proven_write(site: &Site) -> Option<recado_domain::Timestamp> {
     let nobody = InstanceId::parse(RESERVED_INSTANCE).unwrap();
-    site.store.instance_state(&nobody).await.unwrap().confirmed_at
+    site.store
+        .read_instance_state(&nobody)
+        .await
+        .unwrap()
+        .confirmed_at
 }
 
 #[tokio::test]
 async fn health_tells_the_last_proven_write_and_strangers_cause_none() {
-    let site = Site::in_memory().with_pulse(Pulse::beaten());
+    let site = Site::in_memory().with_pulse(HealthProbe::by_timer());
     for _ in 0..2 {
         let answered = site.ask("GET", "/health", &[], "").await;
         assert_eq!(
@@ -174,10 +178,10 @@ async fn where_a_process_runs_only_while_it_is_asked_many_requests_cause_one_wri
 #[tokio::test]
 async fn health_is_503_while_the_store_fails() {
     let folder = std::env::temp_dir().join(format!("recado-http-{}-health", std::process::id()));
-    for pulse in [Pulse::beaten(), Pulse::when_asked()] {
-        let store = Embedded::open(&folder, Clock::system()).unwrap();
+    for pulse in [HealthProbe::by_timer(), HealthProbe::on_request()] {
+        let store = Embedded::open_folder(&folder, Clock::from_system()).unwrap();
         let site = Site::over(store).with_pulse(pulse);
-        site.store.close().await;
+        site.store.shut_down().await;
         site.beat().await;
         let answered = site.ask("GET", "/health", &[], "").await;
         assert_eq!(answered.status, StatusCode::SERVICE_UNAVAILABLE);
@@ -189,8 +193,8 @@ async fn health_is_503_while_the_store_fails() {
 #[tokio::test]
 async fn what_lists_the_way_to_whatsapp_is_503_while_the_store_fails() {
     let folder = std::env::temp_dir().join(format!("recado-http-{}-whatsapp", std::process::id()));
-    let site = Site::over(Embedded::open(&folder, Clock::system()).unwrap());
-    site.store.close().await;
+    let site = Site::over(Embedded::open_folder(&folder, Clock::from_system()).unwrap());
+    site.store.shut_down().await;
     let strangers = site.ask("GET", "/health/whatsapp", &[], "").await;
     assert_eq!(strangers.status, StatusCode::SERVICE_UNAVAILABLE);
     for path in [
@@ -229,7 +233,7 @@ async fn one_tenants_flood_is_no_503_for_the_others() {
         "instances": [{"id": "loja", "tenant": "shop", "agent": "rui", "provider": "evolution"}],
     });
     site.store
-        .apply(&serde_json::from_value(other).unwrap())
+        .apply_configuration(&serde_json::from_value(other).unwrap())
         .await
         .unwrap();
     site.depths.0.store(5000, Ordering::Relaxed);

@@ -1,10 +1,10 @@
 //! What is handed to whoever records webhooks.
 
 use super::{Site, ask_of, secret_of};
-use crate::{ReceivedWebhook, recorded};
+use crate::{ReceivedWebhook, record_webhooks};
 use axum::http::StatusCode;
 use recado_domain::provider::Provider;
-use recado_embedded::SystemAmbient;
+use recado_embedded::EmbeddedSystem;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +14,7 @@ async fn webhooks_that_are_taken_are_handed_on_as_they_came_and_others_are_not()
     let kept: Arc<Mutex<Vec<ReceivedWebhook>>> = Arc::default();
     let into = Arc::clone(&kept);
     let (webhooks, _) = site.sides();
-    let router = recorded(webhooks, SystemAmbient, move |webhook| {
+    let router = record_webhooks(webhooks, EmbeddedSystem, move |webhook| {
         into.lock().unwrap().push(webhook);
     });
     let body = json!({"event": "contacts.update", "instance": "suporte-01", "data": []}).to_string();
@@ -44,6 +44,6 @@ async fn webhooks_that_are_taken_are_handed_on_as_they_came_and_others_are_not()
     assert_eq!(kept.len(), 1);
     assert_eq!(
         (kept[0].provider, &kept[0].body[..]),
-        (Provider::named("evolution"), body.as_bytes())
+        (Provider::from_static("evolution"), body.as_bytes())
     );
 }

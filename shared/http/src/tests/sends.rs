@@ -5,11 +5,11 @@ use axum::http::StatusCode;
 use recado_domain::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::ConversationId;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_domain::scheduled::ScheduledId;
-use recado_embedded::{Clock, SystemAmbient};
-use recado_pipeline::ports::{Ambient, Conversations};
-use recado_pipeline::{Parts, World, deliver};
+use recado_embedded::{Clock, EmbeddedSystem};
+use recado_pipeline::ports::{Conversations, System};
+use recado_pipeline::{Components, Deps, deliver};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ async fn post(site: &Site, instance: &str, body: &Value) -> Answered {
 
 /// Whole seconds from now.
 fn ahead(seconds: i64) -> String {
-    let now = Clock::system().now().as_second();
+    let now = Clock::from_system().now().as_second();
     Timestamp::from_second(now + seconds).unwrap().to_string()
 }
 
@@ -30,7 +30,7 @@ fn ahead(seconds: i64) -> String {
 async fn a_message_goes_into_the_contacts_thread_and_changes_nothing_of_whose_turn_it_is() {
     let site = Site::in_memory().configured().await;
     let id = site.conversation(CONTACT).await;
-    let before = site.store.conversation(&id).await.unwrap().unwrap();
+    let before = site.store.find_conversation(&id).await.unwrap().unwrap();
     let body = json!({"to": "+55 (11) 90000-0001", "text": " Seu pedido saiu. ", "metadata": {"order": 7}});
     let sent = post(&site, "suporte-01", &body).await;
     assert_eq!(sent.status, StatusCode::ACCEPTED, "{}", sent.text);
@@ -38,7 +38,7 @@ async fn a_message_goes_into_the_contacts_thread_and_changes_nothing_of_whose_tu
     assert_eq!(sent.body["conversation_id"], id.to_string());
     let message = format!("/v1/messages/{}", sent.body["id"].as_str().unwrap());
     assert_eq!(sent.header("location"), Some(&*message));
-    let after = site.store.conversation(&id).await.unwrap().unwrap();
+    let after = site.store.find_conversation(&id).await.unwrap().unwrap();
     assert_eq!(
         (
             after.mode,
@@ -55,14 +55,17 @@ async fn a_message_goes_into_the_contacts_thread_and_changes_nothing_of_whose_tu
             before.waiting_since
         )
     );
-    assert!(after.owes(), "the contact's message is still to be answered");
+    assert!(
+        after.owes_answer(),
+        "the contact's message is still to be answered"
+    );
     let shown = site.operate("GET", &message, &Value::Null).await;
     assert_eq!(shown.body["content"], "Seu pedido saiu.");
     assert_eq!(shown.body["metadata"], json!({"order": 7}));
     assert_eq!(shown.body["way"][0]["step"], "committed");
     assert!(
         site.store
-            .next_visible(QueueName::Outbound)
+            .next_visible_at(QueueName::Outbound)
             .await
             .unwrap()
             .is_some(),
@@ -84,7 +87,10 @@ async fn a_first_message_out_begins_a_conversation_and_a_resolved_one_is_not_gon
     let second = post(&site, "suporte-01", &body).await;
     let second = ConversationId::parse(second.body["conversation_id"].as_str().unwrap()).unwrap();
     let first = ConversationId::parse(&id).unwrap();
-    assert_eq!((second.thread(), second.number()), (first.thread(), 2));
+    assert_eq!(
+        (second.thread_id(), second.number_in_thread()),
+        (first.thread_id(), 2)
+    );
 }
 
 #[tokio::test]
@@ -168,30 +174,30 @@ async fn what_cannot_be_sent_is_refused_with_a_reason() {
 /// A clock that is an hour ahead.
 struct InAnHour;
 
-impl Ambient for InAnHour {
+impl System for InAnHour {
     fn now(&self) -> Timestamp {
-        shift(SystemAmbient.now(), 3_600_000)
+        add_millis(EmbeddedSystem.now(), 3_600_000)
     }
 
-    fn random(&self) -> u64 {
-        SystemAmbient.random()
+    fn random_u64(&self) -> u64 {
+        EmbeddedSystem.random_u64()
     }
 
     async fn sleep(&self, duration: Duration) {
-        SystemAmbient.sleep(duration).await;
+        EmbeddedSystem.sleep(duration).await;
     }
 }
 
 /// The installation as it is in an hour.
-fn in_an_hour(site: &Site) -> impl World {
-    Parts {
+fn in_an_hour(site: &Site) -> impl Deps {
+    Components {
         store: site.store.clone(),
         queues: site.queues.clone(),
         providers: NotCalled,
         llm: NotCalled,
-        ambient: InAnHour,
+        system: InAnHour,
         settings: site.settings.clone(),
-        retries: recado_pipeline::Retries::default(),
+        retry_lock: recado_pipeline::RetryLock::default(),
     }
 }
 
@@ -217,9 +223,13 @@ async fn a_scheduled_message_is_found_by_its_id_before_and_after_it_falls_due() 
     assert_eq!((again.status, &again.body["id"]), (StatusCode::OK, &json!(id)));
     let scheduled = ScheduledId::parse(&id).unwrap();
     // Whether it is due is for the clock to say: until then nothing becomes of it.
-    assert!(!deliver::fall_due(&*site.world(), &scheduled).await.unwrap());
-    let world = in_an_hour(&site);
-    assert!(deliver::fall_due(&world, &scheduled).await.unwrap());
+    assert!(
+        !deliver::release_due_message(&*site.deps(), &scheduled)
+            .await
+            .unwrap()
+    );
+    let deps = in_an_hour(&site);
+    assert!(deliver::release_due_message(&deps, &scheduled).await.unwrap());
     let after = site.operate("GET", &path, &Value::Null).await;
     assert_eq!(after.body["scheduled_id"], json!(id), "{}", after.text);
     let steps: Vec<&Value> = after.body["way"]
@@ -232,7 +242,10 @@ async fn a_scheduled_message_is_found_by_its_id_before_and_after_it_falls_due() 
     let again = post(&site, "suporte-01", &body).await;
     assert_eq!((again.status, &again.body["id"]), (StatusCode::OK, &json!(id)));
     assert_eq!(again.body["conversation_id"], after.body["conversation_id"]);
-    assert!(!deliver::fall_due(&world, &scheduled).await.unwrap(), "once");
+    assert!(
+        !deliver::release_due_message(&deps, &scheduled).await.unwrap(),
+        "once"
+    );
     let late = site.operate("DELETE", &path, &Value::Null).await;
     assert_eq!(late.status, StatusCode::CONFLICT);
 }

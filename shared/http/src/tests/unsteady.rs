@@ -2,9 +2,11 @@
 
 use recado_domain::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
-use recado_domain::kick::{SendKick, TurnKick};
+use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_embedded::Embedded;
-use recado_pipeline::ports::{DeadCopy, DeadQueues, Enqueue, PortError, PortResult, Queues};
+use recado_pipeline::ports::{
+    DeadLetterQueues, DeadQueueMessage, InboundEntry, PortError, PortResult, Queues,
+};
 use serde_json::Value;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -57,31 +59,31 @@ impl Unsteady {
 }
 
 impl Queues for Unsteady {
-    async fn send_inbound(&self, events: &[Enqueue]) -> PortResult<()> {
+    async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
         self.pass().await?;
         let ids = events.iter().map(|event| event.deduplication.clone());
         self.inbound.lock().unwrap().extend(ids);
-        self.inner.send_inbound(events).await
+        self.inner.enqueue_inbound(events).await
     }
 
-    async fn send_turn(&self, kick: &TurnKick, delay: Duration) -> PortResult<()> {
+    async fn enqueue_turn_job(&self, kick: &TurnJob, delay: Duration) -> PortResult<()> {
         self.pass().await?;
-        self.inner.send_turn(kick, delay).await
+        self.inner.enqueue_turn_job(kick, delay).await
     }
 
-    async fn schedule_turn(&self, kick: &TurnKick, at: Timestamp) -> PortResult<()> {
+    async fn schedule_turn_job(&self, kick: &TurnJob, at: Timestamp) -> PortResult<()> {
         self.pass().await?;
-        self.inner.schedule_turn(kick, at).await
+        self.inner.schedule_turn_job(kick, at).await
     }
 
-    async fn send_kick(&self, kick: &SendKick, deduplication: &str) -> PortResult<()> {
+    async fn enqueue_send_job(&self, kick: &SendJob, deduplication: &str) -> PortResult<()> {
         self.pass().await?;
-        self.inner.send_kick(kick, deduplication).await
+        self.inner.enqueue_send_job(kick, deduplication).await
     }
 
-    async fn send_dead(&self, letter: &DeadLetter) -> PortResult<()> {
+    async fn enqueue_dead_copy(&self, letter: &DeadLetter) -> PortResult<()> {
         self.pass().await?;
-        self.inner.send_dead(letter).await
+        self.inner.enqueue_dead_copy(letter).await
     }
 
     async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
@@ -94,22 +96,22 @@ impl Queues for Unsteady {
         self.inner.renew_payload(key).await
     }
 
-    async fn payload(&self, key: &str) -> PortResult<Option<Value>> {
+    async fn find_payload(&self, key: &str) -> PortResult<Option<Value>> {
         self.pass().await?;
-        self.inner.payload(key).await
+        self.inner.find_payload(key).await
     }
 }
 
-impl DeadQueues for Unsteady {
-    async fn receive_dead(&self, queue: QueueName) -> PortResult<Vec<DeadCopy>> {
-        self.inner.receive_dead(queue).await
+impl DeadLetterQueues for Unsteady {
+    async fn receive_dead_messages(&self, queue: QueueName) -> PortResult<Vec<DeadQueueMessage>> {
+        self.inner.receive_dead_messages(queue).await
     }
 
-    async fn remove_dead(&self, copy: &DeadCopy) -> PortResult<()> {
-        self.inner.remove_dead(copy).await
+    async fn remove_dead_message(&self, copy: &DeadQueueMessage) -> PortResult<()> {
+        self.inner.remove_dead_message(copy).await
     }
 
-    async fn send_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
-        self.inner.send_redrive(letter, deduplication).await
+    async fn enqueue_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+        self.inner.enqueue_redrive(letter, deduplication).await
     }
 }

@@ -8,10 +8,10 @@ use std::sync::Mutex;
 #[derive(Debug, Default)]
 struct Told(Mutex<HashMap<String, u32>>);
 
-impl Visibility for Told {
+impl MessageVisibility for Told {
     type Error = Infallible;
 
-    async fn change(&self, receipt: &str, seconds: u32) -> Result<(), Infallible> {
+    async fn change_visibility(&self, receipt: &str, seconds: u32) -> Result<(), Infallible> {
         self.0.lock().unwrap().insert(receipt.to_owned(), seconds);
         Ok(())
     }
@@ -21,10 +21,10 @@ impl Visibility for Told {
 #[derive(Debug)]
 struct Deaf;
 
-impl Visibility for Deaf {
+impl MessageVisibility for Deaf {
     type Error = std::io::Error;
 
-    async fn change(&self, _receipt: &str, _seconds: u32) -> Result<(), std::io::Error> {
+    async fn change_visibility(&self, _receipt: &str, _seconds: u32) -> Result<(), std::io::Error> {
         Err(std::io::Error::other("no answer"))
     }
 }
@@ -60,7 +60,7 @@ fn ids(response: &SqsBatchResponse) -> Vec<&str> {
 }
 
 /// Does what the body says, and writes down that it did.
-async fn obey(done: &Mutex<Vec<String>>, received: Received) -> Verdict {
+async fn obey(done: &Mutex<Vec<String>>, received: BatchMessage) -> Verdict {
     done.lock().unwrap().push(received.body.clone());
     // Let the other groups have a go.
     tokio::task::yield_now().await;
@@ -69,7 +69,7 @@ async fn obey(done: &Mutex<Vec<String>>, received: Received) -> Verdict {
         .split_once(':')
         .map_or(received.body.as_str(), |(word, _)| word)
     {
-        "back" => Verdict::ComeBack {
+        "back" => Verdict::Retry {
             after: Duration::from_millis(1_500),
         },
         "panic" => panic!("as told"),
@@ -135,7 +135,7 @@ async fn a_panic_is_its_messages_failure_and_holds_up_only_its_own_group() {
 
 #[tokio::test]
 async fn a_panic_before_the_first_await_is_caught_too() {
-    let handle = |_: Received| -> std::future::Ready<Verdict> { panic!("at once") };
+    let handle = |_: BatchMessage| -> std::future::Ready<Verdict> { panic!("at once") };
     let response = run_batch(
         event(&[("1", "a", "x"), ("2", "b", "x")]),
         true,
@@ -177,15 +177,15 @@ async fn failures_are_named_in_the_order_of_the_batch_and_once_each() {
 
 #[tokio::test]
 async fn a_handler_learns_the_body_as_it_came_the_receives_and_the_deadline() {
-    let deadline = Some(recado_domain::millis::instant(77));
+    let deadline = Some(recado_domain::millis::from_unix_millis(77));
     let seen = Mutex::new(None);
-    let handle = |received: Received| {
+    let handle = |received: BatchMessage| {
         *seen.lock().unwrap() = Some(received);
         std::future::ready(Verdict::Done)
     };
     let response = run_batch(event(&[("1", "a", "{not json")]), true, &Deaf, deadline, handle).await;
     assert!(ids(&response).is_empty());
-    let expected = Received {
+    let expected = BatchMessage {
         body: "{not json".to_owned(),
         receives: 2,
         deadline,

@@ -2,14 +2,14 @@ use super::*;
 use crate::batch::run_batch;
 use recado_ai::{Model, Simulated};
 use recado_domain::config::CredentialRef;
-use recado_domain::dead_letter::{DeadLetter, DeadWhat};
-use recado_domain::event::{EventKind, event_id};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
+use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
-use recado_embedded::{Clock, Embedded, SystemAmbient};
+use recado_embedded::{Clock, Embedded, EmbeddedSystem};
 use recado_pipeline::ports::{DeadLetterFilter, DeadLetters, Inbox, PageRequest, PortResult, Secrets};
-use recado_pipeline::{Parts, Settings};
+use recado_pipeline::{Components, Settings};
 use recado_whatsapp::{ProviderConfig, WhatsApp};
 use serde_json::{Value, json};
 
@@ -21,37 +21,37 @@ const AWS: &str = "0123456789abcdef0123456789abcdef";
 struct NoSecrets;
 
 impl Secrets for NoSecrets {
-    async fn resolve(&self, _: &CredentialRef) -> PortResult<Option<Secret>> {
+    async fn resolve_secret(&self, _: &CredentialRef) -> PortResult<Option<Secret>> {
         Ok(None)
     }
 
-    async fn forget(&self, _: &CredentialRef) {}
+    async fn forget_secret(&self, _: &CredentialRef) {}
 }
 
-type TestWorld = Parts<
+type TestWorld = Components<
     Embedded,
     Embedded,
-    WhatsApp<NoSecrets, SystemAmbient>,
-    Model<NoSecrets, SystemAmbient>,
-    SystemAmbient,
+    WhatsApp<NoSecrets, EmbeddedSystem>,
+    Model<NoSecrets, EmbeddedSystem>,
+    EmbeddedSystem,
 >;
 
-fn world() -> TestWorld {
-    let store = Embedded::in_memory(Clock::system()).unwrap();
+fn deps() -> TestWorld {
+    let store = Embedded::in_memory(Clock::from_system()).unwrap();
     let http = recado_ai::http_client().unwrap();
-    Parts {
+    Components {
         store: store.clone(),
         queues: store,
-        providers: WhatsApp::new(http, NoSecrets, SystemAmbient, ProviderConfig::default()),
-        llm: Model::Simulated(Simulated::new(SystemAmbient, Duration::ZERO)),
-        ambient: SystemAmbient,
+        providers: WhatsApp::new(http, NoSecrets, EmbeddedSystem, ProviderConfig::default()),
+        llm: Model::Simulated(Simulated::new(EmbeddedSystem, Duration::ZERO)),
+        system: EmbeddedSystem,
         settings: Settings::default(),
-        retries: recado_pipeline::Retries::default(),
+        retry_lock: recado_pipeline::RetryLock::default(),
     }
 }
 
-fn social() -> Social {
-    Social::read(|name| match name {
+fn social() -> SocialQueue {
+    SocialQueue::from_variables(|name| match name {
         "RECADO_AWS_SOCIAL_QUEUE_ARN" => Some(QUEUE.to_owned()),
         "RECADO_AWS_SOCIAL_TOPICS" => Some(TOPIC.to_owned()),
         _ => None,
@@ -81,31 +81,31 @@ fn batch(queue: &str, bodies: &[&str]) -> SqsEvent {
     serde_json::from_value(json!({ "Records": records })).unwrap()
 }
 
-async fn is_recorded(world: &TestWorld) -> bool {
+async fn is_recorded(deps: &TestWorld) -> bool {
     let number = ExternalId::parse(AWS).unwrap();
-    let id = event_id(
-        Provider::named("aws-social"),
+    let id = derive_event_id(
+        Provider::from_static("aws-social"),
         &number,
         EventKind::Message,
         "wamid.A",
     );
-    world.store.event(&id).await.unwrap().is_some()
+    deps.store.find_event(&id).await.unwrap().is_some()
 }
 
 /// Each comes back at its own time.
 struct AtItsTime;
 
-impl Visibility for AtItsTime {
+impl MessageVisibility for AtItsTime {
     type Error = std::convert::Infallible;
 
-    async fn change(&self, _: &str, _: u32) -> Result<(), Self::Error> {
+    async fn change_visibility(&self, _: &str, _: u32) -> Result<(), Self::Error> {
         Ok(())
     }
 }
 
-async fn taken(world: &TestWorld, bodies: &[&str]) -> Vec<String> {
+async fn taken(deps: &TestWorld, bodies: &[&str]) -> Vec<String> {
     let social = &social();
-    let handle = |received: Received| async move { take_social(world, social, &received).await };
+    let handle = |received: BatchMessage| async move { ingest_social_message(deps, social, &received).await };
     run_batch(batch(QUEUE, bodies), false, &AtItsTime, None, handle)
         .await
         .batch_item_failures
@@ -116,56 +116,53 @@ async fn taken(world: &TestWorld, bodies: &[&str]) -> Vec<String> {
 
 #[tokio::test]
 async fn an_event_is_recorded_and_its_queue_message_acknowledged_each_time_it_comes() {
-    let world = world();
+    let deps = deps();
     let body = notification(TOPIC);
     for _ in 0..2 {
-        assert!(taken(&world, &[&body]).await.is_empty());
-        assert!(is_recorded(&world).await);
+        assert!(taken(&deps, &[&body]).await.is_empty());
+        assert!(is_recorded(&deps).await);
     }
 }
 
-async fn letters(world: &TestWorld) -> Vec<DeadLetter> {
+async fn letters(deps: &TestWorld) -> Vec<DeadLetter> {
     let page = PageRequest {
         limit: 10,
         cursor: None,
     };
-    let found = world
+    let found = deps
         .store
-        .dead_letters(&DeadLetterFilter::default(), &page)
+        .list_dead_letters(&DeadLetterFilter::default(), &page)
         .await;
     found.unwrap().items
 }
 
 #[tokio::test]
 async fn what_comes_from_elsewhere_comes_back_alone() {
-    let world = world();
+    let deps = deps();
     let elsewhere = notification("arn:aws:sns:sa-east-1:123456789012:other");
     let good = notification(TOPIC);
-    assert_eq!(taken(&world, &[&elsewhere]).await, ["m0"]);
-    assert!(!is_recorded(&world).await);
-    assert_eq!(
-        taken(&world, &[&elsewhere, &good, &elsewhere]).await,
-        ["m0", "m2"]
-    );
-    assert!(is_recorded(&world).await);
-    assert!(letters(&world).await.is_empty());
+    assert_eq!(taken(&deps, &[&elsewhere]).await, ["m0"]);
+    assert!(!is_recorded(&deps).await);
+    assert_eq!(taken(&deps, &[&elsewhere, &good, &elsewhere]).await, ["m0", "m2"]);
+    assert!(is_recorded(&deps).await);
+    assert!(letters(&deps).await.is_empty());
 }
 
 #[tokio::test]
 async fn what_cannot_be_read_is_a_dead_letter_at_once() {
-    let world = world();
+    let deps = deps();
     let good = notification(TOPIC);
     let empty = json!({"Type": "Notification", "TopicArn": TOPIC, "Message": "{}"}).to_string();
     for _ in 0..2 {
-        assert!(taken(&world, &["private", &good, &empty]).await.is_empty());
-        let letters = letters(&world).await;
+        assert!(taken(&deps, &["private", &good, &empty]).await.is_empty());
+        let letters = letters(&deps).await;
         assert_eq!(letters.len(), 2, "each once");
         for letter in letters {
-            assert!(matches!(letter.what, DeadWhat::Unreadable { .. }));
+            assert!(matches!(letter.what, DeadLetterContent::Unreadable { .. }));
             assert!(!letter.last_error.unwrap().contains("private"));
         }
     }
-    assert!(is_recorded(&world).await);
+    assert!(is_recorded(&deps).await);
 }
 
 #[tokio::test]
@@ -174,8 +171,8 @@ async fn what_was_not_taken_is_tried_for_a_week_before_its_queue_gives_it_up() {
     let (_, queue) = template.split_once("\n  SocialQueue:\n").unwrap();
     let (_, receives) = queue.split_once("maxReceiveCount: ").unwrap();
     let receives: u32 = receives.lines().next().unwrap().parse().unwrap();
-    let wait = |receives| match again(receives) {
-        Verdict::ComeBack { after } => after,
+    let wait = |receives| match retry_verdict(receives) {
+        Verdict::Retry { after } => after,
         Verdict::Done => Duration::ZERO,
     };
     assert_eq!(
@@ -188,12 +185,12 @@ async fn what_was_not_taken_is_tried_for_a_week_before_its_queue_gives_it_up() {
 
 #[test]
 fn only_batches_of_its_own_queue_are_taken_for_it() {
-    assert!(social().sent(&batch(QUEUE, &["x"])));
-    assert!(!social().sent(&batch(
+    assert!(social().is_source_of(&batch(QUEUE, &["x"])));
+    assert!(!social().is_source_of(&batch(
         "arn:aws:sqs:sa-east-1:123456789012:recado-inbound.fifo",
         &["x"]
     )));
-    assert!(!social().sent(&batch(QUEUE, &[])));
-    let without = Social::read(|_| Some(String::new()));
-    assert!(!without.sent(&batch("", &["x"])));
+    assert!(!social().is_source_of(&batch(QUEUE, &[])));
+    let without = SocialQueue::from_variables(|_| Some(String::new()));
+    assert!(!without.is_source_of(&batch("", &["x"])));
 }

@@ -3,38 +3,44 @@
 //! A message that is to be sent now gets the next ordinal of the contact's conversation; one for later is a record of its
 //! own until it falls due. Neither answers the contact nor takes the conversation over.
 
-mod later;
-mod now;
+mod immediate;
+mod scheduling;
 
-use crate::World;
+use crate::Deps;
+use crate::deps::capabilities;
 use crate::identity;
-use crate::kick;
-use crate::person;
-use crate::ports::{Aliases, Ambient, Conversations, Directory, KeyClaim, KeyRecord, PortError, PortResult};
-use crate::wish::{NotSendable, Ready, WishError, fingerprint, needs_look_ups, ready};
-use crate::world::traits;
+use crate::linked_threads;
+use crate::outgoing_check::{
+    NotSendable, OutgoingContentError, PreparedContent, needs_store_lookups, prepare_content,
+    request_fingerprint,
+};
+use crate::ports::{
+    ConfigurationStore, ContactAliases, Conversations, IdempotencyClaim, IdempotencyRecord, PortError,
+    PortResult, System,
+};
+use crate::wake_up;
 use jiff::Timestamp;
-pub use later::{cancel, fall_due, find};
-use recado_domain::config::Bound;
+use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, InstanceId, MessageId, hash_of};
+use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, InstanceId, MessageId, hash_parts};
 use recado_domain::message::MessageStatus;
 use recado_domain::metadata::Metadata;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
-use recado_domain::recipient::{RecipientError, recipient};
-use recado_domain::scheduled::{NotPending, Scheduled, ScheduledId, ScheduledState};
+use recado_domain::recipient::{RecipientError, parse_recipient};
+use recado_domain::scheduled::{NotPending, ScheduledId, ScheduledMessage, ScheduledState};
+pub use scheduling::{cancel_scheduled, find_scheduled, release_due_message};
 
 /// How often a conversation that others write too is read again.
 const TRIES: usize = 6;
 
 /// How far ahead a message may be scheduled.
-const AHEAD_MAX_MS: i64 = 366 * 86_400_000;
+const SCHEDULE_AHEAD_MAX_MS: i64 = 366 * 86_400_000;
 
 /// What a client wants to be sent.
 #[derive(Debug, Clone)]
-pub struct Send {
+pub struct DeliverRequest {
     /// To whom: a phone number in any writing, or a WhatsApp address.
     pub to: String,
     /// What it says.
@@ -53,7 +59,7 @@ pub struct Send {
 
 /// A message that is stored, or scheduled.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Accepted {
+pub struct AcceptedMessage {
     /// Its id, a message's or a scheduled message's.
     pub id: MessageId,
     /// Where it lies; absent until it falls due.
@@ -95,53 +101,60 @@ pub enum DeliverError {
     Port(#[from] PortError),
 }
 
-impl From<WishError> for DeliverError {
-    fn from(error: WishError) -> Self {
+impl From<OutgoingContentError> for DeliverError {
+    fn from(error: OutgoingContentError) -> Self {
         match error {
-            WishError::Refused(why) => Self::NotSendable(why),
-            WishError::Port(error) => Self::Port(error),
+            OutgoingContentError::Refused(why) => Self::NotSendable(why),
+            OutgoingContentError::Port(error) => Self::Port(error),
         }
     }
 }
 
 /// What is sent, once everything about it is known to be sound.
-struct Checked {
-    bound: Bound,
+struct CheckedDelivery {
+    bound: InstanceConfig,
     to: ContactAddress,
-    ready: Ready,
-    send: Send,
-    claim: Option<KeyClaim>,
+    ready: PreparedContent,
+    send: DeliverRequest,
+    claim: Option<IdempotencyClaim>,
 }
 
 /// Takes a message that a client wants to be sent on `instance`: stored and kicked, or scheduled.
-pub async fn send<W: World>(world: &W, instance: &InstanceId, send: Send) -> Result<Accepted, DeliverError> {
-    let bound = world.store().bound_by_id(instance).await?;
+pub async fn accept_message<W: Deps>(
+    deps: &W,
+    instance: &InstanceId,
+    send: DeliverRequest,
+) -> Result<AcceptedMessage, DeliverError> {
+    let bound = deps.store().instance_config(instance).await?;
     let bound = bound.ok_or(DeliverError::NotFound("instance"))?;
-    let to = recipient(traits(world, &bound).addresses, &send.to)?;
-    let now = world.ambient().now();
+    let to = parse_recipient(capabilities(deps, &bound).address_format, &send.to)?;
+    let now = deps.system().now();
     let ahead = send.send_at.filter(|at| *at > now);
-    if ahead.is_some_and(|at| at > shift(now, AHEAD_MAX_MS)) {
+    if ahead.is_some_and(|at| at > add_millis(now, SCHEDULE_AHEAD_MAX_MS)) {
         return Err(DeliverError::TooFarAhead);
     }
     let claim = send
         .key
         .clone()
-        .map(|key| claim(world, instance, &to, &send, key))
+        .map(|key| make_send_claim(deps, instance, &to, &send, key))
         .transpose()?;
     if let Some(claim) = claim
         .as_ref()
-        .filter(|_| needs_look_ups(&send.content, &send.options))
-        && let Some(record) = world.store().key(&claim.scope, &claim.key).await?
+        .filter(|_| needs_store_lookups(&send.content, &send.options))
+        && let Some(record) = deps
+            .store()
+            .find_idempotency_key(&claim.scope, &claim.key)
+            .await?
     {
-        return repeated(world, Some(claim), record, &send.correlation).await;
+        return return_repeated_send(deps, Some(claim), record, &send.correlation).await;
     }
-    let mut thread = identity::thread(world, instance, to.as_str()).await?;
-    if needs_look_ups(&send.content, &send.options) {
-        (thread, _) = person::latest(world, thread).await?;
+    let mut thread = identity::derive_thread_id(deps, instance, to.as_str()).await?;
+    if needs_store_lookups(&send.content, &send.options) {
+        (thread, _) = linked_threads::find_latest_conversation(deps, thread).await?;
     }
     let wish = (send.content.clone(), send.options.clone());
-    let ready = ready(world, &bound, &thread, wish, ahead).await?;
-    let checked = Checked {
+    let ready = prepare_content(deps, &bound, &thread, wish, ahead).await?;
+    let checked = CheckedDelivery {
         bound,
         to,
         ready,
@@ -149,23 +162,23 @@ pub async fn send<W: World>(world: &W, instance: &InstanceId, send: Send) -> Res
         claim,
     };
     match ahead {
-        Some(at) => later::schedule(world, checked, at).await,
-        None => now::commit(world, checked).await,
+        Some(at) => scheduling::schedule_message(deps, checked, at).await,
+        None => immediate::commit_message(deps, checked).await,
     }
 }
 
-fn claim<W: World>(
-    world: &W,
+fn make_send_claim<W: Deps>(
+    deps: &W,
     instance: &InstanceId,
     to: &ContactAddress,
-    send: &Send,
+    send: &DeliverRequest,
     key: IdempotencyKey,
-) -> PortResult<KeyClaim> {
-    let ttl = i64::try_from(world.settings().key_ttl.as_millis()).unwrap_or(i64::MAX);
-    let now = world.ambient().now();
+) -> PortResult<IdempotencyClaim> {
+    let ttl = i64::try_from(deps.settings().key_ttl.as_millis()).unwrap_or(i64::MAX);
+    let now = deps.system().now();
     let send_at = send.send_at.map(|at| at.as_millisecond().to_string());
     let metadata = send.metadata.as_ref().map_or("", Metadata::as_str);
-    let said = fingerprint(&send.content, &send.options)?;
+    let said = request_fingerprint(&send.content, &send.options)?;
     let (text, more) = said
         .split_first()
         .map_or(("", &[][..]), |(text, more)| (text.as_str(), more));
@@ -177,60 +190,62 @@ fn claim<W: World>(
         send_at.as_deref().unwrap_or(""),
     ];
     parts.extend(more.iter().map(String::as_str));
-    Ok(KeyClaim {
+    Ok(IdempotencyClaim {
         scope: instance.to_string(),
         key,
-        request_hash: hash_of(&parts, 32),
+        request_hash: hash_parts(&parts, 32),
         // A client that asks again what it scheduled finds it until well after it was sent.
-        expires: shift(send.send_at.map_or(now, |at| at.max(now)), ttl),
+        expires: add_millis(send.send_at.map_or(now, |at| at.max(now)), ttl),
     })
 }
 
 /// The same request again: the same message, and its kick, which a crash may have prevented.
-async fn repeated<W: World>(
-    world: &W,
-    claim: Option<&KeyClaim>,
-    record: KeyRecord,
+async fn return_repeated_send<W: Deps>(
+    deps: &W,
+    claim: Option<&IdempotencyClaim>,
+    record: IdempotencyRecord,
     correlation: &CorrelationId,
-) -> Result<Accepted, DeliverError> {
+) -> Result<AcceptedMessage, DeliverError> {
     if claim.is_none_or(|claim| claim.request_hash != record.request_hash) {
         return Err(DeliverError::KeyReused);
     }
     let (mut at, mut send_at) = (record.message.clone(), None);
     if let Ok(id) = ScheduledId::parse(record.message.as_str()) {
-        let scheduled = find(world, &id).await?.ok_or(DeliverError::NotFound("message"))?;
+        let scheduled = find_scheduled(deps, &id)
+            .await?
+            .ok_or(DeliverError::NotFound("message"))?;
         send_at = Some(scheduled.send_at);
         match &scheduled.state {
             ScheduledState::Became { message, .. } => at = message.clone(),
-            _ => return Ok(accepted(&scheduled, true)),
+            _ => return Ok(accepted_from_scheduled(&scheduled, true)),
         }
     }
-    let message = world.store().message(&at).await?;
+    let message = deps.store().find_message(&at).await?;
     let message = message.ok_or(DeliverError::NotFound("message"))?;
     if message.is_open() {
-        kick::send(world, &message, correlation).await?;
+        wake_up::enqueue_send(deps, &message, correlation).await?;
     }
-    Ok(Accepted {
+    Ok(AcceptedMessage {
         id: record.message,
-        status: message.status(None),
+        status: message.status_with_delivery(None),
         conversation: Some(message.conversation),
         send_at,
         repeated: true,
     })
 }
 
-fn accepted(scheduled: &Scheduled, repeated: bool) -> Accepted {
-    Accepted {
-        id: scheduled.id.message().clone(),
+fn accepted_from_scheduled(scheduled: &ScheduledMessage, repeated: bool) -> AcceptedMessage {
+    AcceptedMessage {
+        id: scheduled.id.as_message_id().clone(),
         conversation: None,
-        status: status(scheduled),
+        status: scheduled_status(scheduled),
         send_at: Some(scheduled.send_at),
         repeated,
     }
 }
 
 /// The status of a message that waits for its time, or did so in vain.
-pub fn status(scheduled: &Scheduled) -> MessageStatus {
+pub fn scheduled_status(scheduled: &ScheduledMessage) -> MessageStatus {
     match scheduled.state {
         ScheduledState::Pending | ScheduledState::Became { .. } => MessageStatus::Pending,
         ScheduledState::Cancelled { .. } => MessageStatus::Cancelled,
@@ -239,28 +254,28 @@ pub fn status(scheduled: &Scheduled) -> MessageStatus {
 }
 
 /// The thread's active conversation, or the one that begins now.
-async fn conversation<W: World>(
-    world: &W,
-    bound: &Bound,
+async fn find_or_start_conversation<W: Deps>(
+    deps: &W,
+    bound: &InstanceConfig,
     to: &ContactAddress,
 ) -> PortResult<recado_domain::conversation::Conversation> {
     // A client may name a person by the identity without a number whose conversation is filed under the number.
     let alias = if to.is_numberless() {
-        let other = identity::thread(world, &bound.instance.id, to.as_str()).await?;
-        world.store().alias(&other).await?
+        let other = identity::derive_thread_id(deps, &bound.instance.id, to.as_str()).await?;
+        deps.store().find_alias(&other).await?
     } else {
         None
     };
     let to = alias.as_ref().unwrap_or(to);
-    let thread = identity::thread(world, &bound.instance.id, to.as_str()).await?;
-    let (thread, latest) = person::latest(world, thread).await?;
-    let now = world.ambient().now();
-    Ok(crate::process::current(
+    let thread = identity::derive_thread_id(deps, &bound.instance.id, to.as_str()).await?;
+    let (thread, latest) = linked_threads::find_latest_conversation(deps, thread).await?;
+    let now = deps.system().now();
+    Ok(crate::process::find_or_begin_conversation(
         latest,
         &thread,
         bound,
         to,
-        to.phone(),
+        to.phone_number(),
         now,
     ))
 }

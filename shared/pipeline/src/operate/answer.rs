@@ -1,22 +1,22 @@
-use super::{MessageView, OperateError, TRIES, conversation, message};
-use crate::World;
-use crate::kick;
-use crate::person::take_over_others;
-use crate::ports::{Ambient, Committed, Conversations, Directory, KeyClaim, PortResult};
-use crate::wish::{Ready, fingerprint, ready};
-use crate::world::pair_rate;
+use super::{MessageView, OperateError, TRIES, find_conversation, find_message};
+use crate::Deps;
+use crate::deps::pair_rate;
+use crate::linked_threads::take_over_others;
+use crate::outgoing_check::{PreparedContent, prepare_content, request_fingerprint};
+use crate::ports::{CommitOutcome, ConfigurationStore, Conversations, IdempotencyClaim, PortResult, System};
+use crate::wake_up;
 use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
-use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, Ordinal, hash_of};
+use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, Ordinal, hash_parts};
 use recado_domain::message::{Message, Role};
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::outbox::{Author, Outbox};
 use recado_domain::rate::Rate;
 
 /// A person's answer.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct OperatorAnswer {
     /// What they say.
     pub content: Content,
     /// How; ids of messages in it may be ours or the provider's.
@@ -31,118 +31,125 @@ pub struct Answer {
 
 /// Answers as a person: the message, what it covers, and the takeover if the agent had the conversation, in one
 /// transaction; then the kick.
-pub async fn answer<W: World>(
-    world: &W,
+pub async fn answer_as_operator<W: Deps>(
+    deps: &W,
     id: &ConversationId,
-    answer: Answer,
+    answer: OperatorAnswer,
 ) -> Result<MessageView, OperateError> {
     let claim = answer
         .key
         .clone()
-        .map(|key| claim(world, id, &answer, key))
+        .map(|key| make_answer_claim(deps, id, &answer, key))
         .transpose()?;
     let mut known = None;
     for _ in 0..TRIES {
-        let mut conversation = conversation(world, id).await?;
+        let mut conversation = find_conversation(deps, id).await?;
         if let Some(claim) = &claim
-            && let Some(record) = world.store().key(&claim.scope, &claim.key).await?
+            && let Some(record) = deps
+                .store()
+                .find_idempotency_key(&claim.scope, &claim.key)
+                .await?
         {
-            return repeated(world, id, claim, record, &answer.correlation).await;
+            return return_repeated_answer(deps, id, claim, record, &answer.correlation).await;
         }
-        if conversation.is_over() {
+        if conversation.is_finished() {
             return Err(recado_domain::conversation::ConversationError::Resolved.into());
         }
         let (ready, pair) = match &known {
             Some(known) => known,
-            None => known.insert(made_ready(world, &conversation, &answer).await?),
+            None => known.insert(prepare_answer(deps, &conversation, &answer).await?),
         };
-        let made = make(world, &mut conversation, &answer, ready, *pair);
-        take_over_others(world, &conversation, &answer.correlation).await?;
-        match world.store().commit(&conversation, &made, claim.as_ref()).await? {
-            Committed::Yes => {
+        let made = build_answer_message(deps, &mut conversation, &answer, ready, *pair);
+        take_over_others(deps, &conversation, &answer.correlation).await?;
+        match deps
+            .store()
+            .commit_message(&conversation, &made, claim.as_ref())
+            .await?
+        {
+            CommitOutcome::Committed => {
                 tracing::info!(conversation_id = %id, ordinal = made.ordinal.0, "answered by a person");
-                kick::send(world, &made, &answer.correlation).await?;
-                let status = made.status(None);
+                wake_up::enqueue_send(deps, &made, &answer.correlation).await?;
+                let status = made.status_with_delivery(None);
                 return Ok(MessageView {
                     message: made,
                     status,
                     delivery: None,
                 });
             }
-            Committed::Conflict | Committed::KeyTaken(_) => {}
+            CommitOutcome::Conflict | CommitOutcome::KeyTaken(_) => {}
         }
     }
     Err(OperateError::Busy)
 }
 
-fn claim<W: World>(
-    world: &W,
+fn make_answer_claim<W: Deps>(
+    deps: &W,
     id: &ConversationId,
-    answer: &Answer,
+    answer: &OperatorAnswer,
     key: IdempotencyKey,
-) -> PortResult<KeyClaim> {
-    let ttl = i64::try_from(world.settings().key_ttl.as_millis()).unwrap_or(i64::MAX);
-    let said = fingerprint(&answer.content, &answer.options)?;
+) -> PortResult<IdempotencyClaim> {
+    let ttl = i64::try_from(deps.settings().key_ttl.as_millis()).unwrap_or(i64::MAX);
+    let said = request_fingerprint(&answer.content, &answer.options)?;
     let parts: Vec<&str> = std::iter::once("answer")
         .chain(said.iter().map(String::as_str))
         .collect();
-    Ok(KeyClaim {
+    Ok(IdempotencyClaim {
         scope: id.to_string(),
         key,
-        request_hash: hash_of(&parts, 32),
-        expires: shift(world.ambient().now(), ttl),
+        request_hash: hash_parts(&parts, 32),
+        expires: add_millis(deps.system().now(), ttl),
     })
 }
 
 /// The same request again: the same message, and its kick, which a crash may have prevented.
-async fn repeated<W: World>(
-    world: &W,
+async fn return_repeated_answer<W: Deps>(
+    deps: &W,
     id: &ConversationId,
-    claim: &KeyClaim,
-    record: crate::ports::KeyRecord,
+    claim: &IdempotencyClaim,
+    record: crate::ports::IdempotencyRecord,
     correlation: &CorrelationId,
 ) -> Result<MessageView, OperateError> {
     if record.request_hash != claim.request_hash {
         return Err(OperateError::KeyReused);
     }
-    kick::change_hands(world, id, correlation).await?;
-    message(world, &record.message).await
+    wake_up::enqueue_after_handover(deps, id, correlation).await?;
+    find_message(deps, &record.message).await
 }
 
 /// What is said, and how fast the contact may be written to. An instance that is no longer configured sends nothing.
-async fn made_ready<W: World>(
-    world: &W,
+async fn prepare_answer<W: Deps>(
+    deps: &W,
     conversation: &Conversation,
-    answer: &Answer,
-) -> Result<(Ready, Option<Rate>), OperateError> {
-    let bound = world.store().bound_by_id(&conversation.instance).await?;
+    answer: &OperatorAnswer,
+) -> Result<(PreparedContent, Option<Rate>), OperateError> {
+    let bound = deps.store().instance_config(&conversation.instance).await?;
     let bound = bound.ok_or(OperateError::NotFound("instance"))?;
     let wish = (answer.content.clone(), answer.options.clone());
-    let ready = ready(world, &bound, conversation.id.thread(), wish, None).await?;
-    Ok((ready, pair_rate(world, &bound)))
+    let ready = prepare_content(deps, &bound, conversation.id.thread_id(), wish, None).await?;
+    Ok((ready, pair_rate(deps, &bound)))
 }
 
-fn make<W: World>(
-    world: &W,
+fn build_answer_message<W: Deps>(
+    deps: &W,
     conversation: &mut Conversation,
-    answer: &Answer,
-    ready: &Ready,
+    answer: &OperatorAnswer,
+    ready: &PreparedContent,
     pair: Option<Rate>,
 ) -> Message {
-    let now = world.ambient().now();
+    let now = deps.system().now();
     let seen = answer.seen.unwrap_or(conversation.last);
-    let ordinal = conversation.answer(seen, true, now);
+    let ordinal = conversation.record_operator_answer(seen, true, now);
     conversation.rev += 1;
     let to = conversation.address.clone();
-    let mut out = Outbox::queued(to, Author::Person, conversation.epoch, seen, now);
-    if let Some(at) = pair.and_then(|rate| conversation.reserve_pair(rate, now)) {
-        out.wait_until(at);
+    let mut out = Outbox::new_queued(to, Author::Person, conversation.epoch, seen, now);
+    if let Some(at) = pair.and_then(|rate| conversation.reserve_pair_slot(rate, now)) {
+        out.delay_until(at);
     }
     out.options = ready.options.clone();
     Message {
         context: ready.context.clone(),
         idempotency_key: answer.key.clone(),
-        ..Message::outgoing(
+        ..Message::new_outgoing(
             conversation,
             ordinal,
             Role::Operator,

@@ -4,20 +4,20 @@ mod answer;
 pub mod dead_letters;
 mod notices;
 
-use crate::World;
-use crate::kick;
-use crate::person::{give_back_others, latest, take_over_others};
+use crate::Deps;
+use crate::deps::capabilities;
+use crate::linked_threads::{find_latest_conversation, give_back_others, take_over_others};
+use crate::outgoing_check::{NotSendable, OutgoingContentError};
 use crate::ports::{
-    Ambient, ConversationFilter, Conversations, Deliveries, Directory, Page, PageRequest, PortError,
-    PortResult, Written,
+    ConfigurationStore, ConversationFilter, Conversations, Deliveries, Page, PageRequest, PortError,
+    PortResult, System, WriteOutcome,
 };
-use crate::replies::left;
-use crate::wish::{NotSendable, WishError};
-use crate::world::traits;
-pub use answer::{Answer, answer};
-pub use notices::notices;
-use recado_domain::config::Bound;
-use recado_domain::conversation::{Conversation, ConversationError, Mode};
+use crate::reply_coverage::highest_covered_ordinal;
+use crate::wake_up;
+pub use answer::{OperatorAnswer, answer_as_operator};
+pub use notices::list_notices;
+use recado_domain::config::InstanceConfig;
+use recado_domain::conversation::{Conversation, ConversationError, ConversationMode};
 use recado_domain::delivery::{Delivery, DeliveryKey};
 use recado_domain::ids::{ConversationId, CorrelationId, MessageId, Ordinal};
 use recado_domain::message::{Message, MessageStatus};
@@ -59,45 +59,45 @@ pub enum OperateError {
     Port(#[from] PortError),
 }
 
-impl From<WishError> for OperateError {
-    fn from(error: WishError) -> Self {
+impl From<OutgoingContentError> for OperateError {
+    fn from(error: OutgoingContentError) -> Self {
         match error {
-            WishError::Refused(why) => Self::NotSendable(why),
-            WishError::Port(error) => Self::Port(error),
+            OutgoingContentError::Refused(why) => Self::NotSendable(why),
+            OutgoingContentError::Port(error) => Self::Port(error),
         }
     }
 }
 
 /// Conversations, the most recently active first.
-pub async fn conversations<W: World>(
-    world: &W,
+pub async fn list_conversations<W: Deps>(
+    deps: &W,
     filter: &ConversationFilter,
     page: &PageRequest,
 ) -> Result<Page<Conversation>, OperateError> {
-    Ok(world.store().list(filter, page).await?)
+    Ok(deps.store().search_conversations(filter, page).await?)
 }
 
 /// One conversation; where nobody wrote in this one and it only leads to another of the same person, that one.
-pub async fn conversation<W: World>(world: &W, id: &ConversationId) -> Result<Conversation, OperateError> {
+pub async fn find_conversation<W: Deps>(deps: &W, id: &ConversationId) -> Result<Conversation, OperateError> {
     let missing = OperateError::NotFound("conversation");
-    let found = world.store().conversation(id).await?.ok_or(missing)?;
-    if found.listed_as().is_some() {
+    let found = deps.store().find_conversation(id).await?.ok_or(missing)?;
+    if found.listed_status().is_some() {
         return Ok(found);
     }
-    let (_, newest) = latest(world, id.thread().clone()).await?;
+    let (_, newest) = find_latest_conversation(deps, id.thread_id().clone()).await?;
     newest.ok_or(OperateError::NotFound("conversation"))
 }
 
 /// A conversation's messages, the newest first.
-pub async fn messages<W: World>(
-    world: &W,
+pub async fn list_messages<W: Deps>(
+    deps: &W,
     id: &ConversationId,
     page: &PageRequest,
 ) -> Result<Page<MessageView>, OperateError> {
-    let conversation = conversation(world, id).await?;
-    let found = world.store().messages(&conversation.id, page).await?;
-    let bound = world.store().bound_by_id(&conversation.instance).await?;
-    let items = joined(world, bound.as_ref(), found.items).await?;
+    let conversation = find_conversation(deps, id).await?;
+    let found = deps.store().list_messages(&conversation.id, page).await?;
+    let bound = deps.store().instance_config(&conversation.instance).await?;
+    let items = join_deliveries(deps, bound.as_ref(), found.items).await?;
     Ok(Page {
         items,
         next_cursor: found.next_cursor,
@@ -105,33 +105,33 @@ pub async fn messages<W: World>(
 }
 
 /// One message.
-pub async fn message<W: World>(world: &W, id: &MessageId) -> Result<MessageView, OperateError> {
-    let message = world
+pub async fn find_message<W: Deps>(deps: &W, id: &MessageId) -> Result<MessageView, OperateError> {
+    let message = deps
         .store()
-        .message(id)
+        .find_message(id)
         .await?
         .ok_or(OperateError::NotFound("message"))?;
-    let bound = world.store().bound_by_id(&message.instance).await?;
-    let views = joined(world, bound.as_ref(), vec![message]).await?;
+    let bound = deps.store().instance_config(&message.instance).await?;
+    let views = join_deliveries(deps, bound.as_ref(), vec![message]).await?;
     views.into_iter().next().ok_or(OperateError::NotFound("message"))
 }
 
 /// Joins messages with their deliveries.
-pub(crate) async fn joined<W: World>(
-    world: &W,
-    bound: Option<&Bound>,
+pub(crate) async fn join_deliveries<W: Deps>(
+    deps: &W,
+    bound: Option<&InstanceConfig>,
     messages: Vec<Message>,
 ) -> PortResult<Vec<MessageView>> {
     let keys: Vec<Option<DeliveryKey>> = messages
         .iter()
-        .map(|message| delivery_key(world, bound, message))
+        .map(|message| delivery_key(deps, bound, message))
         .collect();
     let asked: Vec<DeliveryKey> = keys.iter().flatten().cloned().collect();
-    let mut found = world.store().deliveries(&asked).await?.into_iter();
+    let mut found = deps.store().find_deliveries(&asked).await?.into_iter();
     let view = |(message, key): (Message, Option<DeliveryKey>)| {
         let delivery = key.and_then(|_| found.next().flatten());
         MessageView {
-            status: message.status(delivery.as_ref()),
+            status: message.status_with_delivery(delivery.as_ref()),
             message,
             delivery,
         }
@@ -140,49 +140,53 @@ pub(crate) async fn joined<W: World>(
 }
 
 /// Under what a message's delivery is recorded; `None` for what came in.
-fn delivery_key<W: World>(world: &W, bound: Option<&Bound>, message: &Message) -> Option<DeliveryKey> {
+fn delivery_key<W: Deps>(deps: &W, bound: Option<&InstanceConfig>, message: &Message) -> Option<DeliveryKey> {
     message.out.as_ref()?;
     let bound = bound?;
-    let (provider, instance) = (bound.instance.provider, bound.instance.external()?);
-    if traits(world, bound).echoes_our_id {
-        return Some(DeliveryKey::own(provider, &instance, &message.id()));
+    let (provider, instance) = (bound.instance.provider, bound.instance.resolve_external_id()?);
+    if capabilities(deps, bound).echoes_our_id {
+        return Some(DeliveryKey::from_own_id(
+            provider,
+            &instance,
+            &message.message_id(),
+        ));
     }
     let theirs = message.provider_message_id.as_ref()?;
-    Some(DeliveryKey::provider(provider, &instance, theirs))
+    Some(DeliveryKey::from_provider_id(provider, &instance, theirs))
 }
 
 /// Takes a conversation over (`manual`) or gives it back (`ai`): then what nobody answered is owed again.
-pub async fn set_mode<W: World>(
-    world: &W,
+pub async fn set_conversation_mode<W: Deps>(
+    deps: &W,
     id: &ConversationId,
-    mode: Mode,
+    mode: ConversationMode,
     correlation: &CorrelationId,
 ) -> Result<Conversation, OperateError> {
-    let now = world.ambient().now();
+    let now = deps.system().now();
     for _ in 0..TRIES {
-        let mut conversation = conversation(world, id).await?;
+        let mut conversation = find_conversation(deps, id).await?;
         let changed = match mode {
-            Mode::Manual => conversation.take_over(),
-            Mode::Ai => {
-                let left = left(world, &conversation, None).await?;
-                conversation.give_back(left, now)
+            ConversationMode::Manual => conversation.take_over(),
+            ConversationMode::Ai => {
+                let left = highest_covered_ordinal(deps, &conversation, None).await?;
+                conversation.give_back_to_agent(left, now)
             }
         };
         // Also when nothing changed: the request may be a repeat of one that crashed before it came so far.
-        take_over_others(world, &conversation, correlation).await?;
+        take_over_others(deps, &conversation, correlation).await?;
         if changed {
             conversation.rev += 1;
-            if world.store().update(&conversation).await? == Written::Conflict {
+            if deps.store().update_conversation(&conversation).await? == WriteOutcome::Conflict {
                 continue;
             }
             tracing::info!(conversation_id = %id, ?mode, "mode changed by a person");
         }
         // What waits to be sent and is void now is cancelled at once.
-        kick::change_hands(world, &conversation.id, correlation).await?;
-        if mode == Mode::Ai {
-            give_back_others(world, &conversation, correlation).await?;
-            if conversation.owes() {
-                kick::turn(world, &conversation, correlation).await?;
+        wake_up::enqueue_after_handover(deps, &conversation.id, correlation).await?;
+        if mode == ConversationMode::Ai {
+            give_back_others(deps, &conversation, correlation).await?;
+            if conversation.owes_answer() {
+                wake_up::enqueue_turn(deps, &conversation, correlation).await?;
             }
         }
         return Ok(conversation);
@@ -191,22 +195,22 @@ pub async fn set_mode<W: World>(
 }
 
 /// Ends a conversation of which its author has seen everything up to `seen` (absent: all there is).
-pub async fn resolve<W: World>(
-    world: &W,
+pub async fn resolve_conversation<W: Deps>(
+    deps: &W,
     id: &ConversationId,
     seen: Option<Ordinal>,
     correlation: &CorrelationId,
 ) -> Result<Conversation, OperateError> {
     for _ in 0..TRIES {
-        let mut conversation = conversation(world, id).await?;
-        if conversation.resolve(seen.unwrap_or(conversation.last_inbound))? {
+        let mut conversation = find_conversation(deps, id).await?;
+        if conversation.resolve_if_seen(seen.unwrap_or(conversation.last_inbound))? {
             conversation.rev += 1;
-            if world.store().update(&conversation).await? == Written::Conflict {
+            if deps.store().update_conversation(&conversation).await? == WriteOutcome::Conflict {
                 continue;
             }
         }
         // Also when nothing changed, as above.
-        kick::change_hands(world, &conversation.id, correlation).await?;
+        wake_up::enqueue_after_handover(deps, &conversation.id, correlation).await?;
         return Ok(conversation);
     }
     Err(OperateError::Busy)

@@ -1,6 +1,6 @@
-use super::{PortResult, Written};
+use super::{PortResult, WriteOutcome};
 use jiff::Timestamp;
-use recado_domain::conversation::{Conversation, Mode, Status};
+use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, IdempotencyKey, InstanceId, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
 use std::future::Future;
@@ -29,14 +29,14 @@ pub struct ConversationFilter {
     /// Of this instance only.
     pub instance: Option<InstanceId>,
     /// In this mode only.
-    pub mode: Option<Mode>,
+    pub mode: Option<ConversationMode>,
     /// In this status only.
-    pub status: Option<Status>,
+    pub status: Option<ConversationStatus>,
 }
 
 /// A client's key for a request that it may repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyClaim {
+pub struct IdempotencyClaim {
     /// Where the key counts: an instance or a conversation.
     pub scope: String,
     /// The key.
@@ -49,7 +49,7 @@ pub struct KeyClaim {
 
 /// What a key was used for before.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyRecord {
+pub struct IdempotencyRecord {
     /// A hash of the request then.
     pub request_hash: String,
     /// The message it made.
@@ -58,36 +58,39 @@ pub struct KeyRecord {
 
 /// What committing a message found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Committed {
+pub enum CommitOutcome {
     /// It is stored.
-    Yes,
+    Committed,
     /// The conversation was changed meanwhile.
     Conflict,
     /// The client's key was used before.
-    KeyTaken(KeyRecord),
+    KeyTaken(IdempotencyRecord),
 }
 
 /// Conversations and their messages.
 pub trait Conversations: Send + Sync {
     /// The newest conversation of a thread, active or resolved, read strongly.
-    fn latest(&self, thread: &ThreadId) -> impl Future<Output = PortResult<Option<Conversation>>> + Send;
+    fn find_latest_conversation(
+        &self,
+        thread: &ThreadId,
+    ) -> impl Future<Output = PortResult<Option<Conversation>>> + Send;
 
     /// The conversation, read strongly.
-    fn conversation(
+    fn find_conversation(
         &self,
         id: &ConversationId,
     ) -> impl Future<Output = PortResult<Option<Conversation>>> + Send;
 
     /// The conversation and its newest `limit` messages, by ordinal, in one strong read, and as they were at one time: the
     /// newest message is the conversation's `last`, and no ordinal is left out. Where that cannot be had, an error.
-    fn with_history(
+    fn find_with_history(
         &self,
         id: &ConversationId,
         limit: usize,
     ) -> impl Future<Output = PortResult<Option<(Conversation, Vec<Message>)>>> + Send;
 
     /// The first `limit` messages above `after`, by ordinal, read strongly.
-    fn messages_after(
+    fn list_messages_after(
         &self,
         id: &ConversationId,
         after: Ordinal,
@@ -95,47 +98,50 @@ pub trait Conversations: Send + Sync {
     ) -> impl Future<Output = PortResult<Vec<Message>>> + Send;
 
     /// Writes a conversation whose `rev` is one more than the stored one's.
-    fn update(&self, conversation: &Conversation) -> impl Future<Output = PortResult<Written>> + Send;
+    fn update_conversation(
+        &self,
+        conversation: &Conversation,
+    ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
-    /// In one transaction: the conversation as in [`Self::update`] (a `rev` of 1: it must not exist yet), its new
+    /// In one transaction: the conversation as in [`Self::update_conversation`] (a `rev` of 1: it must not exist yet), its new
     /// message (which is open if it is queued), and the client's key, if there is one, on condition that it is new or
     /// expired. A used key is told before a conflict.
-    fn commit(
+    fn commit_message(
         &self,
         conversation: &Conversation,
         message: &Message,
-        key: Option<&KeyClaim>,
-    ) -> impl Future<Output = PortResult<Committed>> + Send;
+        key: Option<&IdempotencyClaim>,
+    ) -> impl Future<Output = PortResult<CommitOutcome>> + Send;
 
-    /// In one transaction: the conversation as in [`Self::update`], and the agent's reply: one message, or as many parts
+    /// In one transaction: the conversation as in [`Self::update_conversation`], and the agent's reply: one message, or as many parts
     /// (10 at most) as it was taken apart into, by ordinal. All of them are open, or nothing is written.
     fn commit_reply(
         &self,
         conversation: &Conversation,
         parts: &[Message],
-    ) -> impl Future<Output = PortResult<Written>> + Send;
+    ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
     /// What a client's key was used for.
-    fn key(
+    fn find_idempotency_key(
         &self,
         scope: &str,
         key: &IdempotencyKey,
-    ) -> impl Future<Output = PortResult<Option<KeyRecord>>> + Send;
+    ) -> impl Future<Output = PortResult<Option<IdempotencyRecord>>> + Send;
 
     /// Conversations, the most recently active first.
-    fn list(
+    fn search_conversations(
         &self,
         filter: &ConversationFilter,
         page: &PageRequest,
     ) -> impl Future<Output = PortResult<Page<Conversation>>> + Send;
 
     /// A conversation's messages, the newest first; open ones as they are now.
-    fn messages(
+    fn list_messages(
         &self,
         id: &ConversationId,
         page: &PageRequest,
     ) -> impl Future<Output = PortResult<Page<Message>>> + Send;
 
     /// One message, as it is now.
-    fn message(&self, id: &MessageId) -> impl Future<Output = PortResult<Option<Message>>> + Send;
+    fn find_message(&self, id: &MessageId) -> impl Future<Output = PortResult<Option<Message>>> + Send;
 }

@@ -1,6 +1,6 @@
 use super::{Page, PageRequest, PortResult};
 use jiff::Timestamp;
-use recado_domain::dead_letter::{DeadLetter, Deletion, QueueName};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion, QueueName};
 use recado_domain::ids::InstanceId;
 use recado_domain::reason::Reason;
 use std::future::Future;
@@ -22,7 +22,7 @@ pub struct DeadLetterFilter {
 
 impl DeadLetterFilter {
     /// Whether `letter` is wanted.
-    pub fn takes(&self, letter: &DeadLetter) -> bool {
+    pub fn matches_letter(&self, letter: &DeadLetter) -> bool {
         self.queue.is_none_or(|queue| queue == letter.queue)
             && self.reason.is_none_or(|reason| reason == letter.reason)
             && self
@@ -41,20 +41,26 @@ pub trait DeadLetters: Send + Sync {
     fn put_dead_letter(&self, letter: &DeadLetter) -> impl Future<Output = PortResult<()>> + Send;
 
     /// One dead letter.
-    fn dead_letter(&self, id: &str) -> impl Future<Output = PortResult<Option<DeadLetter>>> + Send;
+    fn find_dead_letter(&self, id: &str) -> impl Future<Output = PortResult<Option<DeadLetter>>> + Send;
 
     /// Removes the dead letter of the death at `died`; `false` if there is none, or one of another death.
     fn remove_dead_letter(&self, id: &str, died: Timestamp) -> impl Future<Output = PortResult<bool>> + Send;
 
     /// In one transaction: removes the dead letter that `deletion` names, of that death, and keeps who did so. `false`,
     /// and nothing is kept, if there is no such letter.
-    fn delete_dead_letter(&self, deletion: &Deletion) -> impl Future<Output = PortResult<bool>> + Send;
+    fn delete_dead_letter(
+        &self,
+        deletion: &DeadLetterDeletion,
+    ) -> impl Future<Output = PortResult<bool>> + Send;
 
     /// Who deleted which dead letters, the newest first.
-    fn deletions(&self, page: &PageRequest) -> impl Future<Output = PortResult<Page<Deletion>>> + Send;
+    fn list_deletions(
+        &self,
+        page: &PageRequest,
+    ) -> impl Future<Output = PortResult<Page<DeadLetterDeletion>>> + Send;
 
     /// Dead letters, the newest first.
-    fn dead_letters(
+    fn list_dead_letters(
         &self,
         filter: &DeadLetterFilter,
         page: &PageRequest,

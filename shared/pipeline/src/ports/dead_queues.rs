@@ -5,7 +5,7 @@ use std::future::Future;
 
 /// A message of a dead-letter queue.
 #[derive(Clone, PartialEq, Eq)]
-pub struct DeadCopy {
+pub struct DeadQueueMessage {
     /// Whose dead-letter queue.
     pub queue: QueueName,
     /// Its body, as it came.
@@ -18,7 +18,7 @@ pub struct DeadCopy {
     pub receipt: String,
 }
 
-impl std::fmt::Debug for DeadCopy {
+impl std::fmt::Debug for DeadQueueMessage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("DeadCopy")
             .field("queue", &self.queue)
@@ -28,17 +28,20 @@ impl std::fmt::Debug for DeadCopy {
 }
 
 /// The queues' dead-letter queues, and the way back out of them.
-pub trait DeadQueues: Send + Sync {
+pub trait DeadLetterQueues: Send + Sync {
     /// Some of what lies in the dead-letter queue of `queue`, at most ten. It is not handed out again for a few seconds,
     /// so that the next call brings others; none at all means that everything was seen, as far as the queue can tell.
-    fn receive_dead(&self, queue: QueueName) -> impl Future<Output = PortResult<Vec<DeadCopy>>> + Send;
+    fn receive_dead_messages(
+        &self,
+        queue: QueueName,
+    ) -> impl Future<Output = PortResult<Vec<DeadQueueMessage>>> + Send;
 
     /// Removes what was received. One that is gone is no error.
-    fn remove_dead(&self, copy: &DeadCopy) -> impl Future<Output = PortResult<()>> + Send;
+    fn remove_dead_message(&self, copy: &DeadQueueMessage) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Enqueues what a dead letter is a copy of on its own queue, marked with the death that is undone; what cannot be
     /// read goes as it came. `deduplication` must be new for every redrive.
-    fn send_redrive(
+    fn enqueue_redrive(
         &self,
         letter: &DeadLetter,
         deduplication: &str,

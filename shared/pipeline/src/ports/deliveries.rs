@@ -5,7 +5,7 @@ use std::future::Future;
 
 /// What became of accepted messages.
 pub trait Deliveries: Send + Sync {
-    /// One conditional upsert: the time of this status, by [`Delivery::reach`]; the best of all is the record's. A repeated
+    /// One conditional upsert: the time of this status, by [`Delivery::record_status`]; the best of all is the record's. A repeated
     /// one is no error. The record expires at `expires`.
     fn record_status(
         &self,
@@ -14,10 +14,10 @@ pub trait Deliveries: Send + Sync {
     ) -> impl Future<Output = PortResult<()>> + Send;
 
     /// A delivery's record, read strongly; an expired one is absent.
-    fn delivery(&self, key: &DeliveryKey) -> impl Future<Output = PortResult<Option<Delivery>>> + Send;
+    fn find_delivery(&self, key: &DeliveryKey) -> impl Future<Output = PortResult<Option<Delivery>>> + Send;
 
     /// Many records at once, in the order of `keys`, which may repeat one another.
-    fn deliveries(
+    fn find_deliveries(
         &self,
         keys: &[DeliveryKey],
     ) -> impl Future<Output = PortResult<Vec<Option<Delivery>>>> + Send;

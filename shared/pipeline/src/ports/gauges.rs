@@ -22,15 +22,15 @@ pub struct QueueDepth {
 
 impl QueueDepth {
     /// All that is in it.
-    pub fn total(&self) -> u64 {
+    pub fn total_messages(&self) -> u64 {
         self.waiting + self.in_flight + self.delayed
     }
 }
 
 /// How much waits in the queues.
-pub trait Depths: Send + Sync + 'static {
+pub trait QueueDepths: Send + Sync + 'static {
     /// How full `queue` is.
-    fn depth(&self, queue: QueueName) -> impl Future<Output = PortResult<QueueDepth>> + Send;
+    fn read_queue_depth(&self, queue: QueueName) -> impl Future<Output = PortResult<QueueDepth>> + Send;
 }
 
 /// An outgoing message that is open.
@@ -73,12 +73,12 @@ pub struct OpenWork {
 /// What monitors ask of the store. It may be some seconds old: no decision may rest on it.
 pub trait Gauges: Send + Sync {
     /// What is open, of each kind about `limit` at most: those longest overdue.
-    fn open_work(&self, limit: usize) -> impl Future<Output = PortResult<OpenWork>> + Send;
+    fn read_open_work(&self, limit: usize) -> impl Future<Output = PortResult<OpenWork>> + Send;
 }
 
 impl OpenMessage {
     /// What monitors are told of a message that is on its way out.
-    pub fn of(message: &Message) -> Option<Self> {
+    pub fn from_message(message: &Message) -> Option<Self> {
         let out = message.out.as_ref()?;
         Some(Self {
             instance: message.instance.clone(),
@@ -91,7 +91,7 @@ impl OpenMessage {
 
 impl OpenEvent {
     /// What monitors are told of an event.
-    pub fn of(record: &EventRecord) -> Self {
+    pub fn from_record(record: &EventRecord) -> Self {
         Self {
             provider: record.job.provider,
             external: record.job.external.clone(),

@@ -4,7 +4,7 @@ use recado_domain::inbound::WebhookItem;
 
 /// A stretch of a provider's memory, both ends in it, by the provider's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub struct HistorySpan {
     /// Its beginning.
     pub since: Timestamp,
     /// Its end. It stays the same for all pages, so that what comes in meanwhile does not shift them.
@@ -20,7 +20,7 @@ pub struct HistoryRecord {
     /// When it was written, as the provider says.
     pub at: Option<Timestamp>,
     /// For what the business wrote: under which name its delivery is known if we sent it.
-    pub own: Option<DeliveryKey>,
+    pub own_delivery: Option<DeliveryKey>,
 }
 
 /// A page of a provider's memory.

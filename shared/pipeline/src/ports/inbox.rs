@@ -1,7 +1,7 @@
 use super::PortResult;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
-use recado_domain::event::{EventRecord, InboundJob, Processed, StoredAs};
+use recado_domain::event::{EventRecord, InboundJob, MessagePosition, ProcessingRecord};
 use recado_domain::ids::EventId;
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
@@ -9,7 +9,7 @@ use std::future::Future;
 
 /// What recording an event found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recorded {
+pub enum RecordEventOutcome {
     /// It is new: it is recorded as pending now.
     New,
     /// It was recorded before and is still owed: enqueue it again.
@@ -31,11 +31,11 @@ pub struct InboundWrite<'a> {
 
 /// What storing an inbound message found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum InboundStored {
+pub enum StoreInboundOutcome {
     /// It is stored.
-    Yes,
+    Stored,
     /// The event's message was stored before, there.
-    Already(StoredAs),
+    AlreadyStored(MessagePosition),
     /// The conversation was changed meanwhile (or the event is no longer pending): read again.
     Conflict,
 }
@@ -43,17 +43,17 @@ pub enum InboundStored {
 /// Events and what they bring in.
 pub trait Inbox: Send + Sync {
     /// Records `job` as a pending event, on condition that its id is new. An expired record counts as absent.
-    fn record_event(&self, job: &InboundJob) -> impl Future<Output = PortResult<Recorded>> + Send;
+    fn record_event(&self, job: &InboundJob) -> impl Future<Output = PortResult<RecordEventOutcome>> + Send;
 
     /// The event's record, read strongly.
-    fn event(&self, id: &EventId) -> impl Future<Output = PortResult<Option<EventRecord>>> + Send;
+    fn find_event(&self, id: &EventId) -> impl Future<Output = PortResult<Option<EventRecord>>> + Send;
 
     /// In one transaction: the event is pending and has no message yet, and gets this one (`stored`); the conversation
     /// is as read, and becomes `write.conversation`; the message is put.
     fn store_inbound(
         &self,
         write: InboundWrite<'_>,
-    ) -> impl Future<Output = PortResult<InboundStored>> + Send;
+    ) -> impl Future<Output = PortResult<StoreInboundOutcome>> + Send;
 
     /// Makes a pending event applied (`reason` absent; its payload is dropped) or dead (the payload is kept for
     /// redrive). The record expires at `expires` if it is applied. A settled event stays as it is.
@@ -70,14 +70,14 @@ pub trait Inbox: Send + Sync {
     fn finish_event(
         &self,
         id: &EventId,
-        processed: &Processed,
+        processed: &ProcessingRecord,
         at: Timestamp,
         expires: Timestamp,
     ) -> impl Future<Output = PortResult<()>> + Send;
 
     /// Sets a pending event's attempts from `seen`, as was read, to `attempts`. `false` if there is no such event, it is
     /// not pending, or somebody else changed them meanwhile.
-    fn set_attempts(
+    fn set_event_attempts(
         &self,
         id: &EventId,
         seen: u32,
@@ -99,5 +99,5 @@ pub trait Inbox: Send + Sync {
     ) -> impl Future<Output = PortResult<bool>> + Send;
 
     /// Notes that a pending event was enqueued again at `at`; returns how often that was, 0 if it is not pending.
-    fn note_again(&self, id: &EventId, at: Timestamp) -> impl Future<Output = PortResult<u32>> + Send;
+    fn record_reenqueue(&self, id: &EventId, at: Timestamp) -> impl Future<Output = PortResult<u32>> + Send;
 }

@@ -1,4 +1,4 @@
-use recado_domain::message::Usage;
+use recado_domain::message::TokenUsage;
 use std::future::Future;
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ pub struct LlmReply {
     /// The text.
     pub text: String,
     /// What it cost.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Which model answered, as it calls itself.
     pub model: String,
 }
@@ -64,5 +64,6 @@ pub enum LlmError {
 pub trait Llm: Send + Sync {
     /// Asks for the next turn. Retries what may pass (429, 5xx, overloaded), honouring `retry-after`, within
     /// [`LlmRequest::within`].
-    fn complete(&self, request: &LlmRequest) -> impl Future<Output = Result<LlmReply, LlmError>> + Send;
+    fn generate_reply(&self, request: &LlmRequest)
+    -> impl Future<Output = Result<LlmReply, LlmError>> + Send;
 }

@@ -3,7 +3,7 @@
 //! Every operation of a store is atomic: one SQL transaction on one machine, one conditional write or one
 //! `TransactWriteItems` on DynamoDB. Optimistic concurrency runs through all of them: a record carries `rev`, a caller
 //! reads it, applies a transition of the domain (which makes `rev` one more), and writes the result, which the store
-//! takes only if the stored `rev` is still the one before. [`Written::Conflict`] means: somebody else was faster, read
+//! takes only if the stored `rev` is still the one before. [`WriteOutcome::Conflict`] means: somebody else was faster, read
 //! again or come back.
 //!
 //! What an operation wrote whole is also read whole, within one read and from one read to the next: who has seen a part of
@@ -11,12 +11,11 @@
 //! others), so its store looks again where parts are missing.
 
 mod aliases;
-mod ambient;
+mod configuration;
 mod conversations;
 mod dead_letters;
 mod dead_queues;
 mod deliveries;
-mod directory;
 mod gauges;
 mod history;
 mod identity;
@@ -25,36 +24,37 @@ mod instances;
 mod llm;
 mod notices;
 mod outbox;
+mod overdue;
 mod providers;
 mod queues;
 mod scheduled;
 mod secrets;
+mod system;
 mod trace;
-mod work;
 
-pub use aliases::Aliases;
-pub use ambient::Ambient;
+pub use aliases::ContactAliases;
+pub use configuration::ConfigurationStore;
 pub use conversations::{
-    Committed, ConversationFilter, Conversations, KeyClaim, KeyRecord, Page, PageRequest,
+    CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, Page, PageRequest,
 };
 pub use dead_letters::{DeadLetterFilter, DeadLetters};
-pub use dead_queues::{DeadCopy, DeadQueues};
+pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
 pub use deliveries::Deliveries;
-pub use directory::Directory;
-pub use gauges::{Depths, Gauges, OpenEvent, OpenMessage, OpenWork, QueueDepth};
-pub use history::{HistoryError, HistoryPage, HistoryRecord, Span};
-pub use identity::Identity;
-pub use inbox::{InboundStored, InboundWrite, Inbox, Recorded};
-pub use instances::{Instances, Reservation};
+pub use gauges::{Gauges, OpenEvent, OpenMessage, OpenWork, QueueDepth, QueueDepths};
+pub use history::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};
+pub use identity::IdentityKeyStore;
+pub use inbox::{InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};
+pub use instances::{InstanceStates, Reservation};
 pub use llm::{ChatTurn, Llm, LlmError, LlmReply, LlmRequest, Speaker};
 pub use notices::Notices;
-pub use outbox::{Claimed, DeliveryLink, Guard, OutboxStore};
-pub use providers::{ConnectionAnswer, Evidence, OutgoingMessage, Providers, SendOutcome};
-pub use queues::{Enqueue, Queues};
-pub use scheduled::Scheduling;
+pub use outbox::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore};
+pub use overdue::{OverdueIndex, OverdueWork};
+pub use providers::{ConnectionAnswer, OutgoingMessage, Providers, SendEvidence, SendOutcome};
+pub use queues::{InboundEntry, Queues};
+pub use scheduled::ScheduledMessages;
 pub use secrets::Secrets;
-pub use trace::{Traced, Traces};
-pub use work::{Overdue, OverdueWork};
+pub use system::System;
+pub use trace::{CorrelatedRecords, CorrelationIndex};
 
 /// A store or queue that did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -93,7 +93,7 @@ pub const RECORD_BYTES_MAX: usize = 360_000;
 
 impl PortError {
     /// Refuses a record of so many bytes if that is too many.
-    pub fn fits(what: &'static str, bytes: usize) -> PortResult<()> {
+    pub fn check_record_size(what: &'static str, bytes: usize) -> PortResult<()> {
         if bytes > RECORD_BYTES_MAX {
             return Err(Self::TooLarge { what, bytes });
         }
@@ -120,7 +120,7 @@ impl PortError {
     }
 
     /// Whether trying again may help.
-    pub fn retryable(&self) -> bool {
+    pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Unavailable { .. })
     }
 }
@@ -131,9 +131,9 @@ pub type PortResult<T> = Result<T, PortError>;
 /// Whether a conditional write took effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a write that lost must not be taken for one that won"]
-pub enum Written {
+pub enum WriteOutcome {
     /// It did.
-    Yes,
+    Written,
     /// Somebody else had written meanwhile.
     Conflict,
 }
@@ -142,35 +142,35 @@ pub enum Written {
 pub trait Store:
     Inbox
     + Conversations
-    + Identity
-    + Aliases
+    + IdentityKeyStore
+    + ContactAliases
     + OutboxStore
-    + Scheduling
+    + ScheduledMessages
     + Deliveries
     + Notices
-    + Instances
+    + InstanceStates
     + DeadLetters
-    + Directory
-    + Overdue
+    + ConfigurationStore
+    + OverdueIndex
     + Gauges
-    + Traces
+    + CorrelationIndex
 {
 }
 
 impl<T> Store for T where
     T: Inbox
         + Conversations
-        + Identity
-        + Aliases
+        + IdentityKeyStore
+        + ContactAliases
         + OutboxStore
-        + Scheduling
+        + ScheduledMessages
         + Deliveries
         + Notices
-        + Instances
+        + InstanceStates
         + DeadLetters
-        + Directory
-        + Overdue
+        + ConfigurationStore
+        + OverdueIndex
         + Gauges
-        + Traces
+        + CorrelationIndex
 {
 }

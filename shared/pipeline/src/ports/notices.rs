@@ -10,7 +10,7 @@ pub trait Notices: Send + Sync {
     fn put_notice(&self, notice: &Notice, expires: Timestamp) -> impl Future<Output = PortResult<()>> + Send;
 
     /// An account's notices, the newest first, [at most 50](recado_domain::notice::NOTICES_MAX); expired ones are absent.
-    fn notices(
+    fn list_notices(
         &self,
         provider: Provider,
         account: &str,

@@ -1,13 +1,13 @@
-use super::history::{HistoryError, HistoryPage, Span};
+use super::history::{HistoryError, HistoryPage, HistorySpan};
 use jiff::Timestamp;
-use recado_domain::config::{Bound, ConfigError, Instance};
+use recado_domain::config::{ConfigError, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::MessageId;
-use recado_domain::inbound::Inbound;
+use recado_domain::inbound::InboundEvent;
 use recado_domain::options::SendOptions;
-use recado_domain::provider::{Provider, Traits};
+use recado_domain::provider::{Provider, ProviderCapabilities};
 use recado_domain::reason::Reason;
 use serde_json::Value;
 use std::future::Future;
@@ -91,7 +91,7 @@ pub enum ConnectionAnswer {
 
 /// What is known of a send whose outcome was lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Evidence {
+pub enum SendEvidence {
     /// It was sent.
     Sent {
         /// Its id at the provider.
@@ -106,40 +106,44 @@ pub enum Evidence {
 /// The providers' edge, as the pipelines see it.
 pub trait Providers: Send + Sync {
     /// What the rules ask of a provider. Of one that there is no more (records outlive a build): a linked phone's.
-    fn traits(&self, provider: Provider) -> Traits;
+    fn capabilities(&self, provider: Provider) -> ProviderCapabilities;
 
     /// The instance as it is kept, with the name that its provider's webhooks have for it. An error if there is no such
     /// provider, or if it names a secret or a host that it may not.
-    fn adopt(&self, instance: Instance) -> Result<Instance, ConfigError>;
+    fn normalize(&self, instance: Instance) -> Result<Instance, ConfigError>;
 
     /// Reads an event's body. Never fails: what it cannot read is `Ignored` or `Unsupported`.
-    fn interpret(&self, job: &InboundJob, payload: &Value) -> Inbound;
+    fn interpret_event(&self, job: &InboundJob, payload: &Value) -> InboundEvent;
 
     /// Why this provider can never send this, in words for who asks; `None` if it can, be it as something else.
-    fn refuses(&self, provider: Provider, content: &Content) -> Option<&'static str>;
+    fn explain_refusal(&self, provider: Provider, content: &Content) -> Option<&'static str>;
 
     /// Sends, in at most the provider's time-out.
-    fn send(&self, bound: &Bound, message: &OutgoingMessage) -> impl Future<Output = SendOutcome> + Send;
+    fn send_message(
+        &self,
+        bound: &InstanceConfig,
+        message: &OutgoingMessage,
+    ) -> impl Future<Output = SendOutcome> + Send;
 
     /// Asks for the connection's state.
-    fn connection(&self, bound: &Bound) -> impl Future<Output = ConnectionAnswer> + Send;
+    fn query_connection(&self, bound: &InstanceConfig) -> impl Future<Output = ConnectionAnswer> + Send;
 
     /// Looks for a send of `message` that was claimed at `claimed_at`, in its contact's chat under any of the names: the
     /// recipient, and what the contact is `also` known as.
-    fn evidence(
+    fn find_send_evidence(
         &self,
-        bound: &Bound,
+        bound: &InstanceConfig,
         message: &OutgoingMessage,
         also: &[ContactAddress],
         claimed_at: Timestamp,
-    ) -> impl Future<Output = Evidence> + Send;
+    ) -> impl Future<Output = SendEvidence> + Send;
 
     /// Shows the contact that its message was read (if the instance marks messages so), and with `typing` that somebody
     /// types, as far as the provider can. Best effort; where somebody is shown to type for as long as the request lasts, it
     /// is given up when there is nothing to be typed any more.
-    fn seen(
+    fn mark_read_and_typing(
         &self,
-        bound: &Bound,
+        bound: &InstanceConfig,
         provider_message_id: &str,
         address: &ContactAddress,
         typing: bool,
@@ -147,10 +151,10 @@ pub trait Providers: Send + Sync {
 
     /// Reads a page (the first is 1) of what the provider remembers of `span`. Pages before the one that is asked for may
     /// have been shifted by what came in meanwhile: then `total` has grown.
-    fn history(
+    fn read_history_page(
         &self,
-        bound: &Bound,
-        span: Span,
+        bound: &InstanceConfig,
+        span: HistorySpan,
         page: u32,
     ) -> impl Future<Output = Result<HistoryPage, HistoryError>> + Send;
 }

@@ -6,7 +6,7 @@ use std::future::Future;
 
 /// What bears one correlation id.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Traced {
+pub struct CorrelatedRecords {
     /// Events.
     pub events: Vec<EventRecord>,
     /// Messages, open ones as they are now.
@@ -14,11 +14,11 @@ pub struct Traced {
 }
 
 /// What belongs together. For those who look into something; no step of a message depends on it.
-pub trait Traces: Send + Sync {
+pub trait CorrelationIndex: Send + Sync {
     /// What bears this correlation id, in any order, at most `limit` of all. It may be some seconds old.
-    fn traced(
+    fn find_by_correlation(
         &self,
         correlation: &CorrelationId,
         limit: usize,
-    ) -> impl Future<Output = PortResult<Traced>> + Send;
+    ) -> impl Future<Output = PortResult<CorrelatedRecords>> + Send;
 }

@@ -2,32 +2,32 @@
 //! user id) although its author's conversation is filed under the number. That both are one is learnt from a message that
 //! shows both, and asked for only when one comes that shows no number.
 
-mod join;
+mod thread_join;
 
 use super::message::is_stale;
-use crate::World;
-use crate::identity::thread;
-use crate::person::{forget_quiet, latest};
-use crate::ports::{Aliases, PortResult};
-use join::Joining;
-use recado_domain::config::Bound;
+use crate::Deps;
+use crate::identity::derive_thread_id;
+use crate::linked_threads::{find_latest_conversation, forget_quiet_conversations};
+use crate::ports::{ContactAliases, PortResult};
+use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{InstanceId, ThreadId};
-use recado_domain::inbound::{Inbound, InboundMessage};
+use recado_domain::inbound::{InboundEvent, InboundMessage};
+use thread_join::ThreadJoin;
 
 /// Gives a message without a number the address with the number, where that is known.
-pub(super) async fn numbered<W: World>(
-    world: &W,
+pub(super) async fn resolve_phone_number<W: Deps>(
+    deps: &W,
     instance: &InstanceId,
-    mut inbound: Inbound,
-) -> PortResult<Inbound> {
-    if let Inbound::Message(said) | Inbound::Change(said) = &mut inbound
+    mut inbound: InboundEvent,
+) -> PortResult<InboundEvent> {
+    if let InboundEvent::Message(said) | InboundEvent::Change(said) = &mut inbound
         && said.address.is_numberless()
     {
-        let other = thread(world, instance, said.address.as_str()).await?;
-        if let Some(known) = world.store().alias(&other).await? {
-            said.phone = known.phone();
+        let other = derive_thread_id(deps, instance, said.address.as_str()).await?;
+        if let Some(known) = deps.store().find_alias(&other).await? {
+            said.phone = known.phone_number();
             said.address = known;
         }
     }
@@ -36,57 +36,61 @@ pub(super) async fn numbered<W: World>(
 
 /// The person's thread and its newest conversation. From the first message on that shows a number beside another identity,
 /// the threads of both are one person's.
-pub(super) async fn person<W: World>(
-    world: &W,
+pub(super) async fn find_person_thread<W: Deps>(
+    deps: &W,
     job: &InboundJob,
-    bound: &Bound,
+    bound: &InstanceConfig,
     inbound: &InboundMessage,
 ) -> PortResult<(ThreadId, Option<Conversation>)> {
     let instance = &bound.instance.id;
-    let own = thread(world, instance, inbound.address.as_str()).await?;
-    let (place, mut newest) = latest(world, own).await?;
+    let own = derive_thread_id(deps, instance, inbound.address.as_str()).await?;
+    let (place, mut newest) = find_latest_conversation(deps, own).await?;
     if let Some(newest) = newest.as_mut() {
-        forget_quiet(world, newest).await?;
+        forget_quiet_conversations(deps, newest).await?;
     }
-    let also = inbound.also.as_ref().filter(|_| !is_stale(world, job, inbound));
-    let known = |conversation: &Conversation| conversation.unknown_as(also).is_none();
+    let also = inbound
+        .numberless_identity
+        .as_ref()
+        .filter(|_| !is_stale(deps, job, inbound));
+    let known = |conversation: &Conversation| conversation.find_new_identity(also).is_none();
     let Some(also) = also.filter(|_| !newest.as_ref().is_some_and(known)) else {
         return Ok((place, newest));
     };
-    let other = thread(world, instance, also.as_str()).await?;
+    let other = derive_thread_id(deps, instance, also.as_str()).await?;
     if other == place {
         return Ok((place, newest));
     }
-    Joining {
-        world,
+    ThreadJoin {
+        deps,
         bound,
         shown: &inbound.address,
         also,
     }
-    .join(place, newest, other)
+    .join_threads(place, newest, other)
     .await
 }
 
 /// Learns that the two names of a message are one person's, and notes on the conversation that this is done; again, when the
 /// person writes from another number. It is written before the conversation: a crash in between leaves it learnt and not noted, and it is learnt again.
-pub(super) async fn learn<W: World>(
-    world: &W,
+pub(super) async fn learn_identity<W: Deps>(
+    deps: &W,
     job: &InboundJob,
     conversation: &mut Conversation,
     inbound: &InboundMessage,
 ) -> PortResult<()> {
-    let also = inbound.also.as_ref();
-    let is_new_number = !conversation.address.may_be(&inbound.address);
-    let Some(other) = also.filter(|also| is_new_number || conversation.unknown_as(Some(also)).is_some())
+    let also = inbound.numberless_identity.as_ref();
+    let is_new_number = !conversation.address.may_be_same_person(&inbound.address);
+    let Some(other) =
+        also.filter(|also| is_new_number || conversation.find_new_identity(Some(also)).is_some())
     else {
         return Ok(());
     };
     // Words of long ago may show a number that the person has given up since.
-    if is_stale(world, job, inbound) {
+    if is_stale(deps, job, inbound) {
         return Ok(());
     }
-    let thread = thread(world, &conversation.instance, other.as_str()).await?;
-    world.store().learn_alias(&thread, &inbound.address).await?;
+    let thread = derive_thread_id(deps, &conversation.instance, other.as_str()).await?;
+    deps.store().save_alias(&thread, &inbound.address).await?;
     conversation.known_as = Some(other.clone());
     Ok(())
 }

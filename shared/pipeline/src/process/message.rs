@@ -1,16 +1,16 @@
 use super::identity;
-use crate::World;
-use crate::ports::{Ambient, InboundStored, InboundWrite, Inbox, PortError, PortResult, Queues};
-use recado_domain::config::Bound;
+use crate::Deps;
+use crate::ports::{InboundWrite, Inbox, PortError, PortResult, Queues, StoreInboundOutcome, System};
+use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
-use recado_domain::conversation::{Conversation, Status};
-use recado_domain::event::{Enqueued, InboundJob, StoredAs};
+use recado_domain::conversation::{Conversation, ConversationStatus};
+use recado_domain::event::{FollowUpJob, InboundJob, MessagePosition};
 use recado_domain::ids::{ConversationId, Ordinal, ThreadId};
 use recado_domain::inbound::InboundMessage;
-use recado_domain::kick::TurnKick;
 use recado_domain::message::{Message, Role};
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_domain::reason::Reason;
+use recado_domain::wake_up::TurnJob;
 use std::time::Duration;
 
 /// How often a conversation that others write too is read again before the queue is asked to bring the event back.
@@ -18,89 +18,90 @@ pub(super) const TRIES: usize = 5;
 
 /// Stores a message of the contact and sets the timer of its turn, in whatever mode: the turn looks at the mode, and a
 /// give-back may come first.
-pub(super) async fn received<W: World>(
-    world: &W,
+pub(super) async fn store_contact_message<W: Deps>(
+    deps: &W,
     job: &InboundJob,
-    bound: &Bound,
+    bound: &InstanceConfig,
     inbound: &InboundMessage,
-) -> PortResult<Enqueued> {
-    let stale = is_stale(world, job, inbound);
-    let wants = inbound.content.wants_answer() && !stale;
-    let place = store(world, job, bound, inbound, wants, stale).await?;
+) -> PortResult<FollowUpJob> {
+    let stale = is_stale(deps, job, inbound);
+    let wants = inbound.content.expects_answer() && !stale;
+    let place = store_message(deps, job, bound, inbound, wants, stale).await?;
     if !wants {
-        return Ok(Enqueued::Nothing);
+        return Ok(FollowUpJob::Nothing);
     }
-    send_timer(world, job, bound, &place).await?;
-    Ok(Enqueued::Turn(place.ordinal))
+    enqueue_reply_turn(deps, job, bound, &place).await?;
+    Ok(FollowUpJob::Turn(place.ordinal))
 }
 
 /// History syncs and retries of long ago are stored, not answered.
-pub(super) fn is_stale<W: World>(world: &W, job: &InboundJob, inbound: &InboundMessage) -> bool {
-    let limit = i64::try_from(world.settings().stale_after.as_millis()).unwrap_or(i64::MAX);
+pub(super) fn is_stale<W: Deps>(deps: &W, job: &InboundJob, inbound: &InboundMessage) -> bool {
+    let limit = i64::try_from(deps.settings().stale_after.as_millis()).unwrap_or(i64::MAX);
     inbound
         .sent_at
-        .is_some_and(|sent_at| shift(sent_at, limit) < job.received_at)
+        .is_some_and(|sent_at| add_millis(sent_at, limit) < job.received_at)
 }
 
-async fn store<W: World>(
-    world: &W,
+async fn store_message<W: Deps>(
+    deps: &W,
     job: &InboundJob,
-    bound: &Bound,
+    bound: &InstanceConfig,
     inbound: &InboundMessage,
     wants: bool,
     stale: bool,
-) -> PortResult<StoredAs> {
+) -> PortResult<MessagePosition> {
     for _ in 0..TRIES {
-        let (thread, latest) = identity::person(world, job, bound, inbound).await?;
-        let (phone, now) = (inbound.phone.clone(), world.ambient().now());
-        let mut conversation = current(latest, &thread, bound, &inbound.address, phone, now);
-        let Ok(ordinal) = conversation.receive(wants, job.received_at) else {
+        let (thread, latest) = identity::find_person_thread(deps, job, bound, inbound).await?;
+        let (phone, now) = (inbound.phone.clone(), deps.system().now());
+        let mut conversation =
+            find_or_begin_conversation(latest, &thread, bound, &inbound.address, phone, now);
+        let Ok(ordinal) = conversation.receive_message(wants, job.received_at) else {
             continue;
         };
-        identity::learn(world, job, &mut conversation, inbound).await?;
-        conversation.wrote_from(&inbound.address);
-        conversation.regard(&inbound.content, written_at(job, inbound));
-        conversation.learn(inbound.name.as_deref(), inbound.phone.as_deref());
+        identity::learn_identity(deps, job, &mut conversation, inbound).await?;
+        conversation.set_reply_address(&inbound.address);
+        conversation.apply_preference(&inbound.content, written_at(job, inbound));
+        conversation.update_contact_details(inbound.name.as_deref(), inbound.phone.as_deref());
         conversation.rev += 1;
-        let mut message = record(world, job, &conversation, inbound, Role::User, ordinal);
+        let mut message = build_message(deps, job, &conversation, inbound, Role::User, ordinal);
         message.unanswered = stale.then_some(Reason::Stale);
         let write = InboundWrite {
             event: &job.event,
             conversation: &conversation,
             message: &message,
         };
-        match world.store().store_inbound(write).await? {
-            InboundStored::Yes => {
-                return Ok(StoredAs {
+        match deps.store().store_inbound(write).await? {
+            StoreInboundOutcome::Stored => {
+                return Ok(MessagePosition {
                     conversation: conversation.id,
                     ordinal,
                 });
             }
-            InboundStored::Already(place) => return Ok(place),
-            InboundStored::Conflict => {}
+            StoreInboundOutcome::AlreadyStored(place) => return Ok(place),
+            StoreInboundOutcome::Conflict => {}
         }
     }
     Err(PortError::unavailable("conversation", "others kept writing it"))
 }
 
 /// The thread's active conversation, or the one that begins now.
-pub(crate) fn current(
+pub(crate) fn find_or_begin_conversation(
     latest: Option<Conversation>,
     thread: &ThreadId,
-    bound: &Bound,
+    bound: &InstanceConfig,
     address: &ContactAddress,
     phone: Option<String>,
     now: jiff::Timestamp,
 ) -> Conversation {
     let numbered = |number| {
         let id = ConversationId::new(thread.clone(), number);
-        Conversation::begin(id, bound, address.clone(), phone, now)
+        Conversation::start_new(id, bound, address.clone(), phone, now)
     };
     match latest {
-        Some(conversation) if conversation.status == Status::Active => conversation,
+        Some(conversation) if conversation.status == ConversationStatus::Active => conversation,
         Some(resolved) => {
-            let mut begun = numbered(resolved.id.number().saturating_add(1));
-            begun.follow(&resolved);
+            let mut begun = numbered(resolved.id.number_in_thread().saturating_add(1));
+            begun.carry_over(&resolved);
             begun
         }
         None => numbered(1),
@@ -116,8 +117,8 @@ fn written_at(job: &InboundJob, inbound: &InboundMessage) -> jiff::Timestamp {
 }
 
 /// The record of a message that came in.
-pub(super) fn record<W: World>(
-    world: &W,
+pub(super) fn build_message<W: Deps>(
+    deps: &W,
     job: &InboundJob,
     conversation: &Conversation,
     inbound: &InboundMessage,
@@ -135,7 +136,7 @@ pub(super) fn record<W: World>(
         provider_message_id: inbound.provider_message_id.clone(),
         written_at: written_at(job, inbound),
         told_at: inbound.sent_at.filter(|sent_at| *sent_at > job.received_at),
-        stored_at: world.ambient().now(),
+        stored_at: deps.system().now(),
         correlation: job.correlation.clone(),
         event: Some(job.event.clone()),
         idempotency_key: None,
@@ -146,13 +147,13 @@ pub(super) fn record<W: World>(
     }
 }
 
-async fn send_timer<W: World>(
-    world: &W,
+async fn enqueue_reply_turn<W: Deps>(
+    deps: &W,
     job: &InboundJob,
-    bound: &Bound,
-    place: &StoredAs,
+    bound: &InstanceConfig,
+    place: &MessagePosition,
 ) -> PortResult<()> {
-    let kick = TurnKick {
+    let kick = TurnJob {
         conversation: place.conversation.clone(),
         tenant: bound.tenant.id.clone(),
         ordinal: place.ordinal,
@@ -162,25 +163,25 @@ async fn send_timer<W: World>(
     let debounce = bound
         .instance
         .debounce_seconds
-        .map_or(world.settings().debounce, |seconds| {
-            Duration::try_from_secs_f64(seconds).unwrap_or(world.settings().debounce)
+        .map_or(deps.settings().debounce, |seconds| {
+            Duration::try_from_secs_f64(seconds).unwrap_or(deps.settings().debounce)
         });
-    world.queues().send_turn(&kick, debounce).await
+    deps.queues().enqueue_turn_job(&kick, debounce).await
 }
 
 /// For an event that is given up after its message was stored: the answer is owed all the same.
-pub(crate) async fn send_timer_if_stored<W: World>(
-    world: &W,
+pub(crate) async fn enqueue_turn_if_stored<W: Deps>(
+    deps: &W,
     job: &InboundJob,
-    bound: &Bound,
+    bound: &InstanceConfig,
 ) -> PortResult<()> {
-    let stored = world
+    let stored = deps
         .store()
-        .event(&job.event)
+        .find_event(&job.event)
         .await?
         .and_then(|record| record.stored);
     match stored {
-        Some(place) => send_timer(world, job, bound, &place).await,
+        Some(place) => enqueue_reply_turn(deps, job, bound, &place).await,
         None => Ok(()),
     }
 }

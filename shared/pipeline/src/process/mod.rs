@@ -1,36 +1,38 @@
 //! processor: persist what came in and decide what follows from it.
 
 mod attempts;
-mod change;
-mod failed;
+mod delivery_failure;
 mod identity;
 mod message;
-mod phone;
+mod message_change;
+mod operator_message;
 
-pub(crate) use message::send_timer_if_stored;
+pub(crate) use message::enqueue_turn_if_stored;
 
-use crate::World;
+use crate::Deps;
 use crate::connection;
-use crate::dead::give_up_event;
-use crate::ports::{Ambient, DeadLetters, Directory, Inbox, PortError, PortResult, Providers, Queues};
-use crate::queued::{self, RECEIVES_HALF, chain};
+use crate::give_up::give_up_event;
+use crate::ports::{
+    ConfigurationStore, DeadLetters, Inbox, PortError, PortResult, Providers, Queues, System,
+};
+use crate::queue_message::{self, REQUEUE_AFTER_RECEIVES, format_error_chain};
 use crate::verdict::Verdict;
-use change::Resolved;
-pub(crate) use message::current;
-use recado_domain::config::Bound;
+pub(crate) use message::find_or_begin_conversation;
+use message_change::ResolvedChange;
+use recado_domain::config::InstanceConfig;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{
-    Enqueued, EventKind, EventState, InboundJob, LOOKALIKE_KNOWN_MS, Payload, Processed,
+    EventKind, EventPayload, EventState, FollowUpJob, InboundJob, LOOKALIKE_DEDUP_MS, ProcessingRecord,
 };
-use recado_domain::inbound::Inbound;
-use recado_domain::millis::shift;
+use recado_domain::inbound::InboundEvent;
+use recado_domain::millis::add_millis;
 use recado_domain::reason::Reason;
 use serde_json::Value;
 use tracing::Instrument;
 
 /// Handles one message of `inbound`, received for the `receives`th time.
-pub async fn process<W: World>(world: &W, body: &str, receives: u32) -> Verdict {
-    let job: InboundJob = match queued::read(world, QueueName::Inbound, body).await {
+pub async fn process<W: Deps>(deps: &W, body: &str, receives: u32) -> Verdict {
+    let job: InboundJob = match queue_message::parse_queue_message(deps, QueueName::Inbound, body).await {
         Ok(job) => job,
         Err(verdict) => return verdict,
     };
@@ -39,152 +41,173 @@ pub async fn process<W: World>(world: &W, body: &str, receives: u32) -> Verdict 
     );
     async {
         // In a box: thousands of these may wait side by side.
-        let worked = Box::pin(apply(world, &job, receives)).await;
-        queued::verdict(world, worked, &world.settings().inbound_backoff, receives)
+        let worked = Box::pin(apply_event(deps, &job, receives)).await;
+        queue_message::decide_verdict(deps, worked, &deps.settings().inbound_backoff, receives)
     }
     .instrument(span)
     .await
 }
 
-async fn apply<W: World>(world: &W, job: &InboundJob, receives: u32) -> PortResult<Verdict> {
-    if receives >= RECEIVES_HALF && queued::renew_event(world, job).await? {
+async fn apply_event<W: Deps>(deps: &W, job: &InboundJob, receives: u32) -> PortResult<Verdict> {
+    if receives >= REQUEUE_AFTER_RECEIVES && queue_message::reenqueue_event(deps, job).await? {
         return Ok(Verdict::Done);
     }
     if let Some(died) = job.redrive {
-        let revived = world.store().revive_event(&job.event, died).await?;
+        let revived = deps.store().revive_event(&job.event, died).await?;
         // Also when it was revived before: a crash may have come in between.
-        world.store().remove_dead_letter(job.event.as_str(), died).await?;
-        if !revived && settled(world, job).await? {
+        deps.store().remove_dead_letter(job.event.as_str(), died).await?;
+        if !revived && is_settled_event(deps, job).await? {
             return Ok(Verdict::Done);
         }
-    } else if (receives > 1 || job.kind != EventKind::Message) && settled(world, job).await? {
+    } else if (receives > 1 || job.kind != EventKind::Message) && is_settled_event(deps, job).await? {
         return Ok(Verdict::Done);
     }
-    let Some(bound) = world.store().bound(job.provider, &job.external).await? else {
+    let Some(bound) = deps
+        .store()
+        .find_instance_config(job.provider, &job.external)
+        .await?
+    else {
         tracing::warn!("event of an instance that is not configured");
-        give_up_event(world, job, None, Reason::UnknownInstance, 1, None).await?;
+        give_up_event(deps, job, None, Reason::UnknownInstance, 1, None).await?;
         return Ok(Verdict::Done);
     };
     if receives > 1 {
-        return attempts::counted(world, job, &bound, receives).await;
+        return attempts::handle_counted_attempt(deps, job, &bound, receives).await;
     }
-    work(world, job, &bound, receives).await
+    handle_event(deps, job, &bound, receives).await
 }
 
 /// Reads the body and does what it asks for, if it need not wait.
-async fn work<W: World>(world: &W, job: &InboundJob, bound: &Bound, receives: u32) -> PortResult<Verdict> {
-    let started_at = world.ambient().now();
-    let payload = match body_of(world, job).await {
+async fn handle_event<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    receives: u32,
+) -> PortResult<Verdict> {
+    let started_at = deps.system().now();
+    let payload = match load_event_payload(deps, job).await {
         Err(error @ PortError::Invalid { .. }) => {
-            return give_up_as_poison(world, job, bound, receives, &error).await;
+            return give_up_as_poison(deps, job, bound, receives, &error).await;
         }
         read => read?,
     };
-    let inbound = world.providers().interpret(job, &payload);
-    let inbound = identity::numbered(world, &bound.instance.id, inbound).await?;
-    let inbound = match change::resolve(world, job, bound, inbound).await? {
-        Resolved::As(inbound) => inbound,
-        Resolved::Later(verdict) => return Ok(verdict),
+    let inbound = deps.providers().interpret_event(job, &payload);
+    let inbound = identity::resolve_phone_number(deps, &bound.instance.id, inbound).await?;
+    let inbound = match message_change::resolve_change(deps, job, bound, inbound).await? {
+        ResolvedChange::Apply(inbound) => inbound,
+        ResolvedChange::Later(verdict) => return Ok(verdict),
     };
-    if let Some(verdict) = must_wait(world, job, bound, &inbound).await? {
+    if let Some(verdict) = check_must_wait(deps, job, bound, &inbound).await? {
         return Ok(verdict);
     }
-    let enqueued = match follow(world, job, bound, inbound).await {
+    let enqueued = match apply_inbound(deps, job, bound, inbound).await {
         Err(error @ PortError::TooLarge { .. }) => {
-            return give_up_as_poison(world, job, bound, receives, &error).await;
+            return give_up_as_poison(deps, job, bound, receives, &error).await;
         }
         followed => followed?,
     };
-    finish(world, job, Processed { started_at, enqueued }).await?;
+    finish_event(deps, job, ProcessingRecord { started_at, enqueued }).await?;
     Ok(Verdict::Done)
 }
 
 /// Gives up an event that another try cannot help.
-async fn give_up_as_poison<W: World>(
-    world: &W,
+async fn give_up_as_poison<W: Deps>(
+    deps: &W,
     job: &InboundJob,
-    bound: &Bound,
+    bound: &InstanceConfig,
     receives: u32,
     error: &PortError,
 ) -> PortResult<Verdict> {
-    let (instance, why) = (Some(bound.instance.id.clone()), Some(chain(error)));
-    give_up_event(world, job, instance, Reason::Poison, receives, why).await?;
+    let (instance, why) = (Some(bound.instance.id.clone()), Some(format_error_chain(error)));
+    give_up_event(deps, job, instance, Reason::Poison, receives, why).await?;
     Ok(Verdict::Done)
 }
 
 /// Does what the event asks for; tells what was enqueued by that.
-async fn follow<W: World>(
-    world: &W,
+async fn apply_inbound<W: Deps>(
+    deps: &W,
     job: &InboundJob,
-    bound: &Bound,
-    inbound: Inbound,
-) -> PortResult<Enqueued> {
+    bound: &InstanceConfig,
+    inbound: InboundEvent,
+) -> PortResult<FollowUpJob> {
     match inbound {
-        Inbound::Message(inbound) if inbound.from_me => phone::typed(world, job, bound, &inbound).await?,
-        Inbound::Message(inbound) => return message::received(world, job, bound, &inbound).await,
-        Inbound::Failed(failed) => failed::failed(world, &bound.instance.id, &failed).await?,
-        Inbound::ConnectionChanged => connection::event(world, bound, job.received_at).await?,
+        InboundEvent::Message(inbound) if inbound.from_me => {
+            operator_message::store_operator_message(deps, job, bound, &inbound).await?;
+        }
+        InboundEvent::Message(inbound) => {
+            return message::store_contact_message(deps, job, bound, &inbound).await;
+        }
+        InboundEvent::Failed(failed) => {
+            delivery_failure::record_delivery_failure(deps, &bound.instance.id, &failed).await?;
+        }
+        InboundEvent::ConnectionChanged => {
+            connection::handle_connection_event(deps, bound, job.received_at).await?;
+        }
         // It was made a message, or ignored, before.
-        Inbound::Change(_) => tracing::warn!("a change without its message"),
-        Inbound::Ignored { what } => tracing::info!(what, "event left alone"),
+        InboundEvent::Change(_) => tracing::warn!("a change without its message"),
+        InboundEvent::Ignored { what } => tracing::info!(what, "event left alone"),
     }
-    Ok(Enqueued::Nothing)
+    Ok(FollowUpJob::Nothing)
 }
 
 /// The event is applied.
-async fn finish<W: World>(world: &W, job: &InboundJob, processed: Processed) -> PortResult<()> {
-    let now = world.ambient().now();
-    let ttl = i64::try_from(world.settings().event_ttl.as_millis()).unwrap_or(i64::MAX);
+async fn finish_event<W: Deps>(deps: &W, job: &InboundJob, processed: ProcessingRecord) -> PortResult<()> {
+    let now = deps.system().now();
+    let ttl = i64::try_from(deps.settings().event_ttl.as_millis()).unwrap_or(i64::MAX);
     // Of two that look alike the later one is another event, once the first can no longer be repeated.
     let ttl = if job.lookalike {
-        ttl.min(LOOKALIKE_KNOWN_MS)
+        ttl.min(LOOKALIKE_DEDUP_MS)
     } else {
         ttl
     };
-    world
-        .store()
-        .finish_event(&job.event, &processed, now, shift(now, ttl))
+    deps.store()
+        .finish_event(&job.event, &processed, now, add_millis(now, ttl))
         .await
 }
 
 /// Whether the event is no longer pending; a dead one gets its copy, should a crash have prevented that.
-async fn settled<W: World>(world: &W, job: &InboundJob) -> PortResult<bool> {
-    let Some(record) = world.store().event(&job.event).await? else {
+async fn is_settled_event<W: Deps>(deps: &W, job: &InboundJob) -> PortResult<bool> {
+    let Some(record) = deps.store().find_event(&job.event).await? else {
         return Ok(true);
     };
-    if record.state == EventState::Dead && world.store().dead_letter(job.event.as_str()).await?.is_none() {
+    if record.state == EventState::Dead && deps.store().find_dead_letter(job.event.as_str()).await?.is_none()
+    {
         let reason = record.reason.unwrap_or(Reason::Poison);
-        give_up_event(world, job, None, reason, record.attempts, None).await?;
+        give_up_event(deps, job, None, reason, record.attempts, None).await?;
     }
     Ok(record.state != EventState::Pending)
 }
 
 /// Whether it is too early for the event.
-async fn must_wait<W: World>(
-    world: &W,
+async fn check_must_wait<W: Deps>(
+    deps: &W,
     job: &InboundJob,
-    bound: &Bound,
-    inbound: &Inbound,
+    bound: &InstanceConfig,
+    inbound: &InboundEvent,
 ) -> PortResult<Option<Verdict>> {
     match inbound {
-        Inbound::Message(message) if message.from_me => {
-            if phone::is_known(world, job, message).await? {
+        InboundEvent::Message(message) if message.from_me => {
+            if operator_message::is_known_message(deps, job, message).await? {
                 return Ok(None);
             }
-            phone::unresolved_before(world, job, bound, message).await
+            operator_message::wait_for_running_sends(deps, job, bound, message).await
         }
-        Inbound::Failed(failed) => phone::unlinked_before(world, job, bound, failed.to.as_ref()).await,
-        Inbound::ConnectionChanged => connection::event_waits(world, bound, job.received_at).await,
-        Inbound::Message(_) | Inbound::Change(_) | Inbound::Ignored { .. } => Ok(None),
+        InboundEvent::Failed(failed) => {
+            operator_message::wait_for_unlinked_sends(deps, job, bound, failed.to.as_ref()).await
+        }
+        InboundEvent::ConnectionChanged => {
+            connection::delay_connection_event(deps, bound, job.received_at).await
+        }
+        InboundEvent::Message(_) | InboundEvent::Change(_) | InboundEvent::Ignored { .. } => Ok(None),
     }
 }
 
-async fn body_of<W: World>(world: &W, job: &InboundJob) -> PortResult<Value> {
+async fn load_event_payload<W: Deps>(deps: &W, job: &InboundJob) -> PortResult<Value> {
     match &job.payload {
-        Payload::Inline(value) => Ok(value.clone()),
-        Payload::Stored(key) => world
+        EventPayload::Inline(value) => Ok(value.clone()),
+        EventPayload::Stored(key) => deps
             .queues()
-            .payload(key)
+            .find_payload(key)
             .await?
             .ok_or_else(|| PortError::invalid("payload", format!("no payload under {key}"))),
     }

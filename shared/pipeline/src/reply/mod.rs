@@ -3,31 +3,33 @@
 
 mod draft;
 mod reading;
-mod seen;
 mod transcript;
+mod typing;
 
-use crate::World;
-use crate::chance::nonce;
-use crate::kick;
-use crate::ports::{Ambient, Conversations, DeadLetters, Directory, PortResult, Queues, Written};
-use crate::queued::{self, RECEIVES_HALF};
+use crate::Deps;
+use crate::ports::{
+    ConfigurationStore, Conversations, DeadLetters, PortResult, Queues, System, WriteOutcome,
+};
+use crate::queue_message::{self, REQUEUE_AFTER_RECEIVES};
+use crate::random_id::generate_nonce;
 use crate::verdict::Verdict;
-use draft::Answered;
+use crate::wake_up;
+use draft::DraftedReply;
 use jiff::Timestamp;
-use reading::{Found, Reading};
-use recado_domain::config::Bound;
-use recado_domain::conversation::{Conversation, Draft, TurnStep};
+use reading::{TurnHistory, TurnReading};
+use recado_domain::config::InstanceConfig;
+use recado_domain::conversation::{Conversation, Draft, TurnDecision};
 use recado_domain::dead_letter::{QueueName, RedrivenTurn};
-use recado_domain::hours::Opening;
-use recado_domain::kick::TurnKick;
+use recado_domain::hours::OpeningState;
 use recado_domain::message::Message;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
+use recado_domain::wake_up::TurnJob;
 use std::time::Duration;
 use tracing::Instrument;
 
 /// Handles one message of `turns`, received for the `receives`th time.
-pub async fn reply<W: World>(world: &W, body: &str, receives: u32) -> Verdict {
-    let kick: TurnKick = match queued::read(world, QueueName::Turns, body).await {
+pub async fn handle_turn_message<W: Deps>(deps: &W, body: &str, receives: u32) -> Verdict {
+    let kick: TurnJob = match queue_message::parse_queue_message(deps, QueueName::Turns, body).await {
         Ok(kick) => kick,
         Err(verdict) => return verdict,
     };
@@ -36,8 +38,8 @@ pub async fn reply<W: World>(world: &W, body: &str, receives: u32) -> Verdict {
     );
     async {
         // In a box: thousands of these may wait side by side.
-        let worked = Box::pin(come(world, body, &kick, receives)).await;
-        queued::verdict(world, worked, &world.settings().turns_backoff, receives)
+        let worked = Box::pin(handle_turn_job(deps, body, &kick, receives)).await;
+        queue_message::decide_verdict(deps, worked, &deps.settings().turns_backoff, receives)
     }
     .instrument(span)
     .await
@@ -45,167 +47,195 @@ pub async fn reply<W: World>(world: &W, body: &str, receives: u32) -> Verdict {
 
 /// What comes before the turn itself: the letter of a redriven kick goes, and a kick that came back too often is sent
 /// anew.
-async fn come<W: World>(world: &W, body: &str, kick: &TurnKick, receives: u32) -> PortResult<Verdict> {
+async fn handle_turn_job<W: Deps>(
+    deps: &W,
+    body: &str,
+    kick: &TurnJob,
+    receives: u32,
+) -> PortResult<Verdict> {
     if let Ok(RedrivenTurn { redrive, .. }) = serde_json::from_str(body) {
-        world
-            .store()
+        deps.store()
             .remove_dead_letter(&redrive.letter, redrive.died)
             .await?;
     }
-    if receives >= RECEIVES_HALF {
+    if receives >= REQUEUE_AFTER_RECEIVES {
         tracing::warn!("a turn that came back often is asked for anew");
-        world.queues().send_turn(kick, Duration::ZERO).await?;
+        deps.queues().enqueue_turn_job(kick, Duration::ZERO).await?;
         return Ok(Verdict::Done);
     }
-    turn(world, kick).await
+    run_turn(deps, kick).await
 }
 
 /// How often a turn whose lease another worker holds is looked at.
-const HELD_LOOK_MS: i64 = 3_000;
+const LEASE_RECHECK_MS: i64 = 3_000;
 
 /// The turn, step by step: stand down, see whether anything is owed, wait for opening, take the lease, draft, commit,
 /// kick.
-async fn turn<W: World>(world: &W, kick: &TurnKick) -> PortResult<Verdict> {
-    let (conversation, messages) = match reading::newest(world, &kick.conversation).await? {
-        Found::Whole(conversation, messages) => (*conversation, messages),
-        Found::Torn => return Ok(Verdict::SOON),
-        Found::Nothing => {
+async fn run_turn<W: Deps>(deps: &W, kick: &TurnJob) -> PortResult<Verdict> {
+    let (conversation, messages) = match reading::read_newest_messages(deps, &kick.conversation).await? {
+        TurnHistory::Whole(conversation, messages) => (*conversation, messages),
+        TurnHistory::Torn => return Ok(Verdict::RETRY_SOON),
+        TurnHistory::Nothing => {
             tracing::warn!("turn of a conversation that does not exist");
             return Ok(Verdict::Done);
         }
     };
-    let now = world.ambient().now();
-    let wait_max = i64::try_from(world.settings().debounce_max.as_millis()).unwrap_or(i64::MAX);
-    match conversation.turn(kick.ordinal, now, wait_max) {
-        TurnStep::StandDown => return Ok(Verdict::Done),
-        TurnStep::NothingOwed => return done(world, kick).await,
+    let now = deps.system().now();
+    let wait_max = i64::try_from(deps.settings().debounce_max.as_millis()).unwrap_or(i64::MAX);
+    match conversation.decide_turn(kick.ordinal, now, wait_max) {
+        TurnDecision::StandDown => return Ok(Verdict::Done),
+        TurnDecision::NothingOwed => return finish_turn(deps, kick).await,
         // Usually done long before the lease ends, and then what came meanwhile is owed at once.
-        TurnStep::Held(until) => return Ok(Verdict::at(until.min(shift(now, HELD_LOOK_MS)), now)),
-        TurnStep::Ours => {}
+        TurnDecision::LeaseHeld(until) => {
+            return Ok(Verdict::retry_at(
+                until.min(add_millis(now, LEASE_RECHECK_MS)),
+                now,
+            ));
+        }
+        TurnDecision::AnswerNow => {}
     }
-    let Some(bound) = world.store().bound_by_id(&conversation.instance).await? else {
+    let Some(bound) = deps.store().instance_config(&conversation.instance).await? else {
         tracing::error!("turn of an instance that is no longer configured");
-        return done(world, kick).await;
+        return finish_turn(deps, kick).await;
     };
-    match opening(&bound, now) {
-        Opening::Open => answer(world, kick, &bound, conversation, messages).await,
-        Opening::At(at) => wait_for_opening(world, kick, conversation, at).await,
-        Opening::Never => {
+    match find_opening(&bound, now) {
+        OpeningState::Open => answer_turn(deps, kick, &bound, conversation, messages).await,
+        OpeningState::OpensAt(at) => wait_for_opening(deps, kick, conversation, at).await,
+        OpeningState::NeverOpens => {
             tracing::info!("the instance is never open: the turn waits for people");
-            done(world, kick).await
+            finish_turn(deps, kick).await
         }
     }
 }
 
 /// Whether the agent answers at `now`, or when.
-pub(crate) fn opening(bound: &Bound, now: Timestamp) -> Opening {
+pub(crate) fn find_opening(bound: &InstanceConfig, now: Timestamp) -> OpeningState {
     bound
         .instance
         .opening_hours
         .as_ref()
-        .map_or(Opening::Open, |hours| hours.at(now, &bound.tenant.zone()))
+        .map_or(OpeningState::Open, |hours| {
+            hours.opening_state_at(now, &bound.tenant.resolve_time_zone())
+        })
 }
 
 /// Every way out leads here: a reply that a crash left behind gets its kick.
-async fn done<W: World>(world: &W, kick: &TurnKick) -> PortResult<Verdict> {
-    kick::flush(world, &kick.conversation, &kick.correlation).await?;
+async fn finish_turn<W: Deps>(deps: &W, kick: &TurnJob) -> PortResult<Verdict> {
+    wake_up::enqueue_open_sends(deps, &kick.conversation, &kick.correlation).await?;
     Ok(Verdict::Done)
 }
 
-async fn wait_for_opening<W: World>(
-    world: &W,
-    kick: &TurnKick,
+async fn wait_for_opening<W: Deps>(
+    deps: &W,
+    kick: &TurnJob,
     mut conversation: Conversation,
     at: Timestamp,
 ) -> PortResult<Verdict> {
     // A schedule is precise to a minute and must not fire before the opening.
     let at = round_up_to_minute(at);
-    let scheduled = TurnKick {
+    let scheduled = TurnJob {
         ordinal: conversation.turn_upto,
         due: Some(at),
         ..kick.clone()
     };
-    world.queues().schedule_turn(&scheduled, at).await?;
+    deps.queues().schedule_turn_job(&scheduled, at).await?;
     if conversation.scheduled_for != Some(at) {
-        conversation.schedule(at);
+        conversation.schedule_turn(at);
         conversation.rev += 1;
-        if world.store().update(&conversation).await? == Written::Conflict {
-            return Ok(Verdict::SOON);
+        if deps.store().update_conversation(&conversation).await? == WriteOutcome::Conflict {
+            return Ok(Verdict::RETRY_SOON);
         }
         tracing::info!(%at, "turn waits for opening");
     }
-    done(world, kick).await
+    finish_turn(deps, kick).await
 }
 
 fn round_up_to_minute(at: Timestamp) -> Timestamp {
     let past = at.as_millisecond().rem_euclid(60_000);
-    if past == 0 { at } else { shift(at, 60_000 - past) }
+    if past == 0 {
+        at
+    } else {
+        add_millis(at, 60_000 - past)
+    }
 }
 
-async fn answer<W: World>(
-    world: &W,
-    kick: &TurnKick,
-    bound: &Bound,
+async fn answer_turn<W: Deps>(
+    deps: &W,
+    kick: &TurnJob,
+    bound: &InstanceConfig,
     mut conversation: Conversation,
     newest: Vec<Message>,
 ) -> PortResult<Verdict> {
-    let known = reading::older(world, &conversation, newest).await?;
+    let known = reading::read_older_messages(deps, &conversation, newest).await?;
     let (answered, upto) = (conversation.answered, conversation.turn_upto);
-    let reading = Reading::of(answered, upto, known, &world.settings().turn_reads);
+    let reading = TurnReading::choose_messages(answered, upto, known, &deps.settings().turn_reads);
     if reading.covers <= answered {
         tracing::error!("messages that are owed an answer were not found");
-        return Ok(Verdict::SOON);
+        return Ok(Verdict::RETRY_SOON);
     }
-    let now = world.ambient().now();
-    let lease = i64::try_from(world.settings().turn_lease.as_millis()).unwrap_or(i64::MAX);
-    let draft = conversation.lease(nonce(world.ambient()), reading.covers, now, shift(now, lease));
+    let now = deps.system().now();
+    let lease = i64::try_from(deps.settings().turn_lease.as_millis()).unwrap_or(i64::MAX);
+    let draft = conversation.acquire_lease(
+        generate_nonce(deps.system()),
+        reading.covers,
+        now,
+        add_millis(now, lease),
+    );
     conversation.rev += 1;
-    if world.store().update(&conversation).await? == Written::Conflict {
-        return Ok(Verdict::SOON);
+    if deps.store().update_conversation(&conversation).await? == WriteOutcome::Conflict {
+        return Ok(Verdict::RETRY_SOON);
     }
-    let answered = if draft.attempt > world.settings().attempts.turn {
+    let answered = if draft.attempt > deps.settings().attempts.turn {
         // Three workers died or gave up over it: the contact is told, without a fourth call.
         tracing::error!(
             attempt = draft.attempt,
             "the model was asked too often for one turn"
         );
-        Answered::apology(world, bound)
+        DraftedReply::error_reply(deps, bound)
     } else {
-        let work = draft::write(world, kick, bound, &reading);
-        match seen::beside(world, bound, &conversation, reading.owed().next_back(), work).await? {
+        let work = draft::draft_reply(deps, kick, bound, &reading);
+        match typing::run_with_typing(
+            deps,
+            bound,
+            &conversation,
+            reading.owed_messages().next_back(),
+            work,
+        )
+        .await?
+        {
             Some(answered) => answered,
-            None => return lay_down(world, kick, conversation, &draft).await,
+            None => return defer_turn(deps, kick, conversation, &draft).await,
         }
     };
-    commit(world, kick, conversation, &draft, answered).await
+    commit_draft(deps, kick, conversation, &draft, answered).await
 }
 
 /// The model's key is missing: the turn waits in the record, and `reconcile` asks for it again.
-async fn lay_down<W: World>(
-    world: &W,
-    kick: &TurnKick,
+async fn defer_turn<W: Deps>(
+    deps: &W,
+    kick: &TurnJob,
     conversation: Conversation,
     draft: &Draft,
 ) -> PortResult<Verdict> {
-    release_lease(world, conversation, draft, false).await?;
-    done(world, kick).await
+    release_lease(deps, conversation, draft, false).await?;
+    finish_turn(deps, kick).await
 }
 
-async fn release_lease<W: World>(
-    world: &W,
+async fn release_lease<W: Deps>(
+    deps: &W,
     mut conversation: Conversation,
     draft: &Draft,
     counted: bool,
 ) -> PortResult<()> {
     for _ in 0..COMMIT_TRIES {
-        if !conversation.release(&draft.nonce, counted) {
+        if !conversation.release_lease(&draft.nonce, counted) {
             return Ok(());
         }
         conversation.rev += 1;
-        if world.store().update(&conversation).await? == Written::Yes {
+        if deps.store().update_conversation(&conversation).await? == WriteOutcome::Written {
             return Ok(());
         }
-        let Some(read_again) = world.store().conversation(&conversation.id).await? else {
+        let Some(read_again) = deps.store().find_conversation(&conversation.id).await? else {
             return Ok(());
         };
         conversation = read_again;
@@ -217,46 +247,46 @@ async fn release_lease<W: World>(
 /// stands on, so each try but the last loses to a new arrival only.
 const COMMIT_TRIES: usize = 8;
 
-async fn commit<W: World>(
-    world: &W,
-    kick: &TurnKick,
+async fn commit_draft<W: Deps>(
+    deps: &W,
+    kick: &TurnJob,
     mut conversation: Conversation,
     draft: &Draft,
-    answered: Answered,
+    answered: DraftedReply,
 ) -> PortResult<Verdict> {
     for _ in 0..COMMIT_TRIES {
         let before = conversation.clone();
-        let ordinal = match conversation.commit(draft, world.ambient().now()) {
+        let ordinal = match conversation.commit_reply(draft, deps.system().now()) {
             Ok(ordinal) => ordinal,
             Err(refused) => {
                 tracing::info!(reason = %refused, "draft discarded");
-                release_lease(world, before, draft, true).await?;
-                return Ok(Verdict::SOON);
+                release_lease(deps, before, draft, true).await?;
+                return Ok(Verdict::RETRY_SOON);
             }
         };
         conversation.rev += 1;
-        let parts = answered.messages(world, &mut conversation, draft, ordinal, &kick.correlation);
-        if world.store().commit_reply(&conversation, &parts).await? == Written::Yes {
-            committed(draft, &parts);
+        let parts = answered.to_messages(deps, &mut conversation, draft, ordinal, &kick.correlation);
+        if deps.store().commit_reply(&conversation, &parts).await? == WriteOutcome::Written {
+            log_committed(draft, &parts);
             if let Some(last) = parts.last() {
                 // Whoever sends the last sends those before it first.
-                kick::send(world, last, &kick.correlation).await?;
+                wake_up::enqueue_send(deps, last, &kick.correlation).await?;
             }
-            read_on(world, kick, draft, &conversation).await?;
+            enqueue_rest(deps, kick, draft, &conversation).await?;
             return Ok(Verdict::Done);
         }
-        let Some(read_again) = world.store().conversation(&before.id).await? else {
+        let Some(read_again) = deps.store().find_conversation(&before.id).await? else {
             return Ok(Verdict::Done);
         };
         conversation = read_again;
     }
-    Ok(Verdict::SOON)
+    Ok(Verdict::RETRY_SOON)
 }
 
 /// What this turn could not read is the next one's, at once: its messages' timers are over.
-async fn read_on<W: World>(
-    world: &W,
-    kick: &TurnKick,
+async fn enqueue_rest<W: Deps>(
+    deps: &W,
+    kick: &TurnJob,
     draft: &Draft,
     conversation: &Conversation,
 ) -> PortResult<()> {
@@ -267,13 +297,13 @@ async fn read_on<W: World>(
             %reason,
             "more was written than the agent reads in a row: the rest waits for a person"
         );
-    } else if draft.rest && conversation.agent_owes() {
-        kick::turn(world, conversation, &kick.correlation).await?;
+    } else if draft.more_owed && conversation.agent_owes_answer() {
+        wake_up::enqueue_turn(deps, conversation, &kick.correlation).await?;
     }
     Ok(())
 }
 
-fn committed(draft: &Draft, parts: &[Message]) {
+fn log_committed(draft: &Draft, parts: &[Message]) {
     let Some(first) = parts.first() else { return };
     tracing::info!(
         ordinal = first.ordinal.0,
@@ -289,11 +319,17 @@ fn committed(draft: &Draft, parts: &[Message]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recado_domain::millis::instant;
+    use recado_domain::millis::from_unix_millis;
 
     #[test]
     fn an_opening_inside_a_minute_is_scheduled_for_the_next() {
-        assert_eq!(round_up_to_minute(instant(60_000)), instant(60_000));
-        assert_eq!(round_up_to_minute(instant(60_001)), instant(120_000));
+        assert_eq!(
+            round_up_to_minute(from_unix_millis(60_000)),
+            from_unix_millis(60_000)
+        );
+        assert_eq!(
+            round_up_to_minute(from_unix_millis(60_001)),
+            from_unix_millis(120_000)
+        );
     }
 }

@@ -1,31 +1,36 @@
 //! The conversation as the model reads it.
 
-mod revised;
+mod revisions;
 
-use super::reading::Reading;
+use super::reading::TurnReading;
 use crate::ports::{ChatTurn, Speaker};
 use jiff::Timestamp;
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
-use revised::{DELETED, Revised};
+use revisions::{DELETED, Revisions};
 
 /// Orders what is read as it was written by the provider's clock, with what is to be answered last, and joins what one side
 /// said in a row: models want speakers to alternate, the contact first and last. What the contact never got is left out,
 /// what was taken back is not repeated, what was edited before it was answered is read as it is now, and what is too long
 /// is cut, with a mark.
-pub(super) fn transcript(reading: &Reading) -> Vec<ChatTurn> {
-    let owed = |m: &&Message| reading.is_owed(m);
+pub(super) fn build_transcript(reading: &TurnReading) -> Vec<ChatTurn> {
+    let owed = |m: &&Message| reading.is_owed_message(m);
     let before = |m: &&Message| !(m.role == Role::User && m.ordinal > reading.answered);
     let mut past: Vec<&Message> = reading
-        .messages()
+        .chosen_messages()
         .filter(before)
         .filter(|m| reached_contact(m))
         .collect();
-    let mut present: Vec<&Message> = reading.messages().filter(owed).collect();
+    let mut present: Vec<&Message> = reading.chosen_messages().filter(owed).collect();
     for part in [&mut past, &mut present] {
-        part.sort_by_key(|message| (said_at(message, reading.known()), message.ordinal));
+        part.sort_by_key(|message| {
+            (
+                order_timestamp(message, reading.known_messages()),
+                message.ordinal,
+            )
+        });
     }
-    let revised = Revised::of(reading);
+    let revised = Revisions::from_reading(reading);
     let mut turns: Vec<ChatTurn> = Vec::new();
     for message in past.into_iter().chain(present) {
         let speaker = if message.role == Role::User {
@@ -33,7 +38,7 @@ pub(super) fn transcript(reading: &Reading) -> Vec<ChatTurn> {
         } else {
             Speaker::Assistant
         };
-        let text = shortened(revised.text(message), reading.message_chars);
+        let text = shorten_text(revised.visible_text(message), reading.message_chars);
         match turns.last_mut() {
             _ if text.trim().is_empty() => {}
             Some(last) if last.speaker == speaker => {
@@ -55,7 +60,7 @@ pub(super) fn transcript(reading: &Reading) -> Vec<ChatTurn> {
 }
 
 /// At most so many characters of a text, and behind them a mark if there were more.
-fn shortened(text: String, max: usize) -> String {
+fn shorten_text(text: String, max: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(max) else {
         return text;
     };
@@ -64,13 +69,13 @@ fn shortened(text: String, max: usize) -> String {
 }
 
 /// How many characters a message adds to the transcript at most, its mark aside.
-pub(super) fn characters(message: &Message, max: usize) -> usize {
-    message.as_text().chars().take(max).count().max(DELETED.len()) + 1
+pub(super) fn count_characters(message: &Message, max: usize) -> usize {
+    message.render_text().chars().take(max).count().max(DELETED.len()) + 1
 }
 
 /// When it was said, for the order. A reply comes after everything it answers, by whoever's clocks: a question that stood
 /// behind its answer would be answered again.
-fn said_at(message: &Message, messages: &[Message]) -> Timestamp {
+fn order_timestamp(message: &Message, messages: &[Message]) -> Timestamp {
     let Some(out) = &message.out else {
         return message.written_at;
     };

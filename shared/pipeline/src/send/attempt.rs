@@ -1,76 +1,83 @@
 //! One attempt: a slot, a claim, a request, an outcome.
 
-use super::{Context, LOST, Step, cancel, file, fresh, parking, settle, waiting, window};
-use crate::World;
-use crate::chance::nonce;
-use crate::ports::{
-    Ambient, Claimed, Guard, Instances, OutboxStore, OutgoingMessage, PortResult, Providers, Reservation,
-    Written,
+use super::{
+    RETRY_SOON, SendContext, SendStep, attachment, cancel, connection_check, parking, service_window, settle,
+    waiting,
 };
+use crate::Deps;
+use crate::ports::{
+    ClaimGuard, ClaimOutcome, InstanceStates, OutboxStore, OutgoingMessage, PortResult, Providers,
+    Reservation, System, WriteOutcome,
+};
+use crate::random_id::generate_nonce;
 use crate::verdict::Verdict;
 use jiff::Timestamp;
 use recado_domain::content::Content;
-use recado_domain::instance::{Connection, InFlight, InstanceState};
+use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceState};
 use recado_domain::message::Message;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
-use recado_domain::outbox::{Author, Outbox, text_hash};
-use recado_domain::rate::missed;
+use recado_domain::outbox::{Author, Outbox, hash_text};
+use recado_domain::rate::is_slot_missed;
 use std::time::Duration;
 
 /// A slot this near is waited for in the function; queues keep whole seconds, so a kick comes back one early.
-const WAIT_HERE_MS: i64 = 1_500;
+const SLEEP_FOR_SLOT_MAX_MS: i64 = 1_500;
 
 /// Queues hide a message for long, but a function's concurrency must not fill with distant slots.
 pub(super) const PARK_BEYOND_MS: i64 = 15 * 60_000;
 
-pub(super) async fn attempt<W: World>(
-    world: &W,
-    context: Context<'_>,
+pub(super) async fn attempt_send<W: Deps>(
+    deps: &W,
+    context: SendContext<'_>,
     mut message: Message,
-) -> PortResult<Step> {
-    if let Some(step) = too_early(world, &message).await? {
+) -> PortResult<SendStep> {
+    if let Some(step) = defer_until_due(deps, &message).await? {
         return Ok(step);
     }
-    let (slot, state) = match slot(world, context, &mut message).await? {
+    let (slot, state) = match reserve_send_slot(deps, context, &mut message).await? {
         Ok(found) => found,
         Err(step) => return Ok(step),
     };
-    let context = Context {
+    let context = SendContext {
         known: Some(&state),
         ..context
     };
-    if let Some(step) = fresh::look(world, context, &message, slot).await? {
+    if let Some(step) = connection_check::check_connection(deps, context, &message, slot).await? {
         return Ok(step);
     }
-    let instead = match window::look(world, context, &message).await? {
+    let instead = match service_window::check_service_window(deps, context, &message).await? {
         Ok(instead) => instead,
         Err(step) => return Ok(step),
     };
-    let file = file::read(world, &message).await?;
-    let now = world.ambient().now();
-    if is_too_late(world, context, now) {
-        return Ok(LOST);
+    let file = attachment::read_upload(deps, &message).await?;
+    let now = deps.system().now();
+    if deadline_is_too_near(deps, context, now) {
+        return Ok(RETRY_SOON);
     }
     let unclaimed = message.clone();
-    let Some((flight, guard)) = claim(world, &mut message, instead.as_ref(), now) else {
-        return Ok(LOST);
+    let Some((flight, guard)) = prepare_claim(deps, &mut message, instead.as_ref(), now) else {
+        return Ok(RETRY_SOON);
     };
-    match world.store().claim(&message, guard.as_ref(), &flight).await? {
-        Claimed::Conflict => return Ok(LOST),
-        Claimed::Stopped => return cancel::cancel(world, &unclaimed).await,
-        Claimed::Yes => {}
+    match deps
+        .store()
+        .claim_message(&message, guard.as_ref(), &flight)
+        .await?
+    {
+        ClaimOutcome::Conflict => return Ok(RETRY_SOON),
+        ClaimOutcome::Stopped => return cancel::cancel_void_reply(deps, &unclaimed).await,
+        ClaimOutcome::Claimed => {}
     }
     // The clock again: a stall here must neither break the rate nor outlive the lease.
-    let now = world.ambient().now();
-    if missed(slot, now) {
-        return settle::put_back(world, message, &flight, "its slot went by").await;
+    let now = deps.system().now();
+    if is_slot_missed(slot, now) {
+        return settle::requeue_uncounted(deps, message, &flight, "its slot went by").await;
     }
-    if shift(now, provider_timeout(world)) > flight.until {
-        return Ok(LOST);
+    if add_millis(now, provider_timeout_ms(deps)) > flight.until {
+        return Ok(RETRY_SOON);
     }
-    let Some(outgoing) = outgoing(&message) else {
-        return Ok(Step::Next);
+    let Some(outgoing) = to_outgoing_message(&message) else {
+        return Ok(SendStep::Next);
     };
     let outgoing = match instead {
         Some(template) => OutgoingMessage {
@@ -78,30 +85,30 @@ pub(super) async fn attempt<W: World>(
             options: SendOptions::default(),
             ..outgoing
         },
-        None => file::put_in(outgoing, file),
+        None => attachment::insert_upload(outgoing, file),
     };
-    let outcome = world.providers().send(context.bound, &outgoing).await;
-    settle::outcome(world, context, message, &flight, outcome).await
+    let outcome = deps.providers().send_message(context.bound, &outgoing).await;
+    settle::settle_outcome(deps, context, message, &flight, outcome).await
 }
 
 /// How long the provider may take to answer, in milliseconds.
-fn provider_timeout<W: World>(world: &W) -> i64 {
-    i64::try_from(world.settings().provider_timeout.as_millis()).unwrap_or(i64::MAX)
+fn provider_timeout_ms<W: Deps>(deps: &W) -> i64 {
+    i64::try_from(deps.settings().provider_timeout.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Whether the function would end before a request to the provider is answered and the answer stored.
-pub(super) fn is_too_late<W: World>(world: &W, context: Context<'_>, now: Timestamp) -> bool {
-    let need = provider_timeout(world).saturating_add(5_000);
+pub(super) fn deadline_is_too_near<W: Deps>(deps: &W, context: SendContext<'_>, now: Timestamp) -> bool {
+    let need = provider_timeout_ms(deps).saturating_add(5_000);
     context
         .deadline
-        .is_some_and(|deadline| shift(now, need) > deadline)
+        .is_some_and(|deadline| add_millis(now, need) > deadline)
 }
 
 /// What the provider is given; `None` for a message that does not go out.
-pub(super) fn outgoing(message: &Message) -> Option<OutgoingMessage> {
-    let to = message.to()?.clone();
+pub(super) fn to_outgoing_message(message: &Message) -> Option<OutgoingMessage> {
+    let to = message.recipient()?.clone();
     Some(OutgoingMessage {
-        id: message.id(),
+        id: message.message_id(),
         to,
         content: message.content.clone(),
         options: message
@@ -114,8 +121,8 @@ pub(super) fn outgoing(message: &Message) -> Option<OutgoingMessage> {
 }
 
 /// A message that waits for a time keeps everything behind it waiting too.
-async fn too_early<W: World>(world: &W, message: &Message) -> PortResult<Option<Step>> {
-    let now = world.ambient().now();
+async fn defer_until_due<W: Deps>(deps: &W, message: &Message) -> PortResult<Option<SendStep>> {
+    let now = deps.system().now();
     let not_before = message
         .out
         .as_ref()
@@ -123,45 +130,46 @@ async fn too_early<W: World>(world: &W, message: &Message) -> PortResult<Option<
         .filter(|at| *at > now);
     match not_before {
         None => Ok(None),
-        Some(at) if at > shift(now, PARK_BEYOND_MS) => {
-            parking::park(world, message, Some(at)).await.map(Some)
+        Some(at) if at > add_millis(now, PARK_BEYOND_MS) => {
+            parking::park_conversation(deps, message, Some(at))
+                .await
+                .map(Some)
         }
-        Some(at) => waiting::wait(world, message, Verdict::at(at, now))
+        Some(at) => waiting::wait_unless_void(deps, message, Verdict::retry_at(at, now))
             .await
             .map(Some),
     }
 }
 
 /// The slot in which the message may leave, reserved and waited for; or what to do instead.
-async fn slot<W: World>(
-    world: &W,
-    context: Context<'_>,
+async fn reserve_send_slot<W: Deps>(
+    deps: &W,
+    context: SendContext<'_>,
     message: &mut Message,
-) -> PortResult<Result<(Timestamp, InstanceState), Step>> {
-    let now = world.ambient().now();
+) -> PortResult<Result<(Timestamp, InstanceState), SendStep>> {
+    let now = deps.system().now();
     let instance = &context.bound.instance;
-    let traits = world.providers().traits(instance.provider);
-    let rate = instance.rate(&traits, world.settings().rate);
-    let held = message.out.as_ref().and_then(|out| out.slot_at(now));
-    let held = held.filter(|slot| *slot <= rate.latest(now));
+    let traits = deps.providers().capabilities(instance.provider);
+    let rate = instance.resolve_rate(&traits, deps.settings().rate);
+    let held = message.out.as_ref().and_then(|out| out.usable_slot(now));
+    let held = held.filter(|slot| *slot <= rate.latest_plausible_time(now));
     let (slot, state) = if let Some(slot) = held {
         // Reserved before: the instance may have closed since.
-        let state = world.store().instance_state(&message.instance).await?;
-        if state.connection != Connection::Open {
-            return parking::park(world, message, None).await.map(Err);
+        let state = deps.store().read_instance_state(&message.instance).await?;
+        if state.connection != ConnectionStatus::Open {
+            return parking::park_conversation(deps, message, None).await.map(Err);
         }
         (slot, state)
     } else {
-        match world.store().reserve(&instance.id, rate, now).await? {
-            Reservation::NotOpen => return parking::park(world, message, None).await.map(Err),
+        match deps.store().reserve_slot(&instance.id, rate, now).await? {
+            Reservation::NotOpen => return parking::park_conversation(deps, message, None).await.map(Err),
             Reservation::Slot { at, state } => (at, *state),
         }
     };
     let wait = slot.as_millisecond() - now.as_millisecond();
-    if wait <= WAIT_HERE_MS {
+    if wait <= SLEEP_FOR_SLOT_MAX_MS {
         if wait > 0 {
-            world
-                .ambient()
+            deps.system()
                 .sleep(Duration::from_millis(wait.unsigned_abs()))
                 .await;
         }
@@ -172,50 +180,50 @@ async fn slot<W: World>(
     }
     if held.is_none() {
         let Some(out) = message.out.as_mut() else {
-            return Ok(Err(Step::Next));
+            return Ok(Err(SendStep::Next));
         };
-        out.hold_slot(slot);
-        if world.store().save_open(message, None).await? == Written::Conflict {
-            return Ok(Err(LOST));
+        out.record_slot(slot);
+        if deps.store().save_open_message(message, None).await? == WriteOutcome::Conflict {
+            return Ok(Err(RETRY_SOON));
         }
     }
     if wait > PARK_BEYOND_MS {
-        return parking::park(world, message, Some(shift(slot, -120_000)))
+        return parking::park_conversation(deps, message, Some(add_millis(slot, -120_000)))
             .await
             .map(Err);
     }
-    let verdict = Verdict::at(shift(slot, -1_000), now);
-    waiting::wait(world, message, verdict).await.map(Err)
+    let verdict = Verdict::retry_at(add_millis(slot, -1_000), now);
+    waiting::wait_unless_void(deps, message, verdict).await.map(Err)
 }
 
 /// Makes the message `sending` in memory, with what its claim needs. `instead`: what goes out in its place.
-fn claim<W: World>(
-    world: &W,
+fn prepare_claim<W: Deps>(
+    deps: &W,
     message: &mut Message,
     instead: Option<&Content>,
     now: Timestamp,
-) -> Option<(InFlight, Option<Guard>)> {
-    let lease = i64::try_from(world.settings().send_lease.as_millis()).unwrap_or(i64::MAX);
-    let (nonce, until) = (nonce(world.ambient()), shift(now, lease));
-    let flight = InFlight {
-        message: message.id(),
-        to: message.to()?.clone(),
+) -> Option<(InFlightSend, Option<ClaimGuard>)> {
+    let lease = i64::try_from(deps.settings().send_lease.as_millis()).unwrap_or(i64::MAX);
+    let (nonce, until) = (generate_nonce(deps.system()), add_millis(now, lease));
+    let flight = InFlightSend {
+        message: message.message_id(),
+        to: message.recipient()?.clone(),
         nonce: nonce.clone(),
         claimed_at: now,
         until,
-        text_hash: text_hash(&instead.unwrap_or(&message.content).as_echo()),
+        text_hash: hash_text(&instead.unwrap_or(&message.content).render_echo_text()),
         echo: None,
         maybe_echo: None,
     };
     let conversation = message.conversation.clone();
     let out: &mut Outbox = message.out.as_mut()?;
-    let guard = (out.author == Author::Ai).then_some(Guard {
+    let guard = (out.author == Author::Ai).then_some(ClaimGuard {
         conversation,
         epoch: out.epoch,
     });
-    out.claim(nonce, now, until).ok()?;
+    out.claim_attempt(nonce, now, until).ok()?;
     if instead.is_some() {
-        out.explain(window::TEMPLATE_INSTEAD);
+        out.explain_last_step(service_window::TEMPLATE_INSTEAD);
     }
     Some((flight, guard))
 }

@@ -1,38 +1,38 @@
 //! sender: the only code that sends. A kick names a conversation and an ordinal; every open message of the contact up to it
 //! is taken in order, and the first that cannot be finished now stops the kick.
 
+mod attachment;
 mod attempt;
-mod beside;
 mod cancel;
-mod file;
-mod fresh;
+mod connection_check;
+mod other_threads;
 mod parking;
+mod service_window;
 mod settle;
-mod unknown;
+mod unknown_outcome;
 mod waiting;
-mod window;
 
-use crate::World;
-use crate::dead::bury;
-use crate::kick;
+use crate::Deps;
+use crate::give_up::move_to_dead_letters;
 use crate::ports::{
-    Ambient, Conversations, DeadLetters, Directory, OutboxStore, PortError, PortResult, Written,
+    ConfigurationStore, Conversations, DeadLetters, OutboxStore, PortError, PortResult, System, WriteOutcome,
 };
-use crate::queued::{self, RECEIVES_HALF};
+use crate::queue_message::{self, REQUEUE_AFTER_RECEIVES};
 use crate::verdict::Verdict;
-use cancel::Epochs;
+use crate::wake_up;
+use cancel::NewestEpochs;
 use jiff::Timestamp;
-use recado_domain::config::Bound;
+use recado_domain::config::InstanceConfig;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::instance::InstanceState;
-use recado_domain::kick::{Redrive, SendKick};
 use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
+use recado_domain::wake_up::{Redrive, SendJob};
 use tracing::Instrument;
 
 /// What became of one message.
 #[derive(Debug)]
-enum Step {
+enum SendStep {
     /// It is finished: the next one.
     Next,
     /// It was void and is cancelled: the next one, and what else of the agent's is as old is void too.
@@ -42,15 +42,15 @@ enum Step {
 }
 
 /// A failed condition means stop and come back: whoever goes on sends reply 2 before reply 1.
-const LOST: Step = Step::Stop(Verdict::SOON);
+const RETRY_SOON: SendStep = SendStep::Stop(Verdict::RETRY_SOON);
 
 /// What the history says of an attempt whose function ended before its outcome was known.
 pub(crate) const LEASE_ENDED: &str = "the attempt's lease ended without an outcome";
 
 /// What a kick is handled with.
 #[derive(Debug, Clone, Copy)]
-struct Context<'a> {
-    bound: &'a Bound,
+struct SendContext<'a> {
+    bound: &'a InstanceConfig,
     /// When the function's time runs out.
     deadline: Option<Timestamp>,
     /// What the instance's state was when the message got its slot.
@@ -59,8 +59,13 @@ struct Context<'a> {
 
 /// Handles one message of `outbound`, received for the `receives`th time. No attempt is begun that may not end before
 /// `deadline`.
-pub async fn send<W: World>(world: &W, body: &str, receives: u32, deadline: Option<Timestamp>) -> Verdict {
-    let kick: SendKick = match queued::read(world, QueueName::Outbound, body).await {
+pub async fn handle_outbound_message<W: Deps>(
+    deps: &W,
+    body: &str,
+    receives: u32,
+    deadline: Option<Timestamp>,
+) -> Verdict {
+    let kick: SendJob = match queue_message::parse_queue_message(deps, QueueName::Outbound, body).await {
         Ok(kick) => kick,
         Err(verdict) => return verdict,
     };
@@ -69,153 +74,167 @@ pub async fn send<W: World>(world: &W, body: &str, receives: u32, deadline: Opti
     );
     async {
         // In a box: thousands of these may wait side by side.
-        let worked = Box::pin(all(world, &kick, receives, deadline)).await;
-        queued::verdict(world, worked, &world.settings().outbound_backoff, receives)
+        let worked = Box::pin(handle_send_job(deps, &kick, receives, deadline)).await;
+        queue_message::decide_verdict(deps, worked, &deps.settings().outbound_backoff, receives)
     }
     .instrument(span)
     .await
 }
 
-async fn all<W: World>(
-    world: &W,
-    kick: &SendKick,
+async fn handle_send_job<W: Deps>(
+    deps: &W,
+    kick: &SendJob,
     receives: u32,
     deadline: Option<Timestamp>,
 ) -> PortResult<Verdict> {
-    if receives >= RECEIVES_HALF {
+    if receives >= REQUEUE_AFTER_RECEIVES {
         tracing::warn!("a kick that came back often is sent anew");
-        kick::anew(world, kick).await?;
+        wake_up::requeue_send(deps, kick).await?;
         return Ok(Verdict::Done);
     }
     if let Some(redrive) = &kick.redrive {
-        revive(world, redrive).await?;
+        requeue_dead_message(deps, redrive).await?;
     }
-    let open = world.store().open(kick.thread()).await?;
+    let open = deps.store().list_open_messages(kick.thread_id()).await?;
     let Some(instance) = open.first().map(|message| message.instance.clone()) else {
         return Ok(Verdict::Done);
     };
-    let Some(bound) = world.store().bound_by_id(&instance).await? else {
+    let Some(bound) = deps.store().instance_config(&instance).await? else {
         tracing::error!(instance_id = %instance, "message of an instance that is no longer configured");
-        return Ok(Verdict::ComeBack {
+        return Ok(Verdict::Retry {
             after: recado_domain::backoff::WAIT_MAX,
         });
     };
-    let context = Context {
+    let context = SendContext {
         bound: &bound,
         deadline,
         known: None,
     };
-    let mut epochs = Epochs::of(&open);
-    for message in open.iter().filter(|message| kick.takes(message)) {
-        let step = if epochs.is_void(message) {
-            void(world, context, message).await?
-        } else if message.reply() == kick.reply {
-            match beside::first(world, context, message).await? {
-                waits @ Step::Stop(_) => waits,
-                Step::Next | Step::Void => one(world, context, message.clone()).await?,
+    let mut epochs = NewestEpochs::from_open_messages(&open);
+    for message in open.iter().filter(|message| kick.includes_message(message)) {
+        let step = if epochs.is_void_reply(message) {
+            cancel_unless_sent(deps, context, message).await?
+        } else if message.reply_id() == kick.reply {
+            match other_threads::finish_earlier_messages(deps, context, message).await? {
+                waits @ SendStep::Stop(_) => waits,
+                SendStep::Next | SendStep::Void => {
+                    handle_open_message(deps, context, message.clone()).await?
+                }
             }
         } else {
-            elsewhere(world, context, kick, message).await?
+            move_to_other_group(deps, context, kick, message).await?
         };
         match step {
-            Step::Next => {}
-            Step::Void => epochs.note_void(message),
-            Step::Stop(verdict) => return Ok(verdict),
+            SendStep::Next => {}
+            SendStep::Void => epochs.record_void_reply(message),
+            SendStep::Stop(verdict) => return Ok(verdict),
         }
     }
     Ok(Verdict::Done)
 }
 
 /// A void reply is cancelled before its time and its slot are looked at: what comes behind it must not wait for them.
-async fn void<W: World>(world: &W, context: Context<'_>, message: &Message) -> PortResult<Step> {
-    if let Some(step) = arrived(world, context, message).await? {
+async fn cancel_unless_sent<W: Deps>(
+    deps: &W,
+    context: SendContext<'_>,
+    message: &Message,
+) -> PortResult<SendStep> {
+    if let Some(step) = settle_if_already_sent(deps, context, message).await? {
         return Ok(step);
     }
-    cancel::cancel(world, message).await
+    cancel::cancel_void_reply(deps, message).await
 }
 
 /// A message that is worked on in another group than the kick's, as is what comes behind it: the kick moves there. So no two
 /// workers are at one message, and nothing waits in a group for a message of another.
-async fn elsewhere<W: World>(
-    world: &W,
-    context: Context<'_>,
-    kick: &SendKick,
+async fn move_to_other_group<W: Deps>(
+    deps: &W,
+    context: SendContext<'_>,
+    kick: &SendJob,
     message: &Message,
-) -> PortResult<Step> {
-    if cancel::is_void(world, message).await? {
-        return void(world, context, message).await;
+) -> PortResult<SendStep> {
+    if cancel::reply_is_void(deps, message).await? {
+        return cancel_unless_sent(deps, context, message).await;
     }
-    let moved = SendKick {
+    let moved = SendJob {
         redrive: None,
-        ..kick.clone().beside(message)
+        ..kick.clone().in_group_of(message)
     };
-    kick::anew(world, &moved).await?;
-    Ok(Step::Stop(Verdict::Done))
+    wake_up::requeue_send(deps, &moved).await?;
+    Ok(SendStep::Stop(Verdict::Done))
 }
 
 /// Before a message that may have been sent is sent again, or cancelled: whether it turned out that it was.
-async fn arrived<W: World>(world: &W, context: Context<'_>, message: &Message) -> PortResult<Option<Step>> {
+async fn settle_if_already_sent<W: Deps>(
+    deps: &W,
+    context: SendContext<'_>,
+    message: &Message,
+) -> PortResult<Option<SendStep>> {
     if message.out.as_ref().is_some_and(|out| out.maybe_sent) {
-        unknown::arrived(world, context, message).await
+        unknown_outcome::settle_if_confirmed(deps, context, message).await
     } else {
         Ok(None)
     }
 }
 
-async fn one<W: World>(world: &W, context: Context<'_>, mut message: Message) -> PortResult<Step> {
-    let now = world.ambient().now();
+async fn handle_open_message<W: Deps>(
+    deps: &W,
+    context: SendContext<'_>,
+    mut message: Message,
+) -> PortResult<SendStep> {
+    let now = deps.system().now();
     let Some(out) = message.out.as_mut() else {
-        return Ok(Step::Next);
+        return Ok(SendStep::Next);
     };
     match out.state.clone() {
         OutboxState::Queued => {
-            if let Some(step) = arrived(world, context, &message).await? {
+            if let Some(step) = settle_if_already_sent(deps, context, &message).await? {
                 return Ok(step);
             }
-            attempt::attempt(world, context, message).await
+            attempt::attempt_send(deps, context, message).await
         }
         OutboxState::Sending { lease_until, .. } if lease_until > now => {
-            Ok(Step::Stop(Verdict::at(lease_until, now)))
+            Ok(SendStep::Stop(Verdict::retry_at(lease_until, now)))
         }
         OutboxState::Sending { .. } => {
-            if out.lose_track(now, LEASE_ENDED).is_err()
-                || world.store().save_open(&message, None).await? == Written::Conflict
+            if out.mark_unknown(now, LEASE_ENDED).is_err()
+                || deps.store().save_open_message(&message, None).await? == WriteOutcome::Conflict
             {
-                return Ok(LOST);
+                return Ok(RETRY_SOON);
             }
-            unknown::reconcile(world, context, message).await
+            unknown_outcome::reconcile_outcome(deps, context, message).await
         }
-        OutboxState::Unknown { .. } => unknown::reconcile(world, context, message).await,
+        OutboxState::Unknown { .. } => unknown_outcome::reconcile_outcome(deps, context, message).await,
         // Dead without its copy: a crash came between.
-        OutboxState::Dead { .. } => Ok(if bury(world, message).await? {
-            Step::Next
+        OutboxState::Dead { .. } => Ok(if move_to_dead_letters(deps, message).await? {
+            SendStep::Next
         } else {
-            LOST
+            RETRY_SOON
         }),
-        OutboxState::Sent { .. } | OutboxState::Cancelled { .. } => Ok(Step::Next),
+        OutboxState::Sent { .. } | OutboxState::Cancelled { .. } => Ok(SendStep::Next),
     }
 }
 
 /// `dead → queued`, if it is dead of the death that the redrive names: a second one, or one from long ago, finds it alive
 /// or dead of another, and changes nothing.
-pub(crate) async fn revive<W: World>(world: &W, redrive: &Redrive) -> PortResult<bool> {
+pub(crate) async fn requeue_dead_message<W: Deps>(deps: &W, redrive: &Redrive) -> PortResult<bool> {
     let Redrive { message: id, died } = redrive;
-    let revived = match world.store().message(id).await? {
+    let revived = match deps.store().find_message(id).await? {
         None => false,
         Some(mut message) => {
-            let now = world.ambient().now();
+            let now = deps.system().now();
             let copied = message.out.as_ref().is_some_and(|out| out.copied);
             let revived = message
                 .out
                 .as_mut()
-                .is_some_and(|out| out.revive(now, *died).is_ok());
+                .is_some_and(|out| out.requeue_dead(now, *died).is_ok());
             // Until its copies are all made, a dead message lies among the open ones.
             let written = match (revived, copied) {
-                (false, _) => Written::Yes,
-                (true, true) => world.store().amend(&message).await?,
-                (true, false) => world.store().save_open(&message, None).await?,
+                (false, _) => WriteOutcome::Written,
+                (true, true) => deps.store().update_closed_message(&message).await?,
+                (true, false) => deps.store().save_open_message(&message, None).await?,
             };
-            if written == Written::Conflict {
+            if written == WriteOutcome::Conflict {
                 return Err(PortError::unavailable("message", "others kept writing it"));
             }
             revived
@@ -225,6 +244,6 @@ pub(crate) async fn revive<W: World>(world: &W, redrive: &Redrive) -> PortResult
         tracing::info!(message_id = %id, "redriven");
     }
     // Also when it was revived before: a crash may have come in between.
-    world.store().remove_dead_letter(id.as_str(), *died).await?;
+    deps.store().remove_dead_letter(id.as_str(), *died).await?;
     Ok(revived)
 }

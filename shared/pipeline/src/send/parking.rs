@@ -1,42 +1,42 @@
 //! Parking: what cannot leave now waits beside the queue, in order, and costs nothing.
 
-use super::{Step, cancel};
-use crate::World;
-use crate::chance::nonce;
-use crate::ports::{Ambient, Instances, PortResult};
+use super::{SendStep, cancel};
+use crate::Deps;
+use crate::ports::{InstanceStates, PortResult, System};
+use crate::random_id::generate_nonce;
 use crate::verdict::Verdict;
 use jiff::Timestamp;
-use recado_domain::instance::{Connection, Parked};
+use recado_domain::instance::{ConnectionStatus, ParkedConversation};
 use recado_domain::message::Message;
 
 /// Parks the message's conversation, unless the message is void, then reads the state again: an instance that opened in
 /// between has released what it knew of, and that was not this.
-pub(super) async fn park<W: World>(
-    world: &W,
+pub(super) async fn park_conversation<W: Deps>(
+    deps: &W,
     message: &Message,
     not_before: Option<Timestamp>,
-) -> PortResult<Step> {
-    if let Some(step) = cancel::if_void(world, message).await? {
+) -> PortResult<SendStep> {
+    if let Some(step) = cancel::cancel_if_void(deps, message).await? {
         return Ok(step);
     }
-    let parked = Parked {
+    let parked = ParkedConversation {
         instance: message.instance.clone(),
         conversation: message.conversation.clone(),
-        version: nonce(world.ambient()),
-        since: world.ambient().now(),
+        version: generate_nonce(deps.system()),
+        since: deps.system().now(),
         not_before,
-        patience_ms: world.settings().patience_ms(),
-        reply: message.reply(),
+        patience_ms: deps.settings().parked_max_ms(),
+        reply: message.reply_id(),
     };
-    world.store().park(&parked).await?;
+    deps.store().put_parked(&parked).await?;
     if not_before.is_some() {
-        return Ok(Step::Stop(Verdict::Done));
+        return Ok(SendStep::Stop(Verdict::Done));
     }
-    let state = world.store().instance_state(&message.instance).await?;
-    if state.connection == Connection::Open {
-        world.store().unpark(&parked).await?;
-        return Ok(Step::Stop(Verdict::SOON));
+    let state = deps.store().read_instance_state(&message.instance).await?;
+    if state.connection == ConnectionStatus::Open {
+        deps.store().remove_parked(&parked).await?;
+        return Ok(SendStep::Stop(Verdict::RETRY_SOON));
     }
     tracing::info!(connection = state.connection.as_str(), "parked");
-    Ok(Step::Stop(Verdict::Done))
+    Ok(SendStep::Stop(Verdict::Done))
 }

@@ -1,86 +1,93 @@
 //! An attempt's outcome, stored on condition that it is still this attempt's message.
 
 use super::attempt::PARK_BEYOND_MS;
-use super::{Context, LOST, Step, fresh, parking, waiting};
-use crate::World;
-use crate::connection::closed;
-use crate::dead::give_up_message;
-use crate::ports::{Ambient, DeliveryLink, Instances, OutboxStore, PortResult, SendOutcome, Written};
+use super::{RETRY_SOON, SendContext, SendStep, connection_check, parking, waiting};
+use crate::Deps;
+use crate::connection::record_closed;
+use crate::deps::capabilities;
+use crate::give_up::give_up_message;
+use crate::ports::{
+    DeliveryLink, InstanceStates, OutboxStore, PortResult, SendOutcome, System, WriteOutcome,
+};
 use crate::verdict::Verdict;
-use crate::world::traits;
-use recado_domain::config::Bound;
+use recado_domain::config::InstanceConfig;
 use recado_domain::delivery::DeliveryKey;
-use recado_domain::instance::{Connection, InFlight, NoAnswer};
+use recado_domain::instance::{ConnectionStatus, InFlightSend, UnansweredAttempt};
 use recado_domain::message::Message;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_domain::reason::Reason;
 use std::time::Duration;
 
 /// How soon an unknown outcome is looked at first: most statuses are there by then.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
+const FIRST_EVIDENCE_CHECK: Duration = Duration::from_secs(5);
 
 /// So many attempts in a row that time out or do not reach the provider park an instance. A message that times out again
-/// and again counts once, and the provider is asked before it is sent again ([`fresh::look`]).
+/// and again counts once, and the provider is asked before it is sent again ([`connection_check::check_connection`]).
 const TIMEOUTS_MAX: u32 = 2;
 
-pub(super) async fn outcome<W: World>(
-    world: &W,
-    context: Context<'_>,
+pub(super) async fn settle_outcome<W: Deps>(
+    deps: &W,
+    context: SendContext<'_>,
     message: Message,
-    flight: &InFlight,
+    flight: &InFlightSend,
     outcome: SendOutcome,
-) -> PortResult<Step> {
+) -> PortResult<SendStep> {
     let instance = &context.bound.instance.id;
     match outcome {
         SendOutcome::Accepted {
             provider_message_id,
             simulated,
-        } => accepted(world, context, message, flight, provider_message_id, simulated).await,
+        } => settle_accepted(deps, context, message, flight, provider_message_id, simulated).await,
         SendOutcome::Disconnected { why } => {
-            let step = put_back(world, message, flight, &why).await?;
-            closed(world, instance, Connection::Closed, None).await?;
+            let step = requeue_uncounted(deps, message, flight, &why).await?;
+            record_closed(deps, instance, ConnectionStatus::Closed, None).await?;
             Ok(step)
         }
         SendOutcome::Credentials { why } => {
-            let step = put_back(world, message, flight, &why).await?;
-            closed(world, instance, Connection::NeedsCredentials, None).await?;
+            let step = requeue_uncounted(deps, message, flight, &why).await?;
+            record_closed(deps, instance, ConnectionStatus::NeedsCredentials, None).await?;
             Ok(step)
         }
         SendOutcome::Unreached { why } => {
-            let step = put_back(world, message, flight, &why).await?;
-            if world.store().note_timeout(instance, &NoAnswer::Unreached).await? >= TIMEOUTS_MAX {
-                closed(world, instance, Connection::Unreachable, None).await?;
+            let step = requeue_uncounted(deps, message, flight, &why).await?;
+            if deps
+                .store()
+                .record_timeout(instance, &UnansweredAttempt::Unreached)
+                .await?
+                >= TIMEOUTS_MAX
+            {
+                record_closed(deps, instance, ConnectionStatus::Unreachable, None).await?;
             }
             Ok(step)
         }
-        SendOutcome::Retryable { why, after } => retry(world, message, flight, why, after).await,
+        SendOutcome::Retryable { why, after } => retry_or_give_up(deps, message, flight, why, after).await,
         SendOutcome::Unknown { why, timed_out } => {
-            let found = NoAnswer::TimedOut(message.id());
-            let step = lost_track(world, message, &why).await?;
-            if timed_out && world.store().note_timeout(instance, &found).await? >= TIMEOUTS_MAX {
-                closed(world, instance, Connection::Closed, None).await?;
+            let found = UnansweredAttempt::TimedOut(message.message_id());
+            let step = mark_outcome_unknown(deps, message, &why).await?;
+            if timed_out && deps.store().record_timeout(instance, &found).await? >= TIMEOUTS_MAX {
+                record_closed(deps, instance, ConnectionStatus::Closed, None).await?;
             }
             Ok(step)
         }
         SendOutcome::Permanent { reason, why } => {
-            let buried = give_up_message(world, message, reason, Some(why)).await?;
-            Ok(if buried { Step::Next } else { LOST })
+            let buried = give_up_message(deps, message, reason, Some(why)).await?;
+            Ok(if buried { SendStep::Next } else { RETRY_SOON })
         }
     }
 }
 
 /// Under what a message's statuses will come: our own id where the provider echoes it, else the provider's.
-pub(super) fn link<W: World>(
-    world: &W,
-    bound: &Bound,
+pub(super) fn make_delivery_link<W: Deps>(
+    deps: &W,
+    bound: &InstanceConfig,
     message: &Message,
     provider_message_id: Option<&String>,
 ) -> Option<DeliveryLink> {
-    let (provider, instance) = (bound.instance.provider, bound.instance.external()?);
-    let key = if traits(world, bound).echoes_our_id {
-        DeliveryKey::own(provider, &instance, &message.id())
+    let (provider, instance) = (bound.instance.provider, bound.instance.resolve_external_id()?);
+    let key = if capabilities(deps, bound).echoes_our_id {
+        DeliveryKey::from_own_id(provider, &instance, &message.message_id())
     } else {
-        DeliveryKey::provider(provider, &instance, provider_message_id?)
+        DeliveryKey::from_provider_id(provider, &instance, provider_message_id?)
     };
     Some(DeliveryLink {
         key,
@@ -88,80 +95,82 @@ pub(super) fn link<W: World>(
     })
 }
 
-async fn accepted<W: World>(
-    world: &W,
-    context: Context<'_>,
+async fn settle_accepted<W: Deps>(
+    deps: &W,
+    context: SendContext<'_>,
     mut message: Message,
-    flight: &InFlight,
+    flight: &InFlightSend,
     provider_message_id: Option<String>,
     simulated: bool,
-) -> PortResult<Step> {
-    let link = link(world, context.bound, &message, provider_message_id.as_ref());
+) -> PortResult<SendStep> {
+    let link = make_delivery_link(deps, context.bound, &message, provider_message_id.as_ref());
     message.provider_message_id = provider_message_id;
     let Some(out) = message.out.as_mut() else {
-        return Ok(Step::Next);
+        return Ok(SendStep::Next);
     };
     out.simulated = simulated;
     let attempt = out.attempts;
-    if out.accept(world.ambient().now(), None).is_err()
-        || world
+    if out.mark_sent(deps.system().now(), None).is_err()
+        || deps
             .store()
-            .settle(&message, Some(flight), link.as_ref(), None)
+            .settle_message(&message, Some(flight), link.as_ref(), None)
             .await?
-            == Written::Conflict
+            == WriteOutcome::Conflict
     {
-        return Ok(LOST);
+        return Ok(RETRY_SOON);
     }
     tracing::info!(ordinal = message.ordinal.0, attempt, simulated, "sent");
-    fresh::accepted(world, context, &message, flight.claimed_at).await?;
-    Ok(Step::Next)
+    connection_check::record_accepted_send(deps, context, &message, flight.claimed_at).await?;
+    Ok(SendStep::Next)
 }
 
 /// The attempt never reached the provider: not counted, and tried again as soon as that makes sense.
-pub(super) async fn put_back<W: World>(
-    world: &W,
+pub(super) async fn requeue_uncounted<W: Deps>(
+    deps: &W,
     mut message: Message,
-    flight: &InFlight,
+    flight: &InFlightSend,
     why: &str,
-) -> PortResult<Step> {
+) -> PortResult<SendStep> {
     let Some(out) = message.out.as_mut() else {
-        return Ok(Step::Next);
+        return Ok(SendStep::Next);
     };
-    if out.put_back(world.ambient().now(), false, why).is_ok() {
+    if out.return_to_queue(deps.system().now(), false, why).is_ok() {
         // Won or lost, the kick comes back and looks at what is stored.
-        let _ = world.store().save_open(&message, Some(flight)).await?;
+        let _ = deps.store().save_open_message(&message, Some(flight)).await?;
     }
-    Ok(LOST)
+    Ok(RETRY_SOON)
 }
 
-async fn retry<W: World>(
-    world: &W,
+async fn retry_or_give_up<W: Deps>(
+    deps: &W,
     mut message: Message,
-    flight: &InFlight,
+    flight: &InFlightSend,
     why: String,
     after: Option<Duration>,
-) -> PortResult<Step> {
-    let settings = world.settings();
-    let now = world.ambient().now();
+) -> PortResult<SendStep> {
+    let settings = deps.settings();
+    let now = deps.system().now();
     let Some(out) = message.out.as_mut() else {
-        return Ok(Step::Next);
+        return Ok(SendStep::Next);
     };
     let attempts = out.attempts;
     if attempts >= settings.attempts.outbound {
         let reason = Reason::MaxRetriesExceeded;
-        let buried = give_up_message(world, message, reason, Some(why)).await?;
-        return Ok(if buried { Step::Next } else { LOST });
+        let buried = give_up_message(deps, message, reason, Some(why)).await?;
+        return Ok(if buried { SendStep::Next } else { RETRY_SOON });
     }
-    let backoff = settings.outbound_backoff.wait(attempts, world.ambient().random());
+    let backoff = settings
+        .outbound_backoff
+        .delay_for_attempt(attempts, deps.system().random_u64());
     let after = after.map_or(backoff, |asked| asked.max(backoff));
     let milliseconds = i64::try_from(after.as_millis()).unwrap_or(i64::MAX);
-    if out.put_back(now, true, &why).is_err() {
-        return Ok(LOST);
+    if out.return_to_queue(now, true, &why).is_err() {
+        return Ok(RETRY_SOON);
     }
     // In the record, so that no other kick of this conversation comes too early.
-    out.wait_until(shift(now, milliseconds));
-    if world.store().save_open(&message, Some(flight)).await? == Written::Conflict {
-        return Ok(LOST);
+    out.delay_until(add_millis(now, milliseconds));
+    if deps.store().save_open_message(&message, Some(flight)).await? == WriteOutcome::Conflict {
+        return Ok(RETRY_SOON);
     }
     tracing::warn!(
         ordinal = message.ordinal.0,
@@ -171,25 +180,25 @@ async fn retry<W: World>(
         "attempt failed"
     );
     if milliseconds > PARK_BEYOND_MS {
-        return parking::park(world, &message, Some(shift(now, milliseconds))).await;
+        return parking::park_conversation(deps, &message, Some(add_millis(now, milliseconds))).await;
     }
-    waiting::wait(world, &message, Verdict::ComeBack { after }).await
+    waiting::wait_unless_void(deps, &message, Verdict::Retry { after }).await
 }
 
-async fn lost_track<W: World>(world: &W, mut message: Message, why: &str) -> PortResult<Step> {
+async fn mark_outcome_unknown<W: Deps>(deps: &W, mut message: Message, why: &str) -> PortResult<SendStep> {
     let Some(out) = message.out.as_mut() else {
-        return Ok(Step::Next);
+        return Ok(SendStep::Next);
     };
-    if out.lose_track(world.ambient().now(), why).is_err()
-        || world.store().save_open(&message, None).await? == Written::Conflict
+    if out.mark_unknown(deps.system().now(), why).is_err()
+        || deps.store().save_open_message(&message, None).await? == WriteOutcome::Conflict
     {
-        return Ok(LOST);
+        return Ok(RETRY_SOON);
     }
     tracing::warn!(
         ordinal = message.ordinal.0,
         error = why,
         "outcome unknown: looking for evidence before a repeat"
     );
-    let after = LOOK_AGAIN.min(world.settings().unknown_wait);
-    Ok(Step::Stop(Verdict::ComeBack { after }))
+    let after = FIRST_EVIDENCE_CHECK.min(deps.settings().unknown_wait);
+    Ok(SendStep::Stop(Verdict::Retry { after }))
 }

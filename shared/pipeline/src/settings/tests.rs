@@ -6,7 +6,7 @@ fn read(variables: &[(&str, &str)]) -> (Settings, Vec<String>) {
         let found = variables.iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| (*value).to_owned())
     };
-    let settings = Settings::read(variable, &mut problems);
+    let settings = Settings::from_environment(variable, &mut problems);
     (
         settings,
         problems.into_iter().map(|problem| problem.name).collect(),
@@ -30,7 +30,11 @@ fn times_that_nobody_can_set_are_these() {
         (seconds(95), seconds(35))
     );
     assert_eq!(
-        (Visibility::INBOUND, Visibility::TURNS, Visibility::OUTBOUND),
+        (
+            VisibilityTimeouts::INBOUND,
+            VisibilityTimeouts::TURNS,
+            VisibilityTimeouts::OUTBOUND
+        ),
         (seconds(30), seconds(120), seconds(60))
     );
 }
@@ -73,10 +77,10 @@ fn each_queue_has_its_own_backoff_and_attempts() {
         ("RECADO_OUTBOUND_ATTEMPTS", "8"),
     ]);
     assert!(names.is_empty());
-    let wait = |backoff: &Backoff| backoff.wait(2, 0).as_secs();
+    let wait = |backoff: &Backoff| backoff.delay_for_attempt(2, 0).as_secs();
     assert_eq!(wait(&settings.inbound_backoff), 5);
     assert_eq!(wait(&settings.turns_backoff), 7);
-    assert_eq!(settings.outbound_backoff.wait(20, 0).as_secs(), 600);
+    assert_eq!(settings.outbound_backoff.delay_for_attempt(20, 0).as_secs(), 600);
     let attempts = settings.attempts;
     assert_eq!((attempts.inbound, attempts.turn, attempts.outbound), (4, 6, 8));
 }
@@ -124,15 +128,18 @@ fn the_names_of_the_earlier_worker_are_read_and_recados_own_win() {
 #[test]
 fn names_of_the_earlier_worker_without_a_meaning_are_told_and_no_problem() {
     let variable = |name: &str| matches!(name, "REDIS_URL" | "WA_CONSUMER_GROUP").then(|| "x".to_owned());
-    let names: Vec<&str> = without_meaning(variable)
+    let names: Vec<&str> = list_ignored_variables(variable)
         .into_iter()
         .map(|(name, _)| name)
         .collect();
     assert_eq!(names, ["REDIS_URL", "WA_CONSUMER_GROUP"]);
     let mut problems = Vec::new();
-    assert_eq!(Settings::read(variable, &mut problems), Settings::default());
+    assert_eq!(
+        Settings::from_environment(variable, &mut problems),
+        Settings::default()
+    );
     assert!(problems.is_empty());
-    assert!(without_meaning(|_| Some(" ".to_owned())).is_empty());
+    assert!(list_ignored_variables(|_| Some(" ".to_owned())).is_empty());
 }
 
 #[test]
@@ -140,9 +147,11 @@ fn the_times_are_in_their_order() {
     let s = Settings::default();
     let (turn_function, send_function) = (Duration::from_secs(90), Duration::from_secs(30));
     assert!(
-        s.llm_timeout < turn_function && turn_function < s.turn_lease && s.turn_lease < Visibility::TURNS
+        s.llm_timeout < turn_function
+            && turn_function < s.turn_lease
+            && s.turn_lease < VisibilityTimeouts::TURNS
     );
     assert!(s.provider_timeout + Duration::from_secs(5) < send_function);
-    assert!(send_function < s.send_lease && s.send_lease < Visibility::OUTBOUND);
+    assert!(send_function < s.send_lease && s.send_lease < VisibilityTimeouts::OUTBOUND);
     assert!(s.debounce < s.debounce_max && s.debounce_max < Duration::from_secs(900));
 }

@@ -1,114 +1,114 @@
 //! What AWS's refusals mean. Its model has no field for Meta's code: most of what Meta refuses comes later, as a `failed`
 //! status, and some of it as `DependencyException`, whose text may begin with the code.
 
-use crate::class::Class;
+use crate::error_class::ErrorClass;
+use crate::error_table::{StatusRow, class_by_status, not_sent_reason};
 use crate::meta::errors as meta;
-use crate::refusals::{StatusRow, by_status, certain};
 use recado_pipeline::ports::SendOutcome;
 
 /// Name of the exception, class, title, and why it is certain that nothing was sent.
-pub(crate) type Row = (&'static str, Class, &'static str, &'static str);
+pub(crate) type AwsErrorRow = (&'static str, ErrorClass, &'static str, &'static str);
 
 pub(crate) const DEPENDENCY: &str = "DependencyException";
 
 /// Where AWS itself fails, or says that Meta did, nobody tells how far the message had come.
-pub(crate) const TABLE: [Row; 15] = [
+pub(crate) const TABLE: [AwsErrorRow; 15] = [
     (
         "ValidationException",
-        Class::Permanent,
+        ErrorClass::Permanent,
         "bad request",
-        certain::BODY,
+        not_sent_reason::BODY_CHECKED,
     ),
     (
         "InvalidParametersException",
-        Class::Permanent,
+        ErrorClass::Permanent,
         "bad parameters",
-        certain::BODY,
+        not_sent_reason::BODY_CHECKED,
     ),
     (
         "LimitExceededException",
-        Class::Permanent,
+        ErrorClass::Permanent,
         "over a limit of the account",
-        certain::LIMIT,
+        not_sent_reason::LIMIT_CHECKED,
     ),
     (
         "ResourceNotFoundException",
-        Class::Permanent,
+        ErrorClass::Permanent,
         "no such number",
-        certain::BODY,
+        not_sent_reason::BODY_CHECKED,
     ),
     (
         "AccessDeniedException",
-        Class::Credentials,
+        ErrorClass::Credentials,
         "not allowed by AWS",
-        certain::KEY,
+        not_sent_reason::KEY_CHECKED,
     ),
     (
         "AccessDeniedByMetaException",
-        Class::Credentials,
+        ErrorClass::Credentials,
         "not allowed by Meta",
-        certain::KEY,
+        not_sent_reason::KEY_CHECKED,
     ),
     (
         "UnrecognizedClientException",
-        Class::Credentials,
+        ErrorClass::Credentials,
         "AWS credentials not known",
-        certain::KEY,
+        not_sent_reason::KEY_CHECKED,
     ),
     (
         "InvalidSignatureException",
-        Class::Credentials,
+        ErrorClass::Credentials,
         "AWS credentials wrong",
-        certain::KEY,
+        not_sent_reason::KEY_CHECKED,
     ),
     (
         "ExpiredTokenException",
-        Class::Credentials,
+        ErrorClass::Credentials,
         "AWS credentials expired",
-        certain::KEY,
+        not_sent_reason::KEY_CHECKED,
     ),
     (
         "MissingAuthenticationTokenException",
-        Class::Credentials,
+        ErrorClass::Credentials,
         "AWS credentials missing",
-        certain::KEY,
+        not_sent_reason::KEY_CHECKED,
     ),
     (
         "ThrottledRequestException",
-        Class::Throttled,
+        ErrorClass::Throttled,
         "throttled",
-        certain::LIMIT,
+        not_sent_reason::LIMIT_CHECKED,
     ),
     (
         "ThrottlingException",
-        Class::Throttled,
+        ErrorClass::Throttled,
         "throttled",
-        certain::LIMIT,
+        not_sent_reason::LIMIT_CHECKED,
     ),
-    ("InternalServiceException", NOT_KNOWN, "AWS failed", ""),
-    (DEPENDENCY, NOT_KNOWN, "Meta failed", ""),
+    ("InternalServiceException", OUTCOME_UNKNOWN, "AWS failed", ""),
+    (DEPENDENCY, OUTCOME_UNKNOWN, "Meta failed", ""),
     (
         "ServiceUnavailableException",
-        NOT_KNOWN,
+        OUTCOME_UNKNOWN,
         "AWS is not available",
         "",
     ),
 ];
 
-const NOT_KNOWN: Class = Class::Unknown { timed_out: false };
+const OUTCOME_UNKNOWN: ErrorClass = ErrorClass::Unknown { timed_out: false };
 
 /// What a refusal without a name of the table means, by its status: the first row that fits counts.
 pub(crate) const BY_STATUS: [StatusRow; 5] = [
-    (401, 401, Class::Credentials, certain::KEY),
-    (403, 403, Class::Credentials, certain::KEY),
-    (429, 429, Class::Throttled, certain::LIMIT),
-    (400, 499, Class::Permanent, certain::REFUSED),
-    (0, 999, NOT_KNOWN, ""),
+    (401, 401, ErrorClass::Credentials, not_sent_reason::KEY_CHECKED),
+    (403, 403, ErrorClass::Credentials, not_sent_reason::KEY_CHECKED),
+    (429, 429, ErrorClass::Throttled, not_sent_reason::LIMIT_CHECKED),
+    (400, 499, ErrorClass::Permanent, not_sent_reason::REQUEST_REFUSED),
+    (0, 999, OUTCOME_UNKNOWN, ""),
 ];
 
 /// A refusal, as AWS words it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Refusal<'a> {
+pub(super) struct AwsRefusal<'a> {
     pub(super) status: u16,
     /// The exception's name.
     pub(super) code: Option<&'a str>,
@@ -117,17 +117,20 @@ pub(super) struct Refusal<'a> {
 }
 
 /// What a refusal means for the send it answers, attempt number `attempt` (from 1).
-pub(super) fn classify(refusal: Refusal<'_>, attempt: u32) -> SendOutcome {
+pub(super) fn classify(refusal: AwsRefusal<'_>, attempt: u32) -> SendOutcome {
     let code = refusal.code.unwrap_or_default();
     if code == DEPENDENCY
-        && let Some((_, _, class, title, _)) = refusal.message.and_then(metas_code).and_then(meta::known)
+        && let Some((_, _, class, title, _)) = refusal
+            .message
+            .and_then(parse_meta_code)
+            .and_then(meta::find_error)
     {
-        return class.outcome(format!("{DEPENDENCY}: {title}"), None, attempt);
+        return class.into_send_outcome(format!("{DEPENDENCY}: {title}"), None, attempt);
     }
     if let Some((name, class, title, _)) = TABLE.iter().find(|(name, ..)| *name == code) {
-        return class.outcome(format!("{name}: {title}"), None, attempt);
+        return class.into_send_outcome(format!("{name}: {title}"), None, attempt);
     }
-    by_status(refusal.status, &BY_STATUS).outcome(
+    class_by_status(refusal.status, &BY_STATUS).into_send_outcome(
         format!("HTTP {} without a known name", refusal.status),
         None,
         attempt,
@@ -135,7 +138,7 @@ pub(super) fn classify(refusal: Refusal<'_>, attempt: u32) -> SendOutcome {
 }
 
 /// The code of `(#code) title`, as Meta writes it.
-fn metas_code(message: &str) -> Option<i64> {
+fn parse_meta_code(message: &str) -> Option<i64> {
     let (_, rest) = message.split_once("(#")?;
     let (code, _) = rest.split_once(')')?;
     code.parse().ok()
@@ -147,7 +150,7 @@ mod tests {
     use recado_domain::reason::Reason;
 
     fn outcome(status: u16, code: &str, message: &str) -> SendOutcome {
-        let refusal = Refusal {
+        let refusal = AwsRefusal {
             status,
             code: Some(code),
             message: Some(message),
@@ -159,7 +162,10 @@ mod tests {
     fn every_exception_is_classed_by_its_name_and_what_it_says_is_not_repeated() {
         for (name, class, title, _) in &TABLE {
             let found = outcome(418, name, "to 5511900000001");
-            assert_eq!(found, class.outcome(format!("{name}: {title}"), None, 1));
+            assert_eq!(
+                found,
+                class.into_send_outcome(format!("{name}: {title}"), None, 1)
+            );
         }
     }
 
@@ -194,7 +200,7 @@ mod tests {
     fn a_refusal_without_a_name_is_judged_by_its_status() {
         let plain = |status| {
             classify(
-                Refusal {
+                AwsRefusal {
                     status,
                     code: None,
                     message: None,

@@ -11,22 +11,22 @@ mod send;
 mod verify;
 pub(crate) mod webhook;
 
-pub use parse::{is_of_another_topic, split};
-pub use send::Client;
+pub use parse::{is_topic_not_allowed, split_queue_message};
+pub use send::AwsSocialClient;
 #[cfg(feature = "aws-social")]
-pub use send::{Bucket, Place};
-pub use verify::Topics;
+pub use send::{MediaBucket, S3Location};
+pub use verify::AllowedTopics;
 
-pub(crate) use connect::{BY_QUEUE, NOT_POSTED};
-pub(crate) use send::{Endpoint, NO_CLIENT, connection, send};
+pub(crate) use connect::{NO_WEBHOOK_TO_REPLAY, NO_WEBHOOK_TO_SET};
+pub(crate) use send::{AwsSocialEndpoint, NO_CLIENT, fetch_connection, send_message};
 
 use recado_domain::provider::Provider;
 
 /// Its name.
-pub const NAME: Provider = Provider::named("aws-social");
+pub const NAME: Provider = Provider::from_static("aws-social");
 
 /// The bare id of a phone number, which the console shows as `phone-number-id-{id}` and events as the end of an ARN.
-pub(crate) fn phone_number_id(written: &str) -> &str {
+pub(crate) fn parse_phone_number_id(written: &str) -> &str {
     let last = written.rsplit_once('/').map_or(written, |(_, last)| last);
     last.strip_prefix("phone-number-id-").unwrap_or(last)
 }

@@ -1,10 +1,10 @@
 //! Events: JSON in JSON in JSON. A queue message's body is SNS's envelope (or, delivered raw, what that holds), its
 //! `Message` is AWS's event, and `whatsAppWebhookEntry` there is one entry of Meta's, as text.
 
-use super::verify::Topics;
-use crate::ParseError;
-use crate::json::{list, object_of, parsed, scalar, text};
-use crate::meta::parse::{Speaker, split_root};
+use super::verify::AllowedTopics;
+use crate::WebhookParseError;
+use crate::json::{get_scalar_text, get_text, list_members, parse_json_object, parse_lenient_json};
+use crate::meta::parse::{WebhookSource, split_root};
 use jiff::Timestamp;
 use recado_domain::inbound::WebhookItem;
 use serde_json::{Value, json};
@@ -14,52 +14,59 @@ use std::collections::{HashMap, HashSet};
 /// Meta's where it does not.
 ///
 /// An error is for the queue to keep: unlike a webhook, nobody is told of it.
-pub fn split(body: &[u8], topics: &Topics, received_at: Timestamp) -> Result<Vec<WebhookItem>, ParseError> {
-    let outer = Value::Object(object_of(body)?);
-    let event = match text(&outer, "Type") {
+pub fn split_queue_message(
+    body: &[u8],
+    topics: &AllowedTopics,
+    received_at: Timestamp,
+) -> Result<Vec<WebhookItem>, WebhookParseError> {
+    let outer = Value::Object(parse_json_object(body)?);
+    let event = match get_text(&outer, "Type") {
         Some("Notification") => {
-            allowed(topics, text(&outer, "TopicArn"))?;
-            let message = text(&outer, "Message").ok_or(not("a notification without a message"))?;
-            Value::Object(object_of(message.as_bytes())?)
+            check_topic(topics, get_text(&outer, "TopicArn"))?;
+            let message =
+                get_text(&outer, "Message").ok_or(not_envelope_error("a notification without a message"))?;
+            Value::Object(parse_json_object(message.as_bytes())?)
         }
         // Asks whether the queue wants to be subscribed: AWS itself says yes when that is set up.
         Some("SubscriptionConfirmation" | "UnsubscribeConfirmation") => {
-            return Ok(ignored("subscription to a topic"));
+            return Ok(ignored_items("subscription to a topic"));
         }
         _ => {
-            allowed(topics, None)?;
+            check_topic(topics, None)?;
             outer
         }
     };
     // EventBridge tells of the same events, without their content and only if it can.
     if event.get("detail-type").is_some() {
-        return Ok(ignored("event of EventBridge"));
+        return Ok(ignored_items("event of EventBridge"));
     }
-    let mut entry = entry(&event)?;
-    let ids = ids(&event);
-    for change in members(entry.get_mut("changes")) {
-        rename(change, &ids);
+    let mut entry = read_meta_entry(&event)?;
+    let ids = map_number_ids(&event);
+    for change in list_members_mut(entry.get_mut("changes")) {
+        replace_number_id(change, &ids);
     }
-    let speaker = Speaker {
+    let speaker = WebhookSource {
         provider: crate::aws_social::NAME,
         external: None,
     };
     let mut items = split_root(&speaker, &json!({ "entry": [entry] }), received_at);
-    confine(&mut items, &accounts(&event));
+    ignore_foreign_notices(&mut items, &read_account_ids(&event));
     Ok(items)
 }
 
 /// The accounts that AWS says the event is about.
-fn accounts(event: &Value) -> HashSet<String> {
+fn read_account_ids(event: &Value) -> HashSet<String> {
     let accounts = event
         .get("context")
         .and_then(|context| context.get("MetaWabaIds"));
-    let ids = list(accounts).iter().map(|account| scalar(account, "wabaId"));
+    let ids = list_members(accounts)
+        .iter()
+        .map(|account| get_scalar_text(account, "wabaId"));
     ids.flatten().collect()
 }
 
 /// The entry inside is Meta's text, which may name any account: a notice counts only of those that AWS names.
-fn confine(items: &mut [WebhookItem], accounts: &HashSet<String>) {
+fn ignore_foreign_notices(items: &mut [WebhookItem], accounts: &HashSet<String>) {
     for item in items {
         if let WebhookItem::Notice { notice, .. } = item
             && !accounts.contains(&notice.account)
@@ -71,60 +78,62 @@ fn confine(items: &mut [WebhookItem], accounts: &HashSet<String>) {
     }
 }
 
-fn not(what: &'static str) -> ParseError {
-    ParseError::NotEnvelope { what }
+fn not_envelope_error(what: &'static str) -> WebhookParseError {
+    WebhookParseError::NotEnvelope { what }
 }
 
-fn allowed(topics: &Topics, topic: Option<&str>) -> Result<(), ParseError> {
-    if topics.allow(topic) {
+fn check_topic(topics: &AllowedTopics, topic: Option<&str>) -> Result<(), WebhookParseError> {
+    if topics.allows_topic(topic) {
         Ok(())
     } else {
-        Err(not(ANOTHER_TOPIC))
+        Err(not_envelope_error(TOPIC_NOT_ALLOWED))
     }
 }
 
-const ANOTHER_TOPIC: &str = "its topic is not one of ours";
+const TOPIC_NOT_ALLOWED: &str = "its topic is not one of ours";
 
 /// Whether an event was refused for its topic alone, which may be set up yet.
-pub fn is_of_another_topic(error: &ParseError) -> bool {
-    matches!(error, ParseError::NotEnvelope { what } if *what == ANOTHER_TOPIC)
+pub fn is_topic_not_allowed(error: &WebhookParseError) -> bool {
+    matches!(error, WebhookParseError::NotEnvelope { what } if *what == TOPIC_NOT_ALLOWED)
 }
 
-fn ignored(what: &str) -> Vec<WebhookItem> {
+fn ignored_items(what: &str) -> Vec<WebhookItem> {
     vec![WebhookItem::Ignored {
         what: what.to_owned(),
     }]
 }
 
-fn entry(event: &Value) -> Result<Value, ParseError> {
+fn read_meta_entry(event: &Value) -> Result<Value, WebhookParseError> {
     let read = match event.get("whatsAppWebhookEntry") {
-        Some(Value::String(text)) => parsed(text.as_bytes()).map_err(|_| ParseError::NotJson)?,
+        Some(Value::String(text)) => {
+            parse_lenient_json(text.as_bytes()).map_err(|_| WebhookParseError::NotJson)?
+        }
         Some(written_out) => written_out.clone(),
-        None => return Err(not("no whatsAppWebhookEntry")),
+        None => return Err(not_envelope_error("no whatsAppWebhookEntry")),
     };
     if read.is_object() {
         Ok(read)
     } else {
-        Err(not("whatsAppWebhookEntry is no entry"))
+        Err(not_envelope_error("whatsAppWebhookEntry is no entry"))
     }
 }
 
 /// AWS's ids by Meta's.
-fn ids(event: &Value) -> HashMap<String, String> {
+fn map_number_ids(event: &Value) -> HashMap<String, String> {
     let numbers = event
         .get("context")
         .and_then(|context| context.get("MetaPhoneNumberIds"));
-    list(numbers)
+    list_members(numbers)
         .iter()
         .filter_map(|number| {
-            let (_, id) = text(number, "arn")?.rsplit_once('/')?;
+            let (_, id) = get_text(number, "arn")?.rsplit_once('/')?;
             let fine = !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric());
-            fine.then(|| Some((scalar(number, "metaPhoneNumberId")?, id.to_owned())))?
+            fine.then(|| Some((get_scalar_text(number, "metaPhoneNumberId")?, id.to_owned())))?
         })
         .collect()
 }
 
-fn members(value: Option<&mut Value>) -> &mut [Value] {
+fn list_members_mut(value: Option<&mut Value>) -> &mut [Value] {
     match value {
         Some(Value::Array(members)) => members,
         Some(one) => std::slice::from_mut(one),
@@ -132,7 +141,7 @@ fn members(value: Option<&mut Value>) -> &mut [Value] {
     }
 }
 
-fn rename(change: &mut Value, ids: &HashMap<String, String>) {
+fn replace_number_id(change: &mut Value, ids: &HashMap<String, String>) {
     let Some(metadata) = change
         .get_mut("value")
         .and_then(|value| value.get_mut("metadata"))
@@ -140,7 +149,7 @@ fn rename(change: &mut Value, ids: &HashMap<String, String>) {
     else {
         return;
     };
-    let known = scalar(metadata, "phone_number_id").and_then(|id| ids.get(&id));
+    let known = get_scalar_text(metadata, "phone_number_id").and_then(|id| ids.get(&id));
     if let Some(id) = known {
         metadata["phone_number_id"] = json!(id);
     }

@@ -6,7 +6,7 @@ use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
 use std::time::Duration;
 
 #[cfg(feature = "aws-social")]
-pub use sdk::{Bucket, Client, Place};
+pub use sdk::{AwsSocialClient, MediaBucket, S3Location};
 
 #[cfg(feature = "aws-social")]
 mod sdk;
@@ -14,7 +14,7 @@ mod sdk;
 /// AWS's client, of which there is none without the feature `aws-social`.
 #[cfg(not(feature = "aws-social"))]
 #[derive(Debug, Clone)]
-pub enum Client {}
+pub enum AwsSocialClient {}
 
 /// Why nothing can be sent without a client.
 pub(crate) const NO_CLIENT: &str = if cfg!(feature = "aws-social") {
@@ -28,8 +28,8 @@ pub(crate) const NO_CLIENT: &str = if cfg!(feature = "aws-social") {
     not(feature = "aws-social"),
     expect(dead_code, reason = "read with the feature only")
 )]
-pub(crate) struct Endpoint<'a> {
-    pub(crate) client: &'a Client,
+pub(crate) struct AwsSocialEndpoint<'a> {
+    pub(crate) client: &'a AwsSocialClient,
     /// AWS's id of it, bare.
     pub(crate) number: &'a ExternalId,
     /// Of Meta's Graph API, such as `v24.0`.
@@ -39,15 +39,15 @@ pub(crate) struct Endpoint<'a> {
 
 /// Sends. AWS has no token by which it would know a repetition, so nothing is repeated here.
 #[cfg(not(feature = "aws-social"))]
-pub(crate) async fn send(at: &Endpoint<'_>, _: &OutgoingMessage) -> SendOutcome {
+pub(crate) async fn send_message(at: &AwsSocialEndpoint<'_>, _: &OutgoingMessage) -> SendOutcome {
     match *at.client {}
 }
 
 /// Asks nothing: there is no client.
 #[cfg(not(feature = "aws-social"))]
-pub(crate) async fn connection(client: &Client, _: Duration) -> ConnectionAnswer {
+pub(crate) async fn fetch_connection(client: &AwsSocialClient, _: Duration) -> ConnectionAnswer {
     match *client {}
 }
 
 #[cfg(feature = "aws-social")]
-pub(crate) use sdk::{connection, send};
+pub(crate) use sdk::{fetch_connection, send_message};

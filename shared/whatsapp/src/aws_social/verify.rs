@@ -3,9 +3,9 @@
 
 /// The topics that events may come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Topics(Vec<String>);
+pub struct AllowedTopics(Vec<String>);
 
-impl Topics {
+impl AllowedTopics {
     /// Reads ARNs separated by commas. With none, every topic that the queue's policy lets in counts.
     pub fn parse(list: &str) -> Self {
         let arns = list.split(',').map(str::trim).filter(|arn| !arn.is_empty());
@@ -13,7 +13,7 @@ impl Topics {
     }
 
     /// Whether an event of `topic` may be taken. One that names none (delivered raw) may only where any topic may.
-    pub fn allow(&self, topic: Option<&str>) -> bool {
+    pub fn allows_topic(&self, topic: Option<&str>) -> bool {
         self.0.is_empty() || topic.is_some_and(|topic| self.0.iter().any(|allowed| allowed == topic))
     }
 }
@@ -24,19 +24,20 @@ mod tests {
 
     #[test]
     fn only_the_topics_that_were_named_are_let_in() {
-        let topics =
-            Topics::parse("arn:aws:sns:sa-east-1:123456789012:one, arn:aws:sns:sa-east-1:123456789012:two,");
-        assert!(topics.allow(Some("arn:aws:sns:sa-east-1:123456789012:two")));
-        assert!(!topics.allow(Some("arn:aws:sns:sa-east-1:123456789012:twofold")));
-        assert!(!topics.allow(Some("")));
-        assert!(!topics.allow(None));
+        let topics = AllowedTopics::parse(
+            "arn:aws:sns:sa-east-1:123456789012:one, arn:aws:sns:sa-east-1:123456789012:two,",
+        );
+        assert!(topics.allows_topic(Some("arn:aws:sns:sa-east-1:123456789012:two")));
+        assert!(!topics.allows_topic(Some("arn:aws:sns:sa-east-1:123456789012:twofold")));
+        assert!(!topics.allows_topic(Some("")));
+        assert!(!topics.allows_topic(None));
     }
 
     #[test]
     fn with_none_named_the_queues_policy_decides() {
         for none in ["", " , "] {
-            assert!(Topics::parse(none).allow(Some("arn:aws:sns:sa-east-1:123456789012:one")));
-            assert!(Topics::parse(none).allow(None));
+            assert!(AllowedTopics::parse(none).allows_topic(Some("arn:aws:sns:sa-east-1:123456789012:one")));
+            assert!(AllowedTopics::parse(none).allows_topic(None));
         }
     }
 }

@@ -1,36 +1,44 @@
 //! AWS posts no webhook: its events come by a queue, whose policy says who may write to it.
 
-use crate::webhook::{Door, KeyNeeds, Method, Refusal, Request, Taken, WebhookKeys, WebhookSetup};
+use crate::webhook::{
+    AcceptedWebhook, RequiredKeys, WebhookHandler, WebhookKeys, WebhookMethod, WebhookRefusal,
+    WebhookRequest, WebhookSetup,
+};
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::provider::Provider;
 
 /// A door that is not there.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Webhook;
+pub(crate) struct AwsSocialWebhook;
 
-impl Door for Webhook {
+impl WebhookHandler for AwsSocialWebhook {
     fn provider(&self) -> Provider {
         crate::aws_social::NAME
     }
 
-    fn paths(&self) -> &'static [&'static str] {
+    fn path_prefixes(&self) -> &'static [&'static str] {
         &[]
     }
 
-    fn methods(&self, _: &[String]) -> &'static [Method] {
+    fn allowed_methods(&self, _: &[String]) -> &'static [WebhookMethod] {
         &[]
     }
 
-    fn keys(&self) -> KeyNeeds {
-        KeyNeeds::NOTHING
+    fn required_keys(&self) -> RequiredKeys {
+        RequiredKeys::NOTHING
     }
 
-    fn receive(&self, _: &Request<'_>, _: &WebhookKeys, _: Timestamp) -> Result<Taken, Refusal> {
-        Err(Refusal::NoRoute)
+    fn authenticate_and_parse(
+        &self,
+        _: &WebhookRequest<'_>,
+        _: &WebhookKeys,
+        _: Timestamp,
+    ) -> Result<AcceptedWebhook, WebhookRefusal> {
+        Err(WebhookRefusal::NoRoute)
     }
 
-    fn setting_up(&self, _: &Instance, _: &WebhookKeys, _: &str, _: bool) -> WebhookSetup {
+    fn describe_webhook_setup(&self, _: &Instance, _: &WebhookKeys, _: &str, _: bool) -> WebhookSetup {
         WebhookSetup::NOTHING
     }
 }

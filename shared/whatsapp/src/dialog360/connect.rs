@@ -1,45 +1,51 @@
 //! The webhook is set by 360dialog's API and read back, and our own end of it tried.
 
-use super::register::Setup;
-use crate::setting_up::{ConnectError, Connecting, Step, Subject, posted};
+use super::admin_client::Dialog360AdminClient;
+use crate::onboarding::{ConnectError, ConnectParameters, ConnectStep, OnboardingTarget, post_own_webhook};
 use serde_json::{Map, json};
 use std::time::Duration;
 
 /// How long our own webhook may take; 360dialog waits for 5 seconds.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(crate) async fn connect(
-    subject: &Subject<'_>,
-    connecting: &Connecting<'_>,
-    steps: &mut Vec<Step>,
+pub(crate) async fn connect_instance(
+    subject: &OnboardingTarget<'_>,
+    connecting: &ConnectParameters<'_>,
+    steps: &mut Vec<ConnectStep>,
 ) -> Result<(), ConnectError> {
-    let (key, webhook) = (connecting.key()?, connecting.webhook);
+    let (key, webhook) = (connecting.require_key()?, connecting.webhook);
     let secret = webhook.secret.as_ref().ok_or(ConnectError::Missing(
         "the installation has no master secret: no webhook of 360dialog can be proven there",
     ))?;
     let header = webhook.secret_header.as_deref().ok_or(ConnectError::Missing(
         "the installation does not say which header carries the secret",
     ))?;
-    let at = Setup::of(subject, key);
+    let at = Dialog360AdminClient::for_target(subject, key);
     if !connecting.options.check {
-        let headers = Map::from_iter([(header.to_owned(), json!(secret.expose()))]);
-        let refused = format!("360dialog did not take the webhook of {}", subject.name());
+        let headers = Map::from_iter([(header.to_owned(), json!(secret.expose_secret()))]);
+        let refused = format!(
+            "360dialog did not take the webhook of {}",
+            subject.instance_name()
+        );
         let set = at.set_webhook(&webhook.url, &headers).await;
-        set.map_err(ConnectError::of(refused))?;
-        steps.push(Step::WebhookSet {
+        set.map_err(ConnectError::from_provider_error(refused))?;
+        steps.push(ConnectStep::WebhookSet {
             provider: "360dialog",
         });
     }
-    let unsaid = ConnectError::of("360dialog did not say how the webhook is set");
-    let said = at.webhook().await.map_err(unsaid)?;
+    let unsaid = ConnectError::from_provider_error("360dialog did not say how the webhook is set");
+    let said = at.get_webhook().await.map_err(unsaid)?;
     if said.body["url"] != webhook.url.as_str() {
         return Err(ConnectError::Differs(vec!["it goes elsewhere".to_owned()]));
     }
-    steps.push(Step::ReadBack { events: Vec::new() });
+    steps.push(ConnectStep::WebhookConfirmed { events: Vec::new() });
     // It says nothing, with the proof, to the URL that 360dialog was told.
     let nothing = json!({ "object": "whatsapp_business_account", "entry": [] });
-    let request = subject.http.post(&webhook.url).header(header, secret.expose());
-    posted(request.json(&nothing), TIMEOUT).await?;
-    steps.push(Step::ProofTaken);
+    let request = subject
+        .http
+        .post(&webhook.url)
+        .header(header, secret.expose_secret());
+    post_own_webhook(request.json(&nothing), TIMEOUT).await?;
+    steps.push(ConnectStep::CredentialsAccepted);
     Ok(())
 }

@@ -4,121 +4,133 @@
 //! Its own come in several shapes, `{"error": {"message", "code"}}`, `{"meta": {"developer_message"}}` or plain text, and
 //! with a status that means something else elsewhere: a throttle says 400. What it says is not repeated in `why`.
 
-use crate::class::Class;
-use crate::exchange::Answer;
-use crate::json::integer;
+use crate::error_class::ErrorClass;
+use crate::error_table::{ErrorRow, error_row, find_error_row, not_sent_reason, unknown_outcome_row};
+use crate::http_exchange::HttpResponse;
+use crate::json::parse_integer;
 use crate::meta::errors as meta;
-use crate::refusals::{Row, certain, find, row, unknown};
 use recado_pipeline::ports::SendOutcome;
 use serde_json::Value;
 
 /// Looked at before Meta's codes.
-pub(crate) const OWN: [Row; 5] = [
-    row(
+pub(crate) const OWN_ERRORS: [ErrorRow; 5] = [
+    error_row(
         (400, 499),
         &["exceeded the endpoint rate limit"],
-        Class::Throttled,
+        ErrorClass::Throttled,
         "endpoint rate limit",
-        certain::LIMIT,
+        not_sent_reason::LIMIT_CHECKED,
     ),
-    row(
+    error_row(
         (400, 499),
         &["lack of payment"],
-        Class::Credentials,
+        ErrorClass::Credentials,
         "disabled for lack of payment",
-        certain::KEY,
+        not_sent_reason::KEY_CHECKED,
     ),
-    row(
+    error_row(
         (400, 499),
         &["api has been disabled"],
-        Class::Credentials,
+        ErrorClass::Credentials,
         "API disabled",
-        certain::KEY,
+        not_sent_reason::KEY_CHECKED,
     ),
-    row(
+    error_row(
         (401, 401),
         &[],
-        Class::Credentials,
+        ErrorClass::Credentials,
         "key missing or wrong",
-        certain::KEY,
+        not_sent_reason::KEY_CHECKED,
     ),
-    unknown((502, 502), &[], true, "the API behind it is not available"),
+    unknown_outcome_row((502, 502), &[], true, "the API behind it is not available"),
 ];
 
 /// Looked at where no code of Meta's is there.
-pub(crate) const BY_STATUS: [Row; 8] = [
-    row(
+pub(crate) const BY_STATUS: [ErrorRow; 8] = [
+    error_row(
         (403, 403),
         &[],
-        Class::Credentials,
+        ErrorClass::Credentials,
         "endpoint blocked",
-        certain::KEY,
+        not_sent_reason::KEY_CHECKED,
     ),
-    unknown((408, 408), &[], true, "time-out"),
-    unknown((504, 504), &[], true, "gateway time-out"),
-    row(
+    unknown_outcome_row((408, 408), &[], true, "time-out"),
+    unknown_outcome_row((504, 504), &[], true, "gateway time-out"),
+    error_row(
         (429, 429),
         &[],
-        Class::Throttled,
+        ErrorClass::Throttled,
         "too many requests",
-        certain::LIMIT,
+        not_sent_reason::LIMIT_CHECKED,
     ),
-    row((404, 404), &[], Class::Retry, "no such route", certain::BEFORE),
-    row(
+    error_row(
+        (404, 404),
+        &[],
+        ErrorClass::Retry,
+        "no such route",
+        not_sent_reason::BEFORE_HANDLER,
+    ),
+    error_row(
         (300, 399),
         &[],
-        Class::Retry,
+        ErrorClass::Retry,
         "redirect not followed",
-        certain::BEFORE,
+        not_sent_reason::BEFORE_HANDLER,
     ),
-    row((400, 499), &[], Class::Permanent, "refused", certain::REFUSED),
-    unknown((0, 999), &[], false, "server error"),
+    error_row(
+        (400, 499),
+        &[],
+        ErrorClass::Permanent,
+        "refused",
+        not_sent_reason::REQUEST_REFUSED,
+    ),
+    unknown_outcome_row((0, 999), &[], false, "server error"),
 ];
 
 /// What an answer that is no success means for the send it answers, attempt number `attempt` (from 1).
-pub(super) fn classify(answer: &Answer, attempt: u32) -> SendOutcome {
-    let said = said(&answer.body);
-    if let Some(row) = find(&OWN, answer.status, &said) {
-        return outcome(row, answer, attempt);
+pub(super) fn classify(answer: &HttpResponse, attempt: u32) -> SendOutcome {
+    let said = collect_texts(&answer.body);
+    if let Some(row) = find_error_row(&OWN_ERRORS, answer.status, &said) {
+        return outcome_of_row(row, answer, attempt);
     }
-    if has_metas_code(answer) {
+    if has_meta_code(answer) {
         return meta::classify(answer, attempt);
     }
-    match find(&BY_STATUS, answer.status, &said) {
-        Some(row) => outcome(row, answer, attempt),
+    match find_error_row(&BY_STATUS, answer.status, &said) {
+        Some(row) => outcome_of_row(row, answer, attempt),
         // The last row fits everything.
-        None => Class::Unknown { timed_out: false }.outcome(String::new(), None, attempt),
+        None => ErrorClass::Unknown { timed_out: false }.into_send_outcome(String::new(), None, attempt),
     }
 }
 
-fn outcome(row: &Row, answer: &Answer, attempt: u32) -> SendOutcome {
+fn outcome_of_row(row: &ErrorRow, answer: &HttpResponse, attempt: u32) -> SendOutcome {
     let why = format!("HTTP {}: {}", answer.status, row.title);
-    row.class.outcome(why, answer.retry_after, attempt)
+    row.class.into_send_outcome(why, answer.retry_after, attempt)
 }
 
 /// Whether Meta said it: 360dialog's own layer writes the HTTP status where Meta has its code.
-fn has_metas_code(answer: &Answer) -> bool {
+fn has_meta_code(answer: &HttpResponse) -> bool {
     let code = answer.body.get("error").and_then(|error| error.get("code"));
-    code.and_then(integer)
+    code.and_then(parse_integer)
         .is_some_and(|code| code != i64::from(answer.status))
 }
 
 /// All texts of an answer, in lower case, one in each line.
-fn said(body: &Value) -> String {
+fn collect_texts(body: &Value) -> String {
     let mut text = String::new();
-    gather(body, &mut text);
+    append_texts(body, &mut text);
     text.to_lowercase()
 }
 
 /// The body's depth bounds this.
-fn gather(value: &Value, text: &mut String) {
+fn append_texts(value: &Value, text: &mut String) {
     match value {
         Value::String(said) => {
             text.push_str(said);
             text.push('\n');
         }
-        Value::Array(members) => members.iter().for_each(|member| gather(member, text)),
-        Value::Object(fields) => fields.values().for_each(|field| gather(field, text)),
+        Value::Array(members) => members.iter().for_each(|member| append_texts(member, text)),
+        Value::Object(fields) => fields.values().for_each(|field| append_texts(field, text)),
         _ => {}
     }
 }
@@ -131,7 +143,7 @@ mod tests {
     use std::time::Duration;
 
     fn outcome(status: u16, body: Value) -> SendOutcome {
-        let answer = Answer {
+        let answer = HttpResponse {
             status,
             body,
             retry_after: None,

@@ -2,7 +2,7 @@
 //! will, tried against the stand-in.
 
 use jiff::Timestamp;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use reqwest::Url;
 use std::collections::VecDeque;
 
@@ -26,13 +26,13 @@ pub fn media_url(base: &str, named: &str) -> Option<String> {
 /// 360dialog refuses all downloads of a number for 30 minutes after 20 that failed within 60: so many failures of ours, and
 /// nothing is asked for in that time. One per number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MediaBlock {
+pub struct MediaDownloadBlock {
     /// The failures that count, oldest first; never more than [`Self::FAILURES`].
     failed: VecDeque<Timestamp>,
     until: Option<Timestamp>,
 }
 
-impl MediaBlock {
+impl MediaDownloadBlock {
     /// So many failures block.
     pub const FAILURES: usize = 20;
     /// If they lie within this time, in milliseconds.
@@ -41,19 +41,19 @@ impl MediaBlock {
     pub const BLOCKED_MS: i64 = 30 * 60_000;
 
     /// Until when nothing may be asked for; `None` if it may now.
-    pub fn blocked(&self, now: Timestamp) -> Option<Timestamp> {
+    pub fn blocked_until(&self, now: Timestamp) -> Option<Timestamp> {
         self.until.filter(|until| now < *until)
     }
 
     /// Takes note of a download that was answered with an error. One that is not there stays not there: the caller does not
     /// ask for it again.
-    pub fn failed(&mut self, now: Timestamp) {
-        let since = shift(now, -Self::WITHIN_MS);
+    pub fn record_failure(&mut self, now: Timestamp) {
+        let since = add_millis(now, -Self::WITHIN_MS);
         self.failed.retain(|at| *at > since);
         self.failed.push_back(now);
         if self.failed.len() >= Self::FAILURES {
             self.failed.clear();
-            self.until = Some(shift(now, Self::BLOCKED_MS));
+            self.until = Some(add_millis(now, Self::BLOCKED_MS));
         }
     }
 }
@@ -61,12 +61,12 @@ impl MediaBlock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recado_domain::millis::instant;
+    use recado_domain::millis::from_unix_millis;
 
     const BASE: &str = "https://waba-v2.360dialog.io";
 
     fn at(minutes: i64) -> Timestamp {
-        instant(1_760_000_000_000 + minutes * 60_000)
+        from_unix_millis(1_760_000_000_000 + minutes * 60_000)
     }
 
     #[test]
@@ -103,25 +103,25 @@ mod tests {
 
     #[test]
     fn twenty_failures_in_an_hour_stop_downloads_for_half_an_hour() {
-        let mut block = MediaBlock::default();
+        let mut block = MediaDownloadBlock::default();
         for minute in 0..19 {
-            block.failed(at(minute));
-            assert_eq!(block.blocked(at(minute)), None);
+            block.record_failure(at(minute));
+            assert_eq!(block.blocked_until(at(minute)), None);
         }
-        block.failed(at(19));
-        assert_eq!(block.blocked(at(19)), Some(at(49)));
-        assert_eq!(block.blocked(at(48)), Some(at(49)));
-        assert_eq!(block.blocked(at(49)), None);
-        block.failed(at(50));
-        assert_eq!(block.blocked(at(50)), None, "the count begins anew");
+        block.record_failure(at(19));
+        assert_eq!(block.blocked_until(at(19)), Some(at(49)));
+        assert_eq!(block.blocked_until(at(48)), Some(at(49)));
+        assert_eq!(block.blocked_until(at(49)), None);
+        block.record_failure(at(50));
+        assert_eq!(block.blocked_until(at(50)), None, "the count begins anew");
     }
 
     #[test]
     fn failures_older_than_an_hour_do_not_count() {
-        let mut block = MediaBlock::default();
+        let mut block = MediaDownloadBlock::default();
         for failure in 0..100 {
-            block.failed(at(failure * 4));
-            assert_eq!(block.blocked(at(failure * 4)), None);
+            block.record_failure(at(failure * 4));
+            assert_eq!(block.blocked_until(at(failure * 4)), None);
         }
     }
 }

@@ -1,27 +1,29 @@
 //! 360dialog: Meta's numbers through a partner. Facts are from its documentation of 2026 and from bodies seen in tests
 //! of public projects.
 
+mod admin_client;
+mod check_setup;
 mod connect;
 pub(crate) mod errors;
-mod examine;
 mod media;
 mod parse;
-mod prove;
-mod register;
 mod send;
+mod sign;
 mod verify;
 pub(crate) mod webhook;
 
-pub use media::{MediaBlock, media_url};
-pub use parse::{Addressed, addressed, split};
-pub use verify::{Proof, Proven, SECRET_HEADER, SIGNATURE_HEADER, verify};
+pub use media::{MediaDownloadBlock, media_url};
+pub use parse::{AddressedNumbers, read_addressed_numbers, split_webhook};
+pub use verify::{
+    Dialog360Credentials, Dialog360Sender, SECRET_HEADER, SIGNATURE_HEADER, verify_credentials,
+};
 
-pub(crate) use connect::connect;
-pub(crate) use examine::{DEMANDS, examine};
-pub(crate) use prove::prove;
-pub(crate) use send::{Endpoint, connection, seen, send};
+pub(crate) use check_setup::{REQUIREMENTS, check_setup};
+pub(crate) use connect::connect_instance;
+pub(crate) use send::{Dialog360Endpoint, fetch_connection, mark_read_and_typing, send_message};
+pub(crate) use sign::sign_webhook;
 
 use recado_domain::provider::Provider;
 
 /// Its name.
-pub const NAME: Provider = Provider::named("360dialog");
+pub const NAME: Provider = Provider::from_static("360dialog");

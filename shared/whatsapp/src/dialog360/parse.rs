@@ -2,13 +2,13 @@
 //! Meta has as the value of one change, without `metadata`, `entry` and some fields. The second is rewritten here into the
 //! first.
 
-mod addressed;
+mod addressed_numbers;
 
-pub use addressed::{Addressed, addressed};
+pub use addressed_numbers::{AddressedNumbers, read_addressed_numbers};
 
-use crate::ParseError;
-use crate::json::{integer, value_of};
-use crate::meta::parse::{Speaker, split_root};
+use crate::WebhookParseError;
+use crate::json::{parse_integer, parse_json_body};
+use crate::meta::parse::{WebhookSource, split_root};
 use jiff::Timestamp;
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::WebhookItem;
@@ -40,16 +40,16 @@ const WINDOW: i64 = 131_047;
 
 /// Splits a body into items. `instance`: the number that the URL names, which counts, whatever the body says; an on-premise
 /// body names none.
-pub fn split(
+pub fn split_webhook(
     body: &[u8],
     instance: Option<&ExternalId>,
     received_at: Timestamp,
-) -> Result<Vec<WebhookItem>, ParseError> {
-    let root = match value_of(body)? {
-        Value::Object(root) if is_on_premise(&root) => as_meta(root),
+) -> Result<Vec<WebhookItem>, WebhookParseError> {
+    let root = match parse_json_body(body)? {
+        Value::Object(root) if is_on_premise(&root) => convert_to_meta(root),
         root => root,
     };
-    let speaker = Speaker {
+    let speaker = WebhookSource {
         provider: crate::dialog360::NAME,
         external: instance.cloned(),
     };
@@ -61,14 +61,14 @@ fn is_on_premise(root: &Map<String, Value>) -> bool {
 }
 
 /// An on-premise body as Meta would write it.
-fn as_meta(mut body: Map<String, Value>) -> Value {
-    each(&mut body, "messages", message);
-    each(&mut body, "statuses", status);
-    each(&mut body, "contacts", contact);
+fn convert_to_meta(mut body: Map<String, Value>) -> Value {
+    for_each_member(&mut body, "messages", convert_message);
+    for_each_member(&mut body, "statuses", convert_status);
+    for_each_member(&mut body, "contacts", convert_contact);
     json!({ "entry": [{ "changes": [{ "field": "messages", "value": body }] }] })
 }
 
-fn each(body: &mut Map<String, Value>, name: &str, change: impl Fn(&mut Map<String, Value>)) {
+fn for_each_member(body: &mut Map<String, Value>, name: &str, change: impl Fn(&mut Map<String, Value>)) {
     let members = match body.get_mut(name) {
         Some(Value::Array(members)) => members.as_mut_slice(),
         Some(one) => std::slice::from_mut(one),
@@ -80,8 +80,8 @@ fn each(body: &mut Map<String, Value>, name: &str, change: impl Fn(&mut Map<Stri
         .for_each(change);
 }
 
-fn message(message: &mut Map<String, Value>) {
-    renamed(message, "from_bsuid", "from_user_id");
+fn convert_message(message: &mut Map<String, Value>) {
+    rename_field(message, "from_bsuid", "from_user_id");
     if message.get("type").and_then(Value::as_str) != Some("ephemeral") {
         return;
     }
@@ -91,12 +91,12 @@ fn message(message: &mut Map<String, Value>) {
     }
 }
 
-fn contact(contact: &mut Map<String, Value>) {
-    renamed(contact, "bsuid", "user_id");
+fn convert_contact(contact: &mut Map<String, Value>) {
+    rename_field(contact, "bsuid", "user_id");
 }
 
 /// Some servers write the recipient inside `message` only.
-fn status(status: &mut Map<String, Value>) {
+fn convert_status(status: &mut Map<String, Value>) {
     let inside = status
         .get("message")
         .and_then(|message| message.get("recipient_id"))
@@ -109,14 +109,14 @@ fn status(status: &mut Map<String, Value>) {
         _ => return,
     };
     for error in errors.iter_mut().filter_map(Value::as_object_mut) {
-        if error.get("code").and_then(integer) == Some(ON_PREMISE_WINDOW) {
+        if error.get("code").and_then(parse_integer) == Some(ON_PREMISE_WINDOW) {
             error.insert("code".to_owned(), json!(WINDOW));
         }
     }
 }
 
 /// Moves a field to Meta's name for it, unless that is there.
-fn renamed(fields: &mut Map<String, Value>, from: &str, to: &str) {
+fn rename_field(fields: &mut Map<String, Value>, from: &str, to: &str) {
     if let Some(value) = fields.remove(from) {
         fields.entry(to).or_insert(value);
     }

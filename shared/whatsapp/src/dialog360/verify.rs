@@ -4,7 +4,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use recado_domain::ids::ExternalId;
-use recado_domain::secret::{Secret, hmac_sha256, webhook_secrets};
+use recado_domain::secret::{Secret, derive_webhook_secrets, hmac_sha256};
 use std::fmt;
 
 /// The header in which 360dialog is asked to send the number's secret.
@@ -15,7 +15,7 @@ pub const SIGNATURE_HEADER: &str = "x-360dialog-signature";
 
 /// What a request shows to prove itself.
 #[derive(Clone, Copy, Default)]
-pub struct Proof<'a> {
+pub struct Dialog360Credentials<'a> {
     /// The header [`SECRET_HEADER`]: the number's webhook secret.
     pub secret: Option<&'a str>,
     /// The header `Authorization`: `Basic` with any user and the secret as password.
@@ -24,7 +24,7 @@ pub struct Proof<'a> {
     pub signature: Option<&'a str>,
 }
 
-impl fmt::Debug for Proof<'_> {
+impl fmt::Debug for Dialog360Credentials<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Proof(***)")
     }
@@ -32,7 +32,7 @@ impl fmt::Debug for Proof<'_> {
 
 /// For whom a proof speaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Proven {
+pub enum Dialog360Sender {
     /// This number alone.
     Number(ExternalId),
     /// Every number and account of 360dialog's.
@@ -45,27 +45,33 @@ pub enum Proven {
 ///
 /// Secrets are one number's: a body that names another number too is not proven, else who has one secret could write in
 /// another's name. Nor is a body that names none.
-pub fn verify<'n>(
-    proof: &Proof<'_>,
+pub fn verify_credentials<'n>(
+    proof: &Dialog360Credentials<'_>,
     masters: &[Secret],
     numbers: impl IntoIterator<Item = &'n ExternalId>,
     partners: &[Secret],
     body: &[u8],
-) -> Option<Proven> {
-    let password = proof.authorization.and_then(password);
+) -> Option<Dialog360Sender> {
+    let password = proof.authorization.and_then(decode_basic_password);
     let mut numbers = numbers.into_iter();
     let only = numbers.next().filter(|_| numbers.next().is_none());
-    let shown = only.filter(|number| knows(proof.secret, password.as_deref(), masters, number));
-    if signed(proof.signature, partners, body) {
-        return Some(Proven::Partner);
+    let shown =
+        only.filter(|number| matches_number_secret(proof.secret, password.as_deref(), masters, number));
+    if matches_signature(proof.signature, partners, body) {
+        return Some(Dialog360Sender::Partner);
     }
-    shown.map(|number| Proven::Number(number.clone()))
+    shown.map(|number| Dialog360Sender::Number(number.clone()))
 }
 
-fn knows(secret: Option<&str>, password: Option<&str>, masters: &[Secret], number: &ExternalId) -> bool {
+fn matches_number_secret(
+    secret: Option<&str>,
+    password: Option<&str>,
+    masters: &[Secret],
+    number: &ExternalId,
+) -> bool {
     let secrets = masters
         .iter()
-        .flat_map(|master| webhook_secrets(master, crate::dialog360::NAME, number));
+        .flat_map(|master| derive_webhook_secrets(master, crate::dialog360::NAME, number));
     secrets.fold(false, |found, expected| {
         [secret, password]
             .into_iter()
@@ -74,20 +80,20 @@ fn knows(secret: Option<&str>, password: Option<&str>, masters: &[Secret], numbe
     })
 }
 
-fn signed(signature: Option<&str>, partners: &[Secret], body: &[u8]) -> bool {
+fn matches_signature(signature: Option<&str>, partners: &[Secret], body: &[u8]) -> bool {
     let Some(shown) = signature.map(|text| text.trim().to_ascii_lowercase()) else {
         return false;
     };
     let shown = shown.strip_prefix("sha256=").unwrap_or(&shown);
     partners.iter().fold(false, |found, partner| {
-        let mac = hex::encode(hmac_sha256(partner.expose().as_bytes(), body));
+        let mac = hex::encode(hmac_sha256(partner.expose_secret().as_bytes(), body));
         // A `Secret` because those compare in constant time.
         Secret::new(&mac).is_some_and(|mac| mac.matches(shown)) | found
     })
 }
 
 /// The password of `Basic base64(user:password)`.
-fn password(header: &str) -> Option<String> {
+fn decode_basic_password(header: &str) -> Option<String> {
     let (scheme, encoded) = header.trim().split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;
@@ -100,7 +106,7 @@ fn password(header: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    use recado_domain::secret::{SecretVersion, webhook_secret};
+    use recado_domain::secret::{SecretVersion, derive_webhook_secret};
 
     const BODY: &[u8] = b"{}";
 
@@ -116,13 +122,13 @@ mod tests {
     }
 
     fn secret(master: usize, name: &str) -> String {
-        webhook_secret(
+        derive_webhook_secret(
             &masters()[master],
             crate::dialog360::NAME,
             &number(name),
             SecretVersion::FIRST,
         )
-        .expose()
+        .expose_secret()
         .to_owned()
     }
 
@@ -130,25 +136,25 @@ mod tests {
         format!("Basic {}", STANDARD.encode(format!("{user}:{password}")))
     }
 
-    fn accepts(proof: Proof<'_>, numbers: &[&str]) -> bool {
+    fn accepts(proof: Dialog360Credentials<'_>, numbers: &[&str]) -> bool {
         let numbers: Vec<ExternalId> = numbers.iter().map(|name| number(name)).collect();
-        verify(&proof, &masters(), &numbers, &[], BODY).is_some()
+        verify_credentials(&proof, &masters(), &numbers, &[], BODY).is_some()
     }
 
     #[test]
     fn the_numbers_secret_opens_by_header_or_as_basic_password_of_any_user() {
         for master in [0, 1] {
             let secret = secret(master, "100000000000001");
-            let header = Proof {
+            let header = Dialog360Credentials {
                 secret: Some(&secret),
-                ..Proof::default()
+                ..Dialog360Credentials::default()
             };
             assert!(accepts(header, &["100000000000001"]));
             for user in ["recado", "", "5511900000099"] {
                 let basic = basic(user, &secret);
-                let proof = Proof {
+                let proof = Dialog360Credentials {
                     authorization: Some(&basic),
-                    ..Proof::default()
+                    ..Dialog360Credentials::default()
                 };
                 assert!(accepts(proof, &["100000000000001"]), "{user}");
             }
@@ -160,46 +166,46 @@ mod tests {
         let (other, good) = (secret(0, "100000000000002"), secret(0, "100000000000001"));
         for wrong in ["", " ", "x", other.as_str(), "new master"] {
             let basic = basic("recado", wrong);
-            let proof = Proof {
+            let proof = Dialog360Credentials {
                 secret: Some(wrong),
                 authorization: Some(&basic),
                 signature: Some(wrong),
             };
             assert!(!accepts(proof, &["100000000000001"]), "{wrong}");
         }
-        assert!(!accepts(Proof::default(), &["100000000000001"]));
+        assert!(!accepts(Dialog360Credentials::default(), &["100000000000001"]));
         for header in [
             format!("Bearer {good}"),
             format!("Basic {good}"),
             "Basic".to_owned(),
             basic(&good, "x"),
         ] {
-            let proof = Proof {
+            let proof = Dialog360Credentials {
                 authorization: Some(&header),
-                ..Proof::default()
+                ..Dialog360Credentials::default()
             };
             assert!(!accepts(proof, &["100000000000001"]), "{header}");
         }
-        let evolution = webhook_secret(
+        let evolution = derive_webhook_secret(
             &masters()[0],
             crate::evolution::NAME,
             &number("100000000000001"),
             SecretVersion::FIRST,
         );
-        let proof = Proof {
-            secret: Some(evolution.expose()),
-            ..Proof::default()
+        let proof = Dialog360Credentials {
+            secret: Some(evolution.expose_secret()),
+            ..Dialog360Credentials::default()
         };
         assert!(!accepts(proof, &["100000000000001"]));
-        assert!(!format!("{proof:?}").contains(evolution.expose()));
+        assert!(!format!("{proof:?}").contains(evolution.expose_secret()));
     }
 
     #[test]
     fn a_secret_does_not_speak_for_another_number_nor_for_none() {
         let secret = secret(0, "100000000000001");
-        let proof = Proof {
+        let proof = Dialog360Credentials {
             secret: Some(&secret),
-            ..Proof::default()
+            ..Dialog360Credentials::default()
         };
         assert!(accepts(proof, &["100000000000001"]));
         assert!(!accepts(proof, &["100000000000001", "100000000000002"]));
@@ -211,11 +217,11 @@ mod tests {
         let partners: Vec<Secret> = Secret::new("platform").into_iter().collect();
         let mac = hex::encode(hmac_sha256(b"platform", BODY));
         let verified = |signature: &str, body: &[u8], partners: &[Secret]| {
-            let proof = Proof {
+            let proof = Dialog360Credentials {
                 signature: Some(signature),
-                ..Proof::default()
+                ..Dialog360Credentials::default()
             };
-            verify(&proof, &[], [], partners, body) == Some(Proven::Partner)
+            verify_credentials(&proof, &[], [], partners, body) == Some(Dialog360Sender::Partner)
         };
         assert!(verified(&mac, BODY, &partners));
         assert!(verified(&mac.to_uppercase(), BODY, &partners));

@@ -1,9 +1,13 @@
 //! 360dialog's webhook: `POST /webhooks/360dialog`, `/deliver/webhook`, `/wa/webhook`, and each of them with `/{number}`,
 //! which on-premise numbers need.
 
-use super::{Addressed, Proof, Proven, SECRET_HEADER, SIGNATURE_HEADER, addressed, split, verify};
+use super::{
+    AddressedNumbers, Dialog360Credentials, Dialog360Sender, SECRET_HEADER, SIGNATURE_HEADER,
+    read_addressed_numbers, split_webhook, verify_credentials,
+};
 use crate::webhook::{
-    Door, KeyNeeds, Method, NamedKey, Refusal, Request, Taken, WebhookKeys, WebhookSetup, encoded, secret_of,
+    AcceptedWebhook, NamedKey, RequiredKeys, WebhookHandler, WebhookKeys, WebhookMethod, WebhookRefusal,
+    WebhookRequest, WebhookSetup, current_webhook_secret, percent_encode,
 };
 use jiff::Timestamp;
 use recado_domain::config::Instance;
@@ -23,53 +27,58 @@ const PARTNER_SECRET: NamedKey = NamedKey {
 
 /// 360dialog's door.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Webhook;
+pub(crate) struct Dialog360Webhook;
 
-impl Door for Webhook {
+impl WebhookHandler for Dialog360Webhook {
     fn provider(&self) -> Provider {
         crate::dialog360::NAME
     }
 
-    fn paths(&self) -> &'static [&'static str] {
+    fn path_prefixes(&self) -> &'static [&'static str] {
         &PATHS
     }
 
-    fn methods(&self, rest: &[String]) -> &'static [Method] {
+    fn allowed_methods(&self, rest: &[String]) -> &'static [WebhookMethod] {
         match rest {
-            [] | [_] => &[Method::Post],
+            [] | [_] => &[WebhookMethod::Post],
             _ => &[],
         }
     }
 
-    fn keys(&self) -> KeyNeeds {
-        KeyNeeds {
+    fn required_keys(&self) -> RequiredKeys {
+        RequiredKeys {
             masters: true,
             named: &[PARTNER_SECRET],
         }
     }
 
     /// It hangs up after 5 s, and some of those are its request's way.
-    fn patience(&self) -> Option<Duration> {
+    fn response_timeout(&self) -> Option<Duration> {
         Some(Duration::from_secs(4))
     }
 
     /// The numbers that it is about (the secret is derived from them), then the proof, then the rest of the body.
-    fn receive(&self, request: &Request<'_>, keys: &WebhookKeys, now: Timestamp) -> Result<Taken, Refusal> {
-        let body = request.brings.body;
-        let number = number(request.rest)?;
+    fn authenticate_and_parse(
+        &self,
+        request: &WebhookRequest<'_>,
+        keys: &WebhookKeys,
+        now: Timestamp,
+    ) -> Result<AcceptedWebhook, WebhookRefusal> {
+        let body = request.parts.body;
+        let number = parse_path_number(request.path_segments)?;
         let said = match &number {
-            Some(number) => Addressed::Numbers(BTreeSet::from([number.clone()])),
-            None => addressed(body)?,
+            Some(number) => AddressedNumbers::Numbers(BTreeSet::from([number.clone()])),
+            None => read_addressed_numbers(body)?,
         };
-        let proven = prove(request, &said, keys)?;
-        let mut items = split(body, number.as_ref(), now)?;
-        if let Proven::Number(number) = proven {
-            confine(&mut items, &number);
+        let proven = authenticate(request, &said, keys)?;
+        let mut items = split_webhook(body, number.as_ref(), now)?;
+        if let Dialog360Sender::Number(number) = proven {
+            restrict_notices(&mut items, &number);
         }
-        Ok(Taken::Items(items))
+        Ok(AcceptedWebhook::Items(items))
     }
 
-    fn setting_up(
+    fn describe_webhook_setup(
         &self,
         instance: &Instance,
         keys: &WebhookKeys,
@@ -78,11 +87,11 @@ impl Door for Webhook {
     ) -> WebhookSetup {
         // The number stands in the URL: on-premise bodies do not name it.
         let url = instance
-            .external()
-            .map(|number| format!("{base}{}/{}", PATHS[0], encoded(number.as_str())));
+            .resolve_external_id()
+            .map(|number| format!("{base}{}/{}", PATHS[0], percent_encode(number.as_str())));
         WebhookSetup {
             url,
-            secret: secret_of(instance, keys).filter(|_| with_secret),
+            secret: current_webhook_secret(instance, keys).filter(|_| with_secret),
             secret_header: Some(SECRET_HEADER),
             proof_set: !keys.masters.is_empty(),
             ..WebhookSetup::NOTHING
@@ -91,18 +100,18 @@ impl Door for Webhook {
 }
 
 /// The number that the path names.
-fn number(rest: &[String]) -> Result<Option<ExternalId>, Refusal> {
+fn parse_path_number(rest: &[String]) -> Result<Option<ExternalId>, WebhookRefusal> {
     let number = match rest {
         [] => return Ok(None),
         [number] => ExternalId::parse(number),
-        _ => return Err(Refusal::NoRoute),
+        _ => return Err(WebhookRefusal::NoRoute),
     };
-    let number = number.map_err(|_| Refusal::BadRequest("the path names no number"))?;
+    let number = number.map_err(|_| WebhookRefusal::BadRequest("the path names no number"))?;
     Ok(Some(number))
 }
 
 /// A number's secret is its customer's, who may write whatever they like: notices count only of the number's own account.
-fn confine(items: &mut [WebhookItem], number: &ExternalId) {
+fn restrict_notices(items: &mut [WebhookItem], number: &ExternalId) {
     for item in items {
         if let WebhookItem::Notice { proven_by, .. } = item {
             *proven_by = Some(number.clone());
@@ -110,30 +119,34 @@ fn confine(items: &mut [WebhookItem], number: &ExternalId) {
     }
 }
 
-fn prove(request: &Request<'_>, said: &Addressed, keys: &WebhookKeys) -> Result<Proven, Refusal> {
-    let partners = keys.named(PARTNER_SECRET.setting);
+fn authenticate(
+    request: &WebhookRequest<'_>,
+    said: &AddressedNumbers,
+    keys: &WebhookKeys,
+) -> Result<Dialog360Sender, WebhookRefusal> {
+    let partners = keys.named_secrets(PARTNER_SECRET.setting);
     if keys.masters.is_empty() && partners.is_empty() {
-        return Err(Refusal::NotSetUp("the webhook master secret"));
+        return Err(WebhookRefusal::NotConfigured("the webhook master secret"));
     }
-    let proof = Proof {
+    let proof = Dialog360Credentials {
         secret: request.header(SECRET_HEADER),
         authorization: request.header("authorization"),
         signature: request.header(SIGNATURE_HEADER),
     };
     let none = BTreeSet::new();
     let numbers = match said {
-        Addressed::Numbers(numbers) => numbers,
-        Addressed::Unnamed => &none,
+        AddressedNumbers::Numbers(numbers) => numbers,
+        AddressedNumbers::Unnamed => &none,
     };
-    if let Some(proven) = verify(&proof, &keys.masters, numbers, partners, request.brings.body) {
+    if let Some(proven) = verify_credentials(&proof, &keys.masters, numbers, partners, request.parts.body) {
         return Ok(proven);
     }
     Err(match said {
-        Addressed::Unnamed => {
-            Refusal::BadRequest("the body names no number, so the URL must: /webhooks/360dialog/{number}")
-        }
-        Addressed::Numbers(_) => {
-            Refusal::Unproven("a webhook of 360dialog was refused: its proof is missing or wrong")
+        AddressedNumbers::Unnamed => WebhookRefusal::BadRequest(
+            "the body names no number, so the URL must: /webhooks/360dialog/{number}",
+        ),
+        AddressedNumbers::Numbers(_) => {
+            WebhookRefusal::Unauthorized("a webhook of 360dialog was refused: its proof is missing or wrong")
         }
     })
 }

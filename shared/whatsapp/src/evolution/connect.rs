@@ -1,7 +1,7 @@
 //! The webhook is set by Evolution's API, read back, and tried.
 
-use super::register::{ProvenBy, Setup, Wanted};
-use crate::setting_up::{ConnectError, Connecting, Step, Subject, posted};
+use super::admin_client::{DesiredWebhook, EvolutionAdminClient, WebhookAuthMethod};
+use crate::onboarding::{ConnectError, ConnectParameters, ConnectStep, OnboardingTarget, post_own_webhook};
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
 use serde_json::json;
@@ -10,9 +10,13 @@ use std::time::Duration;
 /// How long our own webhook may take.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-impl<'a> Setup<'a> {
+impl<'a> EvolutionAdminClient<'a> {
     /// The instance as `subject` has it; `None` if nobody says where Evolution is.
-    pub(super) fn of(subject: &Subject<'a>, key: &'a Secret, instance: &'a ExternalId) -> Option<Self> {
+    pub(super) fn for_target(
+        subject: &OnboardingTarget<'a>,
+        key: &'a Secret,
+        instance: &'a ExternalId,
+    ) -> Option<Self> {
         let base = subject.instance.base_url.as_ref();
         Some(Self {
             http: subject.http,
@@ -24,68 +28,82 @@ impl<'a> Setup<'a> {
     }
 }
 
-pub(crate) async fn connect(
-    subject: &Subject<'_>,
-    connecting: &Connecting<'_>,
-    steps: &mut Vec<Step>,
+pub(crate) async fn connect_webhook(
+    subject: &OnboardingTarget<'_>,
+    connecting: &ConnectParameters<'_>,
+    steps: &mut Vec<ConnectStep>,
 ) -> Result<(), ConnectError> {
-    let (key, webhook) = (connecting.key()?, connecting.webhook);
+    let (key, webhook) = (connecting.require_key()?, connecting.webhook);
     let secret = webhook.secret.as_ref().ok_or(ConnectError::Missing(
         "the installation has no webhook secret: set RECADO_WEBHOOK_SECRET there",
     ))?;
-    let instance = subject.instance.external();
+    let instance = subject.instance.resolve_external_id();
     let instance = instance.ok_or(ConnectError::Missing("the instance has no name"))?;
-    let at = Setup::of(subject, key, &instance).ok_or(ConnectError::Missing(
+    let at = EvolutionAdminClient::for_target(subject, key, &instance).ok_or(ConnectError::Missing(
         "no base URL: set EVOLUTION_API_URL here, or base_url of the instance",
     ))?;
-    let wanted = Wanted {
+    let wanted = DesiredWebhook {
         url: &webhook.url,
         secret,
-        proven_by: match (at.version, connecting.options.token) {
-            (1, _) => ProvenBy::Url,
-            (_, true) => ProvenBy::Token,
-            (_, false) => ProvenBy::Header,
+        auth_method: match (at.version, connecting.options.token) {
+            (1, _) => WebhookAuthMethod::Url,
+            (_, true) => WebhookAuthMethod::Token,
+            (_, false) => WebhookAuthMethod::Header,
         },
         base64: connecting.options.base64,
     };
     if !connecting.options.check {
-        let refused = format!("Evolution did not take the webhook of {}", subject.name());
-        at.set_webhook(&wanted).await.map_err(ConnectError::of(refused))?;
-        steps.push(Step::WebhookSet {
+        let refused = format!(
+            "Evolution did not take the webhook of {}",
+            subject.instance_name()
+        );
+        at.set_webhook(&wanted)
+            .await
+            .map_err(ConnectError::from_provider_error(refused))?;
+        steps.push(ConnectStep::WebhookSet {
             provider: "Evolution",
         });
     }
-    steps.push(read_back(&at, &wanted).await?);
-    ping(subject, &wanted, &instance).await?;
-    steps.push(Step::ProofTaken);
+    steps.push(read_back_webhook(&at, &wanted).await?);
+    post_ping_webhook(subject, &wanted, &instance).await?;
+    steps.push(ConnectStep::CredentialsAccepted);
     Ok(())
 }
 
-async fn read_back(at: &Setup<'_>, wanted: &Wanted<'_>) -> Result<Step, ConnectError> {
-    let unsaid = ConnectError::of("Evolution did not say how the webhook is set");
+async fn read_back_webhook(
+    at: &EvolutionAdminClient<'_>,
+    wanted: &DesiredWebhook<'_>,
+) -> Result<ConnectStep, ConnectError> {
+    let unsaid = ConnectError::from_provider_error("Evolution did not say how the webhook is set");
     let found = at.find_webhook().await.map_err(unsaid)?;
     let found = found.ok_or(ConnectError::Missing(
         "Evolution knows no webhook of this instance",
     ))?;
-    let wrong = found.differs(wanted);
+    let wrong = found.list_differences(wanted);
     if wrong.is_empty() {
-        Ok(Step::ReadBack { events: found.events })
+        Ok(ConnectStep::WebhookConfirmed { events: found.events })
     } else {
         Err(ConnectError::Differs(wrong))
     }
 }
 
 /// Posts an event that means nothing, as Evolution would, to where Evolution would.
-async fn ping(subject: &Subject<'_>, wanted: &Wanted<'_>, instance: &ExternalId) -> Result<(), ConnectError> {
+async fn post_ping_webhook(
+    subject: &OnboardingTarget<'_>,
+    wanted: &DesiredWebhook<'_>,
+    instance: &ExternalId,
+) -> Result<(), ConnectError> {
     let body = json!({"event": "recado.ping", "instance": instance, "data": {}});
     let request = subject.http.post(wanted.url).json(&body);
-    let request = match wanted.proven_by {
-        ProvenBy::Url => request,
-        ProvenBy::Header | ProvenBy::Token => request.header("apikey", wanted.secret.expose()),
+    let request = match wanted.auth_method {
+        WebhookAuthMethod::Url => request,
+        WebhookAuthMethod::Header | WebhookAuthMethod::Token => {
+            request.header("apikey", wanted.secret.expose_secret())
+        }
     };
-    if posted(request, TIMEOUT).await?["ignored"] == 1 {
+    if post_own_webhook(request, TIMEOUT).await?["ignored"] == 1 {
         Ok(())
     } else {
-        Err(ConnectError::SomebodyElse)
+        Err(ConnectError::NotRecado)
     }
 }

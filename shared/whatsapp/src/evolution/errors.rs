@@ -4,23 +4,23 @@
 //! schema check) or a list of objects (the number check). It answers 400 for nearly everything, so the text decides. What
 //! it says is not repeated in `why`: it can hold a number or a stack trace.
 
-use crate::class::Class;
-use crate::exchange::Answer;
-use crate::refusals::{Row, certain, find, row, unknown};
+use crate::error_class::ErrorClass;
+use crate::error_table::{ErrorRow, error_row, find_error_row, not_sent_reason, unknown_outcome_row};
+use crate::http_exchange::HttpResponse;
 use recado_pipeline::ports::SendOutcome;
 use serde_json::Value;
 
-/// Marks the number check's `{"exists": false}` in [`said`].
-pub(crate) const NOT_THERE: &str = "exists:false";
+/// Marks the number check's `{"exists": false}` in [`collect_error_text`].
+pub(crate) const NUMBER_NOT_FOUND: &str = "exists:false";
 
-/// Marks the schema check's list in a list in [`said`].
-pub(crate) const SCHEMA: &str = "schema:";
+/// Marks the schema check's list in a list in [`collect_error_text`].
+pub(crate) const SCHEMA_CHECK_FAILED: &str = "schema:";
 
-pub(crate) const ANY: (u16, u16) = (0, 999);
+pub(crate) const ANY_STATUS: (u16, u16) = (0, 999);
 
 /// Proxies that found no server to pass the request on to: `HAProxy`, Traefik, Envoy, and the pages of nginx and of AWS's
 /// load balancers, which answer so without a server, too. Any other 503 may come from behind the connection.
-const NO_SERVER: &[&str] = &[
+const NO_SERVER_PHRASES: &[&str] = &[
     "no server is available",
     "no available server",
     "no healthy upstream",
@@ -30,105 +30,123 @@ const NO_SERVER: &[&str] = &[
 /// "Connection Closed" comes from the check before anything is written to the socket. A time-out and a failure of its
 /// database come after: the message may be, or was, sent (#978, #1247, #1613). So does any other 400 or 5xx that does not
 /// say why, also of a proxy whose server took the request and went away: taking it for "not sent" would send twice.
-pub(crate) const TABLE: [Row; 19] = [
-    row(
+pub(crate) const ERROR_TABLE: [ErrorRow; 19] = [
+    error_row(
         (401, 401),
         &[],
-        Class::Credentials,
+        ErrorClass::Credentials,
         "key missing or wrong",
-        certain::KEY,
+        not_sent_reason::KEY_CHECKED,
     ),
-    row((403, 403), &[], Class::Credentials, "forbidden", certain::KEY),
-    row(
-        ANY,
-        &[NOT_THERE],
-        Class::Permanent,
+    error_row(
+        (403, 403),
+        &[],
+        ErrorClass::Credentials,
+        "forbidden",
+        not_sent_reason::KEY_CHECKED,
+    ),
+    error_row(
+        ANY_STATUS,
+        &[NUMBER_NOT_FOUND],
+        ErrorClass::Permanent,
         "not on WhatsApp",
         "the number is checked before anything is sent",
     ),
-    row(
-        ANY,
+    error_row(
+        ANY_STATUS,
         &["connection closed"],
-        Class::Disconnected,
+        ErrorClass::Disconnected,
         "connection closed",
         "the socket is checked before anything is written to it",
     ),
-    row(
+    error_row(
         (404, 404),
         &["instance does not exist"],
-        Class::Disconnected,
+        ErrorClass::Disconnected,
         "instance does not exist",
-        certain::BEFORE,
+        not_sent_reason::BEFORE_HANDLER,
     ),
-    unknown((408, 408), &[], true, "time-out"),
-    unknown((504, 504), &[], true, "gateway time-out"),
-    unknown(ANY, &["timed out", "timeout"], true, "WhatsApp timed out"),
-    unknown(
+    unknown_outcome_row((408, 408), &[], true, "time-out"),
+    unknown_outcome_row((504, 504), &[], true, "gateway time-out"),
+    unknown_outcome_row(ANY_STATUS, &["timed out", "timeout"], true, "WhatsApp timed out"),
+    unknown_outcome_row(
         (400, 599),
         &["aggregateerror", "prisma", "database"],
         false,
         "database failed",
     ),
-    row(
+    error_row(
         (400, 400),
-        &[SCHEMA, "is required"],
-        Class::Permanent,
+        &[SCHEMA_CHECK_FAILED, "is required"],
+        ErrorClass::Permanent,
         "bad request body",
-        certain::BODY,
+        not_sent_reason::BODY_CHECKED,
     ),
-    row(
+    error_row(
         (429, 429),
         &[],
-        Class::Throttled,
+        ErrorClass::Throttled,
         "too many requests",
-        certain::BEFORE,
+        not_sent_reason::BEFORE_HANDLER,
     ),
-    row(
+    error_row(
         (503, 503),
-        NO_SERVER,
-        Class::Retry,
+        NO_SERVER_PHRASES,
+        ErrorClass::Retry,
         "no server behind the proxy",
         "the proxy says that it had no server to pass the request on to",
     ),
-    unknown((502, 502), &[], true, "gateway error"),
-    unknown((500, 599), &[], false, "server error"),
-    unknown((400, 400), &[], false, "failed for an unknown reason"),
-    row((404, 404), &[], Class::Retry, "no such route", certain::BEFORE),
-    row((405, 499), &[], Class::Permanent, "refused", certain::REFUSED),
-    row(
+    unknown_outcome_row((502, 502), &[], true, "gateway error"),
+    unknown_outcome_row((500, 599), &[], false, "server error"),
+    unknown_outcome_row((400, 400), &[], false, "failed for an unknown reason"),
+    error_row(
+        (404, 404),
+        &[],
+        ErrorClass::Retry,
+        "no such route",
+        not_sent_reason::BEFORE_HANDLER,
+    ),
+    error_row(
+        (405, 499),
+        &[],
+        ErrorClass::Permanent,
+        "refused",
+        not_sent_reason::REQUEST_REFUSED,
+    ),
+    error_row(
         (300, 399),
         &[],
-        Class::Retry,
+        ErrorClass::Retry,
         "redirect not followed",
-        certain::BEFORE,
+        not_sent_reason::BEFORE_HANDLER,
     ),
-    unknown(ANY, &[], false, "unexpected"),
+    unknown_outcome_row(ANY_STATUS, &[], false, "unexpected"),
 ];
 
 /// What an answer that is not a 2xx means for the send it answers.
-pub(super) fn classify(answer: &Answer) -> SendOutcome {
-    let said = said(&answer.body);
+pub(super) fn classify_response(answer: &HttpResponse) -> SendOutcome {
+    let said = collect_error_text(&answer.body);
     // The last row fits everything.
-    let (class, title) = find(&TABLE, answer.status, &said)
-        .map_or((Class::Unknown { timed_out: false }, "unexpected"), |row| {
+    let (class, title) = find_error_row(&ERROR_TABLE, answer.status, &said)
+        .map_or((ErrorClass::Unknown { timed_out: false }, "unexpected"), |row| {
             (row.class, row.title)
         });
     let why = format!("HTTP {}: {title}", answer.status);
-    class.outcome(why, answer.retry_after, 1)
+    class.into_send_outcome(why, answer.retry_after, 1)
 }
 
 /// All that an error body says, in lower case, in one text.
-fn said(body: &Value) -> String {
+fn collect_error_text(body: &Value) -> String {
     let mut text = body.as_str().unwrap_or_default().to_owned();
     for key in ["response", "message", "error"] {
         if let Some(value) = body.get(key) {
-            gather(value, 0, &mut text);
+            append_texts(value, 0, &mut text);
         }
     }
     text.to_lowercase()
 }
 
-fn gather(value: &Value, lists: u8, text: &mut String) {
+fn append_texts(value: &Value, lists: u8, text: &mut String) {
     match value {
         Value::String(said) => {
             text.push_str(said);
@@ -136,18 +154,18 @@ fn gather(value: &Value, lists: u8, text: &mut String) {
         }
         Value::Array(members) => {
             if lists > 0 {
-                text.push_str(SCHEMA);
+                text.push_str(SCHEMA_CHECK_FAILED);
             }
             for member in members {
-                gather(member, lists.saturating_add(1), text);
+                append_texts(member, lists.saturating_add(1), text);
             }
         }
         Value::Object(fields) => {
             if fields.get("exists") == Some(&Value::Bool(false)) {
-                text.push_str(NOT_THERE);
+                text.push_str(NUMBER_NOT_FOUND);
             }
             for field in fields.values() {
-                gather(field, lists, text);
+                append_texts(field, lists, text);
             }
         }
         _ => {}
@@ -162,7 +180,7 @@ mod tests {
 
     fn outcome(status: u16, message: &Value) -> SendOutcome {
         let body = json!({"status": status, "error": "x", "response": {"message": message}});
-        classify(&Answer {
+        classify_response(&HttpResponse {
             status,
             body,
             retry_after: None,
@@ -245,22 +263,22 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_no_json_is_judged_by_its_status_alone() {
-        let answer = |status| Answer {
+        let answer = |status| HttpResponse {
             status,
             body: Value::Null,
             retry_after: Some(Duration::from_secs(7)),
         };
-        assert_eq!(name(&classify(&answer(400))), "unknown");
-        assert_eq!(name(&classify(&answer(503))), "unknown");
+        assert_eq!(name(&classify_response(&answer(400))), "unknown");
+        assert_eq!(name(&classify_response(&answer(503))), "unknown");
         assert!(
-            matches!(classify(&answer(429)), SendOutcome::Retryable { after: Some(wait), .. } if wait.as_secs() == 7)
+            matches!(classify_response(&answer(429)), SendOutcome::Retryable { after: Some(wait), .. } if wait.as_secs() == 7)
         );
     }
 
     #[test]
     fn a_proxy_without_a_server_has_sent_nothing_and_any_other_gateway_may_have() {
         let page = |status, page: &str| {
-            classify(&Answer {
+            classify_response(&HttpResponse {
                 status,
                 body: json!(page),
                 retry_after: None,

@@ -1,13 +1,13 @@
 //! Whether a send whose answer was lost went out: `chat/findMessages`.
 
-use super::parse::content_of;
-use super::send::Endpoint;
-use crate::exchange::Exchange;
-use crate::json::{instant, list, text};
+use super::parse::parse_stored_content;
+use super::send::EvolutionEndpoint;
+use crate::http_exchange::HttpExchange;
+use crate::json::{get_text, list_members, parse_timestamp};
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
-use recado_domain::millis::shift;
-use recado_pipeline::ports::{Evidence, OutgoingMessage};
+use recado_domain::millis::add_millis;
+use recado_pipeline::ports::{OutgoingMessage, SendEvidence};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -15,83 +15,83 @@ use serde_json::{Value, json};
 const SKEW_MS: i64 = 5_000;
 
 /// Page size (`offset` is its name in Evolution): what one instance can send to one chat in the meantime, and more.
-const PAGE: u32 = 100;
+const PAGE_SIZE: u32 = 100;
 
 /// Looks for a message of ours to this contact that says the same, written since `claimed_at`, in the chats of all its names.
 /// The newest one of a chat counts: an equal one that was sent a moment before must not be taken for this one.
-pub(crate) async fn evidence(
-    mut at: Endpoint<'_>,
+pub(crate) async fn find_send_evidence(
+    mut at: EvolutionEndpoint<'_>,
     message: &OutgoingMessage,
     also: &[ContactAddress],
     claimed_at: Timestamp,
-) -> Evidence {
-    let since = shift(claimed_at, -SKEW_MS);
-    let wanted = message.content.as_echo();
+) -> SendEvidence {
+    let since = add_millis(claimed_at, -SKEW_MS);
+    let wanted = message.content.render_echo_text();
     let chats = chats(&message.to, also);
     // All of them together take no longer than one request may.
     at.timeout /= u32::try_from(chats.len()).unwrap_or(1).max(2);
     for jid in chats {
-        let query = query(at.version, &jid, since);
-        let Exchange::Answer(answer) = at
-            .call(Method::POST, ["chat", "findMessages"], Some(&query))
+        let query = sent_messages_query(at.version, &jid, since);
+        let HttpExchange::Response(answer) = at
+            .call_api(Method::POST, ["chat", "findMessages"], Some(&query))
             .await
         else {
-            return Evidence::Unclear;
+            return SendEvidence::Unclear;
         };
         if !answer.is_success() {
-            return Evidence::Unclear;
+            return SendEvidence::Unclear;
         }
-        let Some(records) = records(&answer.body) else {
-            return Evidence::Unclear;
+        let Some(records) = extract_records(&answer.body) else {
+            return SendEvidence::Unclear;
         };
-        if let Some(found) = newest(records, &wanted, since) {
-            return Evidence::Sent {
-                provider_message_id: text(&found["key"], "id").map(str::to_owned),
+        if let Some(found) = find_newest_match(records, &wanted, since) {
+            return SendEvidence::Sent {
+                provider_message_id: get_text(&found["key"], "id").map(str::to_owned),
             };
         }
     }
-    Evidence::None
+    SendEvidence::None
 }
 
 /// Version 2 reads both ends of the time as dates and ignores one without the other (channel.service.ts,
 /// `fetchMessages`); version 1 would compare the field with them and find nothing, so there we look ourselves.
-fn query(version: u8, jid: &str, since: Timestamp) -> Value {
+fn sent_messages_query(version: u8, jid: &str, since: Timestamp) -> Value {
     let key = json!({ "remoteJid": jid, "fromMe": true });
     if version == 1 {
         return json!({ "where": { "key": key } });
     }
-    let until = shift(since, 7 * 86_400_000);
+    let until = add_millis(since, 7 * 86_400_000);
     let time = json!({ "gte": since.to_string(), "lte": until.to_string() });
-    json!({ "where": { "key": key, "messageTimestamp": time }, "page": 1, "offset": PAGE })
+    json!({ "where": { "key": key, "messageTimestamp": time }, "page": 1, "offset": PAGE_SIZE })
 }
 
 /// A bare list in version 1, `{messages: {records}}` in version 2.
-fn records(body: &Value) -> Option<&[Value]> {
+fn extract_records(body: &Value) -> Option<&[Value]> {
     match body {
         Value::Array(records) => Some(records),
         _ => body
             .get("messages")?
             .get("records")
             .filter(|records| records.is_array())
-            .map(|records| list(Some(records))),
+            .map(|records| list_members(Some(records))),
     }
 }
 
-fn newest<'a>(records: &'a [Value], wanted: &str, since: Timestamp) -> Option<&'a Value> {
+fn find_newest_match<'a>(records: &'a [Value], wanted: &str, since: Timestamp) -> Option<&'a Value> {
     let fits = |record: &&Value| {
         let message = record.get("message").unwrap_or(&Value::Null);
-        let said = content_of(message).as_echo();
+        let said = parse_stored_content(message).render_echo_text();
         // Evolution keeps whole seconds.
         let second = |at: Timestamp| at.as_second();
         let from_me = record["key"]["fromMe"].as_bool() != Some(false);
         from_me
             && said.trim() == wanted.trim()
-            && instant(record.get("messageTimestamp")).is_some_and(|at| second(at) >= second(since))
+            && parse_timestamp(record.get("messageTimestamp")).is_some_and(|at| second(at) >= second(since))
     };
     records
         .iter()
         .filter(fits)
-        .max_by_key(|record| instant(record.get("messageTimestamp")))
+        .max_by_key(|record| parse_timestamp(record.get("messageTimestamp")))
 }
 
 /// How many chats are asked for at most: each is a request.
@@ -100,7 +100,7 @@ const CHATS_MAX: usize = 4;
 /// The chats in which the message may be stored, each once.
 fn chats(to: &ContactAddress, also: &[ContactAddress]) -> Vec<String> {
     let mut chats = Vec::new();
-    for jid in std::iter::once(to).chain(also).flat_map(jids) {
+    for jid in std::iter::once(to).chain(also).flat_map(possible_jids) {
         if !chats.contains(&jid) {
             chats.push(jid);
         }
@@ -111,8 +111,8 @@ fn chats(to: &ContactAddress, also: &[ContactAddress]) -> Vec<String> {
 
 /// The JIDs under which the message may be stored. Evolution gives Brazilian mobiles a ninth digit or takes it, and adds or
 /// removes a digit after 52 and 54 (createJid.ts).
-fn jids(to: &ContactAddress) -> Vec<String> {
-    let Some(phone) = to.phone() else {
+fn possible_jids(to: &ContactAddress) -> Vec<String> {
+    let Some(phone) = to.phone_number() else {
         return vec![to.as_str().to_owned()];
     };
     let digits = phone.trim_start_matches('+');
@@ -133,12 +133,12 @@ fn jids(to: &ContactAddress) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recado_domain::millis::instant as at;
+    use recado_domain::millis::from_unix_millis as at;
 
     #[test]
     fn numbers_that_evolution_rewrites_are_looked_for_in_both_forms() {
         let jids = |raw| {
-            jids(&ContactAddress::parse(raw).unwrap())
+            possible_jids(&ContactAddress::parse(raw).unwrap())
                 .join(" ")
                 .replace("@s.whatsapp.net", "")
         };
@@ -181,9 +181,9 @@ mod tests {
             json!({"key": {"id": "D", "fromMe": false}, "message": {"conversation": "Olá"}, "messageTimestamp": 1_760_000_103}),
             json!({"nonsense": true}),
         ];
-        let found = newest(&records, "Olá", at(1_760_000_100_900)).unwrap();
+        let found = find_newest_match(&records, "Olá", at(1_760_000_100_900)).unwrap();
         assert_eq!(found["key"]["id"], "B");
-        assert!(newest(&records, "Oi", at(0)).is_none());
+        assert!(find_newest_match(&records, "Oi", at(0)).is_none());
     }
 
     #[test]
@@ -208,7 +208,8 @@ mod tests {
         ];
         let found = |content: Value| {
             let wanted = serde_json::from_value::<recado_domain::content::Content>(content).unwrap();
-            newest(&records, &wanted.as_echo(), instant_zero()).map(|found| found["key"]["id"].clone())
+            find_newest_match(&records, &wanted.render_echo_text(), instant_zero())
+                .map(|found| found["key"]["id"].clone())
         };
         let file = |media: &str, caption: Option<&str>| json!({"type": "media", "media": media, "caption": caption, "file_name": "n"});
         assert_eq!(found(file("image", Some("cão"))), Some(json!("B")));
@@ -225,7 +226,7 @@ mod tests {
 
     #[test]
     fn version_two_is_asked_with_both_ends_of_the_time() {
-        let query = query(2, "x@s.whatsapp.net", at(1_760_000_000_000));
+        let query = sent_messages_query(2, "x@s.whatsapp.net", at(1_760_000_000_000));
         assert_eq!(query["where"]["messageTimestamp"]["gte"], "2025-10-09T08:53:20Z");
         assert_eq!(query["where"]["messageTimestamp"]["lte"], "2025-10-16T08:53:20Z");
     }

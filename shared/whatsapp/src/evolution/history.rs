@@ -1,49 +1,51 @@
 //! What Evolution remembers: `chat/findMessages`, read as if each message had come as `messages.upsert`.
 
-use super::parse::remembered;
-use super::send::Endpoint;
-use crate::exchange::Exchange;
-use crate::json::{instant, list};
+use super::parse::parse_history_record;
+use super::send::EvolutionEndpoint;
+use crate::http_exchange::HttpExchange;
+use crate::json::{list_members, parse_timestamp};
 use jiff::Timestamp;
-use recado_pipeline::ports::{HistoryError, HistoryPage, HistoryRecord, Span};
+use recado_pipeline::ports::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 /// Page size (`offset` is its name in Evolution). A page with previews inside stays below what is read of an answer.
-const PAGE: u32 = 50;
+const PAGE_SIZE: u32 = 50;
 
 /// Version 1 knows no pages and compares times only for equality: it is asked for its newest messages.
-const NEWEST: usize = 1000;
+const NEWEST_MAX: usize = 1000;
 
 /// Reads a page of `span`; `now` stands in where a status carries no time.
-pub(crate) async fn history(
-    at: &Endpoint<'_>,
-    span: Span,
+pub(crate) async fn read_history_page(
+    at: &EvolutionEndpoint<'_>,
+    span: HistorySpan,
     page: u32,
     now: Timestamp,
 ) -> Result<HistoryPage, HistoryError> {
-    let query = query(at.version, span, page);
+    let query = history_query(at.version, span, page);
     let answer = match at
-        .call(Method::POST, ["chat", "findMessages"], Some(&query))
+        .call_api(Method::POST, ["chat", "findMessages"], Some(&query))
         .await
     {
-        Exchange::Answer(answer) => answer,
-        Exchange::NeverLeft(why) | Exchange::Lost { why, .. } => return Err(unavailable(why)),
+        HttpExchange::Response(answer) => answer,
+        HttpExchange::NotSent(why) | HttpExchange::ResponseLost { why, .. } => {
+            return Err(history_unavailable(why));
+        }
     };
     match answer.status {
         200..=299 => {}
         401 | 403 => return Err(HistoryError::Credentials),
-        404 => return Err(unavailable("it does not know the instance")),
-        _ => return Err(unavailable("it answered with an error")),
+        404 => return Err(history_unavailable("it does not know the instance")),
+        _ => return Err(history_unavailable("it answered with an error")),
     }
-    let record = |record: &Value| remembered(at.instance, record, now);
+    let record = |record: &Value| parse_history_record(at.instance, record, now);
     match &answer.body {
-        Value::Array(records) => Ok(newest(records, span, record)),
+        Value::Array(records) => Ok(build_newest_page(records, span, record)),
         body => {
             let messages = body.get("messages").filter(|messages| messages.is_object());
-            let messages = messages.ok_or(unavailable("its answer holds no messages"))?;
+            let messages = messages.ok_or(history_unavailable("its answer holds no messages"))?;
             let number = |name| messages.get(name).and_then(Value::as_u64).unwrap_or(0);
-            let records = list(messages.get("records"));
+            let records = list_members(messages.get("records"));
             Ok(HistoryPage {
                 records: records.iter().rev().map(record).collect(),
                 pages: u32::try_from(number("pages")).unwrap_or(u32::MAX),
@@ -54,22 +56,26 @@ pub(crate) async fn history(
     }
 }
 
-fn unavailable(why: &'static str) -> HistoryError {
+fn history_unavailable(why: &'static str) -> HistoryError {
     HistoryError::Unavailable { why }
 }
 
 /// Version 2 takes whole seconds, and neither end of the time without the other.
-fn query(version: u8, span: Span, page: u32) -> Value {
+fn history_query(version: u8, span: HistorySpan, page: u32) -> Value {
     if version == 1 {
-        return json!({ "where": {}, "limit": NEWEST });
+        return json!({ "where": {}, "limit": NEWEST_MAX });
     }
     let time = json!({ "gte": span.since.to_string(), "lte": span.until.to_string() });
-    json!({ "where": { "messageTimestamp": time }, "page": page, "offset": PAGE })
+    json!({ "where": { "messageTimestamp": time }, "page": page, "offset": PAGE_SIZE })
 }
 
 /// Version 1's only page: what it gave, newest first, as far as it lies in the span.
-fn newest(records: &[Value], span: Span, read: impl Fn(&Value) -> HistoryRecord) -> HistoryPage {
-    let written = |record: &Value| instant(record.get("messageTimestamp"));
+fn build_newest_page(
+    records: &[Value],
+    span: HistorySpan,
+    read: impl Fn(&Value) -> HistoryRecord,
+) -> HistoryPage {
+    let written = |record: &Value| parse_timestamp(record.get("messageTimestamp"));
     let inside = |record: &&Value| written(record).is_none_or(|at| at >= span.since && at <= span.until);
     let oldest = records.iter().filter_map(written).min();
     let mut inside: Vec<&Value> = records.iter().filter(inside).collect();
@@ -78,26 +84,26 @@ fn newest(records: &[Value], span: Span, read: impl Fn(&Value) -> HistoryRecord)
         total: u64::try_from(inside.len()).unwrap_or(u64::MAX),
         records: inside.into_iter().map(read).collect(),
         pages: 1,
-        cut: records.len() >= NEWEST && oldest.is_some_and(|oldest| oldest > span.since),
+        cut: records.len() >= NEWEST_MAX && oldest.is_some_and(|oldest| oldest > span.since),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evolution::send::Endpoint;
-    use crate::split;
+    use crate::evolution::send::EvolutionEndpoint;
+    use crate::split_webhook;
     use crate::stand_in::{Does, StandIn};
     use recado_domain::ids::ExternalId;
     use recado_domain::inbound::WebhookItem;
-    use recado_domain::millis::instant as at;
+    use recado_domain::millis::from_unix_millis as at;
     use recado_domain::secret::Secret;
     use std::time::Duration;
 
     const SPAN: (i64, i64) = (1_760_000_000_000, 1_760_000_900_000);
 
-    fn span() -> Span {
-        Span {
+    fn span() -> HistorySpan {
+        HistorySpan {
             since: at(SPAN.0),
             until: at(SPAN.1),
         }
@@ -107,7 +113,7 @@ mod tests {
         let server = StandIn::start(vec![does]).await;
         let (http, key) = (recado_ai::http_client().unwrap(), Secret::new("key").unwrap());
         let instance = ExternalId::parse("suporte-01").unwrap();
-        let endpoint = Endpoint {
+        let endpoint = EvolutionEndpoint {
             http: &http,
             base: &server.url,
             key: &key,
@@ -115,7 +121,7 @@ mod tests {
             version,
             timeout: Duration::from_secs(5),
         };
-        let page = history(&endpoint, span(), 3, at(SPAN.1)).await;
+        let page = read_history_page(&endpoint, span(), 3, at(SPAN.1)).await;
         (page, server)
     }
 
@@ -133,7 +139,7 @@ mod tests {
         let body = json!({"event": "messages.upsert", "instance": "suporte-01", "data": {
             "key": {"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": id},
             "message": {"conversation": "Oi"}, "messageTimestamp": 1_760_000_100}});
-        match &split(crate::evolution::NAME, body.to_string().as_bytes(), at(0)).unwrap()[..] {
+        match &split_webhook(crate::evolution::NAME, body.to_string().as_bytes(), at(0)).unwrap()[..] {
             [WebhookItem::Event(event)] => event.id.to_string(),
             other => panic!("{other:?}"),
         }
@@ -152,7 +158,7 @@ mod tests {
         assert_eq!((page.pages, page.total, page.cut), (4, 152, false));
         assert_eq!(event_ids(&page), [webhook_id("A"), webhook_id("B")]);
         assert_eq!(page.records[0].at, Some(at(1_760_000_100_000)));
-        assert!(page.records.iter().all(|record| record.own.is_none()));
+        assert!(page.records.iter().all(|record| record.own_delivery.is_none()));
         let asked = &server.requests()[0];
         assert_eq!(asked.line, "POST /chat/findMessages/suporte-01");
         assert_eq!(asked.body["page"], 3);
@@ -186,7 +192,7 @@ mod tests {
              "MessageUpdate": [{"status": "SERVER_ACK"}, {"status": "READ"}, {"status": "DELIVERY_ACK"}]}]}}"#;
         let page = ask(Does::Answers(200, body), 2).await.0.unwrap();
         let record = &page.records[0];
-        assert!(record.own.is_some());
+        assert!(record.own_delivery.is_some());
         let statuses: Vec<_> = record
             .items
             .iter()
@@ -197,7 +203,10 @@ mod tests {
             .collect();
         assert_eq!(
             statuses,
-            [(recado_domain::delivery::DeliveryStatus::Read, record.own.as_ref())]
+            [(
+                recado_domain::delivery::DeliveryStatus::Read,
+                record.own_delivery.as_ref()
+            )]
         );
     }
 
@@ -215,7 +224,7 @@ mod tests {
         let deletion = |id: &str| {
             let body = json!({"event": "messages.delete", "instance": "suporte-01",
                 "data": {"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": id}});
-            match &split(crate::evolution::NAME, body.to_string().as_bytes(), at(0)).unwrap()[..] {
+            match &split_webhook(crate::evolution::NAME, body.to_string().as_bytes(), at(0)).unwrap()[..] {
                 [WebhookItem::Event(event)] => event.id.to_string(),
                 other => panic!("{other:?}"),
             }
@@ -229,10 +238,13 @@ mod tests {
             (Does::Answers(401, "{}"), HistoryError::Credentials),
             (
                 Does::Answers(200, "<html>"),
-                unavailable("its answer holds no messages"),
+                history_unavailable("its answer holds no messages"),
             ),
-            (Does::Answers(500, "{}"), unavailable("it answered with an error")),
-            (Does::Breaks, unavailable("connection broken")),
+            (
+                Does::Answers(500, "{}"),
+                history_unavailable("it answered with an error"),
+            ),
+            (Does::Breaks, history_unavailable("connection broken")),
         ];
         for (does, expected) in reasons {
             assert_eq!(ask(does, 2).await.0.unwrap_err(), expected);

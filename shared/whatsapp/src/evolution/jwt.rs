@@ -15,15 +15,15 @@ const GRACE_SECONDS: i64 = 30 * 60;
 const SKEW_SECONDS: i64 = 5 * 60;
 
 /// Longer ones are none of Evolution's.
-const LENGTH_MAX: usize = 4096;
+const TOKEN_LENGTH_MAX: usize = 4096;
 
 #[derive(Deserialize)]
-struct Header {
+struct JwtHeader {
     alg: String,
 }
 
 #[derive(Deserialize)]
-struct Claims {
+struct JwtClaims {
     exp: f64,
     #[serde(default)]
     iat: Option<f64>,
@@ -35,11 +35,11 @@ struct Claims {
 
 /// Whether `token` was signed with `secret` for a webhook and is not too old. The algorithm is HS256, whatever the token
 /// says: one that names another is refused.
-pub(super) fn verify(token: &str, secret: &Secret, now: Timestamp) -> bool {
-    let Some((signed, signature)) = token.rsplit_once('.').filter(|_| token.len() <= LENGTH_MAX) else {
+pub(super) fn verify_jwt(token: &str, secret: &Secret, now: Timestamp) -> bool {
+    let Some((signed, signature)) = token.rsplit_once('.').filter(|_| token.len() <= TOKEN_LENGTH_MAX) else {
         return false;
     };
-    let mac = hmac_sha256(secret.expose().as_bytes(), signed.as_bytes());
+    let mac = hmac_sha256(secret.expose_secret().as_bytes(), signed.as_bytes());
     let expected = Secret::new(&URL_SAFE_NO_PAD.encode(mac));
     if !expected.is_some_and(|expected| expected.matches(signature)) {
         return false;
@@ -47,22 +47,22 @@ pub(super) fn verify(token: &str, secret: &Secret, now: Timestamp) -> bool {
     let Some((header, claims)) = signed.split_once('.') else {
         return false;
     };
-    let header: Option<Header> = part(header);
-    let claims: Option<Claims> = part(claims);
+    let header: Option<JwtHeader> = decode_part(header);
+    let claims: Option<JwtClaims> = decode_part(claims);
     header.is_some_and(|header| header.alg == "HS256")
-        && claims.is_some_and(|claims| claims.hold(now.as_second()))
+        && claims.is_some_and(|claims| claims.are_valid_at(now.as_second()))
 }
 
-fn part<T: for<'de> Deserialize<'de>>(text: &str) -> Option<T> {
+fn decode_part<T: for<'de> Deserialize<'de>>(text: &str) -> Option<T> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(text).ok()?).ok()
 }
 
-impl Claims {
+impl JwtClaims {
     #[expect(
         clippy::cast_precision_loss,
         reason = "seconds since the epoch fit into 53 bits"
     )]
-    fn hold(&self, now: i64) -> bool {
+    fn are_valid_at(&self, now: i64) -> bool {
         let is = |claim: &Option<Value>, word: &str| claim.as_ref().is_none_or(|claim| claim == word);
         self.exp.is_finite()
             && self.exp + GRACE_SECONDS as f64 > now as f64
@@ -75,7 +75,7 @@ impl Claims {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recado_domain::millis::instant;
+    use recado_domain::millis::from_unix_millis;
     use serde_json::json;
 
     const NOW: i64 = 1_760_000_000;
@@ -88,7 +88,7 @@ mod tests {
     }
 
     fn accepted(token: &str) -> bool {
-        verify(token, &Secret::new("key").unwrap(), instant(NOW * 1000))
+        verify_jwt(token, &Secret::new("key").unwrap(), from_unix_millis(NOW * 1000))
     }
 
     fn with_claims(claims: &Value) -> bool {

@@ -1,34 +1,34 @@
 //! Evolution API (Baileys), versions 1 and 2. Facts are from its source at tags 1.8.2 and 2.3.6 to 2.4.0-rc2.
 
+pub mod admin_client;
+mod authenticate;
+mod check_setup;
 mod connect;
 pub(crate) mod errors;
 mod evidence;
-mod examine;
 mod history;
 mod jwt;
 mod parse;
-mod prove;
-pub mod register;
-mod seen;
+mod read_receipt;
 mod send;
 mod support;
 mod verify;
 pub(crate) mod webhook;
 
-pub use parse::instance_of;
-pub use verify::{Proof, verify};
+pub use parse::read_instance_name;
+pub use verify::{EvolutionCredentials, verify_credentials};
 
-pub(crate) use connect::connect;
-pub(crate) use evidence::evidence;
-pub(crate) use examine::{DEMANDS, examine};
-pub(crate) use history::history;
-pub(crate) use parse::{interpret, split, split_of};
-pub(crate) use prove::{example, example_in_shell, prove, recognises};
-pub(crate) use seen::{TYPING_TIMEOUT, mark_read, typing};
-pub(crate) use send::{Endpoint, connection, send};
-pub(crate) use support::{TEXT_MAX, support};
+pub(crate) use authenticate::{authenticate, example_webhook, example_webhook_in_shell, is_evolution_body};
+pub(crate) use check_setup::{SETUP_REQUIREMENTS, check_setup};
+pub(crate) use connect::connect_webhook;
+pub(crate) use evidence::find_send_evidence;
+pub(crate) use history::read_history_page;
+pub(crate) use parse::{interpret_event, split_instance_webhook, split_webhook};
+pub(crate) use read_receipt::{TYPING_TIMEOUT, mark_read, show_typing};
+pub(crate) use send::{EvolutionEndpoint, check_connection, send_message};
+pub(crate) use support::{TEXT_MAX, support_for_kind};
 
 use recado_domain::provider::Provider;
 
 /// Its name.
-pub const NAME: Provider = Provider::named("evolution");
+pub const NAME: Provider = Provider::from_static("evolution");

@@ -3,9 +3,9 @@
 mod body;
 mod parts;
 
-use super::errors::classify;
-use crate::exchange::{Answer, Exchange, address, exchange};
-use crate::json::text;
+use super::errors::classify_response;
+use crate::http_exchange::{HttpExchange, HttpResponse, build_url, send_request};
+use crate::json::get_text;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::time::Duration;
 
 /// An instance as it is reached.
-pub(crate) struct Endpoint<'a> {
+pub(crate) struct EvolutionEndpoint<'a> {
     pub(crate) http: &'a Client,
     pub(crate) base: &'a str,
     pub(crate) key: &'a Secret,
@@ -25,40 +25,48 @@ pub(crate) struct Endpoint<'a> {
     pub(crate) timeout: Duration,
 }
 
-impl Endpoint<'_> {
+impl EvolutionEndpoint<'_> {
     /// Calls `/{area}/{action}/{instance}`.
-    pub(super) async fn call(&self, method: Method, path: [&str; 2], body: Option<&Value>) -> Exchange {
+    pub(super) async fn call_api(
+        &self,
+        method: Method,
+        path: [&str; 2],
+        body: Option<&Value>,
+    ) -> HttpExchange {
         let [area, action] = path;
-        let Some(url) = address(self.base, &[area, action, self.instance.as_str()]) else {
-            return Exchange::NeverLeft("the provider's base URL is not an HTTP URL");
+        let Some(url) = build_url(self.base, &[area, action, self.instance.as_str()]) else {
+            return HttpExchange::NotSent("the provider's base URL is not an HTTP URL");
         };
-        let mut request = self.http.request(method, url).header("apikey", self.key.expose());
+        let mut request = self
+            .http
+            .request(method, url)
+            .header("apikey", self.key.expose_secret());
         if let Some(body) = body {
             request = request.json(body);
         }
-        exchange(request, self.timeout).await
+        send_request(request, self.timeout).await
     }
 }
 
 /// Sends a message.
-pub(crate) async fn send(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
-    let call = match body::call(at.version, message) {
+pub(crate) async fn send_message(at: &EvolutionEndpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
+    let call = match body::build_call(at.version, message) {
         Ok(call) => call,
         Err(outcome) => return outcome,
     };
     let exchange = at
-        .call(Method::POST, ["message", call.action], Some(&call.body))
+        .call_api(Method::POST, ["message", call.action], Some(&call.body))
         .await;
-    match exchange.answer() {
-        Ok(answer) if answer.is_success() => accepted(&answer),
-        Ok(answer) => classify(&answer),
+    match exchange.into_response() {
+        Ok(answer) if answer.is_success() => read_accepted_answer(&answer),
+        Ok(answer) => classify_response(&answer),
         Err(outcome) => outcome,
     }
 }
 
 /// A phone as digits. A lid keeps its `@lid`: its bare digits would be taken for a phone (#2111).
-fn number(to: &ContactAddress) -> String {
-    to.phone().map_or_else(
+fn format_recipient(to: &ContactAddress) -> String {
+    to.phone_number().map_or_else(
         || to.as_str().to_owned(),
         |phone| phone.trim_start_matches('+').to_owned(),
     )
@@ -66,8 +74,8 @@ fn number(to: &ContactAddress) -> String {
 
 /// 201 (or 200 behind some proxies) with the stored message. A 2xx that does not name the message may be anything, a
 /// proxy's own page too.
-fn accepted(answer: &Answer) -> SendOutcome {
-    match answer.body.get("key").and_then(|key| text(key, "id")) {
+fn read_accepted_answer(answer: &HttpResponse) -> SendOutcome {
+    match answer.body.get("key").and_then(|key| get_text(key, "id")) {
         Some(id) => SendOutcome::Accepted {
             provider_message_id: Some(id.to_owned()),
             simulated: false,
@@ -80,17 +88,20 @@ fn accepted(answer: &Answer) -> SendOutcome {
 }
 
 /// Asks `instance/connectionState`. The state may be absent just after Evolution's restart.
-pub(crate) async fn connection(at: &Endpoint<'_>) -> ConnectionAnswer {
-    let answer = match at.call(Method::GET, ["instance", "connectionState"], None).await {
-        Exchange::Answer(answer) => answer,
-        Exchange::NeverLeft(_) | Exchange::Lost { .. } => return ConnectionAnswer::Unclear,
+pub(crate) async fn check_connection(at: &EvolutionEndpoint<'_>) -> ConnectionAnswer {
+    let answer = match at
+        .call_api(Method::GET, ["instance", "connectionState"], None)
+        .await
+    {
+        HttpExchange::Response(answer) => answer,
+        HttpExchange::NotSent(_) | HttpExchange::ResponseLost { .. } => return ConnectionAnswer::Unclear,
     };
     match answer.status {
         401 | 403 => ConnectionAnswer::NeedsCredentials,
         404 => ConnectionAnswer::Closed,
         200..=299 => {
             let instance = answer.body.get("instance").unwrap_or(&answer.body);
-            match text(instance, "state") {
+            match get_text(instance, "state") {
                 Some("open") => ConnectionAnswer::Open,
                 Some("close" | "closed" | "refused") => ConnectionAnswer::Closed,
                 _ => ConnectionAnswer::Unclear,
@@ -106,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_phone_goes_as_digits_and_a_lid_whole() {
-        let number = |raw| number(&ContactAddress::parse(raw).unwrap());
+        let number = |raw| format_recipient(&ContactAddress::parse(raw).unwrap());
         assert_eq!(number("5511900000001:4@s.whatsapp.net"), "5511900000001");
         assert_eq!(number("+5511900000001"), "5511900000001");
         assert_eq!(number("100000000000001@lid"), "100000000000001@lid");

@@ -1,13 +1,13 @@
 //! What Evolution can send.
 
-use crate::support::Support::{self, Degraded, Native, Refused};
+use crate::support::ContentSupport::{self, Degraded, Native, Refused};
 use recado_domain::outgoing::OutgoingKind;
 
 /// The longest text. Evolution sets no limit of its own, and phones take more; but what is longer than elsewhere is
 /// folded away behind "read more" and read by nobody.
 pub(crate) const TEXT_MAX: usize = recado_domain::outgoing::TEXT_MAX;
 
-pub(crate) fn support(kind: OutgoingKind) -> Support {
+pub(crate) fn support_for_kind(kind: OutgoingKind) -> ContentSupport {
     match kind {
         OutgoingKind::Text => {
             Native("`sendText`, to 4,096 characters; `linkPreview` and `mentioned` as asked for")

@@ -3,12 +3,12 @@
 use super::jwt;
 use jiff::Timestamp;
 use recado_domain::ids::ExternalId;
-use recado_domain::secret::{Secret, webhook_secrets};
+use recado_domain::secret::{Secret, derive_webhook_secrets};
 use std::fmt;
 
 /// What a request shows to prove itself. Its body's `apikey` is no proof: it is Evolution's own credential, not ours.
 #[derive(Clone, Copy, Default)]
-pub struct Proof<'a> {
+pub struct EvolutionCredentials<'a> {
     /// The header `apikey`: the instance's webhook secret.
     pub apikey: Option<&'a str>,
     /// The header `Authorization`: `Bearer` with the secret, or with a JWT that Evolution signs with it (`jwt_key`).
@@ -17,7 +17,7 @@ pub struct Proof<'a> {
     pub path_token: Option<&'a str>,
 }
 
-impl fmt::Debug for Proof<'_> {
+impl fmt::Debug for EvolutionCredentials<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Proof(***)")
     }
@@ -25,22 +25,27 @@ impl fmt::Debug for Proof<'_> {
 
 /// Whether `proof` was made with a webhook secret of `instance` under one of `masters` (two during a rotation). One
 /// good proof is enough. All are compared, in time that does not tell which came near.
-pub fn verify(proof: &Proof<'_>, masters: &[Secret], instance: &ExternalId, now: Timestamp) -> bool {
-    let bearer = proof.authorization.and_then(bearer);
+pub fn verify_credentials(
+    proof: &EvolutionCredentials<'_>,
+    masters: &[Secret],
+    instance: &ExternalId,
+    now: Timestamp,
+) -> bool {
+    let bearer = proof.authorization.and_then(parse_bearer_token);
     let secrets = masters
         .iter()
-        .flat_map(|master| webhook_secrets(master, crate::evolution::NAME, instance));
+        .flat_map(|master| derive_webhook_secrets(master, crate::evolution::NAME, instance));
     secrets.fold(false, |found, secret| {
         let plain = [proof.apikey, bearer, proof.path_token]
             .into_iter()
             .flatten()
             .fold(false, |found, shown| secret.matches(shown.trim()) | found);
-        let signed = bearer.is_some_and(|token| jwt::verify(token, &secret, now));
+        let signed = bearer.is_some_and(|token| jwt::verify_jwt(token, &secret, now));
         found | plain | signed
     })
 }
 
-fn bearer(header: &str) -> Option<&str> {
+fn parse_bearer_token(header: &str) -> Option<&str> {
     let (scheme, token) = header.trim().split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
@@ -48,8 +53,8 @@ fn bearer(header: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recado_domain::millis::instant;
-    use recado_domain::secret::{SecretVersion, webhook_secret};
+    use recado_domain::millis::from_unix_millis;
+    use recado_domain::secret::{SecretVersion, derive_webhook_secret};
 
     fn masters() -> Vec<Secret> {
         ["new master", "old master"]
@@ -64,22 +69,22 @@ mod tests {
 
     fn secret(master: usize, name: &str) -> String {
         let version = SecretVersion::FIRST;
-        webhook_secret(
+        derive_webhook_secret(
             &masters()[master],
             crate::evolution::NAME,
             &instance(name),
             version,
         )
-        .expose()
+        .expose_secret()
         .to_owned()
     }
 
-    fn accepts(proof: Proof<'_>) -> bool {
-        verify(
+    fn accepts(proof: EvolutionCredentials<'_>) -> bool {
+        verify_credentials(
             &proof,
             &masters(),
             &instance("suporte-01"),
-            instant(1_760_000_000_000),
+            from_unix_millis(1_760_000_000_000),
         )
     }
 
@@ -88,17 +93,17 @@ mod tests {
         for master in [0, 1] {
             let secret = secret(master, "suporte-01");
             let bearer = format!("bearer  {secret}");
-            assert!(accepts(Proof {
+            assert!(accepts(EvolutionCredentials {
                 apikey: Some(&secret),
-                ..Proof::default()
+                ..EvolutionCredentials::default()
             }));
-            assert!(accepts(Proof {
+            assert!(accepts(EvolutionCredentials {
                 authorization: Some(&bearer),
-                ..Proof::default()
+                ..EvolutionCredentials::default()
             }));
-            assert!(accepts(Proof {
+            assert!(accepts(EvolutionCredentials {
                 path_token: Some(&secret),
-                ..Proof::default()
+                ..EvolutionCredentials::default()
             }));
         }
     }
@@ -108,24 +113,29 @@ mod tests {
         let other = secret(0, "suporte-02");
         for wrong in ["", " ", "x", other.as_str(), "new master"] {
             let bearer = format!("Bearer {wrong}");
-            assert!(!accepts(Proof {
+            assert!(!accepts(EvolutionCredentials {
                 apikey: Some(wrong),
                 authorization: Some(&bearer),
                 path_token: Some(wrong)
             }));
         }
-        assert!(!accepts(Proof::default()));
+        assert!(!accepts(EvolutionCredentials::default()));
         let good = secret(0, "suporte-01");
         let basic = format!("Basic {good}");
-        assert!(!accepts(Proof {
+        assert!(!accepts(EvolutionCredentials {
             authorization: Some(&basic),
-            ..Proof::default()
+            ..EvolutionCredentials::default()
         }));
-        let proof = Proof {
+        let proof = EvolutionCredentials {
             apikey: Some(&good),
-            ..Proof::default()
+            ..EvolutionCredentials::default()
         };
-        assert!(!verify(&proof, &[], &instance("suporte-01"), instant(0)));
+        assert!(!verify_credentials(
+            &proof,
+            &[],
+            &instance("suporte-01"),
+            from_unix_millis(0)
+        ));
         assert!(!format!("{proof:?}").contains(&good));
     }
 }

@@ -6,10 +6,11 @@
 //! | `POST …/{instance or event}`, `…/{instance}/{event}` | the same, `byEvents`; of a body that names no instance the path's |
 //! | `POST …/k/{token}`, `…/k/{token}/{event}` | the same, of version 1, which can send no header |
 
-use super::{Proof, instance_of, split_of, verify};
-use crate::ParseError;
+use super::{EvolutionCredentials, read_instance_name, split_instance_webhook, verify_credentials};
+use crate::WebhookParseError;
 use crate::webhook::{
-    Door, HIDDEN, KeyNeeds, Method, Refusal, Request, Taken, WebhookKeys, WebhookSetup, secret_of,
+    AcceptedWebhook, HIDDEN_SECRET, RequiredKeys, WebhookHandler, WebhookKeys, WebhookMethod, WebhookRefusal,
+    WebhookRequest, WebhookSetup, current_webhook_secret,
 };
 use jiff::Timestamp;
 use recado_domain::config::Instance;
@@ -21,11 +22,11 @@ const PATHS: [&str; 2] = ["/webhooks/evolution", "/api/webhook/evolution"];
 
 /// Evolution's door.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Webhook;
+pub(crate) struct EvolutionWebhook;
 
 /// What the path says of a webhook, beyond its body.
 #[derive(Default)]
-struct Said<'a> {
+struct EvolutionWebhookPath<'a> {
     /// The instance, or in `byEvents` mode without an instance in the URL the event.
     segment: Option<&'a str>,
     /// Whether `segment` may be an event's name.
@@ -34,9 +35,9 @@ struct Said<'a> {
     token: Option<&'a str>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> EvolutionWebhookPath<'a> {
     /// `None` if there is no such route.
-    fn read(rest: &'a [String]) -> Option<Self> {
+    fn from_segments(rest: &'a [String]) -> Option<Self> {
         let said = Self::default();
         match rest {
             [] => Some(said),
@@ -58,79 +59,92 @@ impl<'a> Said<'a> {
     }
 
     /// The instance that the path certainly names.
-    fn instance(&self) -> Option<ExternalId> {
+    fn certain_instance(&self) -> Option<ExternalId> {
         let segment = self.segment?;
-        let may_be_event = self.event_allowed && is_event(segment);
+        let may_be_event = self.event_allowed && is_event_name(segment);
         ExternalId::parse(segment).ok().filter(|_| !may_be_event)
     }
 }
 
-impl Door for Webhook {
+impl WebhookHandler for EvolutionWebhook {
     fn provider(&self) -> Provider {
         crate::evolution::NAME
     }
 
-    fn paths(&self) -> &'static [&'static str] {
+    fn path_prefixes(&self) -> &'static [&'static str] {
         &PATHS
     }
 
-    fn methods(&self, rest: &[String]) -> &'static [Method] {
-        match Said::read(rest) {
-            Some(_) => &[Method::Post],
+    fn allowed_methods(&self, rest: &[String]) -> &'static [WebhookMethod] {
+        match EvolutionWebhookPath::from_segments(rest) {
+            Some(_) => &[WebhookMethod::Post],
             None => &[],
         }
     }
 
-    fn keys(&self) -> KeyNeeds {
-        KeyNeeds {
+    fn required_keys(&self) -> RequiredKeys {
+        RequiredKeys {
             masters: true,
             named: &[],
         }
     }
 
     /// The instance that the body names (the secret is derived from it), then the proof, then the rest of the body.
-    fn receive(&self, request: &Request<'_>, keys: &WebhookKeys, now: Timestamp) -> Result<Taken, Refusal> {
-        let said = Said::read(request.rest).ok_or(Refusal::NoRoute)?;
-        let instance = match (instance_of(request.brings.body), said.instance()) {
-            (Err(ParseError::NotEnvelope { .. }), Some(instance)) => instance,
+    fn authenticate_and_parse(
+        &self,
+        request: &WebhookRequest<'_>,
+        keys: &WebhookKeys,
+        now: Timestamp,
+    ) -> Result<AcceptedWebhook, WebhookRefusal> {
+        let said =
+            EvolutionWebhookPath::from_segments(request.path_segments).ok_or(WebhookRefusal::NoRoute)?;
+        let instance = match (read_instance_name(request.parts.body), said.certain_instance()) {
+            (Err(WebhookParseError::NotEnvelope { .. }), Some(instance)) => instance,
             (named, _) => named?,
         };
         if let Some(segment) = said.segment {
-            let fits = segment == instance.as_str() || (said.event_allowed && is_event(segment));
+            let fits = segment == instance.as_str() || (said.event_allowed && is_event_name(segment));
             if !fits {
-                return Err(Refusal::BadRequest(
+                return Err(WebhookRefusal::BadRequest(
                     "the path names another instance than the body",
                 ));
             }
         }
         if keys.masters.is_empty() {
-            return Err(Refusal::NotSetUp("the webhook master secret"));
+            return Err(WebhookRefusal::NotConfigured("the webhook master secret"));
         }
-        let proof = Proof {
+        let proof = EvolutionCredentials {
             apikey: request.header("apikey"),
             authorization: request.header("authorization"),
             path_token: said.token,
         };
-        if !verify(&proof, &keys.masters, &instance, now) {
-            return Err(Refusal::Unproven(
+        if !verify_credentials(&proof, &keys.masters, &instance, now) {
+            return Err(WebhookRefusal::Unauthorized(
                 "a webhook of Evolution was refused: its proof is missing or wrong",
             ));
         }
-        Ok(Taken::Items(split_of(request.brings.body, &instance, now)?))
+        Ok(AcceptedWebhook::Items(split_instance_webhook(
+            request.parts.body,
+            &instance,
+            now,
+        )?))
     }
 
-    fn setting_up(
+    fn describe_webhook_setup(
         &self,
         instance: &Instance,
         keys: &WebhookKeys,
         base: &str,
         with_secret: bool,
     ) -> WebhookSetup {
-        let secret = secret_of(instance, keys).filter(|_| with_secret);
+        let secret = current_webhook_secret(instance, keys).filter(|_| with_secret);
         let plain = format!("{base}{}", PATHS[0]);
         // Version 1 can send no header: its secret stands in the path.
         let url = match instance.api_version {
-            1 => format!("{plain}/k/{}", secret.as_ref().map_or(HIDDEN, Secret::expose)),
+            1 => format!(
+                "{plain}/k/{}",
+                secret.as_ref().map_or(HIDDEN_SECRET, Secret::expose_secret)
+            ),
             _ => plain,
         };
         WebhookSetup {
@@ -143,7 +157,7 @@ impl Door for Webhook {
 }
 
 /// Whether `segment` is an event as `byEvents` writes it at the end of the URL: its name in kebab case.
-fn is_event(segment: &str) -> bool {
+fn is_event_name(segment: &str) -> bool {
     const EVENTS: [&str; 35] = [
         "application-startup",
         "call",

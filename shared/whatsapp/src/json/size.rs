@@ -5,12 +5,12 @@
 const VALUES_MAX: usize = 400_000;
 
 /// Whether a text is short enough, or has few enough values, to be built.
-pub(super) fn is_fit_to_be_built(json: &[u8]) -> bool {
-    json.len() <= VALUES_MAX || values(json) <= VALUES_MAX
+pub(super) fn is_small_enough(json: &[u8]) -> bool {
+    json.len() <= VALUES_MAX || count_values(json) <= VALUES_MAX
 }
 
 /// How many values a text has at most: one, and one for whatever follows an opening bracket or a comma outside of texts.
-fn values(json: &[u8]) -> usize {
+fn count_values(json: &[u8]) -> usize {
     let (mut values, mut in_text, mut at) = (1, false, 0);
     while let Some(byte) = json.get(at) {
         match byte {
@@ -35,15 +35,15 @@ mod tests {
             (r#"{"a": [1, 2], "b": {"c": "x"}}"#, 6),
             (r#"["[[[,,,", "a\"[,\\", 1]"#, 4),
         ] {
-            assert_eq!(values(json.as_bytes()), count, "{json}");
+            assert_eq!(count_values(json.as_bytes()), count, "{json}");
         }
     }
 
     #[test]
     fn a_long_text_is_built_and_very_many_values_are_not() {
         let long = format!(r#"["{}"]"#, ",".repeat(2 * VALUES_MAX));
-        assert!(is_fit_to_be_built(long.as_bytes()));
+        assert!(is_small_enough(long.as_bytes()));
         let many = format!("[{}0]", "[0],".repeat(VALUES_MAX / 2));
-        assert!(!is_fit_to_be_built(many.as_bytes()));
+        assert!(!is_small_enough(many.as_bytes()));
     }
 }

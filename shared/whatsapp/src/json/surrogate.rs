@@ -1,11 +1,11 @@
 //! Halves of surrogate pairs in escaped JSON.
 
 /// The bytes of an escape: `\\uXXXX`.
-const ESCAPE: usize = 6;
+const ESCAPE_LEN: usize = 6;
 
 /// `json` with every escape of a lone half of a surrogate pair replaced by that of `U+FFFD`, which is as long; `None` if
 /// there is none.
-pub(super) fn mended(json: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn replace_lone_surrogates(json: &[u8]) -> Option<Vec<u8>> {
     let mut mended: Option<Vec<u8>> = None;
     let mut at = 0;
     while at < json.len() {
@@ -13,14 +13,18 @@ pub(super) fn mended(json: &[u8]) -> Option<Vec<u8>> {
             at += 1;
             continue;
         }
-        at += match unit(json, at) {
-            Some(0xd800..=0xdbff) if matches!(unit(json, at + ESCAPE), Some(0xdc00..=0xdfff)) => 2 * ESCAPE,
+        at += match parse_utf16_unit(json, at) {
+            Some(0xd800..=0xdbff)
+                if matches!(parse_utf16_unit(json, at + ESCAPE_LEN), Some(0xdc00..=0xdfff)) =>
+            {
+                2 * ESCAPE_LEN
+            }
             Some(0xd800..=0xdfff) => {
                 let copy = mended.get_or_insert_with(|| json.to_vec());
-                copy[at..at + ESCAPE].copy_from_slice(br"\ufffd");
-                ESCAPE
+                copy[at..at + ESCAPE_LEN].copy_from_slice(br"\ufffd");
+                ESCAPE_LEN
             }
-            Some(_) => ESCAPE,
+            Some(_) => ESCAPE_LEN,
             // Another escape, of two bytes: the second may be a backslash, which begins nothing.
             None => 2,
         };
@@ -29,8 +33,8 @@ pub(super) fn mended(json: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The UTF-16 unit that is escaped at `at`.
-fn unit(json: &[u8], at: usize) -> Option<u32> {
-    let digits = json.get(at..at + ESCAPE)?.strip_prefix(br"\u")?;
+fn parse_utf16_unit(json: &[u8], at: usize) -> Option<u32> {
+    let digits = json.get(at..at + ESCAPE_LEN)?.strip_prefix(br"\u")?;
     digits.iter().try_fold(0, |unit, digit| {
         let digit = char::from(*digit).to_digit(16)?;
         Some(unit * 16 + digit)
@@ -39,8 +43,8 @@ fn unit(json: &[u8], at: usize) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::mended;
-    use crate::json::parsed;
+    use super::replace_lone_surrogates;
+    use crate::json::parse_lenient_json;
     use serde_json::json;
 
     #[test]
@@ -53,7 +57,7 @@ mod tests {
             (r#"["\ud83d\u0041"]"#, json!(["\u{fffd}A"])),
             (r#"["\\ud83d \\\ud83d"]"#, json!(["\\ud83d \\\u{fffd}"])),
         ] {
-            assert_eq!(parsed(written.as_bytes()).unwrap(), read, "{written}");
+            assert_eq!(parse_lenient_json(written.as_bytes()).unwrap(), read, "{written}");
         }
     }
 
@@ -68,10 +72,10 @@ mod tests {
             r"\ud83",
             "{",
         ] {
-            assert_eq!(mended(whole.as_bytes()), None, "{whole}");
+            assert_eq!(replace_lone_surrogates(whole.as_bytes()), None, "{whole}");
         }
         for broken in [r#"{"a":"\ud83d""#, r#"["\ud83"]"#, r"\ud83d", r#"["\ud83d\x"]"#] {
-            assert!(parsed(broken.as_bytes()).is_err(), "{broken}");
+            assert!(parse_lenient_json(broken.as_bytes()).is_err(), "{broken}");
         }
     }
 }

@@ -3,10 +3,10 @@
 mod interactive;
 mod parts;
 
+use super::content_support;
 use super::parse::is_user_id;
-use super::support;
-use crate::file::permanent;
-use crate::support::Support;
+use crate::media_file::permanent_failure;
+use crate::support::ContentSupport;
 use recado_domain::content::{Content, Media};
 use recado_domain::outgoing::{OutgoingKind, TEXT_MAX};
 use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 /// uploaded first, and [`with_media_id`] puts their id in.
 ///
 /// Our id goes along and comes back in statuses: the evidence for a send whose answer was lost.
-pub(crate) fn body(message: &OutgoingMessage) -> Result<Value, SendOutcome> {
-    let (kind, part) = part(message)?;
+pub(crate) fn build_message_body(message: &OutgoingMessage) -> Result<Value, SendOutcome> {
+    let (kind, part) = build_typed_part(message)?;
     let mut body = json!({
         "messaging_product": "whatsapp",
         "recipient_type": "individual",
@@ -28,14 +28,14 @@ pub(crate) fn body(message: &OutgoingMessage) -> Result<Value, SendOutcome> {
     if let Some(id) = message.options.reply_to.as_ref().filter(|_| kind != "reaction") {
         body["context"] = json!({ "message_id": id });
     }
-    address(&mut body, message);
+    set_recipient(&mut body, message);
     Ok(body)
 }
 
 /// A number keeps its `+` (else Meta puts the sender's country code before it); a user id goes as `recipient`.
-fn address(body: &mut Value, message: &OutgoingMessage) {
+fn set_recipient(body: &mut Value, message: &OutgoingMessage) {
     let raw = message.to.as_str();
-    match message.to.phone() {
+    match message.to.phone_number() {
         Some(phone) => body["to"] = json!(phone),
         None if is_user_id(raw) => body["recipient"] = json!(raw),
         None => body["to"] = json!(raw),
@@ -43,44 +43,47 @@ fn address(body: &mut Value, message: &OutgoingMessage) {
 }
 
 /// The type, and the object of that name.
-fn part(message: &OutgoingMessage) -> Result<(&'static str, Value), SendOutcome> {
+fn build_typed_part(message: &OutgoingMessage) -> Result<(&'static str, Value), SendOutcome> {
     let content = &message.content;
     let Some(kind) = content.outgoing_kind() else {
-        return Err(permanent("content of a kind that only comes in"));
+        return Err(permanent_failure("content of a kind that only comes in"));
     };
-    match support(kind) {
-        Support::Native(_) => native(message, kind),
-        Support::Degraded(_) => text(message),
-        Support::Refused(why) => Err(permanent(why)),
+    match content_support(kind) {
+        ContentSupport::Native(_) => build_native_part(message, kind),
+        ContentSupport::Degraded(_) => build_text_part(message),
+        ContentSupport::Refused(why) => Err(permanent_failure(why)),
     }
 }
 
-fn native(message: &OutgoingMessage, kind: OutgoingKind) -> Result<(&'static str, Value), SendOutcome> {
+fn build_native_part(
+    message: &OutgoingMessage,
+    kind: OutgoingKind,
+) -> Result<(&'static str, Value), SendOutcome> {
     match &message.content {
-        Content::Media(media) => parts::file(media, kind),
-        Content::Location(place) => parts::location(place).map(|part| ("location", part)),
-        Content::Contacts { contacts } => Ok(("contacts", parts::cards(contacts))),
+        Content::Media(media) => parts::build_file(media, kind),
+        Content::Location(place) => parts::build_location(place).map(|part| ("location", part)),
+        Content::Contacts { contacts } => Ok(("contacts", parts::build_contacts(contacts))),
         Content::Reaction { emoji, target } => {
-            parts::reaction(emoji.as_deref(), target.as_deref()).map(|part| ("reaction", part))
+            parts::build_reaction(emoji.as_deref(), target.as_deref()).map(|part| ("reaction", part))
         }
-        Content::Buttons(menu) => match interactive::buttons(menu) {
+        Content::Buttons(menu) => match interactive::build_buttons(menu) {
             Some(part) => Ok(("interactive", part)),
-            None => text(message),
+            None => build_text_part(message),
         },
-        Content::List(menu) => match interactive::list(menu) {
+        Content::List(menu) => match interactive::build_list(menu) {
             Some(part) => Ok(("interactive", part)),
-            None => text(message),
+            None => build_text_part(message),
         },
-        Content::Template(template) => Ok(("template", parts::template(template))),
-        _ => text(message),
+        Content::Template(template) => Ok(("template", parts::build_template(template))),
+        _ => build_text_part(message),
     }
 }
 
 /// The content in words. A text over the limit is refused: cut, it would say something else.
-fn text(message: &OutgoingMessage) -> Result<(&'static str, Value), SendOutcome> {
-    let words = message.content.as_written();
+fn build_text_part(message: &OutgoingMessage) -> Result<(&'static str, Value), SendOutcome> {
+    let words = message.content.render_fallback_text();
     if words.chars().count() > TEXT_MAX {
-        return Err(permanent("text too long"));
+        return Err(permanent_failure("text too long"));
     }
     let preview = message.options.link_preview.unwrap_or(false);
     Ok(("text", json!({ "body": words, "preview_url": preview })))

@@ -1,15 +1,15 @@
 //! The callback is entered in Meta's app by a person; everything else can be checked, and the app subscribed.
 
-use super::register::{Setup, shake_hands};
-use crate::setting_up::{ConnectError, Connecting, Step, Subject};
+use super::admin_client::{MetaAdminClient, try_handshake};
+use crate::onboarding::{ConnectError, ConnectParameters, ConnectStep, OnboardingTarget};
 use recado_domain::secret::Secret;
 
 /// The setting of what the handshake is answered with.
 pub(crate) const VERIFY_TOKEN: &str = "META_VERIFY_TOKEN";
 
-impl<'a> Setup<'a> {
+impl<'a> MetaAdminClient<'a> {
     /// The number as `subject` has it.
-    pub(super) fn of(subject: &Subject<'a>, token: &'a Secret) -> Self {
+    pub(super) fn for_target(subject: &OnboardingTarget<'a>, token: &'a Secret) -> Self {
         let base = subject.instance.base_url.as_ref();
         Self {
             http: subject.http,
@@ -20,13 +20,13 @@ impl<'a> Setup<'a> {
     }
 }
 
-pub(crate) async fn connect(
-    subject: &Subject<'_>,
-    connecting: &Connecting<'_>,
-    steps: &mut Vec<Step>,
+pub(crate) async fn connect_instance(
+    subject: &OnboardingTarget<'_>,
+    connecting: &ConnectParameters<'_>,
+    steps: &mut Vec<ConnectStep>,
 ) -> Result<(), ConnectError> {
     let webhook = connecting.webhook;
-    steps.push(by_hand(&webhook.url));
+    steps.push(describe_manual_step(&webhook.url));
     let mut wrong = Vec::new();
     if !webhook.proof_set {
         wrong.push("META_APP_SECRET is not set there: no webhook can be proven".to_owned());
@@ -34,24 +34,24 @@ pub(crate) async fn connect(
     if webhook.verify_token_set == Some(false) {
         wrong.push("META_VERIFY_TOKEN is not set there: the handshake is refused".to_owned());
     }
-    match handshake(subject, &webhook.url).await {
+    match check_handshake(subject, &webhook.url).await {
         Ok(step) => steps.push(step),
         Err(why) => wrong.push(why),
     }
-    match subscribe(subject, connecting).await {
+    match ensure_subscription(subject, connecting).await {
         Ok(step) => steps.push(step),
         Err(error) => wrong.push(error.to_string()),
     }
     if wrong.is_empty() {
         Ok(())
     } else {
-        Err(ConnectError::Several(wrong))
+        Err(ConnectError::MultipleErrors(wrong))
     }
 }
 
-fn by_hand(callback: &str) -> Step {
+fn describe_manual_step(callback: &str) -> ConnectStep {
     let fields = "messages, message_template_status_update, account_update, phone_number_quality_update";
-    Step::Enter {
+    ConnectStep::EnterManually {
         place: "the app's WhatsApp configuration (developers.facebook.com)",
         entries: vec![
             ("callback URL", callback.to_owned()),
@@ -65,35 +65,43 @@ fn by_hand(callback: &str) -> Step {
     }
 }
 
-async fn handshake(subject: &Subject<'_>, callback: &str) -> Result<Step, String> {
-    let Some(token) = (subject.named)(VERIFY_TOKEN) else {
-        return Ok(Step::HandshakeUntried {
+async fn check_handshake(subject: &OnboardingTarget<'_>, callback: &str) -> Result<ConnectStep, String> {
+    let Some(token) = (subject.lookup_secret)(VERIFY_TOKEN) else {
+        return Ok(ConnectStep::HandshakeSkipped {
             setting: VERIFY_TOKEN,
         });
     };
-    match shake_hands(subject.http, callback, &token).await {
-        Ok(true) => Ok(Step::HandshakeBack),
+    match try_handshake(subject.http, callback, &token).await {
+        Ok(true) => Ok(ConnectStep::HandshakeAnswered),
         Ok(false) => Err("something else than Recado answers at the callback URL".to_owned()),
         Err(error) => Err(format!("the handshake fails: {error}")),
     }
 }
 
-async fn subscribe(subject: &Subject<'_>, connecting: &Connecting<'_>) -> Result<Step, ConnectError> {
+async fn ensure_subscription(
+    subject: &OnboardingTarget<'_>,
+    connecting: &ConnectParameters<'_>,
+) -> Result<ConnectStep, ConnectError> {
     let Some(account) = &subject.instance.account_id else {
-        return Ok(Step::NoAccount);
+        return Ok(ConnectStep::NoAccount);
     };
-    let at = Setup::of(subject, connecting.key()?);
+    let at = MetaAdminClient::for_target(subject, connecting.require_key()?);
     if !connecting.options.check {
         let refused = format!("the app was not subscribed to {account}");
-        at.subscribe(account).await.map_err(ConnectError::of(refused))?;
+        at.subscribe_app(account)
+            .await
+            .map_err(ConnectError::from_provider_error(refused))?;
     }
     let unsaid = format!("it is not told which apps are subscribed to {account}");
-    let apps = at.subscribed(account).await.map_err(ConnectError::of(unsaid))?;
+    let apps = at
+        .list_subscribed_apps(account)
+        .await
+        .map_err(ConnectError::from_provider_error(unsaid))?;
     if apps.is_empty() {
         let nobody = format!("no app is subscribed to {account}: no webhook comes");
-        return Err(ConnectError::Several(vec![nobody]));
+        return Err(ConnectError::MultipleErrors(vec![nobody]));
     }
-    Ok(Step::Subscribed {
+    Ok(ConnectStep::Subscribed {
         account: account.clone(),
         apps,
     })

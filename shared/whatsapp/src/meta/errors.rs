@@ -3,34 +3,41 @@
 //! The code decides, not the HTTP status: documentation of one year gives 400 for a throttle, of another 429. Codes and
 //! meanings are from Meta's error reference; classes and waits are ours.
 
-use crate::class::Class::{
-    self, Credentials, Once, Pair, Permanent, Retry, RetryAfter, Throttled, Unknown, Window,
+use crate::error_class::ErrorClass::{
+    self, Credentials, PairRateLimit, Permanent, Retry, RetryAfter, RetryOnce, Throttled, Unknown,
+    WindowClosed,
 };
-use crate::error_title::error_title;
-use crate::exchange::Answer;
-use crate::refusals::{StatusRow, by_status, certain};
+use crate::error_table::{StatusRow, class_by_status, not_sent_reason};
+use crate::error_title::mask_error_title;
+use crate::http_exchange::HttpResponse;
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::SendOutcome;
 use serde_json::Value;
 
 /// First code, last code, class, title, and why it is certain that nothing was sent.
-pub(crate) type Row = (i64, i64, Class, &'static str, &'static str);
+pub(crate) type MetaErrorRow = (i64, i64, ErrorClass, &'static str, &'static str);
 
 const CHECKED: &str = "the message is checked before it is taken";
 const RIGHTS: &str = "what the account and the number may do is checked before a message is taken";
 const FILE: &str = "the file is fetched before the message is sent";
 const RECIPIENT: &str = "Meta says that it does not deliver it to this recipient";
-const ELSEWHERE: &str = "it answers other calls than those that send";
+const OTHER_CALLS: &str = "it answers other calls than those that send";
 
 /// How long the limits of a whole app or account last.
-const ACCOUNT: Class = RetryAfter(300);
+const ACCOUNT_LIMIT: ErrorClass = RetryAfter(300);
 
-pub(crate) const TABLE: [Row; 63] = [
+pub(crate) const TABLE: [MetaErrorRow; 63] = [
     (0, 0, Credentials, "authentication failed", RIGHTS),
     (1, 1, Unknown { timed_out: false }, "unknown error", ""),
     (2, 2, Unknown { timed_out: true }, "service down", ""),
     (3, 3, Credentials, "no capability or permission", RIGHTS),
-    (4, 4, ACCOUNT, "app call limit", certain::LIMIT),
+    (
+        4,
+        4,
+        ACCOUNT_LIMIT,
+        "app call limit",
+        not_sent_reason::LIMIT_CHECKED,
+    ),
     (10, 10, Credentials, "permission denied", RIGHTS),
     (33, 33, Permanent, "number deleted", RIGHTS),
     (100, 100, Permanent, "bad parameter", CHECKED),
@@ -39,14 +46,26 @@ pub(crate) const TABLE: [Row; 63] = [
     // This and other refusals of a whole account or number: its owner can mend them, and its messages wait for that.
     (368, 368, Credentials, "blocked for a policy violation", RIGHTS),
     (400, 400, Permanent, "media not downloaded", FILE),
-    (613, 613, ACCOUNT, "call limit", certain::LIMIT),
-    (80_007, 80_007, ACCOUNT, "account rate limit", certain::LIMIT),
+    (
+        613,
+        613,
+        ACCOUNT_LIMIT,
+        "call limit",
+        not_sent_reason::LIMIT_CHECKED,
+    ),
+    (
+        80_007,
+        80_007,
+        ACCOUNT_LIMIT,
+        "account rate limit",
+        not_sent_reason::LIMIT_CHECKED,
+    ),
     (
         130_429,
         130_429,
         RetryAfter(1),
         "throughput limit",
-        certain::LIMIT,
+        not_sent_reason::LIMIT_CHECKED,
     ),
     (
         130_472,
@@ -91,7 +110,7 @@ pub(crate) const TABLE: [Row; 63] = [
     (
         131_047,
         131_047,
-        Window,
+        WindowClosed,
         "more than 24 hours since the last message",
         CHECKED,
     ),
@@ -100,7 +119,7 @@ pub(crate) const TABLE: [Row; 63] = [
         131_048,
         RetryAfter(3600),
         "spam limit of the number",
-        certain::LIMIT,
+        not_sent_reason::LIMIT_CHECKED,
     ),
     (
         131_049,
@@ -119,10 +138,16 @@ pub(crate) const TABLE: [Row; 63] = [
     (131_051, 131_051, Permanent, "unsupported message type", CHECKED),
     (131_052, 131_052, Permanent, "media failed", FILE),
     // Mostly a link that Meta could not fetch.
-    (131_053, 131_053, Once, "media failed", FILE),
+    (131_053, 131_053, RetryOnce, "media failed", FILE),
     (131_055, 131_055, Permanent, "marketing templates only", RECIPIENT),
     // Meta asks for 4^n seconds; one message in 6 seconds is what it allows.
-    (131_056, 131_056, Pair, "pair rate limit", certain::LIMIT),
+    (
+        131_056,
+        131_056,
+        PairRateLimit,
+        "pair rate limit",
+        not_sent_reason::LIMIT_CHECKED,
+    ),
     (131_057, 131_057, RetryAfter(60), "number in maintenance", RIGHTS),
     (131_062, 131_062, Permanent, "needs a phone number", RECIPIENT),
     (132_000, 132_000, Permanent, "template parameter count", CHECKED),
@@ -170,14 +195,14 @@ pub(crate) const TABLE: [Row; 63] = [
         133_016,
         Permanent,
         "too many registrations",
-        certain::LIMIT,
+        not_sent_reason::LIMIT_CHECKED,
     ),
     (
         134_011,
         134_011,
         Permanent,
         "payment terms not accepted",
-        ELSEWHERE,
+        OTHER_CALLS,
     ),
     (134_100, 134_100, Permanent, "marketing templates only", RECIPIENT),
     (
@@ -194,120 +219,123 @@ pub(crate) const TABLE: [Row; 63] = [
         136_025,
         Permanent,
         "verification code not sent or wrong",
-        ELSEWHERE,
+        OTHER_CALLS,
     ),
-    (138_006, 138_006, Permanent, "no call permission", ELSEWHERE),
+    (138_006, 138_006, Permanent, "no call permission", OTHER_CALLS),
     (
         139_100,
         139_100,
         Permanent,
         "block list: not all were taken",
-        ELSEWHERE,
+        OTHER_CALLS,
     ),
     (
         139_102,
         139_102,
         Retry,
         "block list: changed meanwhile",
-        ELSEWHERE,
+        OTHER_CALLS,
     ),
-    (2_593_109, 2_593_109, Permanent, "history not shared", ELSEWHERE),
+    (2_593_109, 2_593_109, Permanent, "history not shared", OTHER_CALLS),
 ];
 
 /// Code, subcode, class and title of what Meta says of a number that does not exist, or that the token has no right to:
 /// all that is sent for it is refused so.
-pub(crate) const OBJECT: Row = (100, 33, Credentials, "number unknown, or no right to it", RIGHTS);
+pub(crate) const UNKNOWN_NUMBER: MetaErrorRow =
+    (100, 33, Credentials, "number unknown, or no right to it", RIGHTS);
 
 /// What an answer without a code, which comes from something in between, means by its status: the first row that fits
 /// counts.
 pub(crate) const WITHOUT_CODE: [StatusRow; 10] = [
-    (401, 401, Credentials, certain::KEY),
-    (403, 403, Credentials, certain::KEY),
+    (401, 401, Credentials, not_sent_reason::KEY_CHECKED),
+    (403, 403, Credentials, not_sent_reason::KEY_CHECKED),
     (408, 408, Unknown { timed_out: true }, ""),
     (502, 502, Unknown { timed_out: true }, ""),
     (504, 504, Unknown { timed_out: true }, ""),
-    (429, 429, Throttled, certain::LIMIT),
-    (300, 399, Retry, certain::BEFORE),
-    (404, 404, Retry, certain::BEFORE),
-    (400, 499, Permanent, certain::REFUSED),
+    (429, 429, Throttled, not_sent_reason::LIMIT_CHECKED),
+    (300, 399, Retry, not_sent_reason::BEFORE_HANDLER),
+    (404, 404, Retry, not_sent_reason::BEFORE_HANDLER),
+    (400, 499, Permanent, not_sent_reason::REQUEST_REFUSED),
     (0, 999, Unknown { timed_out: false }, ""),
 ];
 
 /// What a code that is not in the table means by its status. Meta's own `is_transient` makes a refusal one that may pass.
 pub(crate) const UNKNOWN_CODE: [StatusRow; 4] = [
-    (401, 401, Credentials, certain::KEY),
-    (429, 429, Throttled, certain::LIMIT),
-    (400, 499, Permanent, certain::REFUSED),
+    (401, 401, Credentials, not_sent_reason::KEY_CHECKED),
+    (429, 429, Throttled, not_sent_reason::LIMIT_CHECKED),
+    (400, 499, Permanent, not_sent_reason::REQUEST_REFUSED),
     (0, 999, Unknown { timed_out: false }, ""),
 ];
 
-fn is_object(error: &Value) -> bool {
-    let number = |key| error.get(key).and_then(crate::json::integer);
-    (number("code"), number("error_subcode")) == (Some(OBJECT.0), Some(OBJECT.1))
+fn is_unknown_number(error: &Value) -> bool {
+    let number = |key| error.get(key).and_then(crate::json::parse_integer);
+    (number("code"), number("error_subcode")) == (Some(UNKNOWN_NUMBER.0), Some(UNKNOWN_NUMBER.1))
 }
 
-pub(crate) fn known(code: i64) -> Option<&'static Row> {
+pub(crate) fn find_error(code: i64) -> Option<&'static MetaErrorRow> {
     TABLE
         .iter()
         .find(|(first, last, ..)| (*first..=*last).contains(&code))
 }
 
 /// An error object's code and a title without personal data: ours for a known code, else Meta's own, masked.
-pub(crate) fn describe(error: &Value) -> String {
-    match error.get("code").and_then(crate::json::integer) {
-        Some(code) => format!("{code} {}", title(error)).trim_end().to_owned(),
+pub(crate) fn describe_error(error: &Value) -> String {
+    match error.get("code").and_then(crate::json::parse_integer) {
+        Some(code) => format!("{code} {}", safe_error_title(error))
+            .trim_end()
+            .to_owned(),
         None => "no code".to_owned(),
     }
 }
 
 /// The title alone.
-pub(super) fn title(error: &Value) -> String {
-    if is_object(error) {
-        return OBJECT.3.to_owned();
+pub(super) fn safe_error_title(error: &Value) -> String {
+    if is_unknown_number(error) {
+        return UNKNOWN_NUMBER.3.to_owned();
     }
-    let code = error.get("code").and_then(crate::json::integer);
-    if let Some((_, _, _, title, _)) = code.and_then(known) {
+    let code = error.get("code").and_then(crate::json::parse_integer);
+    if let Some((_, _, _, title, _)) = code.and_then(find_error) {
         return (*title).to_owned();
     }
     let said = ["title", "message"]
         .iter()
-        .find_map(|key| crate::json::text(error, key))
+        .find_map(|key| crate::json::get_text(error, key))
         .unwrap_or_default();
     // Meta's messages begin with `(#code) `.
     let named = code.map(|code| format!("(#{code})")).unwrap_or_default();
-    error_title(said.strip_prefix(&named).unwrap_or(said))
+    mask_error_title(said.strip_prefix(&named).unwrap_or(said))
 }
 
 /// Why an accepted message failed after all, by the error object of its status.
-pub(super) fn late_reason(error: &Value) -> Reason {
-    let code = error.get("code").and_then(crate::json::integer);
-    match code.and_then(known) {
-        Some((_, _, Window, ..)) => Reason::WindowClosed,
+pub(super) fn reason_of_failure(error: &Value) -> Reason {
+    let code = error.get("code").and_then(crate::json::parse_integer);
+    match code.and_then(find_error) {
+        Some((_, _, WindowClosed, ..)) => Reason::WindowClosed,
         _ => Reason::WhatsappPermanentError,
     }
 }
 
 /// What an answer that is not a 2xx means for the send it answers, attempt number `attempt` (from 1).
-pub(crate) fn classify(answer: &Answer, attempt: u32) -> SendOutcome {
+pub(crate) fn classify(answer: &HttpResponse, attempt: u32) -> SendOutcome {
     let error = answer.body.get("error");
     let code = error
         .and_then(|error| error.get("code"))
-        .and_then(crate::json::integer);
+        .and_then(crate::json::parse_integer);
     let (class, why) = match (code, error) {
-        (Some(code), Some(error)) => (class_of(code, error, answer.status), describe(error)),
+        (Some(code), Some(error)) => (classify_code(code, error, answer.status), describe_error(error)),
         _ => (
-            by_status(answer.status, &WITHOUT_CODE),
+            class_by_status(answer.status, &WITHOUT_CODE),
             format!("HTTP {} without an error code", answer.status),
         ),
     };
-    class.outcome(why, answer.retry_after, attempt)
+    class.into_send_outcome(why, answer.retry_after, attempt)
 }
 
-fn class_of(code: i64, error: &Value, status: u16) -> Class {
-    match known(code) {
-        Some(_) if is_object(error) => OBJECT.2,
+fn classify_code(code: i64, error: &Value, status: u16) -> ErrorClass {
+    match find_error(code) {
+        Some(_) if is_unknown_number(error) => UNKNOWN_NUMBER.2,
         Some((_, _, class, ..)) => *class,
-        None => match by_status(status, &UNKNOWN_CODE) {
+        None => match class_by_status(status, &UNKNOWN_CODE) {
             Permanent if error.get("is_transient").and_then(Value::as_bool) == Some(true) => Retry,
             class => class,
         },

@@ -1,32 +1,32 @@
 //! Meta's WhatsApp Cloud API. Facts are from its documentation of 2025-10 to 2026-11 and from bodies seen in tests of
 //! public projects.
 
+pub mod admin_client;
 pub(crate) mod body;
+mod check_setup;
 mod connect;
 mod connection;
 pub(crate) mod errors;
-mod examine;
 pub(crate) mod parse;
-mod prove;
-pub mod register;
-mod seen;
+mod read_receipt;
 pub(crate) mod send;
+mod sign;
 mod support;
 mod verify;
 pub(crate) mod webhook;
 
-pub use verify::{handshake, verify};
+pub use verify::{answer_handshake, verify_signature};
 
-pub(crate) use connect::{VERIFY_TOKEN, connect};
-pub(crate) use connection::connection;
-pub(crate) use examine::{DEMANDS, examine};
-pub(crate) use parse::{interpret, split};
-pub(crate) use prove::{prove, recognises};
-pub(crate) use seen::{read_mark, seen};
-pub(crate) use send::{Endpoint, send};
-pub(crate) use support::{TEXT_MAX, support};
+pub(crate) use check_setup::{REQUIREMENTS, check_setup};
+pub(crate) use connect::{VERIFY_TOKEN, connect_instance};
+pub(crate) use connection::fetch_connection;
+pub(crate) use parse::{interpret_payload, split_webhook};
+pub(crate) use read_receipt::{build_read_receipt, mark_read_and_typing};
+pub(crate) use send::{MetaEndpoint, send_message};
+pub(crate) use sign::{is_meta_body, sign_webhook};
+pub(crate) use support::{TEXT_MAX, content_support};
 
 use recado_domain::provider::Provider;
 
 /// Its name.
-pub const NAME: Provider = Provider::named("meta");
+pub const NAME: Provider = Provider::from_static("meta");

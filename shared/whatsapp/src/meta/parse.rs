@@ -6,17 +6,17 @@ mod history;
 mod message;
 mod notice;
 mod preference;
-mod price;
 mod status;
+mod status_detail;
 #[cfg(test)]
 mod tests;
 
-use crate::ParseError;
-use crate::json::{label, list, scalar, text, value_of};
+use crate::WebhookParseError;
+use crate::json::{get_scalar_text, get_text, list_members, parse_json_body, sanitize_label};
 use jiff::Timestamp;
 use recado_domain::event::{EventKind, InboundJob};
 use recado_domain::ids::{EventId, ExternalId};
-use recado_domain::inbound::{Inbound, WebhookItem};
+use recado_domain::inbound::{InboundEvent, WebhookItem};
 use recado_domain::provider::Provider;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -25,16 +25,16 @@ pub(crate) use message::is_user_id;
 
 /// Whose body it is. Other providers pass Meta's bodies on, and some of theirs name no number.
 #[derive(Debug, Clone)]
-pub(crate) struct Speaker {
+pub(crate) struct WebhookSource {
     /// Who sent it.
     pub(crate) provider: Provider,
     /// The number that it is about, where that is known without reading it.
     pub(crate) external: Option<ExternalId>,
 }
 
-impl Speaker {
+impl WebhookSource {
     /// Meta itself.
-    pub(crate) fn meta() -> Self {
+    pub(crate) fn for_meta() -> Self {
         Self {
             provider: crate::meta::NAME,
             external: None,
@@ -43,8 +43,15 @@ impl Speaker {
 }
 
 /// Splits a body of Meta's.
-pub(crate) fn split(body: &[u8], received_at: Timestamp) -> Result<Vec<WebhookItem>, ParseError> {
-    Ok(split_root(&Speaker::meta(), &value_of(body)?, received_at))
+pub(crate) fn split_webhook(
+    body: &[u8],
+    received_at: Timestamp,
+) -> Result<Vec<WebhookItem>, WebhookParseError> {
+    Ok(split_root(
+        &WebhookSource::for_meta(),
+        &parse_json_body(body)?,
+        received_at,
+    ))
 }
 
 /// Splits a body into items: up to 1,000 messages and statuses in any number of entries and changes, with different
@@ -52,24 +59,29 @@ pub(crate) fn split(body: &[u8], received_at: Timestamp) -> Result<Vec<WebhookIt
 ///
 /// Meta repeats a body that it got a 4xx for during seven days, so an authentic body that is not understood (also one that
 /// is no object) is an item to ignore, not an error.
-pub(crate) fn split_root(speaker: &Speaker, root: &Value, received_at: Timestamp) -> Vec<WebhookItem> {
-    let entries = list(root.get("entry")).iter();
+pub(crate) fn split_root(speaker: &WebhookSource, root: &Value, received_at: Timestamp) -> Vec<WebhookItem> {
+    let entries = list_members(root.get("entry")).iter();
     let mut items: Vec<WebhookItem> = entries
         .flat_map(|entry| split_entry(speaker, root, entry, received_at))
         .collect();
     if items.is_empty() {
-        items.push(ignored("body without changes"));
+        items.push(ignored_item("body without changes"));
     }
-    once_each(items)
+    ignore_repeated_events(items)
 }
 
 /// Splits one entry: all changes of one account, which only it names.
-fn split_entry(speaker: &Speaker, root: &Value, entry: &Value, received_at: Timestamp) -> Vec<WebhookItem> {
-    let changes = list(entry.get("changes")).iter();
+fn split_entry(
+    speaker: &WebhookSource,
+    root: &Value,
+    entry: &Value,
+    received_at: Timestamp,
+) -> Vec<WebhookItem> {
+    let changes = list_members(entry.get("changes")).iter();
     let split = changes.flat_map(|change| {
         let value = change.get("value").unwrap_or(&Value::Null);
-        let field = field(root, entry, change, value);
-        match notice::item(speaker.provider, entry, &field, value, received_at) {
+        let field = detect_field(root, entry, change, value);
+        match notice::build_notice_item(speaker.provider, entry, &field, value, received_at) {
             Some(notice) => vec![notice],
             None => split_value(speaker, &field, value, received_at),
         }
@@ -79,31 +91,31 @@ fn split_entry(speaker: &Speaker, root: &Value, entry: &Value, received_at: Time
 
 /// Splits the value of one change (which is a whole body of on-premise numbers).
 pub(crate) fn split_value(
-    speaker: &Speaker,
+    speaker: &WebhookSource,
     field: &str,
     value: &Value,
     received_at: Timestamp,
 ) -> Vec<WebhookItem> {
     let mut items = Vec::new();
-    let part = Part {
+    let part = MetaChange {
         speaker,
         value,
         received_at,
     };
-    part.split(field, &mut items);
+    part.split_change(field, &mut items);
     items
 }
 
-fn ignored(what: impl Into<String>) -> WebhookItem {
+fn ignored_item(what: impl Into<String>) -> WebhookItem {
     WebhookItem::Ignored { what: what.into() }
 }
 
 /// The field of a change. Some bodies write it inside the value, beside `changes` or not at all; then what is in the value
 /// tells.
-fn field(root: &Value, entry: &Value, change: &Value, value: &Value) -> String {
+fn detect_field(root: &Value, entry: &Value, change: &Value, value: &Value) -> String {
     let written = [change, value, entry, root]
         .into_iter()
-        .find_map(|place| text(place, "field"));
+        .find_map(|place| get_text(place, "field"));
     let seen = || {
         let has = |key: &str| value.get(key).is_some();
         if has("messages") || has("statuses") {
@@ -122,87 +134,92 @@ fn field(root: &Value, entry: &Value, change: &Value, value: &Value) -> String {
 }
 
 /// One change's value.
-struct Part<'a> {
-    speaker: &'a Speaker,
+struct MetaChange<'a> {
+    speaker: &'a WebhookSource,
     value: &'a Value,
     received_at: Timestamp,
 }
 
-impl Part<'_> {
-    fn split(&self, field: &str, items: &mut Vec<WebhookItem>) {
+impl MetaChange<'_> {
+    fn split_change(&self, field: &str, items: &mut Vec<WebhookItem>) {
         let (messages, statuses) = match field {
-            "messages" => (list(self.value.get("messages")), list(self.value.get("statuses"))),
+            "messages" => (
+                list_members(self.value.get("messages")),
+                list_members(self.value.get("statuses")),
+            ),
             // The one is of the phone app, the other of whatever else sends for the number.
             "smb_message_echoes" | "message_echoes" => {
-                (list(self.value.get("message_echoes")), [].as_slice())
+                (list_members(self.value.get("message_echoes")), [].as_slice())
             }
-            "history" => return self.split_by(field, history::items, items),
-            "user_preferences" => return self.split_by(field, preference::items, items),
-            other => return items.push(ignored(label(other))),
+            "history" => return self.split_for_number(field, history::split_history, items),
+            "user_preferences" => return self.split_for_number(field, preference::split_preferences, items),
+            other => return items.push(ignored_item(sanitize_label(other))),
         };
-        let errors = list(self.value.get("errors"));
+        let errors = list_members(self.value.get("errors"));
         if messages.is_empty() && statuses.is_empty() && errors.is_empty() {
-            return items.push(ignored(format!("{field} without messages")));
+            return items.push(ignored_item(format!("{field} without messages")));
         }
         for error in errors {
-            let code = scalar(error, "code")
+            let code = get_scalar_text(error, "code")
                 .filter(|code| code.len() <= 7)
                 .unwrap_or_default();
-            items.push(ignored(format!("error {code}").trim_end()));
+            items.push(ignored_item(format!("error {code}").trim_end()));
         }
         let echo = field != "messages";
         let read = |part: &Self, external: &ExternalId| {
             let provider = part.speaker.provider;
             let messages = messages
                 .iter()
-                .map(|message| message::item(provider, part.value, external, message, echo));
+                .map(|message| message::build_message_item(provider, part.value, external, message, echo));
             let statuses = statuses
                 .iter()
-                .map(|status| status::item(provider, external, status, part.received_at));
+                .map(|status| status::build_status_item(provider, external, status, part.received_at));
             messages.chain(statuses).collect()
         };
-        self.split_by(field, read, items);
+        self.split_for_number(field, read, items);
     }
 
     /// What `read` makes of the value, if it says which number it is about.
-    fn split_by(
+    fn split_for_number(
         &self,
         field: &str,
         read: impl Fn(&Self, &ExternalId) -> Vec<WebhookItem>,
         items: &mut Vec<WebhookItem>,
     ) {
-        match self.external() {
+        match self.find_external_id() {
             Some(external) => items.extend(read(self, &external)),
-            None => items.push(ignored(format!("{field} without a phone_number_id"))),
+            None => items.push(ignored_item(format!("{field} without a phone_number_id"))),
         }
     }
 
-    fn external(&self) -> Option<ExternalId> {
+    fn find_external_id(&self) -> Option<ExternalId> {
         if let Some(external) = &self.speaker.external {
             return Some(external.clone());
         }
-        let id = scalar(self.value.get("metadata")?, "phone_number_id")?;
+        let id = get_scalar_text(self.value.get("metadata")?, "phone_number_id")?;
         ExternalId::parse(&id).ok()
     }
 }
 
 /// Replaces events that stand in the body before: Meta does repeat a message inside one body.
-fn once_each(items: Vec<WebhookItem>) -> Vec<WebhookItem> {
+fn ignore_repeated_events(items: Vec<WebhookItem>) -> Vec<WebhookItem> {
     let mut seen: HashSet<EventId> = HashSet::new();
     items
         .into_iter()
         .map(|item| match item {
-            WebhookItem::Event(event) if !seen.insert(event.id.clone()) => ignored("repeated in the body"),
+            WebhookItem::Event(event) if !seen.insert(event.id.clone()) => {
+                ignored_item("repeated in the body")
+            }
             other => other,
         })
         .collect()
 }
 
-/// Reads the payload of an event that [`split`] made.
-pub(crate) fn interpret(job: &InboundJob, payload: &Value) -> Inbound {
+/// Reads the payload of an event that [`split_webhook`] made.
+pub(crate) fn interpret_payload(job: &InboundJob, payload: &Value) -> InboundEvent {
     match job.kind {
-        EventKind::Message => message::interpret(payload),
-        EventKind::Failed => status::interpret(job, payload),
-        EventKind::Connection => Inbound::ConnectionChanged,
+        EventKind::Message => message::interpret_message(payload),
+        EventKind::Failed => status::interpret_failure(job, payload),
+        EventKind::Connection => InboundEvent::ConnectionChanged,
     }
 }

@@ -1,10 +1,10 @@
 //! Sending, over the Graph API (bearer token).
 
-use super::body::body;
+use super::body::build_message_body;
 use super::errors::classify;
-use crate::cloud::{Upload, file_of, uploaded};
-use crate::exchange::{Answer, address, exchange};
-use crate::json::{list, text};
+use crate::cloud::{MediaUpload, find_inline_file, upload_inline_file};
+use crate::http_exchange::{HttpResponse, build_url, send_request};
+use crate::json::{get_text, list_members};
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
@@ -12,7 +12,7 @@ use reqwest::Client;
 use std::time::Duration;
 
 /// A number as it is reached.
-pub(crate) struct Endpoint<'a> {
+pub(crate) struct MetaEndpoint<'a> {
     pub(crate) http: &'a Client,
     pub(crate) base: &'a str,
     /// Of the Graph API, such as `v24.0`.
@@ -23,56 +23,60 @@ pub(crate) struct Endpoint<'a> {
 }
 
 /// Sends a message; a file that is here and not on the web is uploaded first, within the same time.
-pub(crate) async fn send(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
-    let file = match file_of(message) {
+pub(crate) async fn send_message(at: &MetaEndpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
+    let file = match find_inline_file(message) {
         Ok(Some(file)) => file,
-        Ok(None) => return post(at, message).await,
+        Ok(None) => return post_message(at, message).await,
         Err(outcome) => return outcome,
     };
-    let half = Endpoint {
+    let half = MetaEndpoint {
         timeout: at.timeout / 2,
         ..*at
     };
-    let Some(url) = address(at.base, &[at.version, at.phone_number_id.as_str(), "media"]) else {
-        return no_address();
+    let Some(url) = build_url(at.base, &[at.version, at.phone_number_id.as_str(), "media"]) else {
+        return invalid_base_url();
     };
-    let upload = Upload {
-        request: at.http.post(url).bearer_auth(at.token.expose()),
+    let upload = MediaUpload {
+        request: at.http.post(url).bearer_auth(at.token.expose_secret()),
         classify,
         timeout: half.timeout,
     };
-    match uploaded(message, &file, upload).await {
-        Ok(message) => post(&half, &message).await,
+    match upload_inline_file(message, &file, upload).await {
+        Ok(message) => post_message(&half, &message).await,
         Err(outcome) => outcome,
     }
 }
 
-async fn post(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
-    let body = match body(message) {
+async fn post_message(at: &MetaEndpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
+    let body = match build_message_body(message) {
         Ok(body) => body,
         Err(outcome) => return outcome,
     };
-    let Some(url) = address(at.base, &[at.version, at.phone_number_id.as_str(), "messages"]) else {
-        return no_address();
+    let Some(url) = build_url(at.base, &[at.version, at.phone_number_id.as_str(), "messages"]) else {
+        return invalid_base_url();
     };
-    let request = at.http.post(url).bearer_auth(at.token.expose()).json(&body);
-    match exchange(request, at.timeout).await.answer() {
-        Ok(answer) if answer.is_success() => accepted(&answer),
+    let request = at
+        .http
+        .post(url)
+        .bearer_auth(at.token.expose_secret())
+        .json(&body);
+    match send_request(request, at.timeout).await.into_response() {
+        Ok(answer) if answer.is_success() => read_accepted_answer(&answer),
         Ok(answer) => classify(&answer, message.attempt),
         Err(outcome) => outcome,
     }
 }
 
-pub(crate) fn no_address() -> SendOutcome {
+pub(crate) fn invalid_base_url() -> SendOutcome {
     SendOutcome::Unreached {
         why: "the provider's base URL is not an HTTP URL".to_owned(),
     }
 }
 
-pub(crate) fn accepted(answer: &Answer) -> SendOutcome {
-    match list(answer.body.get("messages"))
+pub(crate) fn read_accepted_answer(answer: &HttpResponse) -> SendOutcome {
+    match list_members(answer.body.get("messages"))
         .iter()
-        .find_map(|message| text(message, "id"))
+        .find_map(|message| get_text(message, "id"))
     {
         Some(id) => SendOutcome::Accepted {
             provider_message_id: Some(id.to_owned()),

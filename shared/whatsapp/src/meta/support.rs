@@ -1,13 +1,13 @@
 //! What Meta can send.
 
-use crate::support::Support::{self, Degraded, Native};
+use crate::support::ContentSupport::{self, Degraded, Native};
 use recado_domain::outgoing::OutgoingKind;
 
 /// The longest text. Meta says "characters", and not which.
 /// <https://developers.facebook.com/docs/whatsapp/cloud-api/messages/text-messages>
 pub(crate) const TEXT_MAX: usize = 4096;
 
-pub(crate) fn support(kind: OutgoingKind) -> Support {
+pub(crate) fn content_support(kind: OutgoingKind) -> ContentSupport {
     match kind {
         OutgoingKind::Text => {
             Native("`text`, to 4,096 characters; `preview_url` as `link_preview` says, off by default")

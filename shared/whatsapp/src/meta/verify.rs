@@ -8,13 +8,13 @@ const CHALLENGE_MAX: usize = 200;
 
 /// Whether `signature_header` (`X-Hub-Signature-256: sha256=<64 hex>`) is the HMAC-SHA256 of the body's bytes, as they
 /// came, under one of the app secrets. All are compared, in constant time.
-pub fn verify(signature_header: Option<&str>, body: &[u8], app_secrets: &[Secret]) -> bool {
+pub fn verify_signature(signature_header: Option<&str>, body: &[u8], app_secrets: &[Secret]) -> bool {
     let Some(shown) = signature_header.and_then(|header| header.trim().strip_prefix("sha256=")) else {
         return false;
     };
     let shown = shown.to_ascii_lowercase();
     app_secrets.iter().fold(false, |found, secret| {
-        let mac = hex::encode(hmac_sha256(secret.expose().as_bytes(), body));
+        let mac = hex::encode(hmac_sha256(secret.expose_secret().as_bytes(), body));
         // A `Secret` because those compare in constant time.
         Secret::new(&mac).is_some_and(|mac| mac.matches(&shown)) | found
     })
@@ -25,7 +25,7 @@ pub fn verify(signature_header: Option<&str>, body: &[u8], app_secrets: &[Secret
 ///
 /// A challenge that is not letters, digits, `-`, `_` and `.` is not echoed: this route is open to everybody, and an echo of
 /// markup would run in a browser.
-pub fn handshake(raw_query: &str, token: &Secret) -> Option<String> {
+pub fn answer_handshake(raw_query: &str, token: &Secret) -> Option<String> {
     let mut url = Url::parse("http://query.invalid/").ok()?;
     url.set_query(Some(raw_query.trim_start_matches('?')));
     let value = |name: &str| {
@@ -57,9 +57,9 @@ mod tests {
     fn a_body_signed_with_either_app_secret_is_accepted() {
         let body = br#"{"text":"Ol\u00e1 \/ \u0040"}"#;
         let apps = secrets(&["first", "second"]);
-        assert!(verify(Some(&signature("first", body)), body, &apps));
-        assert!(verify(Some(&signature("second", body)), body, &apps));
-        assert!(verify(
+        assert!(verify_signature(Some(&signature("first", body)), body, &apps));
+        assert!(verify_signature(Some(&signature("second", body)), body, &apps));
+        assert!(verify_signature(
             Some(
                 &signature("first", body)
                     .to_uppercase()
@@ -75,9 +75,9 @@ mod tests {
         let body = b"{}";
         let apps = secrets(&["first"]);
         let good = signature("first", body);
-        assert!(!verify(Some(&good), b"{ }", &apps));
-        assert!(!verify(Some(&signature("other", body)), body, &apps));
-        assert!(!verify(Some(&good), body, &[]));
+        assert!(!verify_signature(Some(&good), b"{ }", &apps));
+        assert!(!verify_signature(Some(&signature("other", body)), body, &apps));
+        assert!(!verify_signature(Some(&good), body, &[]));
         for header in [
             None,
             Some(""),
@@ -86,7 +86,7 @@ mod tests {
             Some(&good[7..]),
             Some(&good[..70]),
         ] {
-            assert!(!verify(header, body, &apps), "{header:?}");
+            assert!(!verify_signature(header, body, &apps), "{header:?}");
         }
     }
 
@@ -94,13 +94,13 @@ mod tests {
     fn the_challenge_is_echoed_to_whoever_shows_the_token() {
         let token = Secret::new("to ken").unwrap();
         let good = "hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=to%20ken";
-        assert_eq!(handshake(good, &token).as_deref(), Some("1158201444"));
+        assert_eq!(answer_handshake(good, &token).as_deref(), Some("1158201444"));
         assert_eq!(
-            handshake(&good.replace('.', "%2E"), &token).as_deref(),
+            answer_handshake(&good.replace('.', "%2E"), &token).as_deref(),
             Some("1158201444")
         );
         assert_eq!(
-            handshake(&good.replace("%20", "+"), &token).as_deref(),
+            answer_handshake(&good.replace("%20", "+"), &token).as_deref(),
             Some("1158201444")
         );
     }
@@ -119,7 +119,7 @@ mod tests {
             "hub.mode=subscribe&hub.challenge=&hub.verify_token=token",
             "hub.mode=subscribe&hub.challenge=%3Cscript%3E&hub.verify_token=token",
         ] {
-            assert_eq!(handshake(query, &token), None, "{query}");
+            assert_eq!(answer_handshake(query, &token), None, "{query}");
         }
     }
 }

@@ -1,7 +1,10 @@
 //! Meta's webhook: `GET, POST /webhooks/meta`, `/webhooks/whatsapp`, `/webhook/whatsapp`, with its handshake.
 
-use super::{handshake, split, verify};
-use crate::webhook::{Door, KeyNeeds, Method, NamedKey, Refusal, Request, Taken, WebhookKeys, WebhookSetup};
+use super::{answer_handshake, split_webhook, verify_signature};
+use crate::webhook::{
+    AcceptedWebhook, NamedKey, RequiredKeys, WebhookHandler, WebhookKeys, WebhookMethod, WebhookRefusal,
+    WebhookRequest, WebhookSetup,
+};
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::provider::Provider;
@@ -22,43 +25,48 @@ const VERIFY_TOKEN: NamedKey = NamedKey {
 
 /// Meta's door.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Webhook;
+pub(crate) struct MetaWebhook;
 
-impl Door for Webhook {
+impl WebhookHandler for MetaWebhook {
     fn provider(&self) -> Provider {
         crate::meta::NAME
     }
 
-    fn paths(&self) -> &'static [&'static str] {
+    fn path_prefixes(&self) -> &'static [&'static str] {
         &PATHS
     }
 
-    fn methods(&self, rest: &[String]) -> &'static [Method] {
+    fn allowed_methods(&self, rest: &[String]) -> &'static [WebhookMethod] {
         match rest {
-            [] => &[Method::Get, Method::Post],
+            [] => &[WebhookMethod::Get, WebhookMethod::Post],
             _ => &[],
         }
     }
 
-    fn keys(&self) -> KeyNeeds {
-        KeyNeeds {
+    fn required_keys(&self) -> RequiredKeys {
+        RequiredKeys {
             masters: false,
             named: &[APP_SECRET, VERIFY_TOKEN],
         }
     }
 
-    fn receive(&self, request: &Request<'_>, keys: &WebhookKeys, now: Timestamp) -> Result<Taken, Refusal> {
+    fn authenticate_and_parse(
+        &self,
+        request: &WebhookRequest<'_>,
+        keys: &WebhookKeys,
+        now: Timestamp,
+    ) -> Result<AcceptedWebhook, WebhookRefusal> {
         match request.method {
-            Method::Get => shake_hands(request, keys),
-            Method::Post => take(request, keys, now),
+            WebhookMethod::Get => receive_handshake(request, keys),
+            WebhookMethod::Post => receive_webhook(request, keys, now),
         }
     }
 
-    fn setting_up(&self, _: &Instance, keys: &WebhookKeys, base: &str, _: bool) -> WebhookSetup {
+    fn describe_webhook_setup(&self, _: &Instance, keys: &WebhookKeys, base: &str, _: bool) -> WebhookSetup {
         WebhookSetup {
             url: Some(format!("{base}{}", PATHS[0])),
-            proof_set: !keys.named(APP_SECRET.setting).is_empty(),
-            verify_token_set: Some(!keys.named(VERIFY_TOKEN.setting).is_empty()),
+            proof_set: !keys.named_secrets(APP_SECRET.setting).is_empty(),
+            verify_token_set: Some(!keys.named_secrets(VERIFY_TOKEN.setting).is_empty()),
             ..WebhookSetup::NOTHING
         }
     }
@@ -66,26 +74,35 @@ impl Door for Webhook {
 
 /// The verification handshake: the challenge comes back, as plain text, to whoever knows the token.
 /// <https://developers.facebook.com/docs/graph-api/webhooks/getting-started>
-fn shake_hands(request: &Request<'_>, keys: &WebhookKeys) -> Result<Taken, Refusal> {
-    let Some(token) = keys.named(VERIFY_TOKEN.setting).first() else {
-        return Err(Refusal::NotSetUp("Meta's verify token"));
+fn receive_handshake(
+    request: &WebhookRequest<'_>,
+    keys: &WebhookKeys,
+) -> Result<AcceptedWebhook, WebhookRefusal> {
+    let Some(token) = keys.named_secrets(VERIFY_TOKEN.setting).first() else {
+        return Err(WebhookRefusal::NotConfigured("Meta's verify token"));
     };
-    let challenge = handshake(request.brings.query.unwrap_or_default(), token);
+    let challenge = answer_handshake(request.parts.query.unwrap_or_default(), token);
     challenge
-        .map(Taken::Answer)
-        .ok_or(Refusal::Unproven("a verification handshake of Meta was refused"))
+        .map(AcceptedWebhook::HandshakeAnswer)
+        .ok_or(WebhookRefusal::Unauthorized(
+            "a verification handshake of Meta was refused",
+        ))
 }
 
 /// The signature over the bytes as they came, then what they say.
-fn take(request: &Request<'_>, keys: &WebhookKeys, now: Timestamp) -> Result<Taken, Refusal> {
-    let (body, secrets) = (request.brings.body, keys.named(APP_SECRET.setting));
+fn receive_webhook(
+    request: &WebhookRequest<'_>,
+    keys: &WebhookKeys,
+    now: Timestamp,
+) -> Result<AcceptedWebhook, WebhookRefusal> {
+    let (body, secrets) = (request.parts.body, keys.named_secrets(APP_SECRET.setting));
     if secrets.is_empty() {
-        return Err(Refusal::NotSetUp("Meta's app secret"));
+        return Err(WebhookRefusal::NotConfigured("Meta's app secret"));
     }
-    if !verify(request.header("x-hub-signature-256"), body, secrets) {
-        return Err(Refusal::Unproven(
+    if !verify_signature(request.header("x-hub-signature-256"), body, secrets) {
+        return Err(WebhookRefusal::Unauthorized(
             "a webhook of Meta was refused: its signature is missing or wrong",
         ));
     }
-    Ok(Taken::Items(split(body, now)?))
+    Ok(AcceptedWebhook::Items(split_webhook(body, now)?))
 }

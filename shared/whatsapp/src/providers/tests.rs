@@ -10,7 +10,7 @@ use recado_domain::config::{Agent, CredentialRef, Instance, Tenant};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::ids::MessageId;
-use recado_domain::millis::instant;
+use recado_domain::millis::from_unix_millis;
 use recado_domain::options::SendOptions;
 use recado_pipeline::ports::{PortError, PortResult};
 use serde_json::json;
@@ -32,14 +32,14 @@ pub(super) struct Keys {
 }
 
 impl Secrets for Keys {
-    async fn resolve(&self, _: &CredentialRef) -> PortResult<Option<Secret>> {
+    async fn resolve_secret(&self, _: &CredentialRef) -> PortResult<Option<Secret>> {
         if self.key == Some(UNREADABLE) {
             return Err(PortError::unavailable("reading a secret", "as the test wants"));
         }
         Ok(self.key.and_then(Secret::new))
     }
 
-    async fn forget(&self, _: &CredentialRef) {
+    async fn forget_secret(&self, _: &CredentialRef) {
         *self.forgotten.lock().unwrap() += 1;
     }
 }
@@ -47,12 +47,12 @@ impl Secrets for Keys {
 #[derive(Clone)]
 pub(super) struct Still;
 
-impl Ambient for Still {
+impl System for Still {
     fn now(&self) -> Timestamp {
-        instant(1_760_000_000_000)
+        from_unix_millis(1_760_000_000_000)
     }
 
-    fn random(&self) -> u64 {
+    fn random_u64(&self) -> u64 {
         0xabcd
     }
 
@@ -84,22 +84,22 @@ pub(super) fn whatsapp(
     )
 }
 
-pub(super) fn bound(provider: Provider, external: &str, version: u8) -> Bound {
+pub(super) fn bound(provider: Provider, external: &str, version: u8) -> InstanceConfig {
     let instance = json!({"id": "suporte-01", "tenant": "t", "provider": provider, "external_id": external, "agent": "a",
         "api_version": version});
     let agent = json!({"id": "a", "tenant": "t", "model": "m", "system_prompt": "p"});
-    Bound {
+    InstanceConfig {
         instance: serde_json::from_value::<Instance>(instance).unwrap(),
         tenant: serde_json::from_value::<Tenant>(json!({"id": "t"})).unwrap(),
         agent: serde_json::from_value::<Agent>(agent).unwrap(),
     }
 }
 
-fn evolution_instance() -> Bound {
+fn evolution_instance() -> InstanceConfig {
     bound(crate::evolution::NAME, "suporte 01/a", 2)
 }
 
-fn meta_number() -> Bound {
+fn meta_number() -> InstanceConfig {
     bound(crate::meta::NAME, "100000000000001", 2)
 }
 
@@ -107,16 +107,16 @@ fn message(to: &str) -> OutgoingMessage {
     OutgoingMessage {
         id: MessageId::parse(OWN_ID).unwrap(),
         to: ContactAddress::parse(to).unwrap(),
-        content: Content::text("Olá"),
+        content: Content::from_text("Olá"),
         options: SendOptions::default(),
         attempt: 1,
     }
 }
 
-async fn sent_to(bound: &Bound, message: &OutgoingMessage, does: Does) -> (SendOutcome, StandIn) {
+async fn sent_to(bound: &InstanceConfig, message: &OutgoingMessage, does: Does) -> (SendOutcome, StandIn) {
     let stand_in = StandIn::start(vec![does]).await;
     let outcome = whatsapp(&stand_in.url, Some("key-1"), Simulation::Off)
-        .send(bound, message)
+        .send_message(bound, message)
         .await;
     (outcome, stand_in)
 }

@@ -13,8 +13,8 @@ pub struct WebhookKeys {
 
 impl WebhookKeys {
     /// Takes the secret of a setting as it was written, if it was.
-    pub fn set(&mut self, key: &NamedKey, written: Option<&Secret>) {
-        self.named.insert(key.setting, key.secrets(written));
+    pub fn set_named_secrets(&mut self, key: &NamedKey, written: Option<&Secret>) {
+        self.named.insert(key.setting, key.split_secrets(written));
     }
 
     /// Adds the masters.
@@ -24,7 +24,7 @@ impl WebhookKeys {
     }
 
     /// The secrets that a setting holds: the present one, and others while it is replaced.
-    pub fn named(&self, setting: &str) -> &[Secret] {
+    pub fn named_secrets(&self, setting: &str) -> &[Secret] {
         self.named.get(setting).map_or(&[], Vec::as_slice)
     }
 }
@@ -32,14 +32,14 @@ impl WebhookKeys {
 /// What proves a provider's webhooks, for whoever fetches it. What belongs to others need not be fetched: one provider's
 /// webhooks must not depend on where another's keys are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyNeeds {
+pub struct RequiredKeys {
     /// Whether instances' secrets are derived from the master.
     pub masters: bool,
     /// The secrets that it needs besides.
     pub named: &'static [NamedKey],
 }
 
-impl KeyNeeds {
+impl RequiredKeys {
     /// What comes by another way than a webhook needs no keys.
     pub(crate) const NOTHING: Self = Self {
         masters: false,
@@ -57,10 +57,10 @@ pub struct NamedKey {
 }
 
 impl NamedKey {
-    fn secrets(&self, written: Option<&Secret>) -> Vec<Secret> {
+    fn split_secrets(&self, written: Option<&Secret>) -> Vec<Secret> {
         match written {
             Some(written) if self.several => {
-                let parts = written.expose().split(',');
+                let parts = written.expose_secret().split(',');
                 parts.filter_map(Secret::new).collect()
             }
             written => written.cloned().into_iter().collect(),

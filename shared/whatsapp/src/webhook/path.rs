@@ -1,26 +1,26 @@
 //! Paths' segments, percent-decoded and percent-encoded.
 
-use super::Refusal;
+use super::WebhookRefusal;
 
 /// The segments of what follows a provider's path: nothing, or `/` and segments. One that is empty makes it no route.
-pub(super) fn segments(rest: &str) -> Result<Vec<String>, Refusal> {
+pub(super) fn split_segments(rest: &str) -> Result<Vec<String>, WebhookRefusal> {
     let Some(rest) = rest.strip_prefix('/') else {
         return Ok(Vec::new());
     };
     rest.split('/')
         .map(|segment| match segment {
-            "" => Err(Refusal::NoRoute),
-            segment => decoded(segment).ok_or(Refusal::BadRequest("the path is malformed")),
+            "" => Err(WebhookRefusal::NoRoute),
+            segment => percent_decode(segment).ok_or(WebhookRefusal::BadRequest("the path is malformed")),
         })
         .collect()
 }
 
 /// A segment, percent-decoded; `None` if that is not UTF-8. A `%` without two digits stands for itself.
-fn decoded(segment: &str) -> Option<String> {
+fn percent_decode(segment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(segment.len());
     let mut rest = segment.as_bytes();
     while let [first, after @ ..] = rest {
-        rest = if let Some((byte, after)) = escaped(rest) {
+        rest = if let Some((byte, after)) = decode_escape(rest) {
             bytes.push(byte);
             after
         } else {
@@ -32,7 +32,7 @@ fn decoded(segment: &str) -> Option<String> {
 }
 
 /// The byte that `%` and two digits stand for, and what follows.
-fn escaped(text: &[u8]) -> Option<(u8, &[u8])> {
+fn decode_escape(text: &[u8]) -> Option<(u8, &[u8])> {
     let [b'%', high, low, after @ ..] = text else {
         return None;
     };
@@ -42,7 +42,7 @@ fn escaped(text: &[u8]) -> Option<(u8, &[u8])> {
 }
 
 /// A text as one segment of a path.
-pub(crate) fn encoded(text: &str) -> String {
+pub(crate) fn percent_encode(text: &str) -> String {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -63,20 +63,26 @@ mod tests {
 
     #[test]
     fn segments_are_decoded_one_by_one_and_a_slash_inside_one_stays_there() {
-        assert_eq!(segments(""), Ok(vec![]));
-        assert_eq!(segments("/a%2Fb/c"), Ok(vec!["a/b".to_owned(), "c".to_owned()]));
-        assert_eq!(segments("/100%"), Ok(vec!["100%".to_owned()]));
-        assert_eq!(segments("/%zz%4"), Ok(vec!["%zz%4".to_owned()]));
+        assert_eq!(split_segments(""), Ok(vec![]));
+        assert_eq!(
+            split_segments("/a%2Fb/c"),
+            Ok(vec!["a/b".to_owned(), "c".to_owned()])
+        );
+        assert_eq!(split_segments("/100%"), Ok(vec!["100%".to_owned()]));
+        assert_eq!(split_segments("/%zz%4"), Ok(vec!["%zz%4".to_owned()]));
         for empty in ["/", "/a/", "//a", "/a//b"] {
-            assert_eq!(segments(empty), Err(Refusal::NoRoute), "{empty}");
+            assert_eq!(split_segments(empty), Err(WebhookRefusal::NoRoute), "{empty}");
         }
-        assert!(matches!(segments("/%ff"), Err(Refusal::BadRequest(_))));
+        assert!(matches!(
+            split_segments("/%ff"),
+            Err(WebhookRefusal::BadRequest(_))
+        ));
     }
 
     proptest! {
         #[test]
         fn what_is_encoded_is_one_segment_and_decodes_to_itself(text in ".+") {
-            prop_assert_eq!(segments(&format!("/{}", encoded(&text))), Ok(vec![text]));
+            prop_assert_eq!(split_segments(&format!("/{}", percent_encode(&text))), Ok(vec![text]));
         }
     }
 }

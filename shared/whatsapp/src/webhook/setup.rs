@@ -2,11 +2,11 @@
 
 use super::WebhookKeys;
 use recado_domain::config::Instance;
-use recado_domain::secret::{Secret, webhook_secret};
+use recado_domain::secret::{Secret, derive_webhook_secret};
 use std::fmt;
 
 /// What a shown URL has in place of a secret.
-pub(crate) const HIDDEN: &str = "{secret}";
+pub(crate) const HIDDEN_SECRET: &str = "{secret}";
 
 /// How a provider is to be set up for an instance.
 #[derive(Clone)]
@@ -47,10 +47,10 @@ impl fmt::Debug for WebhookSetup {
 }
 
 /// The secret of an instance under the present master.
-pub(crate) fn secret_of(instance: &Instance, keys: &WebhookKeys) -> Option<Secret> {
+pub(crate) fn current_webhook_secret(instance: &Instance, keys: &WebhookKeys) -> Option<Secret> {
     let master = keys.masters.first()?;
-    let external = instance.external()?;
-    Some(webhook_secret(
+    let external = instance.resolve_external_id()?;
+    Some(derive_webhook_secret(
         master,
         instance.provider,
         &external,

@@ -2,8 +2,8 @@ mod gateway;
 
 use super::*;
 use recado_domain::ids::ExternalId;
-use recado_domain::millis::instant;
-use recado_domain::secret::{Secret, SecretVersion, hmac_sha256, webhook_secret};
+use recado_domain::millis::from_unix_millis;
+use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secret, hmac_sha256};
 use serde_json::{Value, json};
 
 const BASE: &str = "https://recado.example";
@@ -14,8 +14,8 @@ fn secret(text: &str) -> Secret {
 
 fn keys() -> WebhookKeys {
     let mut keys = WebhookKeys::default().with_masters(vec![secret("master"), secret("old-master")]);
-    for key in named_keys() {
-        keys.set(key, Some(&secret(&format!("new {0}, old {0}", key.setting))));
+    for key in list_named_keys() {
+        keys.set_named_secrets(key, Some(&secret(&format!("new {0}, old {0}", key.setting))));
     }
     keys
 }
@@ -29,21 +29,21 @@ fn instance(provider: Provider, external: &str) -> Instance {
 
 fn derived(provider: Provider, external: &str) -> String {
     let external = ExternalId::parse(external).unwrap();
-    let derived = webhook_secret(&secret("master"), provider, &external, SecretVersion::FIRST);
-    derived.expose().to_owned()
+    let derived = derive_webhook_secret(&secret("master"), provider, &external, SecretVersion::FIRST);
+    derived.expose_secret().to_owned()
 }
 
-fn post(path: &str, headers: &[(&'static str, &str)], body: &str) -> Result<Taken, Refusal> {
-    receive(Method::Post, path, headers, body, &keys())
+fn post(path: &str, headers: &[(&'static str, &str)], body: &str) -> Result<AcceptedWebhook, WebhookRefusal> {
+    receive(WebhookMethod::Post, path, headers, body, &keys())
 }
 
 fn receive(
-    method: Method,
+    method: WebhookMethod,
     path: &str,
     headers: &[(&'static str, &str)],
     body: &str,
     keys: &WebhookKeys,
-) -> Result<Taken, Refusal> {
+) -> Result<AcceptedWebhook, WebhookRefusal> {
     let (path, query) = path
         .split_once('?')
         .map_or((path, None), |(path, query)| (path, Some(query)));
@@ -51,12 +51,16 @@ fn receive(
     for (name, value) in headers {
         map.insert(*name, value.parse().unwrap());
     }
-    let brings = Brings {
+    let brings = RequestParts {
         query,
         headers: &map,
         body: body.as_bytes(),
     };
-    Route::find(Some(method), path)?.receive(brings, keys, instant(1_760_000_000_000))
+    WebhookRoute::for_path(Some(method), path)?.authenticate_and_parse(
+        brings,
+        keys,
+        from_unix_millis(1_760_000_000_000),
+    )
 }
 
 fn ping() -> String {
@@ -67,10 +71,10 @@ fn about(number: &str) -> Value {
     json!({"entry": [{"changes": [{"field": "messages", "value": {"metadata": {"phone_number_id": number}}}]}]})
 }
 
-fn items(taken: Result<Taken, Refusal>) -> usize {
+fn items(taken: Result<AcceptedWebhook, WebhookRefusal>) -> usize {
     match taken.unwrap() {
-        Taken::Items(items) => items.len(),
-        Taken::Answer(answer) => panic!("no handshake was asked for: {answer}"),
+        AcceptedWebhook::Items(items) => items.len(),
+        AcceptedWebhook::HandshakeAnswer(answer) => panic!("no handshake was asked for: {answer}"),
     }
 }
 
@@ -97,18 +101,22 @@ fn a_path_leads_to_its_provider_under_each_of_its_names_and_to_no_other() {
         ("/api/webhook/meta", None),
         ("/v1/config", None),
     ] {
-        assert_eq!(provider_of(path), provider, "{path}");
+        assert_eq!(provider_for_path(path), provider, "{path}");
     }
 }
 
 #[test]
 fn a_route_that_is_not_there_and_a_method_that_it_lacks_are_told_apart() {
-    let found = |method, path| Route::find(method, path).map(|route| (route.provider(), route.method()));
-    let (get, post) = (Some(Method::Get), Some(Method::Post));
-    assert_eq!(found(get, "/webhooks/meta"), Ok((crate::meta::NAME, Method::Get)));
+    let found =
+        |method, path| WebhookRoute::for_path(method, path).map(|route| (route.provider(), route.method()));
+    let (get, post) = (Some(WebhookMethod::Get), Some(WebhookMethod::Post));
+    assert_eq!(
+        found(get, "/webhooks/meta"),
+        Ok((crate::meta::NAME, WebhookMethod::Get))
+    );
     assert_eq!(
         found(post, "/webhooks/whatsapp"),
-        Ok((crate::meta::NAME, Method::Post))
+        Ok((crate::meta::NAME, WebhookMethod::Post))
     );
     for missing in [
         "/webhooks/telegram",
@@ -119,17 +127,17 @@ fn a_route_that_is_not_there_and_a_method_that_it_lacks_are_told_apart() {
         "/webhooks/360dialog/1/2",
     ] {
         for method in [get, post, None] {
-            assert_eq!(found(method, missing), Err(Refusal::NoRoute), "{missing}");
+            assert_eq!(found(method, missing), Err(WebhookRefusal::NoRoute), "{missing}");
         }
     }
-    let posts = Refusal::Method(&[Method::Post]);
+    let posts = WebhookRefusal::MethodNotAllowed(&[WebhookMethod::Post]);
     assert_eq!(found(get, "/webhooks/evolution"), Err(posts));
     assert_eq!(found(None, "/webhooks/360dialog/1"), Err(posts));
-    let both = Refusal::Method(&[Method::Get, Method::Post]);
+    let both = WebhookRefusal::MethodNotAllowed(&[WebhookMethod::Get, WebhookMethod::Post]);
     assert_eq!(found(None, "/webhooks/meta"), Err(both));
     assert!(matches!(
         found(post, "/webhooks/evolution/%ff"),
-        Err(Refusal::BadRequest(_))
+        Err(WebhookRefusal::BadRequest(_))
     ));
 }
 
@@ -144,26 +152,26 @@ fn what_an_instance_is_told_to_post_to_and_to_show_is_what_opens() {
             json!({"event": "x"}).to_string(),
         ),
     ] {
-        let told = setting_up(&instance(provider, name), &keys, BASE, true);
+        let told = describe_webhook_setup(&instance(provider, name), &keys, BASE, true);
         let (url, shown) = (told.url.unwrap(), told.secret.unwrap());
         let path = url.strip_prefix(BASE).unwrap();
         let header = told.secret_header.unwrap_or("apikey");
         assert_eq!(
-            items(post(path, &[(header, shown.expose())], &body)),
+            items(post(path, &[(header, shown.expose_secret())], &body)),
             1,
             "{provider}"
         );
         assert!(
             matches!(
                 post(path, &[(header, "another")], &body),
-                Err(Refusal::Unproven(_))
+                Err(WebhookRefusal::Unauthorized(_))
             ),
             "{provider}"
         );
     }
     let mut version_1 = instance(crate::evolution::NAME, "loja-1");
     version_1.api_version = 1;
-    let told = setting_up(&version_1, &keys, BASE, true).url.unwrap();
+    let told = describe_webhook_setup(&version_1, &keys, BASE, true).url.unwrap();
     assert_eq!(items(post(told.strip_prefix(BASE).unwrap(), &[], &ping())), 1);
 }
 
@@ -186,7 +194,7 @@ fn an_event_at_the_end_of_evolutions_url_is_a_route_of_its_own_and_anything_else
     }
     for other in ["loja-2", "messages-unheard-of"] {
         let refused = at(&format!("/webhooks/evolution/{other}"));
-        assert!(matches!(refused, Err(Refusal::BadRequest(_))), "{other}");
+        assert!(matches!(refused, Err(WebhookRefusal::BadRequest(_))), "{other}");
     }
 }
 
@@ -200,29 +208,33 @@ fn a_body_of_evolution_that_names_no_instance_is_the_paths() {
         "/api/webhook/evolution/loja-1/connection-update",
     ] {
         match at(path).unwrap() {
-            Taken::Items(items) => match &items[..] {
+            AcceptedWebhook::Items(items) => match &items[..] {
                 [WebhookItem::Event(event)] => assert_eq!(event.external.as_str(), "loja-1"),
                 other => panic!("{other:?}"),
             },
-            Taken::Answer(answer) => panic!("{answer}"),
+            AcceptedWebhook::HandshakeAnswer(answer) => panic!("{answer}"),
         }
     }
     assert!(matches!(
         at("/webhooks/evolution/loja-2"),
-        Err(Refusal::Unproven(_))
+        Err(WebhookRefusal::Unauthorized(_))
     ));
     for nameless in ["/webhooks/evolution", "/webhooks/evolution/connection-update"] {
-        assert_eq!(at(nameless).unwrap_err(), Refusal::NotEnvelope, "{nameless}");
+        assert_eq!(
+            at(nameless).unwrap_err(),
+            WebhookRefusal::NotEnvelope,
+            "{nameless}"
+        );
     }
 }
 
 #[test]
 fn no_secret_is_told_to_who_may_not_have_it() {
-    for provider in crate::ALL {
+    for provider in crate::ALL_PROVIDERS {
         let mut instance = instance(provider, "100000000000001");
         for api_version in [1, 2] {
             instance.api_version = api_version;
-            let told = setting_up(&instance, &keys(), BASE, false);
+            let told = describe_webhook_setup(&instance, &keys(), BASE, false);
             assert!(told.secret.is_none(), "{provider}");
             let url = told.url.unwrap_or_default();
             assert!(!url.contains(&derived(provider, "100000000000001")), "{url}");
@@ -239,21 +251,24 @@ fn what_is_missing_is_said_when_set_up_and_refuses_without_opening() {
         (crate::meta::NAME, "/webhooks/meta", "not json".to_owned()),
         (crate::dialog360::NAME, "/webhooks/360dialog", body),
     ] {
-        let told = setting_up(&instance(provider, "100000000000001"), &none, BASE, true);
+        let told = describe_webhook_setup(&instance(provider, "100000000000001"), &none, BASE, true);
         assert!(!told.proof_set && told.secret.is_none(), "{provider}");
-        let refused = receive(Method::Post, path, &[], &body, &none);
+        let refused = receive(WebhookMethod::Post, path, &[], &body, &none);
         assert!(
-            matches!(refused, Err(Refusal::NotSetUp(_))),
+            matches!(refused, Err(WebhookRefusal::NotConfigured(_))),
             "{provider}: {refused:?}"
         );
     }
     let meta = instance(crate::meta::NAME, "100000000000001");
-    assert_eq!(setting_up(&meta, &none, BASE, true).verify_token_set, Some(false));
     assert_eq!(
-        setting_up(&meta, &keys(), BASE, true).verify_token_set,
+        describe_webhook_setup(&meta, &none, BASE, true).verify_token_set,
+        Some(false)
+    );
+    assert_eq!(
+        describe_webhook_setup(&meta, &keys(), BASE, true).verify_token_set,
         Some(true)
     );
-    let by_queue = setting_up(
+    let by_queue = describe_webhook_setup(
         &instance(crate::aws_social::NAME, "phone-number-id-00ff"),
         &none,
         BASE,
@@ -276,27 +291,27 @@ fn either_of_several_secrets_signs_and_a_token_keeps_its_comma() {
     }
     let shake = |token: &str| {
         let path = format!("/webhooks/meta?hub.mode=subscribe&hub.challenge=42&hub.verify_token={token}");
-        receive(Method::Get, &path, &[], "", &keys())
+        receive(WebhookMethod::Get, &path, &[], "", &keys())
     };
     let whole = shake("new+META_VERIFY_TOKEN,+old+META_VERIFY_TOKEN");
     assert!(
-        matches!(&whole, Ok(Taken::Answer(answer)) if answer == "42"),
+        matches!(&whole, Ok(AcceptedWebhook::HandshakeAnswer(answer)) if answer == "42"),
         "{whole:?}"
     );
     assert!(matches!(
         shake("new+META_VERIFY_TOKEN"),
-        Err(Refusal::Unproven(_))
+        Err(WebhookRefusal::Unauthorized(_))
     ));
 }
 
 #[test]
 fn every_provider_has_one_door_and_only_what_it_needs_is_asked_for() {
-    for provider in crate::ALL {
-        let doors = doors().filter(|door| door.provider() == provider);
+    for provider in crate::ALL_PROVIDERS {
+        let doors = all_handlers().filter(|door| door.provider() == provider);
         assert_eq!(doors.count(), 1, "{provider}");
     }
     let needs = |provider| {
-        let needs = keys_of(provider);
+        let needs = required_keys(provider);
         let named: Vec<&str> = needs.named.iter().map(|key| key.setting).collect();
         (needs.masters, named)
     };
@@ -312,17 +327,21 @@ fn every_provider_has_one_door_and_only_what_it_needs_is_asked_for() {
 #[test]
 fn nothing_that_could_be_a_secret_is_shown_by_debug() {
     let token = derived(crate::evolution::NAME, "loja-1");
-    let route = Route::find(Some(Method::Post), &format!("/webhooks/evolution/k/{token}")).unwrap();
+    let route = WebhookRoute::for_path(
+        Some(WebhookMethod::Post),
+        &format!("/webhooks/evolution/k/{token}"),
+    )
+    .unwrap();
     let mut headers = HeaderMap::new();
     headers.insert("apikey", token.parse().unwrap());
-    let brings = Brings {
+    let brings = RequestParts {
         query: Some(&token),
         headers: &headers,
         body: token.as_bytes(),
     };
     let mut version_1 = instance(crate::evolution::NAME, "loja-1");
     version_1.api_version = 1;
-    let told = setting_up(&version_1, &keys(), BASE, true);
+    let told = describe_webhook_setup(&version_1, &keys(), BASE, true);
     let shown = format!("{route:?} {brings:?} {told:?} {:?}", keys());
     assert!(!shown.contains(&token) && !shown.contains("master\""), "{shown}");
 }

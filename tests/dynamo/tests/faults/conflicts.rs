@@ -3,7 +3,7 @@
 use crate::world::{World, unavailable};
 use futures::executor::block_on;
 use recado_dynamo_simulation::{Fault, Verb};
-use recado_pipeline::ports::{InboundStored, InboundWrite, Inbox, Recorded};
+use recado_pipeline::ports::{InboundWrite, Inbox, RecordEventOutcome, StoreInboundOutcome};
 use recado_testkit::builders::Scene;
 
 #[test]
@@ -26,7 +26,7 @@ fn a_transaction_that_collides_is_repeated_until_it_does_not() {
     assert_eq!(world.dynamo.requests() - requests, 7);
     world.fails_times(6, Fault::TransactionConflict);
     let stored = block_on(world.store.store_inbound(write())).unwrap();
-    assert_eq!(stored, InboundStored::Yes);
+    assert_eq!(stored, StoreInboundOutcome::Stored);
 }
 
 #[test]
@@ -39,9 +39,12 @@ fn a_single_write_that_collides_is_repeated_until_it_does_not() {
     );
     assert_eq!(world.dynamo.records().unwrap(), []);
     world.fails_times(6, Fault::TransactionConflict);
-    assert_eq!(block_on(world.store.record_event(&job)).unwrap(), Recorded::New);
+    assert_eq!(
+        block_on(world.store.record_event(&job)).unwrap(),
+        RecordEventOutcome::New
+    );
     world.fails_times(1, Fault::TransactionConflict);
-    assert!(block_on(world.store.set_attempts(&job.event, 0, 1)).unwrap());
+    assert!(block_on(world.store.set_event_attempts(&job.event, 0, 1)).unwrap());
 }
 
 #[test]
@@ -52,5 +55,5 @@ fn a_read_does_not_collide() {
         assert_eq!(operation.verb, Verb::Get);
         Fault::TransactionConflict
     });
-    assert!(block_on(world.store.event(&job.event)).unwrap().is_some());
+    assert!(block_on(world.store.find_event(&job.event)).unwrap().is_some());
 }

@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use futures::executor::block_on;
 use recado_dynamo_simulation::{Dynamo, Hooks, Operation, Options, Pause};
-use recado_pipeline::ports::{Inbox, Recorded};
+use recado_pipeline::ports::{Inbox, RecordEventOutcome};
 use recado_testkit::builders::{BASE, Scene};
 use std::future::pending;
 
@@ -49,8 +49,8 @@ fn of_two_at_once_the_simulator_says_who_is_first() {
         let both = futures::future::join(stores[0].record_event(&job), stores[1].record_event(&job));
         let (one, two) = block_on(both);
         let expected = match first {
-            1 => (Recorded::New, Recorded::Pending),
-            _ => (Recorded::Pending, Recorded::New),
+            1 => (RecordEventOutcome::New, RecordEventOutcome::Pending),
+            _ => (RecordEventOutcome::Pending, RecordEventOutcome::New),
         };
         assert_eq!((one.unwrap(), two.unwrap()), expected);
     }

@@ -2,9 +2,9 @@
 
 use crate::world::World;
 use futures::executor::block_on;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_dynamo_simulation::Fault;
-use recado_pipeline::ports::{Ambient, Inbox};
+use recado_pipeline::ports::{Inbox, System};
 use recado_testkit::builders::{BASE, Scene};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn a_record_is_removed_when_its_time_is_over_and_somebody_sweeps() {
     for job in [&settled, &pending] {
         let _ = block_on(world.store.record_event(job)).unwrap();
     }
-    let expires = shift(BASE, 60_000);
+    let expires = add_millis(BASE, 60_000);
     block_on(
         world
             .store
@@ -27,11 +27,15 @@ fn a_record_is_removed_when_its_time_is_over_and_somebody_sweeps() {
     assert_eq!(world.dynamo.records().unwrap().len(), 2, "nothing goes by itself");
     assert_eq!(world.dynamo.expire().unwrap(), 1);
     assert_eq!(world.dynamo.records().unwrap().len(), 1);
-    assert!(block_on(world.store.event(&pending.event)).unwrap().is_some());
+    assert!(
+        block_on(world.store.find_event(&pending.event))
+            .unwrap()
+            .is_some()
+    );
 
     world.fails(|_| Fault::StaleIndex(Duration::ZERO));
     let requests = world.dynamo.requests();
-    let _ = block_on(recado_pipeline::ports::Overdue::overdue(
+    let _ = block_on(recado_pipeline::ports::OverdueIndex::list_overdue(
         &world.store,
         world.time.now(),
         10,

@@ -5,7 +5,7 @@ use futures::executor::block_on;
 use recado_domain::event::InboundJob;
 use recado_dynamo_simulation::Fault;
 use recado_pipeline::ports::{
-    Ambient, ConversationFilter, Conversations, InboundWrite, Inbox, Overdue, OverdueWork, PageRequest,
+    ConversationFilter, Conversations, InboundWrite, Inbox, OverdueIndex, OverdueWork, PageRequest, System,
 };
 use recado_testkit::builders::{Scene, far_ahead};
 use std::time::Duration;
@@ -14,7 +14,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// How many events an index says are owed.
 fn owed(world: &World) -> usize {
-    let due = block_on(world.store.overdue(far_ahead(), 10)).unwrap();
+    let due = block_on(world.store.list_overdue(far_ahead(), 10)).unwrap();
     assert!(due.iter().all(|work| matches!(work, OverdueWork::Event(_))));
     due.len()
 }
@@ -75,8 +75,8 @@ fn what_is_read_strongly_is_never_behind() {
         message: &message,
     };
     let _ = block_on(world.store.store_inbound(write)).unwrap();
-    assert!(block_on(world.store.event(&job.event)).unwrap().is_some());
-    let latest = block_on(world.store.latest(&scene.thread())).unwrap();
+    assert!(block_on(world.store.find_event(&job.event)).unwrap().is_some());
+    let latest = block_on(world.store.find_latest_conversation(&scene.thread())).unwrap();
     assert_eq!(latest.as_ref(), Some(&conversation));
     let filter = ConversationFilter {
         instance: Some(scene.instance().clone()),
@@ -86,7 +86,11 @@ fn what_is_read_strongly_is_never_behind() {
         limit: 10,
         cursor: None,
     };
-    let list = || block_on(world.store.list(&filter, &page)).unwrap().items;
+    let list = || {
+        block_on(world.store.search_conversations(&filter, &page))
+            .unwrap()
+            .items
+    };
     assert_eq!(list(), [], "a list is an index");
     world.recovers();
     assert_eq!(list(), [conversation]);

@@ -5,14 +5,14 @@ use futures::executor::block_on;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::Ordinal;
-use recado_domain::instance::{Connection, Echo, InFlight, NoAnswer};
+use recado_domain::instance::{ConnectionStatus, Echo, InFlightSend, UnansweredAttempt};
 use recado_domain::message::Message;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_domain::reason::Reason;
 use recado_dynamo_simulation::{Fault, Verb};
 use recado_pipeline::ports::{
-    Ambient, Committed, Conversations, DeadLetters, InboundStored, InboundWrite, Inbox, Instances,
-    OutboxStore, Recorded,
+    CommitOutcome, Conversations, DeadLetters, InboundWrite, Inbox, InstanceStates, OutboxStore,
+    RecordEventOutcome, StoreInboundOutcome, System,
 };
 use recado_testkit::builders::{BASE, Scene, claimed, seen};
 use std::time::Duration;
@@ -21,7 +21,10 @@ use std::time::Duration;
 fn arrived(world: &World) -> (InboundJob, Conversation, Message) {
     let scene = Scene::new();
     let (mut conversation, job) = (scene.conversation(1), scene.job());
-    assert_eq!(block_on(world.store.record_event(&job)).unwrap(), Recorded::New);
+    assert_eq!(
+        block_on(world.store.record_event(&job)).unwrap(),
+        RecordEventOutcome::New
+    );
     let message = scene.inbound(&mut conversation, &job);
     (job, conversation, message)
 }
@@ -31,7 +34,7 @@ fn stored(
     job: &InboundJob,
     conversation: &Conversation,
     message: &Message,
-) -> Result<InboundStored, recado_pipeline::ports::PortError> {
+) -> Result<StoreInboundOutcome, recado_pipeline::ports::PortError> {
     block_on(world.store.store_inbound(InboundWrite {
         event: &job.event,
         conversation,
@@ -50,7 +53,7 @@ fn a_write_whose_answer_is_lost_is_unavailable_and_was_done() {
     assert_eq!(world.dynamo.records().unwrap().len(), 1);
     assert_eq!(
         block_on(world.store.record_event(&job)).unwrap(),
-        Recorded::Pending
+        RecordEventOutcome::Pending
     );
 }
 
@@ -61,10 +64,13 @@ fn a_transaction_whose_answer_is_lost_is_unavailable_and_was_done_whole() {
     world.fails_times(1, Fault::FailAfter);
     let outcome = stored(&world, &job, &conversation, &message);
     assert_eq!(unavailable(outcome), "connection");
-    let found = block_on(world.store.message(&message.id())).unwrap();
+    let found = block_on(world.store.find_message(&message.message_id())).unwrap();
     assert_eq!(found, Some(message.clone()));
     let again = stored(&world, &job, &conversation, &message).unwrap();
-    assert!(matches!(again, InboundStored::Already(_)), "{again:?}");
+    assert!(
+        matches!(again, StoreInboundOutcome::AlreadyStored(_)),
+        "{again:?}"
+    );
 }
 
 #[test]
@@ -84,7 +90,10 @@ fn a_refusal_that_is_lost_is_unavailable_and_nothing_was_done() {
 fn a_write_that_the_sdk_repeats_after_a_lost_answer_is_known_as_its_own() {
     let (world, job) = (World::with_attempts(3), Scene::new().job());
     world.fails_times(1, Fault::FailAfter);
-    assert_eq!(block_on(world.store.record_event(&job)).unwrap(), Recorded::New);
+    assert_eq!(
+        block_on(world.store.record_event(&job)).unwrap(),
+        RecordEventOutcome::New
+    );
     assert_eq!(world.dynamo.requests(), 2);
 }
 
@@ -94,7 +103,7 @@ fn a_transaction_that_the_sdk_repeats_after_a_lost_answer_takes_effect_once() {
     let (job, conversation, message) = arrived(&world);
     world.fails_times(2, Fault::FailAfter);
     let outcome = stored(&world, &job, &conversation, &message).unwrap();
-    assert_eq!(outcome, InboundStored::Yes);
+    assert_eq!(outcome, StoreInboundOutcome::Stored);
     let transactions = world
         .trace()
         .iter()
@@ -111,13 +120,16 @@ fn a_read_whose_answer_is_lost_is_unavailable() {
         _ => Fault::None,
     });
     let _ = block_on(world.store.record_event(&job)).unwrap();
-    assert_eq!(unavailable(block_on(world.store.event(&job.event))), "connection");
+    assert_eq!(
+        unavailable(block_on(world.store.find_event(&job.event))),
+        "connection"
+    );
     world.recovers();
-    assert!(block_on(world.store.event(&job.event)).unwrap().is_some());
+    assert!(block_on(world.store.find_event(&job.event)).unwrap().is_some());
 }
 
 /// A claimed reply and its note.
-fn sending(world: &World) -> (Scene, InFlight) {
+fn sending(world: &World) -> (Scene, InFlightSend) {
     let scene = Scene::new();
     let mut conversation = scene.conversation(1);
     let job = scene.job();
@@ -128,7 +140,7 @@ fn sending(world: &World) -> (Scene, InFlight) {
     let parts = std::slice::from_ref(&reply);
     let _ = block_on(world.store.commit_reply(&conversation, parts)).unwrap();
     let (sending, flight) = claimed(&reply);
-    let _ = block_on(world.store.claim(&sending, None, &flight)).unwrap();
+    let _ = block_on(world.store.claim_message(&sending, None, &flight)).unwrap();
     (scene, flight)
 }
 
@@ -137,37 +149,51 @@ fn an_echo_that_is_noted_again_after_a_lost_answer_is_the_one_that_was_noted() {
     let world = World::with_attempts(3);
     let (scene, flight) = sending(&world);
     world.fails_times(1, Fault::FailAfter);
-    assert!(block_on(world.store.hear(scene.instance(), &flight, "A", Echo::Sure)).unwrap());
-    assert!(!block_on(world.store.hear(scene.instance(), &flight, "B", Echo::Sure)).unwrap());
+    assert!(
+        block_on(
+            world
+                .store
+                .record_echo(scene.instance(), &flight, "A", Echo::Sure)
+        )
+        .unwrap()
+    );
+    assert!(
+        !block_on(
+            world
+                .store
+                .record_echo(scene.instance(), &flight, "B", Echo::Sure)
+        )
+        .unwrap()
+    );
 }
 
 #[test]
 fn a_count_that_is_repeated_after_a_lost_answer_counts_once() {
     let world = World::with_attempts(3);
     let (scene, job) = (Scene::new(), Scene::new().job());
-    let unreached = NoAnswer::Unreached;
+    let unreached = UnansweredAttempt::Unreached;
     let _ = block_on(world.store.record_event(&job)).unwrap();
     for expected in 1..=3 {
         world.fails_times(2, Fault::FailAfter);
-        assert!(block_on(world.store.set_attempts(&job.event, expected - 1, expected)).unwrap());
+        assert!(block_on(world.store.set_event_attempts(&job.event, expected - 1, expected)).unwrap());
         world.fails_times(2, Fault::FailAfter);
         assert_eq!(
-            block_on(world.store.note_timeout(scene.instance(), &unreached)).unwrap(),
+            block_on(world.store.record_timeout(scene.instance(), &unreached)).unwrap(),
             expected
         );
         world.fails_times(2, Fault::FailAfter);
         assert_eq!(
-            block_on(world.store.note_again(&job.event, world.time.now())).unwrap(),
+            block_on(world.store.record_reenqueue(&job.event, world.time.now())).unwrap(),
             expected
         );
         world.time.pass(Duration::from_secs(1));
     }
-    let record = block_on(world.store.event(&job.event)).unwrap().unwrap();
+    let record = block_on(world.store.find_event(&job.event)).unwrap().unwrap();
     assert_eq!((record.attempts, record.again), (3, 3));
-    let timed_out = NoAnswer::TimedOut(scene.conversation(1).id.message(Ordinal(1)));
+    let timed_out = UnansweredAttempt::TimedOut(scene.conversation(1).id.message_id(Ordinal(1)));
     world.fails_times(2, Fault::FailAfter);
     assert_eq!(
-        block_on(world.store.note_timeout(scene.instance(), &timed_out)).unwrap(),
+        block_on(world.store.record_timeout(scene.instance(), &timed_out)).unwrap(),
         4
     );
 }
@@ -178,26 +204,26 @@ fn a_change_of_connection_whose_answer_is_lost_is_a_change_and_a_probe_is_one_pr
     let id = scene.instance();
     for (at, changed) in [(1, true), (2, false), (3, false)] {
         world.fails_times(2, Fault::FailAfter);
-        let closed = seen(Connection::Closed, shift(BASE, at), None);
+        let closed = seen(ConnectionStatus::Closed, add_millis(BASE, at), None);
         assert_eq!(
             block_on(world.store.set_connection(id, &closed)).unwrap(),
             changed
         );
     }
-    assert_eq!(block_on(world.store.instance_state(id)).unwrap().probes, 2);
+    assert_eq!(block_on(world.store.read_instance_state(id)).unwrap().probes, 2);
 }
 
 #[test]
 fn a_claim_whose_answer_is_lost_is_the_claimants() {
     let (world, scene) = (World::with_attempts(3), Scene::new());
     let (id, now) = (scene.instance(), world.time.now());
-    let before = shift(now, -60_000);
+    let before = add_millis(now, -60_000);
     world.fails_times(1, Fault::FailAfter);
-    assert!(block_on(world.store.claim_question(id, now, before)).unwrap());
-    assert!(!block_on(world.store.claim_question(id, shift(now, 1), before)).unwrap());
+    assert!(block_on(world.store.claim_connection_check(id, now, before)).unwrap());
+    assert!(!block_on(world.store.claim_connection_check(id, add_millis(now, 1), before)).unwrap());
     world.fails_times(1, Fault::FailAfter);
     assert!(block_on(world.store.claim_catch_up(id, now, before)).unwrap());
-    assert!(!block_on(world.store.claim_catch_up(id, shift(now, 1), before)).unwrap());
+    assert!(!block_on(world.store.claim_catch_up(id, add_millis(now, 1), before)).unwrap());
     world.fails_times(1, Fault::FailAfter);
     assert!(block_on(world.store.set_llm_needs_credentials(id, true)).unwrap());
     assert!(!block_on(world.store.set_llm_needs_credentials(id, true)).unwrap());
@@ -216,7 +242,7 @@ fn a_removal_whose_answer_is_lost_has_removed_it() {
 #[test]
 fn a_revival_and_a_purge_whose_answers_are_lost_have_been_done() {
     let (world, job) = (World::with_attempts(3), Scene::new().job());
-    let (died, expires) = (world.time.now(), shift(BASE, 60_000));
+    let (died, expires) = (world.time.now(), add_millis(BASE, 60_000));
     let give_up = |at| {
         block_on(
             world
@@ -231,7 +257,7 @@ fn a_revival_and_a_purge_whose_answers_are_lost_have_been_done() {
     assert!(!block_on(world.store.revive_event(&job.event, died)).unwrap());
     give_up(died).unwrap();
     world.fails_times(1, Fault::FailAfter);
-    let purged = shift(died, 1_000);
+    let purged = add_millis(died, 1_000);
     assert!(block_on(world.store.purge_event(&job.event, died, purged, expires)).unwrap());
     assert!(!block_on(world.store.purge_event(&job.event, died, purged, expires)).unwrap());
 }
@@ -247,7 +273,7 @@ fn a_transaction_that_was_said_to_be_in_progress_and_was_done_takes_effect_once(
         let answer = scene.answer(&mut conversation);
         world.fails_times(i64::from(attempts), Fault::StillInProgress);
         // Without a client's key: only the transaction's own token tells its repetition.
-        let committed = block_on(world.store.commit(&conversation, &answer, None)).unwrap();
-        assert_eq!(committed, Committed::Yes);
+        let committed = block_on(world.store.commit_message(&conversation, &answer, None)).unwrap();
+        assert_eq!(committed, CommitOutcome::Committed);
     }
 }

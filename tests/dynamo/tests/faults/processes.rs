@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// The name of the scene's tenant, as `store` knows it.
 fn name<S: Store>(store: &S, scene: &Scene) -> Option<String> {
-    let bound = block_on(store.bound_by_id(scene.instance())).unwrap();
+    let bound = block_on(store.instance_config(scene.instance())).unwrap();
     bound.unwrap().tenant.name
 }
 
@@ -26,14 +26,14 @@ fn clones_remember_the_same_configuration_for_a_while_and_another_process_has_it
     };
     let warm = world.dynamo.store(world.time.clone(), &options);
     let [one, two] = of_one_process(&warm);
-    block_on(recado_pipeline::ports::Directory::apply(
+    block_on(recado_pipeline::ports::ConfigurationStore::apply_configuration(
         &world.store,
         &scene.document(),
     ))
     .unwrap();
     let old = name(&one, &scene);
     scene.bound.tenant.name = Some("Clínica Boreal".to_owned());
-    block_on(recado_pipeline::ports::Directory::apply(
+    block_on(recado_pipeline::ports::ConfigurationStore::apply_configuration(
         &world.store,
         &scene.document(),
     ))

@@ -3,7 +3,7 @@
 use crate::world::World;
 use futures::executor::block_on;
 use recado_dynamo_simulation::{Fault, Record};
-use recado_pipeline::ports::{Conversations, Directory, InboundWrite, Inbox, Overdue};
+use recado_pipeline::ports::{ConfigurationStore, Conversations, InboundWrite, Inbox, OverdueIndex};
 use recado_testkit::builders::{Scene, far_ahead};
 
 /// A short story with a fault at every fourth request: each request, each answer, and what is stored in the end.
@@ -18,7 +18,10 @@ fn story(
         _ => Fault::None,
     });
     let mut conversation = scene.conversation(1);
-    let mut answers = vec![format!("{:?}", block_on(world.store.apply(&scene.document())))];
+    let mut answers = vec![format!(
+        "{:?}",
+        block_on(world.store.apply_configuration(&scene.document()))
+    )];
     for job in jobs {
         answers.push(format!("{:?}", block_on(world.store.record_event(job))));
         let mut message = scene.inbound(&mut conversation, job);
@@ -30,8 +33,14 @@ fn story(
         };
         answers.push(format!("{:?}", block_on(world.store.store_inbound(write))));
     }
-    answers.push(format!("{:?}", block_on(world.store.latest(&scene.thread()))));
-    answers.push(format!("{:?}", block_on(world.store.overdue(far_ahead(), 10))));
+    answers.push(format!(
+        "{:?}",
+        block_on(world.store.find_latest_conversation(&scene.thread()))
+    ));
+    answers.push(format!(
+        "{:?}",
+        block_on(world.store.list_overdue(far_ahead(), 10))
+    ));
     answers.push(format!("{:?}", world.time.passed()));
     (world.trace(), answers, world.dynamo.records().unwrap())
 }

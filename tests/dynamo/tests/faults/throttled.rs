@@ -2,9 +2,9 @@
 
 use crate::world::{World, code, unavailable};
 use futures::executor::block_on;
-use recado_domain::event::Payload;
+use recado_domain::event::EventPayload;
 use recado_dynamo_simulation::{Fault, Verb};
-use recado_pipeline::ports::{InboundStored, InboundWrite, Inbox, PortError, Recorded};
+use recado_pipeline::ports::{InboundWrite, Inbox, PortError, RecordEventOutcome, StoreInboundOutcome};
 use recado_testkit::builders::Scene;
 use serde_json::json;
 use std::time::Duration;
@@ -17,7 +17,10 @@ fn a_throttled_write_is_unavailable_and_changes_nothing() {
     world.fails_times(1, Fault::ThrottleBefore);
     assert_eq!(unavailable(block_on(world.store.record_event(&job))), EXCEEDED);
     assert_eq!(world.dynamo.records().unwrap(), []);
-    assert_eq!(block_on(world.store.record_event(&job)).unwrap(), Recorded::New);
+    assert_eq!(
+        block_on(world.store.record_event(&job)).unwrap(),
+        RecordEventOutcome::New
+    );
 }
 
 #[test]
@@ -27,8 +30,14 @@ fn a_throttled_read_is_unavailable() {
         Verb::Get => Fault::ThrottleBefore,
         _ => Fault::None,
     });
-    assert_eq!(block_on(world.store.record_event(&job)).unwrap(), Recorded::New);
-    assert_eq!(unavailable(block_on(world.store.event(&job.event))), EXCEEDED);
+    assert_eq!(
+        block_on(world.store.record_event(&job)).unwrap(),
+        RecordEventOutcome::New
+    );
+    assert_eq!(
+        unavailable(block_on(world.store.find_event(&job.event))),
+        EXCEEDED
+    );
 }
 
 #[test]
@@ -45,7 +54,7 @@ fn a_throttled_transaction_is_tried_again_by_the_store_and_given_up_in_the_end()
     world.fails_times(2, Fault::ThrottleBefore);
     let before = world.time.passed();
     let stored = block_on(world.store.store_inbound(write()));
-    assert_eq!(stored.unwrap(), InboundStored::Yes);
+    assert_eq!(stored.unwrap(), StoreInboundOutcome::Stored);
     assert!(world.time.passed() > before, "it waited between its tries");
 
     let other = scene.other_contact();
@@ -71,7 +80,10 @@ fn a_throttled_transaction_is_tried_again_by_the_store_and_given_up_in_the_end()
 fn the_sdk_tries_again_what_was_throttled_when_it_may() {
     let (world, job) = (World::with_attempts(3), Scene::new().job());
     world.fails_times(2, Fault::ThrottleBefore);
-    assert_eq!(block_on(world.store.record_event(&job)).unwrap(), Recorded::New);
+    assert_eq!(
+        block_on(world.store.record_event(&job)).unwrap(),
+        RecordEventOutcome::New
+    );
     assert_eq!(world.dynamo.requests(), 3);
     assert!(
         world.time.passed() >= Duration::from_millis(100),
@@ -83,7 +95,7 @@ fn the_sdk_tries_again_what_was_throttled_when_it_may() {
 fn a_record_of_more_than_400_kb_is_refused_for_good() {
     let world = World::new();
     let mut job = Scene::new().job();
-    job.payload = Payload::Inline(json!({"text": "x".repeat(420_000)}));
+    job.payload = EventPayload::Inline(json!({"text": "x".repeat(420_000)}));
     let error = block_on(world.store.record_event(&job)).unwrap_err();
     assert!(matches!(error, PortError::Invalid { .. }), "{error:?}");
     assert_eq!(code(&error), "ValidationException");

@@ -7,13 +7,13 @@ use futures::executor::block_on;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::Ordinal;
-use recado_domain::instance::InFlight;
+use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
-use recado_domain::outbox::Part;
+use recado_domain::outbox::ReplyPart;
 use recado_dynamo_simulation::{Fault, Verb};
 use recado_pipeline::ports::{
-    Claimed, Conversations, Deliveries, DeliveryLink, InboundStored, InboundWrite, Inbox, OutboxStore,
-    PageRequest, PortResult, Written,
+    ClaimOutcome, Conversations, Deliveries, DeliveryLink, InboundWrite, Inbox, OutboxStore, PageRequest,
+    PortResult, StoreInboundOutcome, WriteOutcome,
 };
 use recado_testkit::builders::{Scene, accepted, claimed, is, out};
 use std::fmt::Debug;
@@ -51,7 +51,7 @@ fn for_now<T: Debug>(read: PortResult<T>) -> Option<T> {
     match read {
         Ok(read) => Some(read),
         Err(error) => {
-            assert!(error.retryable(), "{error:?}");
+            assert!(error.is_retryable(), "{error:?}");
             None
         }
     }
@@ -69,7 +69,7 @@ fn begun(world: &World, scene: &Scene) -> Conversation {
     };
     assert_eq!(
         block_on(world.store.store_inbound(write)).unwrap(),
-        InboundStored::Yes
+        StoreInboundOutcome::Stored
     );
     conversation
 }
@@ -81,11 +81,11 @@ fn reply_in_parts(scene: &Scene, conversation: &Conversation, of: u32) -> (Conve
     let mut parts = vec![first];
     for _ in 1..of {
         let mut part = parts[0].clone();
-        part.ordinal = after.append(after.last_message_at);
+        part.ordinal = after.append_message(after.last_message_at);
         parts.push(part);
     }
     for (number, part) in (1..).zip(&mut parts) {
-        out(part).part = Some(Part { number, of });
+        out(part).part = Some(ReplyPart { number, of });
     }
     (after, parts)
 }
@@ -95,7 +95,7 @@ fn reply_in_parts(scene: &Scene, conversation: &Conversation, of: u32) -> (Conve
 struct Sending {
     scene: Scene,
     sent: Message,
-    flight: InFlight,
+    flight: InFlightSend,
     link: DeliveryLink,
 }
 
@@ -108,16 +108,16 @@ fn sending(world: &World) -> Sending {
             .store
             .commit_reply(&conversation, std::slice::from_ref(&reply)),
     );
-    assert_eq!(committed.unwrap(), Written::Yes);
+    assert_eq!(committed.unwrap(), WriteOutcome::Written);
     let (sending, flight) = claimed(&reply);
     assert_eq!(
-        block_on(world.store.claim(&sending, None, &flight)).unwrap(),
-        Claimed::Yes
+        block_on(world.store.claim_message(&sending, None, &flight)).unwrap(),
+        ClaimOutcome::Claimed
     );
     let sent = accepted(&sending);
     let id = sent.provider_message_id.clone().unwrap();
     let link = DeliveryLink {
-        key: DeliveryKey::provider(scene.bound.instance.provider, &scene.external(), &id),
+        key: DeliveryKey::from_provider_id(scene.bound.instance.provider, &scene.external(), &id),
         provider_message_id: Some(id),
     };
     Sending {
@@ -132,8 +132,11 @@ async fn settle(world: World, given: Sending) {
     let Sending {
         sent, flight, link, ..
     } = &given;
-    let settled = world.store.settle(sent, Some(flight), Some(link), None).await;
-    assert_eq!(settled.unwrap(), Written::Yes);
+    let settled = world
+        .store
+        .settle_message(sent, Some(flight), Some(link), None)
+        .await;
+    assert_eq!(settled.unwrap(), WriteOutcome::Written);
 }
 
 #[test]
@@ -157,10 +160,10 @@ fn a_conversation_is_read_with_the_messages_that_it_counts() {
             };
             assert_eq!(
                 world.store.store_inbound(write).await.unwrap(),
-                InboundStored::Yes
+                StoreInboundOutcome::Stored
             );
         },
-        |world, (_, before, _)| match for_now(block_on(world.store.with_history(&before.id, 20))) {
+        |world, (_, before, _)| match for_now(block_on(world.store.find_with_history(&before.id, 20))) {
             None => looks[0] += 1,
             Some(read) => {
                 let (conversation, messages) = read.unwrap();
@@ -186,10 +189,10 @@ fn no_part_of_a_reply_is_open_without_those_before_it() {
         |world, (scene, before)| async move {
             let (conversation, parts) = reply_in_parts(&scene, &before, 2);
             let committed = world.store.commit_reply(&conversation, &parts).await;
-            assert_eq!(committed.unwrap(), Written::Yes);
+            assert_eq!(committed.unwrap(), WriteOutcome::Written);
         },
         |world, (_, before)| {
-            let Some(open) = for_now(block_on(world.store.open(before.id.thread()))) else {
+            let Some(open) = for_now(block_on(world.store.list_open_messages(before.id.thread_id()))) else {
                 return;
             };
             let ordinals: Vec<Ordinal> = open.iter().map(|message| message.ordinal).collect();
@@ -206,13 +209,17 @@ fn a_part_that_has_left_does_not_keep_the_next_one_from_the_list() {
     let before = begun(&world, &scene);
     let (conversation, parts) = reply_in_parts(&scene, &before, 2);
     let committed = block_on(world.store.commit_reply(&conversation, &parts));
-    assert_eq!(committed.unwrap(), Written::Yes);
+    assert_eq!(committed.unwrap(), WriteOutcome::Written);
     let (sending, flight) = claimed(&parts[0]);
-    let _ = block_on(world.store.claim(&sending, None, &flight)).unwrap();
-    let settled = block_on(world.store.settle(&accepted(&sending), Some(&flight), None, None));
-    assert_eq!(settled.unwrap(), Written::Yes);
+    let _ = block_on(world.store.claim_message(&sending, None, &flight)).unwrap();
+    let settled = block_on(
+        world
+            .store
+            .settle_message(&accepted(&sending), Some(&flight), None, None),
+    );
+    assert_eq!(settled.unwrap(), WriteOutcome::Written);
     assert_eq!(
-        block_on(world.store.open(conversation.id.thread())).unwrap(),
+        block_on(world.store.list_open_messages(conversation.id.thread_id())).unwrap(),
         parts[1..]
     );
 }
@@ -221,17 +228,17 @@ fn a_part_that_has_left_does_not_keep_the_next_one_from_the_list() {
 fn an_attempt_whose_note_is_gone_is_known_by_its_link() {
     let mut gone = [0, 0];
     in_the_middle(4, sending, settle, |world, given| {
-        if !block_on(world.store.in_flight(given.scene.instance()))
+        if !block_on(world.store.list_in_flight(given.scene.instance()))
             .unwrap()
             .is_empty()
         {
             return;
         }
-        match for_now(block_on(world.store.delivery(&given.link.key))) {
+        match for_now(block_on(world.store.find_delivery(&given.link.key))) {
             None => gone[0] += 1,
             Some(delivery) => {
                 gone[1] += 1;
-                assert_eq!(delivery.unwrap().message, Some(given.sent.id()));
+                assert_eq!(delivery.unwrap().message, Some(given.sent.message_id()));
             }
         }
     });
@@ -246,8 +253,8 @@ fn a_message_that_has_left_the_open_list_is_told_as_it_became() {
     };
     in_the_middle(4, sending, settle, |world, given| {
         let id = &given.sent.conversation;
-        let one = for_now(block_on(world.store.message(&given.sent.id())));
-        let listed = for_now(block_on(world.store.messages(id, &page)));
+        let one = for_now(block_on(world.store.find_message(&given.sent.message_id())));
+        let listed = for_now(block_on(world.store.list_messages(id, &page)));
         let listed = listed.map(|page| page.items.first().cloned());
         for message in [one, listed].into_iter().flatten().flatten() {
             assert!(is(&message, "sending") || message == given.sent, "{message:?}");
@@ -265,7 +272,11 @@ fn whoever_dies_in_the_middle_leaves_all_of_it_done() {
     });
     world.appear(1);
     assert!(settle(world.clone(), given.clone()).now_or_never().is_none());
-    let found = block_on(world.store.message(&given.sent.id())).unwrap();
+    let found = block_on(world.store.find_message(&given.sent.message_id())).unwrap();
     assert_eq!(found, Some(given.sent));
-    assert!(block_on(world.store.delivery(&given.link.key)).unwrap().is_some());
+    assert!(
+        block_on(world.store.find_delivery(&given.link.key))
+            .unwrap()
+            .is_some()
+    );
 }

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 use recado_aws::{AwsError, DynamoStore};
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_dynamo_simulation::{Dynamo, Fault, Hooks, Operation, Options};
-use recado_pipeline::ports::{Ambient, PortError, PortResult};
+use recado_pipeline::ports::{PortError, PortResult, System};
 use recado_testkit::builders::BASE;
 use std::error::Error;
 use std::future::poll_fn;
@@ -33,12 +33,12 @@ impl Virtual {
     }
 }
 
-impl Ambient for Virtual {
+impl System for Virtual {
     fn now(&self) -> Timestamp {
-        shift(BASE, self.passed.load(Ordering::SeqCst))
+        add_millis(BASE, self.passed.load(Ordering::SeqCst))
     }
 
-    fn random(&self) -> u64 {
+    fn random_u64(&self) -> u64 {
         self.drawn
             .fetch_add(1, Ordering::SeqCst)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)

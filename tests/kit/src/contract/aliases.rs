@@ -14,13 +14,19 @@ fn identity() -> ContactAddress {
 
 /// The thread of an identity.
 fn thread(scene: &Scene, identity: &ContactAddress) -> ThreadId {
-    identity_key().thread(scene.instance(), identity.as_str())
+    identity_key().derive_thread_id(scene.instance(), identity.as_str())
 }
 
 pub async fn an_identity_of_which_nothing_was_learnt_is_nobodys<S: Store>(store: &S) {
     let scene = Scene::new();
-    assert_eq!(store.alias(&thread(&scene, &identity())).await.unwrap(), None);
-    assert_eq!(store.alias(&thread(&scene, &scene.address)).await.unwrap(), None);
+    assert_eq!(
+        store.find_alias(&thread(&scene, &identity())).await.unwrap(),
+        None
+    );
+    assert_eq!(
+        store.find_alias(&thread(&scene, &scene.address)).await.unwrap(),
+        None
+    );
 }
 
 pub async fn what_was_learnt_of_an_identity_comes_back_as_it_was<S: Store>(store: &S) {
@@ -28,20 +34,20 @@ pub async fn what_was_learnt_of_an_identity_comes_back_as_it_was<S: Store>(store
     let of_meta = ContactAddress::parse(&format!("BR.{}", one.as_str().trim_end_matches("@lid"))).unwrap();
     for identity in [&one, &of_meta] {
         store
-            .learn_alias(&thread(&scene, identity), &scene.address)
+            .save_alias(&thread(&scene, identity), &scene.address)
             .await
             .unwrap();
-        let known = store.alias(&thread(&scene, identity)).await.unwrap();
+        let known = store.find_alias(&thread(&scene, identity)).await.unwrap();
         assert_eq!(known.as_ref(), Some(&scene.address));
     }
-    assert_eq!(store.alias(&thread(&scene, &other)).await.unwrap(), None);
+    assert_eq!(store.find_alias(&thread(&scene, &other)).await.unwrap(), None);
 }
 
 pub async fn learning_it_again_changes_nothing_and_another_number_takes_its_place<S: Store>(store: &S) {
     let (scene, other, newer) = (Scene::new(), identity(), address());
     for number in [&scene.address, &scene.address, &newer, &newer] {
-        store.learn_alias(&thread(&scene, &other), number).await.unwrap();
-        let known = store.alias(&thread(&scene, &other)).await.unwrap();
+        store.save_alias(&thread(&scene, &other), number).await.unwrap();
+        let known = store.find_alias(&thread(&scene, &other)).await.unwrap();
         assert_eq!(known.as_ref(), Some(number));
     }
 }
@@ -49,20 +55,20 @@ pub async fn learning_it_again_changes_nothing_and_another_number_takes_its_plac
 pub async fn instances_learn_for_themselves<S: Store>(store: &S) {
     let (scene, elsewhere, other) = (Scene::new(), Scene::new(), identity());
     store
-        .learn_alias(&thread(&scene, &other), &scene.address)
+        .save_alias(&thread(&scene, &other), &scene.address)
         .await
         .unwrap();
-    assert_eq!(store.alias(&thread(&elsewhere, &other)).await.unwrap(), None);
+    assert_eq!(store.find_alias(&thread(&elsewhere, &other)).await.unwrap(), None);
 }
 
 pub async fn twenty_who_learn_at_once_all_succeed<S: Store>(store: &S) {
     let (scene, other) = (Scene::new(), identity());
     let thread = thread(&scene, &other);
-    let learning = || store.learn_alias(&thread, &scene.address);
+    let learning = || store.save_alias(&thread, &scene.address);
     join_all((0..20).map(|_| learning()))
         .await
         .into_iter()
         .for_each(Result::unwrap);
-    let known = store.alias(&thread).await.unwrap();
+    let known = store.find_alias(&thread).await.unwrap();
     assert_eq!(known, Some(scene.address));
 }

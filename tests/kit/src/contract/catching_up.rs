@@ -2,14 +2,14 @@
 
 use crate::builders::{Scene, at, seen};
 use futures::future::join_all;
-use recado_domain::instance::{Connection, InstanceState};
+use recado_domain::instance::{ConnectionStatus, InstanceState};
 use recado_pipeline::ports::Store;
 
 async fn state<S: Store>(store: &S, scene: &Scene) -> InstanceState {
-    store.instance_state(scene.instance()).await.unwrap()
+    store.read_instance_state(scene.instance()).await.unwrap()
 }
 
-async fn set<S: Store>(store: &S, scene: &Scene, to: Connection, now: i64) {
+async fn set<S: Store>(store: &S, scene: &Scene, to: ConnectionStatus, now: i64) {
     let seen = seen(to, at(now), None);
     assert!(store.set_connection(scene.instance(), &seen).await.unwrap());
 }
@@ -38,30 +38,36 @@ pub async fn a_catch_up_may_be_claimed_again_once_the_last_one_is_old_enough<S: 
 
 pub async fn what_was_missed_since_the_closing_is_noted_until_it_is_fetched<S: Store>(store: &S) {
     let scene = Scene::new();
-    set(store, &scene, Connection::Closed, 10).await;
-    set(store, &scene, Connection::Open, 20).await;
-    set(store, &scene, Connection::Closed, 30).await;
-    set(store, &scene, Connection::Open, 40).await;
+    set(store, &scene, ConnectionStatus::Closed, 10).await;
+    set(store, &scene, ConnectionStatus::Open, 20).await;
+    set(store, &scene, ConnectionStatus::Closed, 30).await;
+    set(store, &scene, ConnectionStatus::Open, 40).await;
     let seen = state(store, &scene).await;
     assert_eq!(seen.catch_up_from, Some(at(10)));
     store
-        .caught_up(scene.instance(), &seen, Some(at(35)))
+        .record_catch_up(scene.instance(), &seen, Some(at(35)))
         .await
         .unwrap();
     assert_eq!(state(store, &scene).await.catch_up_from, Some(at(35)));
-    store.caught_up(scene.instance(), &seen, None).await.unwrap();
+    store
+        .record_catch_up(scene.instance(), &seen, None)
+        .await
+        .unwrap();
     let seen = state(store, &scene).await;
     assert_eq!(
         seen.catch_up_from,
         Some(at(35)),
         "another state than the one seen"
     );
-    store.caught_up(scene.instance(), &seen, None).await.unwrap();
+    store
+        .record_catch_up(scene.instance(), &seen, None)
+        .await
+        .unwrap();
     assert_eq!(state(store, &scene).await.catch_up_from, None);
     // From a state that has no note, too.
     let seen = state(store, &scene).await;
     store
-        .caught_up(scene.instance(), &seen, Some(at(50)))
+        .record_catch_up(scene.instance(), &seen, Some(at(50)))
         .await
         .unwrap();
     assert_eq!(state(store, &scene).await.catch_up_from, Some(at(50)));
@@ -69,11 +75,14 @@ pub async fn what_was_missed_since_the_closing_is_noted_until_it_is_fetched<S: S
 
 pub async fn one_that_closed_meanwhile_keeps_its_note<S: Store>(store: &S) {
     let scene = Scene::new();
-    set(store, &scene, Connection::Closed, 10).await;
-    set(store, &scene, Connection::Open, 20).await;
+    set(store, &scene, ConnectionStatus::Closed, 10).await;
+    set(store, &scene, ConnectionStatus::Open, 20).await;
     let seen = state(store, &scene).await;
-    set(store, &scene, Connection::Closed, 30).await;
-    set(store, &scene, Connection::Open, 40).await;
-    store.caught_up(scene.instance(), &seen, None).await.unwrap();
+    set(store, &scene, ConnectionStatus::Closed, 30).await;
+    set(store, &scene, ConnectionStatus::Open, 40).await;
+    store
+        .record_catch_up(scene.instance(), &seen, None)
+        .await
+        .unwrap();
     assert_eq!(state(store, &scene).await.catch_up_from, Some(at(10)));
 }

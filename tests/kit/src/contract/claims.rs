@@ -5,23 +5,23 @@ use crate::builders::{Scene, accepted, at, claimed, nonce, out};
 use futures::future::join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::ConversationId;
-use recado_domain::instance::{Echo, InFlight};
+use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
-use recado_pipeline::ports::{Claimed, Guard, Store, Written};
+use recado_pipeline::ports::{ClaimGuard, ClaimOutcome, Store, WriteOutcome};
 
-fn guard(conversation: &Conversation) -> Guard {
-    Guard {
+fn guard(conversation: &Conversation) -> ClaimGuard {
+    ClaimGuard {
         conversation: conversation.id.clone(),
         epoch: conversation.epoch,
     }
 }
 
-async fn flights<S: Store>(store: &S, scene: &Scene) -> Vec<InFlight> {
-    store.in_flight(scene.instance()).await.unwrap()
+async fn flights<S: Store>(store: &S, scene: &Scene) -> Vec<InFlightSend> {
+    store.list_in_flight(scene.instance()).await.unwrap()
 }
 
 async fn open<S: Store>(store: &S, conversation: &ConversationId) -> Vec<Message> {
-    store.open(conversation.thread()).await.unwrap()
+    store.list_open_messages(conversation.thread_id()).await.unwrap()
 }
 
 pub async fn a_claim_makes_it_sending_and_notes_it_in_flight<S: Store>(store: &S) {
@@ -31,18 +31,21 @@ pub async fn a_claim_makes_it_sending_and_notes_it_in_flight<S: Store>(store: &S
     assert!(flights(store, &scene).await.is_empty());
     let (sending, flight) = claimed(&message);
     let found = store
-        .claim(&sending, Some(&guard(&conversation)), &flight)
+        .claim_message(&sending, Some(&guard(&conversation)), &flight)
         .await
         .unwrap();
-    assert_eq!(found, Claimed::Yes);
+    assert_eq!(found, ClaimOutcome::Claimed);
     assert_eq!(
         open(store, &conversation.id).await,
         *std::slice::from_ref(&sending)
     );
-    assert_eq!(store.message(&sending.id()).await.unwrap(), Some(sending));
+    assert_eq!(
+        store.find_message(&sending.message_id()).await.unwrap(),
+        Some(sending)
+    );
     assert_eq!(flights(store, &scene).await, [flight]);
     assert_eq!(
-        store.conversation(&conversation.id).await.unwrap(),
+        store.find_conversation(&conversation.id).await.unwrap(),
         Some(conversation),
         "only looked at"
     );
@@ -55,10 +58,10 @@ pub async fn a_claim_repeated_with_its_own_nonce_is_ours<S: Store>(store: &S) {
     let (sending, flight) = claimed(&message);
     for _ in 0..3 {
         let found = store
-            .claim(&sending, Some(&guard(&conversation)), &flight)
+            .claim_message(&sending, Some(&guard(&conversation)), &flight)
             .await
             .unwrap();
-        assert_eq!(found, Claimed::Yes);
+        assert_eq!(found, ClaimOutcome::Claimed);
     }
     assert_eq!(open(store, &conversation.id).await, [sending]);
     assert_eq!(flights(store, &scene).await, [flight]);
@@ -71,12 +74,18 @@ pub async fn another_attempt_meanwhile_is_a_conflict_and_leaves_no_note<S: Store
     let ((ours, our_flight), (theirs, their_flight)) = (claimed(&message), claimed(&message));
     let guard = guard(&conversation);
     assert_eq!(
-        store.claim(&ours, Some(&guard), &our_flight).await.unwrap(),
-        Claimed::Yes
+        store
+            .claim_message(&ours, Some(&guard), &our_flight)
+            .await
+            .unwrap(),
+        ClaimOutcome::Claimed
     );
     assert_eq!(
-        store.claim(&theirs, Some(&guard), &their_flight).await.unwrap(),
-        Claimed::Conflict
+        store
+            .claim_message(&theirs, Some(&guard), &their_flight)
+            .await
+            .unwrap(),
+        ClaimOutcome::Conflict
     );
     assert_eq!(open(store, &conversation.id).await, [ours]);
     assert_eq!(flights(store, &scene).await, [our_flight]);
@@ -93,14 +102,19 @@ pub async fn of_twenty_claims_at_once_one_wins<S: Store>(store: &S) {
     let found = join_all(
         attempts
             .iter()
-            .map(|(m, flight)| store.claim(m, Some(&guard), flight)),
+            .map(|(m, flight)| store.claim_message(m, Some(&guard), flight)),
     )
     .await;
-    let found: Vec<Claimed> = found.into_iter().map(Result::unwrap).collect();
-    let won: Vec<usize> = (0..20).filter(|index| found[*index] == Claimed::Yes).collect();
+    let found: Vec<ClaimOutcome> = found.into_iter().map(Result::unwrap).collect();
+    let won: Vec<usize> = (0..20)
+        .filter(|index| found[*index] == ClaimOutcome::Claimed)
+        .collect();
     assert_eq!(won.len(), 1);
     assert_eq!(
-        found.iter().filter(|found| **found == Claimed::Conflict).count(),
+        found
+            .iter()
+            .filter(|found| **found == ClaimOutcome::Conflict)
+            .count(),
         19
     );
     let (sending, flight) = &attempts[won[0]];
@@ -116,21 +130,24 @@ pub async fn a_stale_message_is_not_claimed<S: Store>(store: &S) {
     let mut conversation = begun(store, &scene).await;
     let mut message = replied(store, &scene, &mut conversation).await;
     let (sending, flight) = claimed(&message);
-    out(&mut message).hold_slot(at(4_000));
-    assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
+    out(&mut message).record_slot(at(4_000));
     assert_eq!(
-        store.claim(&sending, None, &flight).await.unwrap(),
-        Claimed::Conflict
+        store.save_open_message(&message, None).await.unwrap(),
+        WriteOutcome::Written
+    );
+    assert_eq!(
+        store.claim_message(&sending, None, &flight).await.unwrap(),
+        ClaimOutcome::Conflict
     );
     assert_eq!(open(store, &conversation.id).await, [message]);
     assert!(flights(store, &scene).await.is_empty());
 }
 
-async fn assert_stopped<S: Store>(store: &S, scene: &Scene, message: &Message, guard: &Guard) {
+async fn assert_stopped<S: Store>(store: &S, scene: &Scene, message: &Message, guard: &ClaimGuard) {
     let (sending, flight) = claimed(message);
     assert_eq!(
-        store.claim(&sending, Some(guard), &flight).await.unwrap(),
-        Claimed::Stopped
+        store.claim_message(&sending, Some(guard), &flight).await.unwrap(),
+        ClaimOutcome::Stopped
     );
     assert_eq!(
         open(store, &message.conversation).await,
@@ -158,15 +175,15 @@ pub async fn another_epoch_stops_the_agents_message<S: Store>(store: &S) {
     let before = guard(&conversation);
     conversation.take_over();
     updated(store, &mut conversation).await;
-    conversation.give_back(conversation.last, at(1));
+    conversation.give_back_to_agent(conversation.last, at(1));
     updated(store, &mut conversation).await;
     assert_stopped(store, &scene, &message, &before).await;
     let (sending, flight) = claimed(&message);
     let found = store
-        .claim(&sending, Some(&guard(&conversation)), &flight)
+        .claim_message(&sending, Some(&guard(&conversation)), &flight)
         .await
         .unwrap();
-    assert_eq!(found, Claimed::Yes, "the epoch it is in now");
+    assert_eq!(found, ClaimOutcome::Claimed, "the epoch it is in now");
 }
 
 pub async fn a_guard_needs_its_conversation<S: Store>(store: &S) {
@@ -185,8 +202,11 @@ pub async fn a_newer_message_of_the_contact_does_not_stop_it<S: Store>(store: &S
     super::given::received(store, &scene, &mut conversation, &scene.job()).await;
     let (sending, flight) = claimed(&message);
     assert_eq!(
-        store.claim(&sending, Some(&before), &flight).await.unwrap(),
-        Claimed::Yes
+        store
+            .claim_message(&sending, Some(&before), &flight)
+            .await
+            .unwrap(),
+        ClaimOutcome::Claimed
     );
 }
 
@@ -198,7 +218,10 @@ pub async fn a_persons_message_is_claimed_in_whatever_mode<S: Store>(store: &S) 
     let message = scene.answer(&mut conversation);
     committed(store, &conversation, &message).await;
     let (sending, flight) = claimed(&message);
-    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
+    assert_eq!(
+        store.claim_message(&sending, None, &flight).await.unwrap(),
+        ClaimOutcome::Claimed
+    );
     assert_eq!(flights(store, &scene).await, [flight]);
 }
 
@@ -209,19 +232,28 @@ pub async fn a_saved_outcome_removes_the_note_of_its_attempt_only<S: Store>(stor
     let second = replied(store, &scene, &mut conversation).await;
     let ((mut first, first_flight), (second, second_flight)) = (claimed(&first), claimed(&second));
     for (message, flight) in [(&first, &first_flight), (&second, &second_flight)] {
-        assert_eq!(store.claim(message, None, flight).await.unwrap(), Claimed::Yes);
+        assert_eq!(
+            store.claim_message(message, None, flight).await.unwrap(),
+            ClaimOutcome::Claimed
+        );
     }
     assert_eq!(flights(store, &scene).await.len(), 2);
     out(&mut first)
-        .put_back(at(2), false, "connection refused")
+        .return_to_queue(at(2), false, "connection refused")
         .unwrap();
     assert_eq!(
-        store.save_open(&first, Some(&first_flight)).await.unwrap(),
-        Written::Yes
+        store
+            .save_open_message(&first, Some(&first_flight))
+            .await
+            .unwrap(),
+        WriteOutcome::Written
     );
     assert_eq!(flights(store, &scene).await, [second_flight]);
     let (again, flight) = claimed(&first);
-    assert_eq!(store.claim(&again, None, &flight).await.unwrap(), Claimed::Yes);
+    assert_eq!(
+        store.claim_message(&again, None, &flight).await.unwrap(),
+        ClaimOutcome::Claimed
+    );
     assert_eq!(
         flights(store, &scene).await.len(),
         2,
@@ -234,12 +266,15 @@ pub async fn a_lost_save_removes_no_note<S: Store>(store: &S) {
     let mut conversation = begun(store, &scene).await;
     let message = replied(store, &scene, &mut conversation).await;
     let (sending, flight) = claimed(&message);
-    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
-    let mut stale = message;
-    out(&mut stale).hold_slot(at(4_000));
     assert_eq!(
-        store.save_open(&stale, Some(&flight)).await.unwrap(),
-        Written::Conflict
+        store.claim_message(&sending, None, &flight).await.unwrap(),
+        ClaimOutcome::Claimed
+    );
+    let mut stale = message;
+    out(&mut stale).record_slot(at(4_000));
+    assert_eq!(
+        store.save_open_message(&stale, Some(&flight)).await.unwrap(),
+        WriteOutcome::Conflict
     );
     assert_eq!(flights(store, &scene).await, [flight]);
     assert_eq!(open(store, &conversation.id).await, [sending]);
@@ -252,33 +287,39 @@ pub async fn a_note_takes_one_echo<S: Store>(store: &S) {
     let (sending, flight) = claimed(&message);
     let id = scene.instance();
     assert!(
-        !store.hear(id, &flight, "A", Echo::Sure).await.unwrap(),
+        !store.record_echo(id, &flight, "A", Echo::Sure).await.unwrap(),
         "there is no note yet"
     );
     assert!(flights(store, &scene).await.is_empty(), "and none was made");
-    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
-    let of_another_attempt = InFlight {
+    assert_eq!(
+        store.claim_message(&sending, None, &flight).await.unwrap(),
+        ClaimOutcome::Claimed
+    );
+    let of_another_attempt = InFlightSend {
         nonce: nonce(),
         ..flight.clone()
     };
-    let of_another = store.hear(id, &of_another_attempt, "A", Echo::Sure).await;
+    let of_another = store.record_echo(id, &of_another_attempt, "A", Echo::Sure).await;
     assert!(!of_another.unwrap());
-    let heard = join_all(["A", "B", "C"].map(|echo| store.hear(id, &flight, echo, Echo::Sure))).await;
+    let heard = join_all(["A", "B", "C"].map(|echo| store.record_echo(id, &flight, echo, Echo::Sure))).await;
     let heard: Vec<bool> = heard.into_iter().map(Result::unwrap).collect();
     assert_eq!(heard.iter().filter(|heard| **heard).count(), 1);
     let first = ["A", "B", "C"][heard.iter().position(|heard| *heard).unwrap()];
-    let noted = InFlight {
+    let noted = InFlightSend {
         echo: Some(first.to_owned()),
         ..flight.clone()
     };
     assert!(
-        store.hear(id, &flight, first, Echo::Sure).await.unwrap(),
+        store.record_echo(id, &flight, first, Echo::Sure).await.unwrap(),
         "the same echo again is the one that was noted"
     );
     assert_eq!(flights(store, &scene).await, [noted]);
     let sent = accepted(&sending);
-    let settled = store.settle(&sent, Some(&flight), None, None).await.unwrap();
-    assert_eq!(settled, Written::Yes);
+    let settled = store
+        .settle_message(&sent, Some(&flight), None, None)
+        .await
+        .unwrap();
+    assert_eq!(settled, WriteOutcome::Written);
     assert!(
         flights(store, &scene).await.is_empty(),
         "an attempt that lands takes its note with it, heard or not"
@@ -290,14 +331,17 @@ pub async fn a_note_takes_one_that_may_be_its_echo_beside_its_echo<S: Store>(sto
     let mut conversation = begun(store, &scene).await;
     let message = replied(store, &scene, &mut conversation).await;
     let (sending, flight) = claimed(&message);
-    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
+    assert_eq!(
+        store.claim_message(&sending, None, &flight).await.unwrap(),
+        ClaimOutcome::Claimed
+    );
     for (echo, first, other) in [(Echo::Maybe, "A", "B"), (Echo::Sure, "B", "A")] {
         for (id, noted) in [(first, true), (other, false), (first, true)] {
-            let heard = store.hear(scene.instance(), &flight, id, echo).await;
+            let heard = store.record_echo(scene.instance(), &flight, id, echo).await;
             assert_eq!(heard.unwrap(), noted, "{echo:?} {id}");
         }
     }
-    let noted = InFlight {
+    let noted = InFlightSend {
         echo: Some("B".to_owned()),
         maybe_echo: Some("A".to_owned()),
         ..flight
@@ -310,9 +354,14 @@ pub async fn notes_are_kept_by_instance<S: Store>(store: &S) {
     let mut conversation = begun(store, &scene).await;
     let message = replied(store, &scene, &mut conversation).await;
     let (sending, flight) = claimed(&message);
-    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
+    assert_eq!(
+        store.claim_message(&sending, None, &flight).await.unwrap(),
+        ClaimOutcome::Claimed
+    );
     assert!(flights(store, &other).await.is_empty());
-    let heard = store.hear(other.instance(), &flight, "A", Echo::Sure).await;
+    let heard = store
+        .record_echo(other.instance(), &flight, "A", Echo::Sure)
+        .await;
     assert!(!heard.unwrap());
     assert_eq!(flights(store, &scene).await, [flight]);
 }

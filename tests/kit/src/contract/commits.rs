@@ -4,18 +4,27 @@ use super::given::{assert_untouched, begun, committed, key_claim, open_ordinals,
 use crate::builders::{Scene, far_ahead, fresh, long_ago};
 use futures::future::join_all;
 use recado_domain::ids::Ordinal;
-use recado_pipeline::ports::{Committed, KeyClaim, KeyRecord, Store};
+use recado_pipeline::ports::{CommitOutcome, IdempotencyClaim, IdempotencyRecord, Store};
 
 pub async fn a_message_is_committed_with_its_conversation_and_is_open<S: Store>(store: &S) {
     let scene = Scene::new();
     let mut conversation = begun(store, &scene).await;
     let message = replied(store, &scene, &mut conversation).await;
     assert_eq!(
-        store.conversation(&conversation.id).await.unwrap(),
+        store.find_conversation(&conversation.id).await.unwrap(),
         Some(conversation.clone())
     );
-    assert_eq!(store.message(&message.id()).await.unwrap(), Some(message.clone()));
-    assert_eq!(store.open(conversation.id.thread()).await.unwrap(), [message]);
+    assert_eq!(
+        store.find_message(&message.message_id()).await.unwrap(),
+        Some(message.clone())
+    );
+    assert_eq!(
+        store
+            .list_open_messages(conversation.id.thread_id())
+            .await
+            .unwrap(),
+        [message]
+    );
 }
 
 pub async fn a_message_that_is_not_queued_is_not_open<S: Store>(store: &S) {
@@ -25,7 +34,10 @@ pub async fn a_message_that_is_not_queued_is_not_open<S: Store>(store: &S) {
     typed_on_the_phone.out = None;
     committed(store, &conversation, &typed_on_the_phone).await;
     assert_eq!(
-        store.message(&typed_on_the_phone.id()).await.unwrap(),
+        store
+            .find_message(&typed_on_the_phone.message_id())
+            .await
+            .unwrap(),
         Some(typed_on_the_phone)
     );
     assert!(open_ordinals(store, &conversation).await.is_empty());
@@ -36,7 +48,10 @@ pub async fn a_first_message_out_begins_a_conversation<S: Store>(store: &S) {
     let mut conversation = scene.conversation(1);
     let message = scene.answer(&mut conversation);
     committed(store, &conversation, &message).await;
-    assert_eq!(store.latest(&scene.thread()).await.unwrap(), Some(conversation));
+    assert_eq!(
+        store.find_latest_conversation(&scene.thread()).await.unwrap(),
+        Some(conversation)
+    );
 }
 
 pub async fn a_new_conversation_must_not_exist_yet<S: Store>(store: &S) {
@@ -46,8 +61,8 @@ pub async fn a_new_conversation_must_not_exist_yet<S: Store>(store: &S) {
     let mut message = scene.answer(&mut conversation);
     message.ordinal = Ordinal(7);
     assert_eq!(
-        store.commit(&conversation, &message, None).await.unwrap(),
-        Committed::Conflict
+        store.commit_message(&conversation, &message, None).await.unwrap(),
+        CommitOutcome::Conflict
     );
     assert_untouched(store, &stored, Ordinal(7)).await;
 }
@@ -60,10 +75,19 @@ pub async fn a_conversation_changed_meanwhile_is_a_conflict_and_nothing_is_writt
     updated(store, &mut stored).await;
     let message = scene.reply(&mut stale);
     let claim = key_claim(&stored.id.to_string(), &fresh("key"), far_ahead());
-    let found = store.commit(&stale, &message, Some(&claim)).await.unwrap();
-    assert_eq!(found, Committed::Conflict);
+    let found = store
+        .commit_message(&stale, &message, Some(&claim))
+        .await
+        .unwrap();
+    assert_eq!(found, CommitOutcome::Conflict);
     assert_untouched(store, &stored, message.ordinal).await;
-    assert_eq!(store.key(&claim.scope, &claim.key).await.unwrap(), None);
+    assert_eq!(
+        store
+            .find_idempotency_key(&claim.scope, &claim.key)
+            .await
+            .unwrap(),
+        None
+    );
 }
 
 pub async fn of_twenty_commits_at_once_one_wins<S: Store>(store: &S) {
@@ -76,24 +100,29 @@ pub async fn of_twenty_commits_at_once_one_wins<S: Store>(store: &S) {
             (conversation, message)
         })
         .collect();
-    let found = join_all(drafts.iter().map(|(c, m)| store.commit(c, m, None))).await;
-    let found: Vec<Committed> = found.into_iter().map(Result::unwrap).collect();
-    let won: Vec<usize> = (0..20).filter(|index| found[*index] == Committed::Yes).collect();
+    let found = join_all(drafts.iter().map(|(c, m)| store.commit_message(c, m, None))).await;
+    let found: Vec<CommitOutcome> = found.into_iter().map(Result::unwrap).collect();
+    let won: Vec<usize> = (0..20)
+        .filter(|index| found[*index] == CommitOutcome::Committed)
+        .collect();
     assert_eq!(won.len(), 1);
     assert_eq!(
         found
             .iter()
-            .filter(|found| **found == Committed::Conflict)
+            .filter(|found| **found == CommitOutcome::Conflict)
             .count(),
         19
     );
     let (_, message) = &drafts[won[0]];
     assert_eq!(
-        store.message(&message.id()).await.unwrap().as_ref(),
+        store.find_message(&message.message_id()).await.unwrap().as_ref(),
         Some(message)
     );
     assert_eq!(
-        store.open(conversation.id.thread()).await.unwrap(),
+        store
+            .list_open_messages(conversation.id.thread_id())
+            .await
+            .unwrap(),
         *std::slice::from_ref(message)
     );
 }
@@ -102,17 +131,32 @@ pub async fn a_clients_key_names_the_message_it_made<S: Store>(store: &S) {
     let scene = Scene::new();
     let mut conversation = begun(store, &scene).await;
     let claim = key_claim(scene.instance().as_str(), &fresh("key"), far_ahead());
-    assert_eq!(store.key(&claim.scope, &claim.key).await.unwrap(), None);
+    assert_eq!(
+        store
+            .find_idempotency_key(&claim.scope, &claim.key)
+            .await
+            .unwrap(),
+        None
+    );
     let message = scene.answer(&mut conversation);
     assert_eq!(
-        store.commit(&conversation, &message, Some(&claim)).await.unwrap(),
-        Committed::Yes
+        store
+            .commit_message(&conversation, &message, Some(&claim))
+            .await
+            .unwrap(),
+        CommitOutcome::Committed
     );
-    let record = KeyRecord {
+    let record = IdempotencyRecord {
         request_hash: "hash-1".to_owned(),
-        message: message.id(),
+        message: message.message_id(),
     };
-    assert_eq!(store.key(&claim.scope, &claim.key).await.unwrap(), Some(record));
+    assert_eq!(
+        store
+            .find_idempotency_key(&claim.scope, &claim.key)
+            .await
+            .unwrap(),
+        Some(record)
+    );
 }
 
 pub async fn a_used_key_is_told_and_nothing_is_written<S: Store>(store: &S) {
@@ -120,26 +164,32 @@ pub async fn a_used_key_is_told_and_nothing_is_written<S: Store>(store: &S) {
     let mut conversation = begun(store, &scene).await;
     let claim = key_claim(scene.instance().as_str(), &fresh("key"), far_ahead());
     let message = scene.answer(&mut conversation);
-    let record = KeyRecord {
+    let record = IdempotencyRecord {
         request_hash: "hash-1".to_owned(),
-        message: message.id(),
+        message: message.message_id(),
     };
     assert_eq!(
-        store.commit(&conversation, &message, Some(&claim)).await.unwrap(),
-        Committed::Yes
+        store
+            .commit_message(&conversation, &message, Some(&claim))
+            .await
+            .unwrap(),
+        CommitOutcome::Committed
     );
     for hash in ["hash-1", "hash-2"] {
         let mut next = conversation.clone();
         let message = scene.answer(&mut next);
-        let claim = KeyClaim {
+        let claim = IdempotencyClaim {
             request_hash: hash.to_owned(),
             ..claim.clone()
         };
-        let found = store.commit(&next, &message, Some(&claim)).await.unwrap();
-        assert_eq!(found, Committed::KeyTaken(record.clone()));
+        let found = store.commit_message(&next, &message, Some(&claim)).await.unwrap();
+        assert_eq!(found, CommitOutcome::KeyTaken(record.clone()));
         assert_untouched(store, &conversation, message.ordinal).await;
         assert_eq!(
-            store.key(&claim.scope, &claim.key).await.unwrap(),
+            store
+                .find_idempotency_key(&claim.scope, &claim.key)
+                .await
+                .unwrap(),
             Some(record.clone())
         );
     }
@@ -151,12 +201,18 @@ pub async fn a_used_key_is_told_before_a_changed_conversation<S: Store>(store: &
     let claim = key_claim(scene.instance().as_str(), &fresh("key"), far_ahead());
     let message = scene.answer(&mut conversation);
     assert_eq!(
-        store.commit(&conversation, &message, Some(&claim)).await.unwrap(),
-        Committed::Yes
+        store
+            .commit_message(&conversation, &message, Some(&claim))
+            .await
+            .unwrap(),
+        CommitOutcome::Committed
     );
     // The very same request, from the very same reading: what a repeated call looks like.
-    let found = store.commit(&conversation, &message, Some(&claim)).await.unwrap();
-    assert!(matches!(found, Committed::KeyTaken(record) if record.message == message.id()));
+    let found = store
+        .commit_message(&conversation, &message, Some(&claim))
+        .await
+        .unwrap();
+    assert!(matches!(found, CommitOutcome::KeyTaken(record) if record.message == message.message_id()));
 }
 
 pub async fn a_key_counts_in_its_scope_only<S: Store>(store: &S) {
@@ -167,11 +223,18 @@ pub async fn a_key_counts_in_its_scope_only<S: Store>(store: &S) {
         let claim = key_claim(&scope, &key, far_ahead());
         let message = scene.answer(&mut conversation);
         assert_eq!(
-            store.commit(&conversation, &message, Some(&claim)).await.unwrap(),
-            Committed::Yes
+            store
+                .commit_message(&conversation, &message, Some(&claim))
+                .await
+                .unwrap(),
+            CommitOutcome::Committed
         );
-        let record = store.key(&scope, &claim.key).await.unwrap().unwrap();
-        assert_eq!(record.message, message.id());
+        let record = store
+            .find_idempotency_key(&scope, &claim.key)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(record.message, message.message_id());
     }
 }
 
@@ -183,8 +246,11 @@ pub async fn scope_and_key_do_not_run_into_each_other<S: Store>(store: &S) {
         let claim = key_claim(&scope, key, far_ahead());
         let message = scene.answer(&mut conversation);
         assert_eq!(
-            store.commit(&conversation, &message, Some(&claim)).await.unwrap(),
-            Committed::Yes
+            store
+                .commit_message(&conversation, &message, Some(&claim))
+                .await
+                .unwrap(),
+            CommitOutcome::Committed
         );
     }
 }
@@ -195,21 +261,37 @@ pub async fn an_expired_key_is_free_again<S: Store>(store: &S) {
     let expired = key_claim(scene.instance().as_str(), &fresh("key"), long_ago());
     let first = scene.answer(&mut conversation);
     assert_eq!(
-        store.commit(&conversation, &first, Some(&expired)).await.unwrap(),
-        Committed::Yes
+        store
+            .commit_message(&conversation, &first, Some(&expired))
+            .await
+            .unwrap(),
+        CommitOutcome::Committed
     );
-    assert_eq!(store.key(&expired.scope, &expired.key).await.unwrap(), None);
+    assert_eq!(
+        store
+            .find_idempotency_key(&expired.scope, &expired.key)
+            .await
+            .unwrap(),
+        None
+    );
     let second = scene.answer(&mut conversation);
-    let claim = KeyClaim {
+    let claim = IdempotencyClaim {
         expires: far_ahead(),
         ..expired
     };
     assert_eq!(
-        store.commit(&conversation, &second, Some(&claim)).await.unwrap(),
-        Committed::Yes
+        store
+            .commit_message(&conversation, &second, Some(&claim))
+            .await
+            .unwrap(),
+        CommitOutcome::Committed
     );
-    let record = store.key(&claim.scope, &claim.key).await.unwrap().unwrap();
-    assert_eq!(record.message, second.id());
+    let record = store
+        .find_idempotency_key(&claim.scope, &claim.key)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(record.message, second.message_id());
 }
 
 pub async fn of_ten_requests_with_one_key_at_once_one_makes_a_message<S: Store>(store: &S) {
@@ -223,15 +305,22 @@ pub async fn of_ten_requests_with_one_key_at_once_one_makes_a_message<S: Store>(
             (conversation, message)
         })
         .collect();
-    let found = join_all(requests.iter().map(|(c, m)| store.commit(c, m, Some(&key)))).await;
-    let found: Vec<Committed> = found.into_iter().map(Result::unwrap).collect();
-    let won: Vec<usize> = (0..10).filter(|index| found[*index] == Committed::Yes).collect();
+    let found = join_all(
+        requests
+            .iter()
+            .map(|(c, m)| store.commit_message(c, m, Some(&key))),
+    )
+    .await;
+    let found: Vec<CommitOutcome> = found.into_iter().map(Result::unwrap).collect();
+    let won: Vec<usize> = (0..10)
+        .filter(|index| found[*index] == CommitOutcome::Committed)
+        .collect();
     assert_eq!(won.len(), 1);
-    let winner = requests[won[0]].1.id();
+    let winner = requests[won[0]].1.message_id();
     for (found, (conversation, _)) in found.iter().zip(&requests) {
-        let stored = store.conversation(&conversation.id).await.unwrap().is_some();
-        assert_eq!(stored, *found == Committed::Yes);
-        if let Committed::KeyTaken(record) = found {
+        let stored = store.find_conversation(&conversation.id).await.unwrap().is_some();
+        assert_eq!(stored, *found == CommitOutcome::Committed);
+        if let CommitOutcome::KeyTaken(record) = found {
             assert_eq!(record.message, winner);
         }
     }

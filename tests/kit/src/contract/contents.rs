@@ -3,12 +3,14 @@
 use super::given::{begun, committed, updated};
 use crate::builders::{Scene, at, fresh, out};
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::{ContactCard, Content, Location, Media, MediaKind, Order, SystemNote, Template};
-use recado_domain::event::{InboundJob, Payload};
+use recado_domain::content::{
+    ContactCard, Content, Location, Media, MediaKind, MessageTemplate, Order, SystemNote,
+};
+use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::{IdempotencyKey, Ordinal};
-use recado_domain::message::{Message, Usage};
+use recado_domain::message::{Message, TokenUsage};
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{InboundStored, InboundWrite, PageRequest, Recorded, Store};
+use recado_pipeline::ports::{InboundWrite, PageRequest, RecordEventOutcome, Store, StoreInboundOutcome};
 use serde_json::{Value, json};
 
 /// Text that stores stumble over: characters outside the basic plane, joined ones, U+0000, line separators, what looks
@@ -68,8 +70,8 @@ fn assert_same(found: &Value, expected: &Value) {
 
 fn payload(job: &InboundJob) -> &Value {
     match &job.payload {
-        Payload::Inline(value) => value,
-        Payload::Stored(_) => panic!("it was inline"),
+        EventPayload::Inline(value) => value,
+        EventPayload::Stored(_) => panic!("it was inline"),
     }
 }
 
@@ -83,25 +85,25 @@ pub async fn an_events_payload_comes_back_exactly<S: Store>(store: &S) {
         json!([]),
     ] {
         let mut job = Scene::new().job();
-        job.payload = Payload::Inline(expected.clone());
-        assert_eq!(store.record_event(&job).await.unwrap(), Recorded::New);
-        let record = store.event(&job.event).await.unwrap().unwrap();
+        job.payload = EventPayload::Inline(expected.clone());
+        assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
+        let record = store.find_event(&job.event).await.unwrap().unwrap();
         assert_same(payload(&record.job), &expected);
         store
             .settle_event(&job.event, Some(Reason::Poison), at(1), at(1))
             .await
             .unwrap();
         assert!(store.revive_event(&job.event, at(1)).await.unwrap());
-        let record = store.event(&job.event).await.unwrap().unwrap();
+        let record = store.find_event(&job.event).await.unwrap().unwrap();
         assert_same(payload(&record.job), &expected);
     }
 }
 
 pub async fn a_pointer_to_a_large_body_comes_back<S: Store>(store: &S) {
     let mut job = Scene::new().job();
-    job.payload = Payload::Stored(fresh("payloads/2026/01"));
-    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::New);
-    assert_eq!(store.event(&job.event).await.unwrap().unwrap().job, job);
+    job.payload = EventPayload::Stored(fresh("payloads/2026/01"));
+    assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
+    assert_eq!(store.find_event(&job.event).await.unwrap().unwrap().job, job);
 }
 
 async fn messages<S: Store>(store: &S, message: &Message) -> Vec<Message> {
@@ -110,12 +112,18 @@ async fn messages<S: Store>(store: &S, message: &Message) -> Vec<Message> {
         cursor: None,
     };
     let (_, mut all) = store
-        .with_history(&message.conversation, 1)
+        .find_with_history(&message.conversation, 1)
         .await
         .unwrap()
         .unwrap();
-    all.extend(store.message(&message.id()).await.unwrap());
-    all.extend(store.messages(&message.conversation, &page).await.unwrap().items);
+    all.extend(store.find_message(&message.message_id()).await.unwrap());
+    all.extend(
+        store
+            .list_messages(&message.conversation, &page)
+            .await
+            .unwrap()
+            .items,
+    );
     all
 }
 
@@ -137,7 +145,10 @@ pub async fn a_message_that_is_not_understood_is_kept_as_it_came<S: Store>(store
             conversation: &conversation,
             message: &message,
         };
-        assert_eq!(store.store_inbound(write).await.unwrap(), InboundStored::Yes);
+        assert_eq!(
+            store.store_inbound(write).await.unwrap(),
+            StoreInboundOutcome::Stored
+        );
         let found = messages(store, &message).await;
         assert_eq!(found.len(), 3);
         for found in found {
@@ -159,14 +170,14 @@ fn card(name: String) -> ContactCard {
 
 fn contents() -> Vec<Content> {
     let some = |text: &str| Some(text.to_owned());
-    let mut contents: Vec<Content> = texts().into_iter().map(Content::text).collect();
+    let mut contents: Vec<Content> = texts().into_iter().map(Content::from_text).collect();
     contents.extend([
         Content::Media(Media {
             caption: some("\u{0}"),
             mime_type: some("audio/ogg; codecs=opus"),
             file_name: some(""),
             view_once: true,
-            ..Media::of(MediaKind::Voice)
+            ..Media::from_kind(MediaKind::Voice)
         }),
         Content::Location(Location {
             latitude: "-23.550519943237305".to_owned(),
@@ -206,7 +217,7 @@ fn contents() -> Vec<Content> {
             target: some("3EB0"),
             content: Box::new(Content::Edit {
                 target: None,
-                content: Box::new(Content::text("")),
+                content: Box::new(Content::from_text("")),
             }),
         },
         Content::Deletion { target: None },
@@ -215,7 +226,7 @@ fn contents() -> Vec<Content> {
             what: SystemNote::NumberChanged,
             text: some("\u{0}"),
         },
-        Content::Template(Template {
+        Content::Template(MessageTemplate {
             name: "t".to_owned(),
             language: "pt_BR".to_owned(),
             components: vec![odd_json()],
@@ -237,7 +248,11 @@ pub async fn every_content_comes_back_exactly<S: Store>(store: &S) {
         assert_eq!(found, [message.clone(), message.clone(), message]);
     }
     assert_eq!(
-        store.open(conversation.id.thread()).await.unwrap().len(),
+        store
+            .list_open_messages(conversation.id.thread_id())
+            .await
+            .unwrap()
+            .len(),
         contents().len()
     );
 }
@@ -246,20 +261,26 @@ pub async fn a_long_text_and_history_come_back_exactly<S: Store>(store: &S) {
     let scene = Scene::new();
     let mut conversation = begun(store, &scene).await;
     let mut message = scene.reply(&mut conversation);
-    message.content = Content::text("\u{1F33B}".repeat(16_000));
+    message.content = Content::from_text("\u{1F33B}".repeat(16_000));
     for index in 0..100 {
         let why = format!("\u{1F33B} {index}");
         out(&mut message)
-            .claim(crate::builders::nonce(), at(index), at(index + 1))
+            .claim_attempt(crate::builders::nonce(), at(index), at(index + 1))
             .unwrap();
-        out(&mut message).put_back(at(index), true, &why).unwrap();
+        out(&mut message).return_to_queue(at(index), true, &why).unwrap();
     }
     committed(store, &conversation, &message).await;
     assert_eq!(
-        store.open(conversation.id.thread()).await.unwrap(),
+        store
+            .list_open_messages(conversation.id.thread_id())
+            .await
+            .unwrap(),
         [message.clone()]
     );
-    assert_eq!(store.message(&message.id()).await.unwrap(), Some(message));
+    assert_eq!(
+        store.find_message(&message.message_id()).await.unwrap(),
+        Some(message)
+    );
 }
 
 pub async fn every_field_of_a_message_comes_back<S: Store>(store: &S) {
@@ -270,7 +291,7 @@ pub async fn every_field_of_a_message_comes_back<S: Store>(store: &S) {
     message.idempotency_key = Some(IdempotencyKey::parse("order 7/=+:@").unwrap());
     message.unanswered = Some(Reason::Stale);
     message.model = Some("model-1".to_owned());
-    message.usage = Some(Usage {
+    message.usage = Some(TokenUsage {
         input_tokens: u64::MAX,
         output_tokens: 1 << 53,
         cache_read_tokens: (1 << 53) + 1,
@@ -279,7 +300,7 @@ pub async fn every_field_of_a_message_comes_back<S: Store>(store: &S) {
     let way = out(&mut message);
     (way.slot, way.maybe_sent, way.simulated, way.attempts) = (Some(at(9)), true, true, u32::MAX);
     way.not_before = Some(at(10));
-    way.part = Some(recado_domain::outbox::Part {
+    way.part = Some(recado_domain::outbox::ReplyPart {
         number: u32::MAX,
         of: u32::MAX,
     });
@@ -297,6 +318,9 @@ pub async fn odd_names_and_addresses_of_contacts_come_back<S: Store>(store: &S) 
         conversation.name = Some(text.clone());
         conversation.phone = Some(text);
         updated(store, &mut conversation).await;
-        assert_eq!(store.latest(&scene.thread()).await.unwrap(), Some(conversation));
+        assert_eq!(
+            store.find_latest_conversation(&scene.thread()).await.unwrap(),
+            Some(conversation)
+        );
     }
 }

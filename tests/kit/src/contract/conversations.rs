@@ -5,26 +5,29 @@ use crate::builders::{Scene, at};
 use futures::future::join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, Ordinal};
-use recado_pipeline::ports::{Store, Written};
+use recado_pipeline::ports::{Store, WriteOutcome};
 
 async fn latest<S: Store>(store: &S, scene: &Scene) -> Option<Conversation> {
-    store.latest(&scene.thread()).await.unwrap()
+    store.find_latest_conversation(&scene.thread()).await.unwrap()
 }
 
 pub async fn an_unknown_conversation_is_none<S: Store>(store: &S) {
     let scene = Scene::new();
     let id = ConversationId::new(scene.thread(), 1);
     assert_eq!(latest(store, &scene).await, None);
-    assert_eq!(store.conversation(&id).await.unwrap(), None);
-    assert_eq!(store.with_history(&id, 5).await.unwrap(), None);
-    assert_eq!(store.message(&id.message(Ordinal(1))).await.unwrap(), None);
+    assert_eq!(store.find_conversation(&id).await.unwrap(), None);
+    assert_eq!(store.find_with_history(&id, 5).await.unwrap(), None);
+    assert_eq!(
+        store.find_message(&id.message_id(Ordinal(1))).await.unwrap(),
+        None
+    );
 }
 
 pub async fn the_latest_is_the_one_with_the_highest_number_active_or_resolved<S: Store>(store: &S) {
     let scene = Scene::new();
     let mut first = begun(store, &scene).await;
     assert_eq!(latest(store, &scene).await, Some(first.clone()));
-    first.resolve(first.last).unwrap();
+    first.resolve_if_seen(first.last).unwrap();
     updated(store, &mut first).await;
     assert_eq!(latest(store, &scene).await, Some(first.clone()));
     // 9 and 10: numbers are not compared as text.
@@ -34,7 +37,7 @@ pub async fn the_latest_is_the_one_with_the_highest_number_active_or_resolved<S:
         assert_eq!(latest(store, &scene).await, Some(next));
     }
     assert_eq!(
-        store.conversation(&first.id).await.unwrap(),
+        store.find_conversation(&first.id).await.unwrap(),
         Some(first),
         "the older one is kept"
     );
@@ -65,7 +68,7 @@ pub async fn history_is_the_newest_messages_by_ordinal<S: Store>(store: &S) {
         (100, 1..=12),
     ] {
         let (read, messages) = store
-            .with_history(&conversation.id, limit)
+            .find_with_history(&conversation.id, limit)
             .await
             .unwrap()
             .unwrap();
@@ -90,21 +93,25 @@ pub async fn messages_after_an_ordinal_are_the_first_behind_it<S: Store>(store: 
         (4, 100, vec![5, 6]),
         (6, 1, vec![]),
     ] {
-        let messages = store.messages_after(&conversation.id, Ordinal(after), limit);
+        let messages = store.list_messages_after(&conversation.id, Ordinal(after), limit);
         assert_eq!(
             ordinals(&messages.await.unwrap()),
             expected,
             "{limit} after {after}"
         );
     }
-    let (_, all) = store.with_history(&conversation.id, 6).await.unwrap().unwrap();
+    let (_, all) = store
+        .find_with_history(&conversation.id, 6)
+        .await
+        .unwrap()
+        .unwrap();
     let again = store
-        .messages_after(&conversation.id, Ordinal(0), 6)
+        .list_messages_after(&conversation.id, Ordinal(0), 6)
         .await
         .unwrap();
     assert_eq!(again, all);
     let nothing = recado_domain::ids::ConversationId::new(scene.other_contact().thread(), 1);
-    let found = store.messages_after(&nothing, Ordinal(0), 6).await.unwrap();
+    let found = store.list_messages_after(&nothing, Ordinal(0), 6).await.unwrap();
     assert_eq!(found, []);
 }
 
@@ -116,7 +123,11 @@ pub async fn history_orders_by_ordinal_whatever_the_provider_says_of_time<S: Sto
         message.written_at = at(minutes * 60_000);
         committed(store, &conversation, &message).await;
     }
-    let (_, messages) = store.with_history(&conversation.id, 10).await.unwrap().unwrap();
+    let (_, messages) = store
+        .find_with_history(&conversation.id, 10)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(ordinals(&messages), [1, 2, 3, 4]);
 }
 
@@ -126,7 +137,7 @@ pub async fn an_update_is_taken_only_one_rev_after_the_stored_one<S: Store>(stor
     conversation.take_over();
     updated(store, &mut conversation).await;
     assert_eq!(
-        store.conversation(&conversation.id).await.unwrap(),
+        store.find_conversation(&conversation.id).await.unwrap(),
         Some(conversation.clone())
     );
     for rev in [0, 1, 2, 4] {
@@ -136,13 +147,13 @@ pub async fn an_update_is_taken_only_one_rev_after_the_stored_one<S: Store>(stor
             ..conversation.clone()
         };
         assert_eq!(
-            store.update(&other).await.unwrap(),
-            Written::Conflict,
+            store.update_conversation(&other).await.unwrap(),
+            WriteOutcome::Conflict,
             "rev {rev} after 2"
         );
     }
     assert_eq!(
-        store.conversation(&conversation.id).await.unwrap(),
+        store.find_conversation(&conversation.id).await.unwrap(),
         Some(conversation)
     );
 }
@@ -150,8 +161,11 @@ pub async fn an_update_is_taken_only_one_rev_after_the_stored_one<S: Store>(stor
 pub async fn a_conversation_that_does_not_exist_is_not_updated<S: Store>(store: &S) {
     let mut conversation = Scene::new().conversation(1);
     conversation.rev = 2;
-    assert_eq!(store.update(&conversation).await.unwrap(), Written::Conflict);
-    assert_eq!(store.conversation(&conversation.id).await.unwrap(), None);
+    assert_eq!(
+        store.update_conversation(&conversation).await.unwrap(),
+        WriteOutcome::Conflict
+    );
+    assert_eq!(store.find_conversation(&conversation.id).await.unwrap(), None);
 }
 
 pub async fn of_twenty_updates_at_once_one_wins<S: Store>(store: &S) {
@@ -163,16 +177,16 @@ pub async fn of_twenty_updates_at_once_one_wins<S: Store>(store: &S) {
             ..conversation.clone()
         })
         .collect();
-    let found = join_all(changes.iter().map(|change| store.update(change))).await;
-    let found: Vec<Written> = found.into_iter().map(Result::unwrap).collect();
+    let found = join_all(changes.iter().map(|change| store.update_conversation(change))).await;
+    let found: Vec<WriteOutcome> = found.into_iter().map(Result::unwrap).collect();
     let won: Vec<&Conversation> = changes
         .iter()
         .zip(&found)
-        .filter_map(|(change, found)| (*found == Written::Yes).then_some(change))
+        .filter_map(|(change, found)| (*found == WriteOutcome::Written).then_some(change))
         .collect();
     assert_eq!(won.len(), 1);
     assert_eq!(
-        store.conversation(&conversation.id).await.unwrap().as_ref(),
+        store.find_conversation(&conversation.id).await.unwrap().as_ref(),
         Some(won[0])
     );
 }
@@ -180,23 +194,23 @@ pub async fn of_twenty_updates_at_once_one_wins<S: Store>(store: &S) {
 pub async fn every_field_of_a_conversation_comes_back<S: Store>(store: &S) {
     let scene = Scene::new();
     let mut conversation = begun(store, &scene).await;
-    conversation.learn(Some("Ana \u{1F33B}"), Some("+5511999990000"));
+    conversation.update_contact_details(Some("Ana \u{1F33B}"), Some("+5511999990000"));
     let upto = conversation.turn_upto;
-    conversation.lease(crate::builders::nonce(), upto, at(5), at(95_005));
-    conversation.schedule(at(3_600_000));
-    conversation.nudge(true, at(7));
+    conversation.acquire_lease(crate::builders::nonce(), upto, at(5), at(95_005));
+    conversation.schedule_turn(at(3_600_000));
+    conversation.record_nudge(true, at(7));
     conversation.pair_arrival = Some(at(8));
-    conversation.heard(at(9));
+    conversation.record_contact_activity(at(9));
     conversation.marketing_stopped_at = Some(at(10));
-    let by = conversation.id.message(Ordinal(1));
-    conversation.reengage_instead(&by, at(11));
+    let by = conversation.id.message_id(Ordinal(1));
+    conversation.record_reengagement(&by, at(11));
     conversation.human = Ordinal(1);
     conversation.moved_to = Some(ConversationId::new(scene.thread(), 7));
     conversation.beside = vec![ConversationId::new(scene.other_contact().thread(), 3)];
     conversation.known_as = recado_domain::contact::ContactAddress::parse("100000000000001@lid");
     updated(store, &mut conversation).await;
     assert_eq!(
-        store.conversation(&conversation.id).await.unwrap(),
+        store.find_conversation(&conversation.id).await.unwrap(),
         Some(conversation)
     );
 }

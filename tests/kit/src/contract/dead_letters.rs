@@ -3,11 +3,11 @@
 use super::patience::{INDEX, eventually};
 use crate::builders::{Scene, at, correlation, fresh, newest};
 use futures::future::join_all;
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, Deletion, QueueName};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, DeadLetterDeletion, QueueName};
 use recado_domain::ids::Ordinal;
-use recado_domain::kick::TurnKick;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_domain::reason::Reason;
+use recado_domain::wake_up::TurnJob;
 use recado_pipeline::ports::{DeadLetterFilter, PageRequest, Store};
 
 /// More pages than any list here has.
@@ -24,7 +24,7 @@ async fn listed<S: Store>(store: &S, filter: &DeadLetterFilter, limit: usize) ->
     let (mut all, mut cursor) = (Vec::new(), None);
     for _ in 0..PAGES_MAX {
         let page = store
-            .dead_letters(filter, &PageRequest { limit, cursor })
+            .list_dead_letters(filter, &PageRequest { limit, cursor })
             .await
             .unwrap();
         assert!(page.items.len() <= limit, "a page holds at most {limit}");
@@ -73,16 +73,16 @@ async fn six<S: Store>(store: &S, scene: &Scene) -> Vec<DeadLetter> {
 
 pub async fn a_dead_letter_is_kept_as_it_is<S: Store>(store: &S) {
     let scene = Scene::new();
-    let message = scene.conversation(1).id.message(Ordinal(3));
+    let message = scene.conversation(1).id.message_id(Ordinal(3));
     let outgoing = DeadLetter {
         id: message.to_string(),
         queue: QueueName::Outbound,
         last_error: None,
-        what: DeadWhat::Message { message },
+        what: DeadLetterContent::Message { message },
         ..scene.dead_letter()
     };
     let unreadable = DeadLetter {
-        what: DeadWhat::Unreadable {
+        what: DeadLetterContent::Unreadable {
             body: "{\"half\": \u{1F33B}\u{0}".to_owned(),
         },
         instance: None,
@@ -91,7 +91,7 @@ pub async fn a_dead_letter_is_kept_as_it_is<S: Store>(store: &S) {
     let turn = DeadLetter {
         id: fresh("turn"),
         queue: QueueName::Turns,
-        what: DeadWhat::Turn(Box::new(TurnKick {
+        what: DeadLetterContent::Turn(Box::new(TurnJob {
             conversation: scene.conversation(1).id,
             tenant: scene.bound.tenant.id.clone(),
             ordinal: Ordinal(1),
@@ -101,9 +101,12 @@ pub async fn a_dead_letter_is_kept_as_it_is<S: Store>(store: &S) {
         ..scene.dead_letter()
     };
     for letter in [scene.dead_letter(), outgoing, unreadable, turn] {
-        assert_eq!(store.dead_letter(&letter.id).await.unwrap(), None);
+        assert_eq!(store.find_dead_letter(&letter.id).await.unwrap(), None);
         store.put_dead_letter(&letter).await.unwrap();
-        assert_eq!(store.dead_letter(&letter.id).await.unwrap(), Some(letter.clone()));
+        assert_eq!(
+            store.find_dead_letter(&letter.id).await.unwrap(),
+            Some(letter.clone())
+        );
         assert!(store.remove_dead_letter(&letter.id, letter.at).await.unwrap());
     }
 }
@@ -120,7 +123,10 @@ pub async fn one_of_the_same_id_is_replaced<S: Store>(store: &S) {
         ..first
     };
     store.put_dead_letter(&second).await.unwrap();
-    assert_eq!(store.dead_letter(&second.id).await.unwrap(), Some(second.clone()));
+    assert_eq!(
+        store.find_dead_letter(&second.id).await.unwrap(),
+        Some(second.clone())
+    );
     settled(store, &of_instance(&scene), 10, std::slice::from_ref(&second)).await;
     let before = DeadLetterFilter {
         queue: Some(QueueName::Inbound),
@@ -144,7 +150,10 @@ pub async fn one_of_an_earlier_death_replaces_none<S: Store>(store: &S) {
             ..later.clone()
         };
         store.put_dead_letter(&earlier).await.unwrap();
-        assert_eq!(store.dead_letter(&later.id).await.unwrap(), Some(later.clone()));
+        assert_eq!(
+            store.find_dead_letter(&later.id).await.unwrap(),
+            Some(later.clone())
+        );
         assert!(!store.remove_dead_letter(&later.id, earlier.at).await.unwrap());
     }
     settled(store, &of_instance(&scene), 10, std::slice::from_ref(&later)).await;
@@ -160,7 +169,7 @@ pub async fn a_removed_one_is_gone<S: Store>(store: &S) {
     );
     store.put_dead_letter(&letter).await.unwrap();
     assert!(store.remove_dead_letter(&letter.id, letter.at).await.unwrap());
-    assert_eq!(store.dead_letter(&letter.id).await.unwrap(), None);
+    assert_eq!(store.find_dead_letter(&letter.id).await.unwrap(), None);
     assert!(
         !store.remove_dead_letter(&letter.id, letter.at).await.unwrap(),
         "it is gone"
@@ -175,22 +184,29 @@ pub async fn one_of_another_death_is_not_removed<S: Store>(store: &S) {
     for other in [-1, 1] {
         let removed = store.remove_dead_letter(&letter.id, at(other)).await;
         assert!(!removed.unwrap(), "{other} ms beside it");
-        let deletion = Deletion {
+        let deletion = DeadLetterDeletion {
             died: at(other),
-            ..Deletion::of(&letter, "ana", newest())
+            ..DeadLetterDeletion::from_letter(&letter, "ana", newest())
         };
         assert!(!store.delete_dead_letter(&deletion).await.unwrap());
     }
-    assert_eq!(store.dead_letter(&letter.id).await.unwrap(), Some(letter));
+    assert_eq!(store.find_dead_letter(&letter.id).await.unwrap(), Some(letter));
 }
 
 /// Whether this deletion is listed, of the newest ones.
-async fn listed_deletion<S: Store>(store: &S, deletion: &Deletion, is: bool) -> bool {
+async fn listed_deletion<S: Store>(store: &S, deletion: &DeadLetterDeletion, is: bool) -> bool {
     let page = PageRequest {
         limit: 200,
         cursor: None,
     };
-    let read = async || store.deletions(&page).await.unwrap().items.contains(deletion);
+    let read = async || {
+        store
+            .list_deletions(&page)
+            .await
+            .unwrap()
+            .items
+            .contains(deletion)
+    };
     eventually(INDEX, read, |found| *found == is).await
 }
 
@@ -198,12 +214,12 @@ pub async fn a_deleted_one_is_gone_and_who_did_it_is_kept<S: Store>(store: &S) {
     let scene = Scene::new();
     let letter = scene.dead_letter();
     store.put_dead_letter(&letter).await.unwrap();
-    let first = Deletion::of(&letter, "ana", newest());
+    let first = DeadLetterDeletion::from_letter(&letter, "ana", newest());
     assert!(store.delete_dead_letter(&first).await.unwrap());
-    assert_eq!(store.dead_letter(&letter.id).await.unwrap(), None);
+    assert_eq!(store.find_dead_letter(&letter.id).await.unwrap(), None);
     settled(store, &of_instance(&scene), 10, &[]).await;
     assert!(listed_deletion(store, &first, true).await);
-    let second = Deletion::of(&letter, "bia", newest());
+    let second = DeadLetterDeletion::from_letter(&letter, "bia", newest());
     assert!(!store.delete_dead_letter(&second).await.unwrap(), "it is gone");
     assert!(
         !listed_deletion(store, &second, false).await,
@@ -214,7 +230,7 @@ pub async fn a_deleted_one_is_gone_and_who_did_it_is_kept<S: Store>(store: &S) {
         ..letter
     };
     store.put_dead_letter(&again).await.unwrap();
-    let third = Deletion::of(&again, "bia", newest());
+    let third = DeadLetterDeletion::from_letter(&again, "bia", newest());
     assert!(store.delete_dead_letter(&third).await.unwrap());
     assert!(listed_deletion(store, &third, true).await);
     assert!(
@@ -226,8 +242,8 @@ pub async fn a_deleted_one_is_gone_and_who_did_it_is_kept<S: Store>(store: &S) {
 pub async fn of_ten_deletions_at_once_one_is_kept<S: Store>(store: &S) {
     let letter = Scene::new().dead_letter();
     store.put_dead_letter(&letter).await.unwrap();
-    let deletions: Vec<Deletion> = (0..10)
-        .map(|number| Deletion::of(&letter, &format!("operator-{number}"), newest()))
+    let deletions: Vec<DeadLetterDeletion> = (0..10)
+        .map(|number| DeadLetterDeletion::from_letter(&letter, &format!("operator-{number}"), newest()))
         .collect();
     let done = join_all(
         deletions
@@ -248,16 +264,19 @@ pub async fn deletions_come_newest_first_by_pages<S: Store>(store: &S) {
     for seconds in [2, 3, 1] {
         let letter = scene.dead_letter();
         store.put_dead_letter(&letter).await.unwrap();
-        let deletion = Deletion::of(&letter, "ana", shift(base, seconds * 1_000));
+        let deletion = DeadLetterDeletion::from_letter(&letter, "ana", add_millis(base, seconds * 1_000));
         assert!(store.delete_dead_letter(&deletion).await.unwrap());
         expected.push(deletion);
     }
     expected.sort_by_key(|deletion| std::cmp::Reverse(deletion.at));
-    let of_scene = |deletion: &Deletion| deletion.instance.as_ref() == Some(scene.instance());
+    let of_scene = |deletion: &DeadLetterDeletion| deletion.instance.as_ref() == Some(scene.instance());
     let read = async || {
         let (mut all, mut cursor) = (Vec::new(), None);
         for _ in 0..PAGES_MAX {
-            let page = store.deletions(&PageRequest { limit: 2, cursor }).await.unwrap();
+            let page = store
+                .list_deletions(&PageRequest { limit: 2, cursor })
+                .await
+                .unwrap();
             all.extend(page.items.into_iter().filter(of_scene));
             cursor = page.next_cursor;
             if cursor.is_none() || all.len() == expected.len() {
@@ -371,7 +390,7 @@ pub async fn a_list_without_an_instance_holds_all<S: Store>(store: &S) {
             queue,
             ..DeadLetterFilter::default()
         };
-        let read = async || store.dead_letters(&filter, &page).await.unwrap().items;
+        let read = async || store.list_dead_letters(&filter, &page).await.unwrap().items;
         let there = |found: &Vec<DeadLetter>| found.contains(&known) && found.contains(&unknown);
         assert!(there(&eventually(INDEX, read, there).await));
     }

@@ -2,20 +2,20 @@
 
 use super::patience::{INDEX, eventually};
 use crate::builders::Scene;
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName, RedrivenLetter};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::Ordinal;
-use recado_domain::kick::{Redrive, SendKick};
-use recado_pipeline::ports::{DeadCopy, DeadQueues, Queues};
+use recado_domain::wake_up::{Redrive, SendJob};
+use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, Queues};
 
 /// A letter on each FIFO queue.
 fn letters() -> [DeadLetter; 2] {
     let scene = Scene::new();
-    let message = scene.conversation(1).id.message(Ordinal(3));
+    let message = scene.conversation(1).id.message_id(Ordinal(3));
     let outgoing = DeadLetter {
         id: message.to_string(),
         queue: QueueName::Outbound,
-        what: DeadWhat::Message { message },
+        what: DeadLetterContent::Message { message },
         ..scene.dead_letter()
     };
     [scene.dead_letter(), outgoing]
@@ -29,10 +29,10 @@ fn mark(letter: &DeadLetter) -> RedrivenLetter {
 }
 
 /// The copy of `letter`, once its queue hands it out. Others may lie there, too.
-async fn found<Q: DeadQueues>(queues: &Q, letter: &DeadLetter) -> DeadCopy {
+async fn found<Q: DeadLetterQueues>(queues: &Q, letter: &DeadLetter) -> DeadQueueMessage {
     let wanted = mark(letter);
     let read = async || {
-        let batch = queues.receive_dead(letter.queue).await.unwrap();
+        let batch = queues.receive_dead_messages(letter.queue).await.unwrap();
         assert!(batch.len() <= 10);
         batch
             .into_iter()
@@ -43,13 +43,13 @@ async fn found<Q: DeadQueues>(queues: &Q, letter: &DeadLetter) -> DeadCopy {
         .expect("the copy is there")
 }
 
-pub async fn a_copy_is_received_with_the_death_it_names<Q: Queues + DeadQueues>(queues: &Q) {
+pub async fn a_copy_is_received_with_the_death_it_names<Q: Queues + DeadLetterQueues>(queues: &Q) {
     for letter in letters() {
-        queues.send_dead(&letter).await.unwrap();
+        queues.enqueue_dead_copy(&letter).await.unwrap();
         let copy = found(queues, &letter).await;
         assert_eq!(copy.queue, letter.queue);
-        if let DeadWhat::Message { message } = &letter.what {
-            let kick: SendKick = serde_json::from_str(&copy.body).unwrap();
+        if let DeadLetterContent::Message { message } = &letter.what {
+            let kick: SendJob = serde_json::from_str(&copy.body).unwrap();
             let redrive = Redrive {
                 message: message.clone(),
                 died: letter.at,
@@ -59,18 +59,20 @@ pub async fn a_copy_is_received_with_the_death_it_names<Q: Queues + DeadQueues>(
             let job: InboundJob = serde_json::from_str(&copy.body).unwrap();
             assert_eq!(job.redrive, Some(letter.at));
         }
-        queues.remove_dead(&copy).await.unwrap();
+        queues.remove_dead_message(&copy).await.unwrap();
     }
 }
 
-pub async fn what_was_received_is_not_handed_out_at_once_and_what_is_removed_never<Q: Queues + DeadQueues>(
+pub async fn what_was_received_is_not_handed_out_at_once_and_what_is_removed_never<
+    Q: Queues + DeadLetterQueues,
+>(
     queues: &Q,
 ) {
     let [letter, _] = letters();
-    queues.send_dead(&letter).await.unwrap();
+    queues.enqueue_dead_copy(&letter).await.unwrap();
     let copy = found(queues, &letter).await;
-    let next = queues.receive_dead(letter.queue).await.unwrap();
+    let next = queues.receive_dead_messages(letter.queue).await.unwrap();
     assert!(next.iter().all(|other| other.copy_of != copy.copy_of));
-    queues.remove_dead(&copy).await.unwrap();
-    queues.remove_dead(&copy).await.unwrap();
+    queues.remove_dead_message(&copy).await.unwrap();
+    queues.remove_dead_message(&copy).await.unwrap();
 }

@@ -15,7 +15,7 @@ const ALL: [DeliveryStatus; 5] = [Sent, Delivered, Read, Played, Failed];
 
 fn key() -> DeliveryKey {
     let line = ExternalId::parse("line").unwrap();
-    DeliveryKey::provider(Provider::named("evolution"), &line, &fresh("wa"))
+    DeliveryKey::from_provider_id(Provider::from_static("evolution"), &line, &fresh("wa"))
 }
 
 /// Each status comes at a time of its own.
@@ -23,7 +23,7 @@ fn update(key: &DeliveryKey, status: DeliveryStatus) -> StatusUpdate {
     StatusUpdate {
         key: key.clone(),
         status,
-        at: at(i64::from(status.rank()) * 1_000),
+        at: at(i64::from(status.status_rank()) * 1_000),
         provider_message_id: None,
         detail: None,
     }
@@ -40,13 +40,13 @@ async fn record<S: Store>(
             .await
             .unwrap();
     }
-    let delivery = store.delivery(key).await.unwrap()?;
+    let delivery = store.find_delivery(key).await.unwrap()?;
     assert_eq!(delivery.at, delivery.status.map(|status| update(key, status).at));
     delivery.status
 }
 
 pub async fn an_unknown_delivery_is_none<S: Store>(store: &S) {
-    assert_eq!(store.delivery(&key()).await.unwrap(), None);
+    assert_eq!(store.find_delivery(&key()).await.unwrap(), None);
 }
 
 pub async fn a_status_is_recorded_with_its_time<S: Store>(store: &S) {
@@ -67,7 +67,7 @@ pub async fn a_status_is_recorded_with_its_time<S: Store>(store: &S) {
         provider_message_id: Some("theirs".to_owned()),
         detail: StatusDetail::default(),
     };
-    assert_eq!(store.delivery(&key).await.unwrap(), Some(expected));
+    assert_eq!(store.find_delivery(&key).await.unwrap(), Some(expected));
 }
 
 pub async fn a_record_only_grows_in_whatever_order_statuses_come<S: Store>(store: &S) {
@@ -75,7 +75,7 @@ pub async fn a_record_only_grows_in_whatever_order_statuses_come<S: Store>(store
         for second in ALL {
             for third in ALL {
                 let order = [first, second, third];
-                let best = order.into_iter().max_by_key(|status| status.rank());
+                let best = order.into_iter().max_by_key(|status| status.status_rank());
                 assert_eq!(record(store, &key(), &order).await, best, "{order:?}");
             }
         }
@@ -90,7 +90,7 @@ pub async fn a_repeated_status_does_not_change_when_it_was_reached<S: Store>(sto
         ..update(&key, Read)
     };
     store.record_status(&later, far_ahead()).await.unwrap();
-    let delivery = store.delivery(&key).await.unwrap().unwrap();
+    let delivery = store.find_delivery(&key).await.unwrap().unwrap();
     assert_eq!(delivery.at, Some(update(&key, Read).at));
 }
 
@@ -103,9 +103,9 @@ pub async fn each_status_keeps_its_time_in_whatever_order_they_come<S: Store>(st
         };
         store.record_status(&update, far_ahead()).await.unwrap();
     }
-    let delivery = store.delivery(&key).await.unwrap().unwrap();
+    let delivery = store.find_delivery(&key).await.unwrap().unwrap();
     assert_eq!(
-        delivery.times.reached(),
+        delivery.times.reached_statuses(),
         [(Sent, at(4)), (Delivered, at(5)), (Read, at(9))]
     );
     assert_eq!((delivery.status, delivery.at), (Some(Read), Some(at(9))));
@@ -130,7 +130,7 @@ pub async fn a_failure_yields_to_a_later_status_and_keeps_an_earlier_one_out<S: 
         for update in [of(&key, Failed, 60), of(&key, status, seconds)] {
             store.record_status(&update, far_ahead()).await.unwrap();
         }
-        let found = store.delivery(&key).await.unwrap().unwrap();
+        let found = store.find_delivery(&key).await.unwrap().unwrap();
         assert_eq!(
             (found.status, found.at),
             (Some(known), Some(at(since * 1_000))),
@@ -162,7 +162,7 @@ pub async fn a_better_status_keeps_the_providers_id<S: Store>(store: &S) {
     };
     store.record_status(&first, far_ahead()).await.unwrap();
     record(store, &key, &[Read]).await;
-    let delivery = store.delivery(&key).await.unwrap().unwrap();
+    let delivery = store.find_delivery(&key).await.unwrap().unwrap();
     assert_eq!(delivery.provider_message_id.as_deref(), Some("theirs"));
 }
 
@@ -172,9 +172,9 @@ pub async fn an_expired_record_is_gone<S: Store>(store: &S) {
         .record_status(&update(&key, Read), long_ago())
         .await
         .unwrap();
-    assert_eq!(store.delivery(&key).await.unwrap(), None);
+    assert_eq!(store.find_delivery(&key).await.unwrap(), None);
     assert_eq!(
-        store.deliveries(std::slice::from_ref(&key)).await.unwrap(),
+        store.find_deliveries(std::slice::from_ref(&key)).await.unwrap(),
         [None]
     );
     assert_eq!(
@@ -185,12 +185,12 @@ pub async fn an_expired_record_is_gone<S: Store>(store: &S) {
 }
 
 pub async fn many_records_are_read_in_the_order_asked<S: Store>(store: &S) {
-    assert!(store.deliveries(&[]).await.unwrap().is_empty());
+    assert!(store.find_deliveries(&[]).await.unwrap().is_empty());
     let keys: Vec<DeliveryKey> = (0..120).map(|_| key()).collect();
     for (index, key) in keys.iter().enumerate().filter(|(index, _)| index % 10 == 0) {
         record(store, key, &[ALL[index / 10 % ALL.len()]]).await;
     }
-    let found = store.deliveries(&keys).await.unwrap();
+    let found = store.find_deliveries(&keys).await.unwrap();
     assert_eq!(found.len(), keys.len());
     for (index, found) in found.into_iter().enumerate() {
         let expected = (index % 10 == 0).then(|| ALL[index / 10 % ALL.len()]);
@@ -203,7 +203,7 @@ pub async fn a_record_asked_for_twice_is_given_twice<S: Store>(store: &S) {
     record(store, &one, &[Sent]).await;
     record(store, &other, &[Read]).await;
     let asked = [one.clone(), unknown.clone(), other, one, unknown];
-    let found = store.deliveries(&asked).await.unwrap();
+    let found = store.find_deliveries(&asked).await.unwrap();
     let found: Vec<_> = found
         .into_iter()
         .map(|found| found.and_then(|found| found.status))
@@ -261,7 +261,7 @@ pub async fn what_a_status_says_besides_stays_when_a_later_one_is_silent<S: Stor
     ];
     for (update, expected) in told {
         store.record_status(&update, far_ahead()).await.unwrap();
-        let known = store.delivery(&key).await.unwrap().unwrap();
+        let known = store.find_delivery(&key).await.unwrap().unwrap();
         assert_eq!(known.detail, expected, "{:?}", update.status);
     }
 }
@@ -275,7 +275,7 @@ pub async fn a_status_that_is_no_news_changes_nothing_of_what_was_said<S: Store>
         };
         store.record_status(&repeated, far_ahead()).await.unwrap();
     }
-    assert_eq!(store.delivery(&key).await.unwrap().unwrap().detail, price());
+    assert_eq!(store.find_delivery(&key).await.unwrap().unwrap().detail, price());
 }
 
 pub async fn what_an_expired_record_said_is_gone_with_it<S: Store>(store: &S) {
@@ -290,5 +290,5 @@ pub async fn what_an_expired_record_said_is_gone_with_it<S: Store>(store: &S) {
         ..update(&key, Failed)
     };
     store.record_status(&failed, far_ahead()).await.unwrap();
-    assert_eq!(store.delivery(&key).await.unwrap().unwrap().detail, cause());
+    assert_eq!(store.find_delivery(&key).await.unwrap().unwrap().detail, cause());
 }

@@ -2,7 +2,7 @@
 
 use super::patience::{CONFIGURATION, eventually};
 use crate::builders::{Scene, fresh};
-use recado_domain::config::{Bound, CredentialRef, Document};
+use recado_domain::config::{ConfigDocument, CredentialRef, InstanceConfig};
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
@@ -10,23 +10,23 @@ use recado_domain::secret::SecretVersion;
 use recado_pipeline::ports::Store;
 use serde_json::json;
 
-async fn bound<S: Store>(store: &S, scene: &Scene, external: &ExternalId) -> Option<Bound> {
+async fn bound<S: Store>(store: &S, scene: &Scene, external: &ExternalId) -> Option<InstanceConfig> {
     store
-        .bound(scene.bound.instance.provider, external)
+        .find_instance_config(scene.bound.instance.provider, external)
         .await
         .unwrap()
 }
 
 /// Asserts what the instance is found as, by both of its names, as soon as configuration is no longer old.
-async fn assert_bound<S: Store>(store: &S, scene: &Scene, expected: &Bound) {
-    let external = expected.instance.external().unwrap();
+async fn assert_bound<S: Store>(store: &S, scene: &Scene, expected: &InstanceConfig) {
+    let external = expected.instance.resolve_external_id().unwrap();
     let found = async || bound(store, scene, &external).await;
-    let fits = |found: &Option<Bound>| found.as_ref() == Some(expected);
+    let fits = |found: &Option<InstanceConfig>| found.as_ref() == Some(expected);
     assert_eq!(
         eventually(CONFIGURATION, found, fits).await.as_ref(),
         Some(expected)
     );
-    let found = async || store.bound_by_id(scene.instance()).await.unwrap();
+    let found = async || store.instance_config(scene.instance()).await.unwrap();
     assert_eq!(
         eventually(CONFIGURATION, found, fits).await.as_ref(),
         Some(expected)
@@ -34,8 +34,8 @@ async fn assert_bound<S: Store>(store: &S, scene: &Scene, expected: &Bound) {
 }
 
 /// Asserts that all of `part` is configured as it says.
-async fn assert_configured<S: Store>(store: &S, part: &Document) {
-    let all = store.configuration().await.unwrap();
+async fn assert_configured<S: Store>(store: &S, part: &ConfigDocument) {
+    let all = store.read_configuration().await.unwrap();
     for tenant in &part.tenants {
         assert_eq!(all.tenants.iter().filter(|known| *known == tenant).count(), 1);
         assert_eq!(
@@ -62,19 +62,19 @@ async fn assert_configured<S: Store>(store: &S, part: &Document) {
 pub async fn what_is_not_configured_is_not_found<S: Store>(store: &S) {
     let scene = Scene::new();
     assert_eq!(bound(store, &scene, &scene.external()).await, None);
-    assert_eq!(store.bound_by_id(scene.instance()).await.unwrap(), None);
+    assert_eq!(store.instance_config(scene.instance()).await.unwrap(), None);
 }
 
 pub async fn an_instance_is_found_by_both_names_with_tenant_and_agent<S: Store>(store: &S) {
-    for provider in [Provider::named("evolution"), Provider::named("meta")] {
+    for provider in [Provider::from_static("evolution"), Provider::from_static("meta")] {
         let scene = Scene::on(provider);
-        store.apply(&scene.document()).await.unwrap();
+        store.apply_configuration(&scene.document()).await.unwrap();
         assert_configured(store, &scene.document()).await;
         assert_eq!(
             bound(store, &scene, &scene.external()).await.as_ref(),
             Some(&scene.bound)
         );
-        let found = store.bound_by_id(scene.instance()).await.unwrap();
+        let found = store.instance_config(scene.instance()).await.unwrap();
         assert_eq!(found.as_ref(), Some(&scene.bound));
     }
 }
@@ -82,38 +82,38 @@ pub async fn an_instance_is_found_by_both_names_with_tenant_and_agent<S: Store>(
 pub async fn an_instance_without_a_name_of_the_providers_is_found_by_its_id<S: Store>(store: &S) {
     let mut scene = Scene::new();
     scene.bound.instance.external_id = None;
-    store.apply(&scene.document()).await.unwrap();
+    store.apply_configuration(&scene.document()).await.unwrap();
     let name = ExternalId::parse(scene.instance().as_str()).unwrap();
     assert_eq!(bound(store, &scene, &name).await, Some(scene.bound));
 }
 
 pub async fn a_name_counts_at_its_provider_only<S: Store>(store: &S) {
     let (one, mut other) = (
-        Scene::on(Provider::named("evolution")),
-        Scene::on(Provider::named("meta")),
+        Scene::on(Provider::from_static("evolution")),
+        Scene::on(Provider::from_static("meta")),
     );
     other.bound.instance.external_id = one.bound.instance.external_id.clone();
-    store.apply(&one.document()).await.unwrap();
+    store.apply_configuration(&one.document()).await.unwrap();
     let by_other = store
-        .bound(Provider::named("meta"), &one.external())
+        .find_instance_config(Provider::from_static("meta"), &one.external())
         .await
         .unwrap();
     assert_eq!(by_other, None);
-    store.apply(&other.document()).await.unwrap();
+    store.apply_configuration(&other.document()).await.unwrap();
     assert_bound(store, &one, &one.bound).await;
     assert_bound(store, &other, &other.bound).await;
 }
 
 pub async fn what_a_change_names_is_replaced_and_the_rest_left_alone<S: Store>(store: &S) {
     let (mut scene, other) = (Scene::new(), Scene::new());
-    store.apply(&scene.document()).await.unwrap();
-    store.apply(&other.document()).await.unwrap();
+    store.apply_configuration(&scene.document()).await.unwrap();
+    store.apply_configuration(&other.document()).await.unwrap();
     "You answer for the clinic. Be brief.".clone_into(&mut scene.bound.agent.system_prompt);
-    let agent_only = Document {
+    let agent_only = ConfigDocument {
         agents: vec![scene.bound.agent.clone()],
-        ..Document::default()
+        ..ConfigDocument::default()
     };
-    store.apply(&agent_only).await.unwrap();
+    store.apply_configuration(&agent_only).await.unwrap();
     assert_configured(store, &scene.document()).await;
     assert_configured(store, &other.document()).await;
     assert_bound(store, &scene, &scene.bound).await;
@@ -123,7 +123,7 @@ pub async fn what_a_change_names_is_replaced_and_the_rest_left_alone<S: Store>(s
         per_second: 0.25,
         burst: 3,
     });
-    store.apply(&scene.document()).await.unwrap();
+    store.apply_configuration(&scene.document()).await.unwrap();
     assert_configured(store, &scene.document()).await;
     assert_bound(store, &scene, &scene.bound).await;
 }
@@ -131,19 +131,22 @@ pub async fn what_a_change_names_is_replaced_and_the_rest_left_alone<S: Store>(s
 pub async fn applying_the_same_twice_changes_nothing<S: Store>(store: &S) {
     let scene = Scene::new();
     for _ in 0..2 {
-        store.apply(&scene.document()).await.unwrap();
+        store.apply_configuration(&scene.document()).await.unwrap();
         assert_configured(store, &scene.document()).await;
     }
-    store.apply(&Document::default()).await.unwrap();
+    store
+        .apply_configuration(&ConfigDocument::default())
+        .await
+        .unwrap();
     assert_configured(store, &scene.document()).await;
 }
 
 pub async fn an_instance_that_got_another_name_is_found_by_that_only<S: Store>(store: &S) {
     let mut scene = Scene::new();
-    store.apply(&scene.document()).await.unwrap();
+    store.apply_configuration(&scene.document()).await.unwrap();
     let before = scene.external();
     scene.bound.instance.external_id = Some(ExternalId::parse(&fresh("line")).unwrap());
-    store.apply(&scene.document()).await.unwrap();
+    store.apply_configuration(&scene.document()).await.unwrap();
     assert_bound(store, &scene, &scene.bound).await;
     let found = async || bound(store, &scene, &before).await;
     assert_eq!(eventually(CONFIGURATION, found, Option::is_none).await, None);
@@ -151,27 +154,27 @@ pub async fn an_instance_that_got_another_name_is_found_by_that_only<S: Store>(s
 
 pub async fn two_instances_may_swap_their_names<S: Store>(store: &S) {
     let (mut one, mut other) = (Scene::new(), Scene::new());
-    let both = |one: &Scene, other: &Scene| one.document().merged(&other.document());
-    store.apply(&both(&one, &other)).await.unwrap();
+    let both = |one: &Scene, other: &Scene| one.document().with_changes(&other.document());
+    store.apply_configuration(&both(&one, &other)).await.unwrap();
     std::mem::swap(
         &mut one.bound.instance.external_id,
         &mut other.bound.instance.external_id,
     );
-    store.apply(&both(&one, &other)).await.unwrap();
+    store.apply_configuration(&both(&one, &other)).await.unwrap();
     assert_configured(store, &both(&one, &other)).await;
     assert_bound(store, &one, &one.bound).await;
     assert_bound(store, &other, &other.bound).await;
 }
 
 pub async fn an_instance_may_change_its_provider<S: Store>(store: &S) {
-    let mut scene = Scene::on(Provider::named("evolution"));
-    store.apply(&scene.document()).await.unwrap();
-    scene.bound.instance.provider = Provider::named("meta");
-    store.apply(&scene.document()).await.unwrap();
+    let mut scene = Scene::on(Provider::from_static("evolution"));
+    store.apply_configuration(&scene.document()).await.unwrap();
+    scene.bound.instance.provider = Provider::from_static("meta");
+    store.apply_configuration(&scene.document()).await.unwrap();
     assert_bound(store, &scene, &scene.bound).await;
     let found = async || {
         store
-            .bound(Provider::named("evolution"), &scene.external())
+            .find_instance_config(Provider::from_static("evolution"), &scene.external())
             .await
             .unwrap()
     };
@@ -179,8 +182,10 @@ pub async fn an_instance_may_change_its_provider<S: Store>(store: &S) {
 }
 
 pub async fn fifty_instances_are_applied_in_one_change<S: Store>(store: &S) {
-    let all = (0..50).fold(Document::default(), |all, _| all.merged(&Scene::new().document()));
-    store.apply(&all).await.unwrap();
+    let all = (0..50).fold(ConfigDocument::default(), |all, _| {
+        all.with_changes(&Scene::new().document())
+    });
+    store.apply_configuration(&all).await.unwrap();
     assert_configured(store, &all).await;
 }
 
@@ -203,7 +208,7 @@ pub async fn every_field_comes_back<S: Store>(store: &S) {
     instance.secret_version = SecretVersion::try_from(2).unwrap();
     instance.credential = Some(CredentialRef::Ssm("/recado/front desk/key".to_owned()));
     scene.bound.agent.system_prompt = format!("Olá \u{1F33B}\u{0}\n{}", "a".repeat(20_000));
-    store.apply(&scene.document()).await.unwrap();
+    store.apply_configuration(&scene.document()).await.unwrap();
     assert_configured(store, &scene.document()).await;
     assert_bound(store, &scene, &scene.bound).await;
 }

@@ -4,15 +4,15 @@ use super::given::{begun, replied};
 use super::patience::{INDEX, eventually};
 use crate::builders::{Scene, accepted, at, claimed, nonce};
 use recado_domain::event::InboundJob;
-use recado_domain::instance::{PATIENCE_MS, Parked};
-use recado_pipeline::ports::{Claimed, OpenEvent, OpenMessage, OpenWork, Store, Written};
+use recado_domain::instance::{DEFAULT_PATIENCE_MS, ParkedConversation};
+use recado_pipeline::ports::{ClaimOutcome, OpenEvent, OpenMessage, OpenWork, Store, WriteOutcome};
 
 /// Other cases have open work too; all of it is looked at.
 const LIMIT: usize = 100_000;
 
 /// What is open of the scene's instance.
 async fn open<S: Store>(store: &S, scene: &Scene) -> OpenWork {
-    let mut open = store.open_work(LIMIT).await.unwrap();
+    let mut open = store.read_open_work(LIMIT).await.unwrap();
     assert!(!open.at_least);
     open.messages
         .retain(|message| message.instance == *scene.instance());
@@ -27,17 +27,20 @@ pub async fn what_is_open_is_told_until_it_is_done<S: Store>(store: &S) {
     let mut conversation = begun(store, &scene).await;
     let message = replied(store, &scene, &mut conversation).await;
     let (sending, flight) = claimed(&message);
-    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
-    let parked = Parked {
+    assert_eq!(
+        store.claim_message(&sending, None, &flight).await.unwrap(),
+        ClaimOutcome::Claimed
+    );
+    let parked = ParkedConversation {
         instance: scene.instance().clone(),
         conversation: conversation.id.clone(),
         version: nonce(),
         since: at(0),
         not_before: None,
-        patience_ms: PATIENCE_MS,
+        patience_ms: DEFAULT_PATIENCE_MS,
         reply: None,
     };
-    store.park(&parked).await.unwrap();
+    store.put_parked(&parked).await.unwrap();
     let expected = OpenMessage {
         instance: scene.instance().clone(),
         state: "sending",
@@ -49,9 +52,12 @@ pub async fn what_is_open_is_told_until_it_is_done<S: Store>(store: &S) {
     assert_eq!(found.messages, [expected]);
     assert_eq!(found.parked, [scene.instance().clone()]);
     let sent = accepted(&sending);
-    let settled = store.settle(&sent, Some(&flight), None, None).await.unwrap();
-    assert_eq!(settled, Written::Yes);
-    assert!(store.unpark(&parked).await.unwrap());
+    let settled = store
+        .settle_message(&sent, Some(&flight), None, None)
+        .await
+        .unwrap();
+    assert_eq!(settled, WriteOutcome::Written);
+    assert!(store.remove_parked(&parked).await.unwrap());
     let none = |open: &OpenWork| open.messages.is_empty() && open.parked.is_empty();
     let found = eventually(INDEX, async || open(store, &scene).await, none).await;
     assert!(found.messages.is_empty() && found.parked.is_empty());
@@ -62,7 +68,7 @@ pub async fn an_event_is_told_until_it_is_applied<S: Store>(store: &S) {
     let job = scene.job();
     let _ = store.record_event(&job).await.unwrap();
     let ours = async || {
-        let mut events = store.open_work(LIMIT).await.unwrap().events;
+        let mut events = store.read_open_work(LIMIT).await.unwrap().events;
         events.retain(|event| event.external == job.external && event.since == job.received_at);
         events
     };
@@ -86,7 +92,7 @@ pub async fn a_limit_that_was_reached_is_told<S: Store>(store: &S) {
     for job in &jobs {
         let _ = store.record_event(job).await.unwrap();
     }
-    let look = async || store.open_work(most).await.unwrap();
+    let look = async || store.read_open_work(most).await.unwrap();
     let found = eventually(INDEX, look, |open: &OpenWork| open.at_least).await;
     assert!(found.at_least);
     assert!(found.events.len() <= most);

@@ -5,7 +5,10 @@ use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{IdempotencyKey, Ordinal};
 use recado_domain::message::Message;
-use recado_pipeline::ports::{Committed, InboundStored, InboundWrite, KeyClaim, Recorded, Store, Written};
+use recado_pipeline::ports::{
+    CommitOutcome, IdempotencyClaim, InboundWrite, RecordEventOutcome, Store, StoreInboundOutcome,
+    WriteOutcome,
+};
 
 /// Records `job` and stores the message that it brings to `conversation`, which becomes what is stored.
 pub(super) async fn received<S: Store>(
@@ -14,14 +17,17 @@ pub(super) async fn received<S: Store>(
     conversation: &mut Conversation,
     job: &InboundJob,
 ) -> Message {
-    assert_eq!(store.record_event(job).await.unwrap(), Recorded::New);
+    assert_eq!(store.record_event(job).await.unwrap(), RecordEventOutcome::New);
     let message = scene.inbound(conversation, job);
     let write = InboundWrite {
         event: &job.event,
         conversation,
         message: &message,
     };
-    assert_eq!(store.store_inbound(write).await.unwrap(), InboundStored::Yes);
+    assert_eq!(
+        store.store_inbound(write).await.unwrap(),
+        StoreInboundOutcome::Stored
+    );
     message
 }
 
@@ -42,20 +48,23 @@ pub(super) async fn replied<S: Store>(store: &S, scene: &Scene, conversation: &m
 /// Commits `message` with `conversation`.
 pub(super) async fn committed<S: Store>(store: &S, conversation: &Conversation, message: &Message) {
     assert_eq!(
-        store.commit(conversation, message, None).await.unwrap(),
-        Committed::Yes
+        store.commit_message(conversation, message, None).await.unwrap(),
+        CommitOutcome::Committed
     );
 }
 
 /// Writes `conversation` as changed, one `rev` later.
 pub(super) async fn updated<S: Store>(store: &S, conversation: &mut Conversation) {
     conversation.rev += 1;
-    assert_eq!(store.update(conversation).await.unwrap(), Written::Yes);
+    assert_eq!(
+        store.update_conversation(conversation).await.unwrap(),
+        WriteOutcome::Written
+    );
 }
 
 /// A client's key in `scope`.
-pub(super) fn key_claim(scope: &str, key: &str, expires: jiff::Timestamp) -> KeyClaim {
-    KeyClaim {
+pub(super) fn key_claim(scope: &str, key: &str, expires: jiff::Timestamp) -> IdempotencyClaim {
+    IdempotencyClaim {
         scope: scope.to_owned(),
         key: IdempotencyKey::parse(key).unwrap(),
         request_hash: "hash-1".to_owned(),
@@ -70,13 +79,21 @@ pub(super) fn ordinals(messages: &[Message]) -> Vec<u64> {
 
 /// The ordinals of a conversation's open messages.
 pub(super) async fn open_ordinals<S: Store>(store: &S, conversation: &Conversation) -> Vec<u64> {
-    ordinals(&store.open(conversation.id.thread()).await.unwrap())
+    ordinals(
+        &store
+            .list_open_messages(conversation.id.thread_id())
+            .await
+            .unwrap(),
+    )
 }
 
 /// Asserts that `store` holds the conversation and at this place no message.
 pub(super) async fn assert_untouched<S: Store>(store: &S, conversation: &Conversation, empty: Ordinal) {
     let id = &conversation.id;
-    assert_eq!(store.conversation(id).await.unwrap().as_ref(), Some(conversation));
-    assert_eq!(store.message(&id.message(empty)).await.unwrap(), None);
+    assert_eq!(
+        store.find_conversation(id).await.unwrap().as_ref(),
+        Some(conversation)
+    );
+    assert_eq!(store.find_message(&id.message_id(empty)).await.unwrap(), None);
     assert!(!open_ordinals(store, conversation).await.contains(&empty.0));
 }

@@ -5,19 +5,20 @@ use recado_domain::identity::IdentityKey;
 use recado_pipeline::ports::Store;
 
 fn fresh() -> IdentityKey {
-    IdentityKey::of_random(std::array::from_fn(|_| {
+    IdentityKey::from_random(std::array::from_fn(|_| {
         getrandom::u64().expect("the system has random numbers")
     }))
 }
 
 pub async fn the_identity_key_that_is_kept_first_stays<S: Store>(store: &S) {
-    let kept = store.keep_identity_key(&fresh()).await.unwrap();
-    assert_eq!(store.keep_identity_key(&fresh()).await.unwrap(), kept);
-    assert_eq!(store.identity_key().await.unwrap(), Some(kept));
+    let kept = store.put_identity_key_if_absent(&fresh()).await.unwrap();
+    assert_eq!(store.put_identity_key_if_absent(&fresh()).await.unwrap(), kept);
+    assert_eq!(store.find_identity_key().await.unwrap(), Some(kept));
 }
 
 pub async fn of_twenty_identity_keys_at_once_all_are_told_the_same<S: Store>(store: &S) {
-    let told = join_all((0..20).map(|_| async { store.keep_identity_key(&fresh()).await.unwrap() })).await;
-    let kept = store.identity_key().await.unwrap().unwrap();
+    let told =
+        join_all((0..20).map(|_| async { store.put_identity_key_if_absent(&fresh()).await.unwrap() })).await;
+    let kept = store.find_identity_key().await.unwrap().unwrap();
     assert!(told.iter().all(|key| *key == kept));
 }

@@ -4,52 +4,67 @@ use crate::builders::{Scene, at, far_ahead, long_ago};
 use futures::future::join_all;
 use recado_domain::event::{EventRecord, EventState};
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{Recorded, Store};
+use recado_pipeline::ports::{RecordEventOutcome, Store};
 use std::time::Duration;
 
 /// The reasons do not matter here.
 const REASON: Option<Reason> = Some(Reason::Poison);
 
 async fn record<S: Store>(store: &S, job: &recado_domain::event::InboundJob) -> EventRecord {
-    store.event(&job.event).await.unwrap().unwrap()
+    store.find_event(&job.event).await.unwrap().unwrap()
 }
 
 pub async fn a_new_event_is_recorded_as_pending<S: Store>(store: &S) {
     let job = Scene::new().job();
-    assert_eq!(store.event(&job.event).await.unwrap(), None);
-    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::New);
-    assert_eq!(record(store, &job).await, EventRecord::pending(job));
+    assert_eq!(store.find_event(&job.event).await.unwrap(), None);
+    assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
+    assert_eq!(record(store, &job).await, EventRecord::new_pending(job));
 }
 
 pub async fn a_repeated_event_is_pending_until_applied<S: Store>(store: &S) {
     let job = Scene::new().job();
-    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::New);
-    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::Pending);
-    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::Pending);
+    assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
+    assert_eq!(
+        store.record_event(&job).await.unwrap(),
+        RecordEventOutcome::Pending
+    );
+    assert_eq!(
+        store.record_event(&job).await.unwrap(),
+        RecordEventOutcome::Pending
+    );
     store
         .settle_event(&job.event, None, at(1), far_ahead())
         .await
         .unwrap();
-    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::Settled);
+    assert_eq!(
+        store.record_event(&job).await.unwrap(),
+        RecordEventOutcome::Settled
+    );
 }
 
 pub async fn a_repetition_changes_nothing<S: Store>(store: &S) {
     let job = Scene::new().job();
     let _ = store.record_event(&job).await.unwrap();
-    assert!(store.set_attempts(&job.event, 0, 1).await.unwrap());
+    assert!(store.set_event_attempts(&job.event, 0, 1).await.unwrap());
     let before = record(store, &job).await;
     let mut later = job.clone();
     later.received_at = at(60_000);
-    assert_eq!(store.record_event(&later).await.unwrap(), Recorded::Pending);
+    assert_eq!(
+        store.record_event(&later).await.unwrap(),
+        RecordEventOutcome::Pending
+    );
     assert_eq!(record(store, &job).await, before);
 }
 
 pub async fn fifty_webhooks_at_once_make_one_new_event<S: Store>(store: &S) {
     let job = Scene::new().job();
     let found = join_all((0..50).map(|_| store.record_event(&job))).await;
-    let found: Vec<Recorded> = found.into_iter().map(Result::unwrap).collect();
+    let found: Vec<RecordEventOutcome> = found.into_iter().map(Result::unwrap).collect();
     let count = |what| found.iter().filter(|found| **found == what).count();
-    assert_eq!((count(Recorded::New), count(Recorded::Pending)), (1, 49));
+    assert_eq!(
+        (count(RecordEventOutcome::New), count(RecordEventOutcome::Pending)),
+        (1, 49)
+    );
 }
 
 pub async fn an_applied_event_drops_its_payload<S: Store>(store: &S) {
@@ -81,7 +96,10 @@ pub async fn a_dead_event_is_settled_keeps_its_payload_and_does_not_expire<S: St
         .settle_event(&job.event, REASON, at(5), long_ago())
         .await
         .unwrap();
-    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::Settled);
+    assert_eq!(
+        store.record_event(&job).await.unwrap(),
+        RecordEventOutcome::Settled
+    );
     let record = record(store, &job).await;
     assert_eq!(
         (record.state, record.reason, record.settled_at),
@@ -93,17 +111,17 @@ pub async fn a_dead_event_is_settled_keeps_its_payload_and_does_not_expire<S: St
 pub async fn an_expired_record_counts_as_absent<S: Store>(store: &S) {
     let job = Scene::new().job();
     let _ = store.record_event(&job).await.unwrap();
-    assert!(store.set_attempts(&job.event, 0, 1).await.unwrap());
+    assert!(store.set_event_attempts(&job.event, 0, 1).await.unwrap());
     store
         .settle_event(&job.event, None, at(5), long_ago())
         .await
         .unwrap();
-    assert_eq!(store.event(&job.event).await.unwrap(), None);
-    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::New);
-    assert_eq!(record(store, &job).await, EventRecord::pending(job.clone()));
+    assert_eq!(store.find_event(&job.event).await.unwrap(), None);
+    assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
+    assert_eq!(record(store, &job).await, EventRecord::new_pending(job.clone()));
     assert_eq!(
         store.record_event(&job).await.unwrap(),
-        Recorded::Pending,
+        RecordEventOutcome::Pending,
         "its expiry is forgotten"
     );
 }
@@ -132,15 +150,20 @@ pub async fn settling_an_unknown_event_makes_none<S: Store>(store: &S) {
         .settle_event(&job.event, None, at(5), far_ahead())
         .await
         .unwrap();
-    assert_eq!(store.event(&job.event).await.unwrap(), None);
-    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::New);
+    assert_eq!(store.find_event(&job.event).await.unwrap(), None);
+    assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
 }
 
 pub async fn attempts_are_counted_while_pending<S: Store>(store: &S) {
     let job = Scene::new().job();
-    let set = async |seen, attempts| store.set_attempts(&job.event, seen, attempts).await.unwrap();
+    let set = async |seen, attempts| {
+        store
+            .set_event_attempts(&job.event, seen, attempts)
+            .await
+            .unwrap()
+    };
     assert!(!set(0, 1).await, "there is no such event");
-    assert_eq!(store.event(&job.event).await.unwrap(), None);
+    assert_eq!(store.find_event(&job.event).await.unwrap(), None);
     let _ = store.record_event(&job).await.unwrap();
     for attempts in 1..=3 {
         assert!(set(attempts - 1, attempts).await);
@@ -159,7 +182,7 @@ pub async fn attempts_are_counted_while_pending<S: Store>(store: &S) {
 pub async fn ten_attempts_at_once_are_one<S: Store>(store: &S) {
     let job = Scene::new().job();
     let _ = store.record_event(&job).await.unwrap();
-    let set = join_all((0..10).map(|_| store.set_attempts(&job.event, 0, 1))).await;
+    let set = join_all((0..10).map(|_| store.set_event_attempts(&job.event, 0, 1))).await;
     let set = set.into_iter().map(Result::unwrap).filter(|set| *set).count();
     assert_eq!((set, record(store, &job).await.attempts), (1, 1));
 }
@@ -167,18 +190,21 @@ pub async fn ten_attempts_at_once_are_one<S: Store>(store: &S) {
 pub async fn a_dead_event_is_revived_with_its_attempts_back_at_0<S: Store>(store: &S) {
     let job = Scene::new().job();
     let _ = store.record_event(&job).await.unwrap();
-    assert!(store.set_attempts(&job.event, 0, 1).await.unwrap());
+    assert!(store.set_event_attempts(&job.event, 0, 1).await.unwrap());
     store
         .settle_event(&job.event, REASON, at(5), long_ago())
         .await
         .unwrap();
     assert!(store.revive_event(&job.event, at(5)).await.unwrap());
-    assert_eq!(record(store, &job).await, EventRecord::pending(job.clone()));
+    assert_eq!(record(store, &job).await, EventRecord::new_pending(job.clone()));
     assert!(
         !store.revive_event(&job.event, at(5)).await.unwrap(),
         "it is not dead any more"
     );
-    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::Pending);
+    assert_eq!(
+        store.record_event(&job).await.unwrap(),
+        RecordEventOutcome::Pending
+    );
 }
 
 pub async fn only_dead_events_are_revived<S: Store>(store: &S) {
@@ -187,7 +213,7 @@ pub async fn only_dead_events_are_revived<S: Store>(store: &S) {
         !store.revive_event(&job.event, at(5)).await.unwrap(),
         "there is none"
     );
-    assert_eq!(store.event(&job.event).await.unwrap(), None);
+    assert_eq!(store.find_event(&job.event).await.unwrap(), None);
     let _ = store.record_event(&job).await.unwrap();
     assert!(
         !store.revive_event(&job.event, at(5)).await.unwrap(),
@@ -216,16 +242,16 @@ pub async fn an_event_is_revived_of_the_death_that_is_named_only<S: Store>(store
     die(at(5)).await;
     for other in [at(4), at(6)] {
         assert!(!store.revive_event(&job.event, other).await.unwrap());
-        assert_eq!(record(store, &job).await.died(), Some(at(5)));
+        assert_eq!(record(store, &job).await.failed_at(), Some(at(5)));
     }
     assert!(store.revive_event(&job.event, at(5)).await.unwrap());
-    assert_eq!(record(store, &job).await.died(), None);
+    assert_eq!(record(store, &job).await.failed_at(), None);
     die(at(9)).await;
     assert!(
         !store.revive_event(&job.event, at(5)).await.unwrap(),
         "that death was undone before"
     );
-    assert_eq!(record(store, &job).await.died(), Some(at(9)));
+    assert_eq!(record(store, &job).await.failed_at(), Some(at(9)));
 }
 
 pub async fn a_purged_event_is_settled_for_good<S: Store>(store: &S) {
@@ -243,7 +269,12 @@ pub async fn a_purged_event_is_settled_for_good<S: Store>(store: &S) {
     );
     let record = record(store, &job).await;
     assert_eq!(
-        (record.state, record.reason, record.settled_at, record.due()),
+        (
+            record.state,
+            record.reason,
+            record.settled_at,
+            record.overdue_at()
+        ),
         (EventState::Applied, Some(Reason::Purged), Some(at(8)), None)
     );
     let kept = serde_json::to_string(&record.job.payload).unwrap();
@@ -257,7 +288,10 @@ pub async fn a_purged_event_is_settled_for_good<S: Store>(store: &S) {
     for died in [at(5), at(8)] {
         assert!(!store.revive_event(&job.event, died).await.unwrap());
     }
-    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::Settled);
+    assert_eq!(
+        store.record_event(&job).await.unwrap(),
+        RecordEventOutcome::Settled
+    );
 }
 
 pub async fn only_the_death_that_is_named_is_purged<S: Store>(store: &S) {
@@ -269,7 +303,7 @@ pub async fn only_the_death_that_is_named_is_purged<S: Store>(store: &S) {
             .unwrap()
     };
     assert!(!purge(at(5)).await, "there is none");
-    assert_eq!(store.event(&job.event).await.unwrap(), None);
+    assert_eq!(store.find_event(&job.event).await.unwrap(), None);
     let _ = store.record_event(&job).await.unwrap();
     assert!(!purge(at(5)).await, "it is pending");
     store
@@ -277,10 +311,10 @@ pub async fn only_the_death_that_is_named_is_purged<S: Store>(store: &S) {
         .await
         .unwrap();
     assert!(!purge(at(4)).await, "it died later");
-    assert_eq!(record(store, &job).await.died(), Some(at(5)));
+    assert_eq!(record(store, &job).await.failed_at(), Some(at(5)));
     assert!(purge(at(5)).await);
     assert_eq!(
-        store.event(&job.event).await.unwrap(),
+        store.find_event(&job.event).await.unwrap(),
         None,
         "it expires like any applied one"
     );
@@ -288,25 +322,31 @@ pub async fn only_the_death_that_is_named_is_purged<S: Store>(store: &S) {
 
 pub async fn an_event_enqueued_again_is_due_later<S: Store>(store: &S) {
     let job = Scene::new().job();
-    let due = async || record(store, &job).await.due();
+    let due = async || record(store, &job).await.overdue_at();
     assert_eq!(
-        store.note_again(&job.event, at(1)).await.unwrap(),
+        store.record_reenqueue(&job.event, at(1)).await.unwrap(),
         0,
         "there is no such event"
     );
     let _ = store.record_event(&job).await.unwrap();
     let minutes = |minutes: i64| Some(at(minutes * 60_000));
     assert_eq!(due().await, minutes(2));
-    assert_eq!(store.note_again(&job.event, at(3 * 60_000)).await.unwrap(), 1);
+    assert_eq!(
+        store.record_reenqueue(&job.event, at(3 * 60_000)).await.unwrap(),
+        1
+    );
     assert_eq!(due().await, minutes(13));
-    assert_eq!(store.note_again(&job.event, at(14 * 60_000)).await.unwrap(), 2);
+    assert_eq!(
+        store.record_reenqueue(&job.event, at(14 * 60_000)).await.unwrap(),
+        2
+    );
     assert_eq!(due().await, minutes(74));
     store
         .settle_event(&job.event, REASON, at(5), far_ahead())
         .await
         .unwrap();
     assert_eq!(
-        store.note_again(&job.event, at(6)).await.unwrap(),
+        store.record_reenqueue(&job.event, at(6)).await.unwrap(),
         0,
         "it is dead"
     );

@@ -4,15 +4,17 @@ use crate::builders::{Scene, at, seen};
 use futures::future::join_all;
 use jiff::Timestamp;
 use recado_domain::ids::Ordinal;
-use recado_domain::instance::{Connection, InstanceState, NoAnswer, Pattern, Sighting};
+use recado_domain::instance::{
+    ConnectionStatus, ConnectionUpdate, InstanceState, TrafficProfile, UnansweredAttempt,
+};
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{Reservation, Store};
 
 async fn state<S: Store>(store: &S, scene: &Scene) -> InstanceState {
-    store.instance_state(scene.instance()).await.unwrap()
+    store.read_instance_state(scene.instance()).await.unwrap()
 }
 
-async fn set<S: Store>(store: &S, scene: &Scene, to: Connection, now: i64, probe: Option<i64>) -> bool {
+async fn set<S: Store>(store: &S, scene: &Scene, to: ConnectionStatus, now: i64, probe: Option<i64>) -> bool {
     let id = scene.instance();
     store
         .set_connection(id, &seen(to, at(now), probe.map(at)))
@@ -22,7 +24,7 @@ async fn set<S: Store>(store: &S, scene: &Scene, to: Connection, now: i64, probe
 
 /// The slot that is given; `None` where the instance is not open.
 async fn reserve<S: Store>(store: &S, scene: &Scene, rate: Rate, now: Timestamp) -> Option<Timestamp> {
-    match store.reserve(scene.instance(), rate, now).await.unwrap() {
+    match store.reserve_slot(scene.instance(), rate, now).await.unwrap() {
         Reservation::Slot { at, .. } => Some(at),
         Reservation::NotOpen => None,
     }
@@ -35,28 +37,37 @@ pub async fn an_instance_without_a_state_has_the_default_one<S: Store>(store: &S
 pub async fn a_change_of_connection_is_told_and_begins_anew<S: Store>(store: &S) {
     let scene = Scene::new();
     store
-        .note_timeout(scene.instance(), &NoAnswer::Unreached)
+        .record_timeout(scene.instance(), &UnansweredAttempt::Unreached)
         .await
         .unwrap();
-    assert!(set(store, &scene, Connection::Closed, 10, Some(60_000)).await);
+    assert!(set(store, &scene, ConnectionStatus::Closed, 10, Some(60_000)).await);
     let expected = InstanceState {
-        connection: Connection::Closed,
+        connection: ConnectionStatus::Closed,
         since: Some(at(10)),
         probe_at: Some(at(60_000)),
         catch_up_from: Some(at(10)),
         ..InstanceState::default()
     };
     assert_eq!(state(store, &scene).await, expected);
-    assert!(set(store, &scene, Connection::NeedsCredentials, 20, Some(70_000)).await);
+    assert!(
+        set(
+            store,
+            &scene,
+            ConnectionStatus::NeedsCredentials,
+            20,
+            Some(70_000)
+        )
+        .await
+    );
     let expected = InstanceState {
-        connection: Connection::NeedsCredentials,
+        connection: ConnectionStatus::NeedsCredentials,
         since: Some(at(20)),
         probe_at: Some(at(70_000)),
         catch_up_from: Some(at(10)),
         ..InstanceState::default()
     };
     assert_eq!(state(store, &scene).await, expected);
-    assert!(set(store, &scene, Connection::Open, 30, None).await);
+    assert!(set(store, &scene, ConnectionStatus::Open, 30, None).await);
     let expected = InstanceState {
         since: Some(at(30)),
         catch_up_from: Some(at(10)),
@@ -67,14 +78,14 @@ pub async fn a_change_of_connection_is_told_and_begins_anew<S: Store>(store: &S)
 
 pub async fn the_same_connection_again_counts_a_probe<S: Store>(store: &S) {
     let scene = Scene::new();
-    assert!(set(store, &scene, Connection::Closed, 10, Some(60_000)).await);
+    assert!(set(store, &scene, ConnectionStatus::Closed, 10, Some(60_000)).await);
     store
-        .note_timeout(scene.instance(), &NoAnswer::Unreached)
+        .record_timeout(scene.instance(), &UnansweredAttempt::Unreached)
         .await
         .unwrap();
     for probes in 1..=3u32 {
         let now = i64::from(probes) * 60_000;
-        assert!(!set(store, &scene, Connection::Closed, now, Some(now + 60_000)).await);
+        assert!(!set(store, &scene, ConnectionStatus::Closed, now, Some(now + 60_000)).await);
         let state = state(store, &scene).await;
         assert_eq!(
             (state.probes, state.since),
@@ -83,17 +94,17 @@ pub async fn the_same_connection_again_counts_a_probe<S: Store>(store: &S) {
         );
         assert_eq!((state.probe_at, state.timeouts), (Some(at(now + 60_000)), 1));
     }
-    assert!(set(store, &scene, Connection::Open, 500_000, None).await);
+    assert!(set(store, &scene, ConnectionStatus::Open, 500_000, None).await);
     assert_eq!(state(store, &scene).await.probes, 0);
 }
 
 pub async fn an_instance_without_a_state_is_open_already<S: Store>(store: &S) {
-    assert!(!set(store, &Scene::new(), Connection::Open, 10, None).await);
+    assert!(!set(store, &Scene::new(), ConnectionStatus::Open, 10, None).await);
 }
 
 pub async fn of_ten_who_see_it_closed_one_is_told_of_the_change<S: Store>(store: &S) {
     let scene = Scene::new();
-    let close = (0..10).map(|_| set(store, &scene, Connection::Closed, 10, Some(60_000)));
+    let close = (0..10).map(|_| set(store, &scene, ConnectionStatus::Closed, 10, Some(60_000)));
     let changed = join_all(close)
         .await
         .into_iter()
@@ -117,7 +128,7 @@ pub async fn slots_follow_the_rates_arithmetic<S: Store>(store: &S) {
     for rate in [Rate::EVOLUTION, Rate::META, odd] {
         let (scene, mut arrival) = (Scene::new(), None);
         for now in times.map(at) {
-            let expected = rate.reserve(arrival, now);
+            let expected = rate.reserve_slot(arrival, now);
             assert_eq!(
                 reserve(store, &scene, rate, now).await,
                 Some(expected.at),
@@ -139,7 +150,7 @@ pub async fn a_changed_rate_goes_on_from_the_stored_arrival<S: Store>(store: &S)
         Rate::META,
     ];
     for rate in rates.into_iter().cycle().take(20) {
-        let expected = rate.reserve(arrival, at(0));
+        let expected = rate.reserve_slot(arrival, at(0));
         assert_eq!(reserve(store, &scene, rate, at(0)).await, Some(expected.at));
         arrival = Some(expected.arrival);
     }
@@ -152,7 +163,7 @@ pub async fn twenty_reservations_at_once_get_twenty_slots<S: Store>(store: &S) {
     slots.sort_unstable();
     let (mut expected, mut arrival) = (Vec::new(), None);
     for _ in 0..20 {
-        let slot = rate.reserve(arrival, at(0));
+        let slot = rate.reserve_slot(arrival, at(0));
         expected.push(slot.at);
         arrival = Some(slot.arrival);
     }
@@ -162,9 +173,12 @@ pub async fn twenty_reservations_at_once_get_twenty_slots<S: Store>(store: &S) {
 pub async fn an_instance_that_is_not_open_gives_no_slot<S: Store>(store: &S) {
     let scene = Scene::new();
     let rate = Rate::EVOLUTION;
-    let first = rate.reserve(None, at(0));
+    let first = rate.reserve_slot(None, at(0));
     assert_eq!(reserve(store, &scene, rate, at(0)).await, Some(first.at));
-    for (now, to) in [(10, Connection::Closed), (20, Connection::NeedsCredentials)] {
+    for (now, to) in [
+        (10, ConnectionStatus::Closed),
+        (20, ConnectionStatus::NeedsCredentials),
+    ] {
         set(store, &scene, to, now, Some(60_000)).await;
         assert_eq!(reserve(store, &scene, rate, at(30)).await, None);
         assert_eq!(
@@ -173,8 +187,8 @@ pub async fn an_instance_that_is_not_open_gives_no_slot<S: Store>(store: &S) {
             "nothing is used up"
         );
     }
-    set(store, &scene, Connection::Open, 40, None).await;
-    let next = rate.reserve(Some(first.arrival), at(50));
+    set(store, &scene, ConnectionStatus::Open, 40, None).await;
+    let next = rate.reserve_slot(Some(first.arrival), at(50));
     assert_eq!(reserve(store, &scene, rate, at(50)).await, Some(next.at));
 }
 
@@ -189,22 +203,22 @@ pub async fn instances_have_rates_of_their_own<S: Store>(store: &S) {
 pub async fn timeouts_in_a_row_are_counted_and_forgotten<S: Store>(store: &S) {
     let scene = Scene::new();
     let id = scene.instance();
-    let unreached = NoAnswer::Unreached;
-    store.forget_timeouts(id).await.unwrap();
+    let unreached = UnansweredAttempt::Unreached;
+    store.reset_timeouts(id).await.unwrap();
     for expected in 1..=3 {
-        assert_eq!(store.note_timeout(id, &unreached).await.unwrap(), expected);
+        assert_eq!(store.record_timeout(id, &unreached).await.unwrap(), expected);
     }
     assert_eq!(state(store, &scene).await.timeouts, 3);
-    store.forget_timeouts(id).await.unwrap();
+    store.reset_timeouts(id).await.unwrap();
     assert_eq!(state(store, &scene).await, InstanceState::default());
-    assert_eq!(store.note_timeout(id, &unreached).await.unwrap(), 1);
+    assert_eq!(store.record_timeout(id, &unreached).await.unwrap(), 1);
 }
 
 pub async fn a_message_that_times_out_again_is_counted_once<S: Store>(store: &S) {
     let scene = Scene::new();
     let id = scene.instance();
-    let message = |ordinal| scene.conversation(1).id.message(Ordinal(ordinal));
-    let timed_out = |ordinal| NoAnswer::TimedOut(message(ordinal));
+    let message = |ordinal| scene.conversation(1).id.message_id(Ordinal(ordinal));
+    let timed_out = |ordinal| UnansweredAttempt::TimedOut(message(ordinal));
     let mut expected = InstanceState::default();
     for (found, count) in [
         (timed_out(1), 1),
@@ -212,18 +226,18 @@ pub async fn a_message_that_times_out_again_is_counted_once<S: Store>(store: &S)
         (timed_out(2), 2),
         (timed_out(2), 2),
         (timed_out(1), 3),
-        (NoAnswer::Unreached, 4),
+        (UnansweredAttempt::Unreached, 4),
         (timed_out(1), 5),
     ] {
-        assert_eq!(store.note_timeout(id, &found).await.unwrap(), count);
+        assert_eq!(store.record_timeout(id, &found).await.unwrap(), count);
         expected.count_timeout(&found);
         assert_eq!(state(store, &scene).await, expected);
     }
     assert_eq!(expected.timed_out, Some(message(1)));
-    store.forget_timeouts(id).await.unwrap();
+    store.reset_timeouts(id).await.unwrap();
     assert_eq!(state(store, &scene).await, InstanceState::default());
-    assert_eq!(store.note_timeout(id, &timed_out(1)).await.unwrap(), 1);
-    set(store, &scene, Connection::Closed, 10, Some(60_000)).await;
+    assert_eq!(store.record_timeout(id, &timed_out(1)).await.unwrap(), 1);
+    set(store, &scene, ConnectionStatus::Closed, 10, Some(60_000)).await;
     let closed = state(store, &scene).await;
     assert_eq!(
         (closed.timeouts, closed.timed_out),
@@ -250,22 +264,25 @@ pub async fn what_is_noted_of_an_instance_does_not_disturb_the_rest<S: Store>(st
         .await
         .unwrap();
     reserve(store, &scene, Rate::EVOLUTION, at(0)).await;
-    store.confirm(scene.instance(), at(5)).await.unwrap();
-    set(store, &scene, Connection::Closed, 10, Some(60_000)).await;
+    store.confirm_connection(scene.instance(), at(5)).await.unwrap();
+    set(store, &scene, ConnectionStatus::Closed, 10, Some(60_000)).await;
     store
-        .note_timeout(scene.instance(), &NoAnswer::Unreached)
+        .record_timeout(scene.instance(), &UnansweredAttempt::Unreached)
         .await
         .unwrap();
-    let mut pattern = Pattern::default();
-    pattern.observe(at(0));
-    pattern.observe(at(90_000));
-    store.set_pattern(scene.instance(), &pattern).await.unwrap();
+    let mut pattern = TrafficProfile::default();
+    pattern.record_message_time(at(0));
+    pattern.record_message_time(at(90_000));
+    store
+        .set_traffic_profile(scene.instance(), &pattern)
+        .await
+        .unwrap();
     let expected = InstanceState {
-        connection: Connection::Closed,
+        connection: ConnectionStatus::Closed,
         since: Some(at(10)),
         probe_at: Some(at(60_000)),
         probes: 0,
-        arrival: Some(Rate::EVOLUTION.reserve(None, at(0)).arrival),
+        arrival: Some(Rate::EVOLUTION.reserve_slot(None, at(0)).arrival),
         timeouts: 1,
         llm_needs_credentials: true,
         asked_at: Some(at(0)),
@@ -280,13 +297,13 @@ pub async fn what_is_noted_of_an_instance_does_not_disturb_the_rest<S: Store>(st
 pub async fn a_slot_comes_with_the_state_after_it<S: Store>(store: &S) {
     let scene = Scene::new();
     store
-        .note_timeout(scene.instance(), &NoAnswer::Unreached)
+        .record_timeout(scene.instance(), &UnansweredAttempt::Unreached)
         .await
         .unwrap();
     // An idle instance, and a busy one.
     for now in [0, 0, 10] {
         let found = store
-            .reserve(scene.instance(), Rate::EVOLUTION, at(now))
+            .reserve_slot(scene.instance(), Rate::EVOLUTION, at(now))
             .await
             .unwrap();
         let Reservation::Slot { state: told, .. } = found else {
@@ -303,21 +320,21 @@ pub async fn a_slot_comes_with_the_state_after_it<S: Store>(store: &S) {
 
 pub async fn an_answer_confirms_the_state_and_a_guess_does_not<S: Store>(store: &S) {
     let scene = Scene::new();
-    set(store, &scene, Connection::Closed, 10, Some(60_000)).await;
+    set(store, &scene, ConnectionStatus::Closed, 10, Some(60_000)).await;
     assert_eq!(state(store, &scene).await.confirmed_at, None);
     for (now, connection) in [
-        (20, Connection::Closed),
-        (30, Connection::Open),
-        (40, Connection::Open),
+        (20, ConnectionStatus::Closed),
+        (30, ConnectionStatus::Open),
+        (40, ConnectionStatus::Open),
     ] {
-        let answered = Sighting {
+        let answered = ConnectionUpdate {
             asked_at: Some(at(now - 5)),
             ..seen(connection, at(now), None)
         };
         store.set_connection(scene.instance(), &answered).await.unwrap();
         assert_eq!(state(store, &scene).await.confirmed_at, Some(at(now - 5)));
     }
-    set(store, &scene, Connection::Closed, 50, Some(60_000)).await;
+    set(store, &scene, ConnectionStatus::Closed, 50, Some(60_000)).await;
     assert_eq!(
         state(store, &scene).await.confirmed_at,
         Some(at(35)),
@@ -327,14 +344,14 @@ pub async fn an_answer_confirms_the_state_and_a_guess_does_not<S: Store>(store: 
 
 pub async fn an_opening_that_releases_is_noted_and_one_that_puts_it_off_is_not<S: Store>(store: &S) {
     let scene = Scene::new();
-    set(store, &scene, Connection::Closed, 10, Some(60_000)).await;
-    set(store, &scene, Connection::Open, 20, Some(30_000)).await;
+    set(store, &scene, ConnectionStatus::Closed, 10, Some(60_000)).await;
+    set(store, &scene, ConnectionStatus::Open, 20, Some(30_000)).await;
     let put_off = state(store, &scene).await;
     assert_eq!((put_off.released_at, put_off.probe_at), (None, Some(at(30_000))));
     for probe in [Some(at(90_000)), None] {
-        let releasing = Sighting {
-            releases: true,
-            ..seen(Connection::Open, at(30_000), probe)
+        let releasing = ConnectionUpdate {
+            releases_waiting: true,
+            ..seen(ConnectionStatus::Open, at(30_000), probe)
         };
         assert!(!store.set_connection(scene.instance(), &releasing).await.unwrap());
         let released = state(store, &scene).await;
@@ -343,14 +360,14 @@ pub async fn an_opening_that_releases_is_noted_and_one_that_puts_it_off_is_not<S
             (Some(at(30_000)), probe)
         );
     }
-    set(store, &scene, Connection::Closed, 40_000, None).await;
+    set(store, &scene, ConnectionStatus::Closed, 40_000, None).await;
     assert_eq!(state(store, &scene).await.released_at, Some(at(30_000)));
 }
 
 pub async fn of_ten_who_find_the_state_old_one_asks<S: Store>(store: &S) {
     let scene = Scene::new();
     let id = scene.instance();
-    let claim = |now: i64, before: i64| store.claim_question(id, at(now), at(before));
+    let claim = |now: i64, before: i64| store.claim_connection_check(id, at(now), at(before));
     reserve(store, &scene, Rate::EVOLUTION, at(0)).await;
     assert!(!claim(10, -1).await.unwrap(), "it is not that old");
     let claims = join_all((0..10).map(|_| claim(600_000, 0))).await;
@@ -361,17 +378,24 @@ pub async fn of_ten_who_find_the_state_old_one_asks<S: Store>(store: &S) {
     assert_eq!(state(store, &scene).await.asked_at, Some(at(600_000)));
     assert!(!claim(610_000, 10_000).await.unwrap());
     assert!(claim(1_200_000, 600_000).await.unwrap());
-    store.confirm(id, at(1_300_000)).await.unwrap();
+    store.confirm_connection(id, at(1_300_000)).await.unwrap();
     assert!(
         !claim(1_800_000, 1_200_000).await.unwrap(),
         "it was confirmed since"
     );
-    set(store, &scene, Connection::Closed, 1_900_000, Some(2_000_000)).await;
+    set(
+        store,
+        &scene,
+        ConnectionStatus::Closed,
+        1_900_000,
+        Some(2_000_000),
+    )
+    .await;
     assert!(
         !claim(9_000_000, 8_000_000).await.unwrap(),
         "of one that is not open nobody asks so"
     );
-    store.confirm(id, at(1_950_000)).await.unwrap();
+    store.confirm_connection(id, at(1_950_000)).await.unwrap();
     assert_eq!(
         state(store, &scene).await.confirmed_at,
         Some(at(1_300_000)),

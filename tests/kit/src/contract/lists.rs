@@ -3,10 +3,10 @@
 use super::given::{begun, committed, ordinals, received, updated};
 use super::patience::{INDEX, eventually};
 use crate::builders::{Scene, accepted, at, claimed, newest};
-use recado_domain::conversation::{Conversation, Mode, Status};
+use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::ConversationId;
 use recado_domain::message::Message;
-use recado_pipeline::ports::{Claimed, ConversationFilter, PageRequest, Store, Written};
+use recado_pipeline::ports::{ClaimOutcome, ConversationFilter, PageRequest, Store, WriteOutcome};
 use std::collections::BTreeSet;
 
 /// More pages than any list here has.
@@ -15,7 +15,10 @@ const PAGES_MAX: usize = 100;
 async fn listed<S: Store>(store: &S, filter: &ConversationFilter, limit: usize) -> Vec<Conversation> {
     let (mut all, mut cursor) = (Vec::new(), None);
     for _ in 0..PAGES_MAX {
-        let page = store.list(filter, &PageRequest { limit, cursor }).await.unwrap();
+        let page = store
+            .search_conversations(filter, &PageRequest { limit, cursor })
+            .await
+            .unwrap();
         assert!(page.items.len() <= limit, "a page holds at most {limit}");
         all.extend(page.items);
         cursor = page.next_cursor;
@@ -77,7 +80,7 @@ pub async fn the_most_recently_active_conversation_comes_first<S: Store>(store: 
     assert_eq!(ids(store, &of_instance(&scene), 50, &expected).await, expected);
     // A new message brings the last one to the top.
     let last = expected.pop().unwrap();
-    let mut conversation = store.conversation(&last).await.unwrap().unwrap();
+    let mut conversation = store.find_conversation(&last).await.unwrap().unwrap();
     let mut job = scene.job();
     job.received_at = at(60 * 60_000);
     received(store, &scene, &mut conversation, &job).await;
@@ -137,12 +140,16 @@ pub async fn a_list_is_narrowed_by_instance_mode_and_status<S: Store>(store: &S)
             updated(store, conversation).await;
         }
         if index % 3 == 0 {
-            conversation.resolve(conversation.last).unwrap();
+            conversation.resolve_if_seen(conversation.last).unwrap();
             updated(store, conversation).await;
         }
     }
-    for mode in [None, Some(Mode::Ai), Some(Mode::Manual)] {
-        for status in [None, Some(Status::Active), Some(Status::Resolved)] {
+    for mode in [None, Some(ConversationMode::Ai), Some(ConversationMode::Manual)] {
+        for status in [
+            None,
+            Some(ConversationStatus::Active),
+            Some(ConversationStatus::Resolved),
+        ] {
             let filter = ConversationFilter {
                 mode,
                 status,
@@ -179,7 +186,7 @@ pub async fn a_list_without_an_instance_holds_all_instances<S: Store>(store: &S)
     let read = async || {
         ids_of(
             &store
-                .list(&ConversationFilter::default(), &page)
+                .search_conversations(&ConversationFilter::default(), &page)
                 .await
                 .unwrap()
                 .items,
@@ -193,14 +200,18 @@ pub async fn what_only_leads_to_another_conversation_is_not_listed<S: Store>(sto
     let scene = Scene::new();
     let known = begun(store, &scene).await;
     let mut leading = scene.other_contact().conversation(1);
-    leading.lead_to(&known.id);
+    leading.redirect_to(&known.id);
     updated(store, &mut leading).await;
     // What is listed after it shows that the index has seen it.
     let (contact, mut job) = (scene.other_contact(), scene.job());
     job.received_at = at(60 * 60_000);
     let mut later = contact.conversation(1);
     received(store, &contact, &mut later, &job).await;
-    for status in [None, Some(Status::Active), Some(Status::Resolved)] {
+    for status in [
+        None,
+        Some(ConversationStatus::Active),
+        Some(ConversationStatus::Resolved),
+    ] {
         let filter = ConversationFilter {
             status,
             ..of_instance(&scene)
@@ -209,14 +220,17 @@ pub async fn what_only_leads_to_another_conversation_is_not_listed<S: Store>(sto
         let expected = ids_of([&later, &known].into_iter().filter(fits));
         assert_eq!(ids(store, &filter, 50, &expected).await, expected, "{status:?}");
     }
-    let stored = store.conversation(&leading.id).await.unwrap();
+    let stored = store.find_conversation(&leading.id).await.unwrap();
     assert_eq!(stored, Some(leading), "its id leads on");
 }
 
 async fn messages<S: Store>(store: &S, id: &ConversationId, limit: usize) -> Vec<Message> {
     let (mut all, mut cursor) = (Vec::new(), None);
     for _ in 0..PAGES_MAX {
-        let page = store.messages(id, &PageRequest { limit, cursor }).await.unwrap();
+        let page = store
+            .list_messages(id, &PageRequest { limit, cursor })
+            .await
+            .unwrap();
         assert!(page.items.len() <= limit, "a page holds at most {limit}");
         all.extend(page.items);
         cursor = page.next_cursor;
@@ -251,12 +265,18 @@ pub async fn open_messages_are_listed_as_they_are_now<S: Store>(store: &S) {
     let listed = async || messages(store, &conversation.id, 10).await.remove(0);
     assert_eq!(listed().await, message);
     let (sending, flight) = claimed(&message);
-    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
+    assert_eq!(
+        store.claim_message(&sending, None, &flight).await.unwrap(),
+        ClaimOutcome::Claimed
+    );
     assert_eq!(listed().await, sending);
     let sent = accepted(&sending);
     assert_eq!(
-        store.settle(&sent, Some(&flight), None, None).await.unwrap(),
-        Written::Yes
+        store
+            .settle_message(&sent, Some(&flight), None, None)
+            .await
+            .unwrap(),
+        WriteOutcome::Written
     );
     assert_eq!(listed().await, sent);
     assert_eq!(messages(store, &conversation.id, 10).await.len(), 2, "none twice");

@@ -2,24 +2,27 @@
 
 use crate::builders::{at, far_ahead, fresh, long_ago};
 use futures::future::join_all;
-use recado_domain::notice::{NOTICES_MAX, Notice, NoticeKind, Told};
+use recado_domain::notice::{NOTICES_MAX, NewNotice, Notice, NoticeKind};
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::Store;
 use serde_json::json;
 
 /// A notice of second `second` of an account.
 fn notice(account: &str, second: i64) -> Notice {
-    let told = Told {
+    let told = NewNotice {
         kind: NoticeKind::TemplateStatus,
         summary: "template lembrete (pt_BR): approved".to_owned(),
         at: Some(at(second * 1_000)),
         details: json!({"event": "APPROVED", "reason": "NONE", "tiers": [1, 0.5, 1e300, null, {"deep": true, "": {}}], "empty": ""}),
     };
-    Notice::new(Provider::named("meta"), account, told, at(0))
+    Notice::with_derived_id(Provider::from_static("meta"), account, told, at(0))
 }
 
 async fn shown<S: Store>(store: &S, account: &str) -> Vec<Notice> {
-    store.notices(Provider::named("meta"), account).await.unwrap()
+    store
+        .list_notices(Provider::from_static("meta"), account)
+        .await
+        .unwrap()
 }
 
 pub async fn an_account_of_which_nothing_was_told_has_none<S: Store>(store: &S) {
@@ -85,7 +88,10 @@ pub async fn accounts_do_not_mix<S: Store>(store: &S) {
     }
     assert_eq!(shown(store, &one).await, notices[..1]);
     assert_eq!(shown(store, &other).await, notices[1..]);
-    let elsewhere = store.notices(Provider::named("evolution"), &one).await.unwrap();
+    let elsewhere = store
+        .list_notices(Provider::from_static("evolution"), &one)
+        .await
+        .unwrap();
     assert!(elsewhere.is_empty());
 }
 

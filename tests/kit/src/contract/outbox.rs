@@ -5,10 +5,10 @@ use crate::builders::{Scene, accepted, at, claimed, is, out};
 use futures::future::join_all;
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{Claimed, Store, Written};
+use recado_pipeline::ports::{ClaimOutcome, Store, WriteOutcome};
 
 async fn stored<S: Store>(store: &S, message: &Message) -> Message {
-    store.message(&message.id()).await.unwrap().unwrap()
+    store.find_message(&message.message_id()).await.unwrap().unwrap()
 }
 
 /// A message that was sent, and its conversation.
@@ -16,11 +16,17 @@ async fn sent<S: Store>(store: &S, scene: &Scene) -> (recado_domain::conversatio
     let mut conversation = begun(store, scene).await;
     let message = replied(store, scene, &mut conversation).await;
     let (sending, flight) = claimed(&message);
-    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
+    assert_eq!(
+        store.claim_message(&sending, None, &flight).await.unwrap(),
+        ClaimOutcome::Claimed
+    );
     let sent = accepted(&sending);
     assert_eq!(
-        store.settle(&sent, Some(&flight), None, None).await.unwrap(),
-        Written::Yes
+        store
+            .settle_message(&sent, Some(&flight), None, None)
+            .await
+            .unwrap(),
+        WriteOutcome::Written
     );
     (conversation, sent)
 }
@@ -53,22 +59,28 @@ pub async fn open_messages_of_all_conversations_of_a_contact_come_in_order<S: St
     expected.sort_unstable();
     let mut theirs = begun(store, &other).await;
     let theirs = replied(store, &other, &mut theirs).await;
-    let open = store.open(&scene.thread()).await.unwrap();
+    let open = store.list_open_messages(&scene.thread()).await.unwrap();
     let places = open
         .iter()
-        .map(|message| (message.conversation.number(), message.ordinal.0));
+        .map(|message| (message.conversation.number_in_thread(), message.ordinal.0));
     assert_eq!(places.collect::<Vec<_>>(), expected);
-    assert_eq!(store.open(&other.thread()).await.unwrap(), [theirs]);
+    assert_eq!(store.list_open_messages(&other.thread()).await.unwrap(), [theirs]);
 }
 
 pub async fn an_open_message_is_saved_only_one_rev_after_the_stored_one<S: Store>(store: &S) {
     let scene = Scene::new();
     let mut conversation = begun(store, &scene).await;
     let mut message = replied(store, &scene, &mut conversation).await;
-    out(&mut message).hold_slot(at(9_000));
-    assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
+    out(&mut message).record_slot(at(9_000));
     assert_eq!(
-        store.open(conversation.id.thread()).await.unwrap(),
+        store.save_open_message(&message, None).await.unwrap(),
+        WriteOutcome::Written
+    );
+    assert_eq!(
+        store
+            .list_open_messages(conversation.id.thread_id())
+            .await
+            .unwrap(),
         [message.clone()]
     );
     assert_eq!(stored(store, &message).await, message);
@@ -77,12 +89,18 @@ pub async fn an_open_message_is_saved_only_one_rev_after_the_stored_one<S: Store
         out(&mut other).rev = rev;
         out(&mut other).attempts = 4;
         assert_eq!(
-            store.save_open(&other, None).await.unwrap(),
-            Written::Conflict,
+            store.save_open_message(&other, None).await.unwrap(),
+            WriteOutcome::Conflict,
             "rev {rev} after 2"
         );
     }
-    assert_eq!(store.open(conversation.id.thread()).await.unwrap(), [message]);
+    assert_eq!(
+        store
+            .list_open_messages(conversation.id.thread_id())
+            .await
+            .unwrap(),
+        [message]
+    );
 }
 
 pub async fn of_twenty_saves_at_once_one_wins<S: Store>(store: &S) {
@@ -92,19 +110,22 @@ pub async fn of_twenty_saves_at_once_one_wins<S: Store>(store: &S) {
     let changes: Vec<Message> = (0..20)
         .map(|index| {
             let mut message = message.clone();
-            out(&mut message).hold_slot(at(index));
+            out(&mut message).record_slot(at(index));
             message
         })
         .collect();
-    let found = join_all(changes.iter().map(|change| store.save_open(change, None))).await;
+    let found = join_all(changes.iter().map(|change| store.save_open_message(change, None))).await;
     let won: Vec<&Message> = changes
         .iter()
         .zip(found)
-        .filter_map(|(change, found)| (found.unwrap() == Written::Yes).then_some(change))
+        .filter_map(|(change, found)| (found.unwrap() == WriteOutcome::Written).then_some(change))
         .collect();
     assert_eq!(won.len(), 1);
     assert_eq!(
-        store.open(conversation.id.thread()).await.unwrap(),
+        store
+            .list_open_messages(conversation.id.thread_id())
+            .await
+            .unwrap(),
         [won[0].clone()]
     );
 }
@@ -114,13 +135,19 @@ pub async fn a_message_that_is_not_open_is_not_saved_as_open<S: Store>(store: &S
     let (mut conversation, mut sent) = sent(store, &scene).await;
     let before = sent.clone();
     out(&mut sent).rev += 1;
-    assert_eq!(store.save_open(&sent, None).await.unwrap(), Written::Conflict);
+    assert_eq!(
+        store.save_open_message(&sent, None).await.unwrap(),
+        WriteOutcome::Conflict
+    );
     assert_eq!(stored(store, &sent).await, before);
     let never_stored = scene.reply(&mut conversation);
     let mut next = never_stored.clone();
-    out(&mut next).hold_slot(at(1));
-    assert_eq!(store.save_open(&next, None).await.unwrap(), Written::Conflict);
-    assert_eq!(store.message(&next.id()).await.unwrap(), None);
+    out(&mut next).record_slot(at(1));
+    assert_eq!(
+        store.save_open_message(&next, None).await.unwrap(),
+        WriteOutcome::Conflict
+    );
+    assert_eq!(store.find_message(&next.message_id()).await.unwrap(), None);
 }
 
 pub async fn a_dead_message_is_open_until_its_dead_letter_exists<S: Store>(store: &S) {
@@ -128,17 +155,23 @@ pub async fn a_dead_message_is_open_until_its_dead_letter_exists<S: Store>(store
     let mut conversation = begun(store, &scene).await;
     let mut message = replied(store, &scene, &mut conversation).await;
     out(&mut message)
-        .give_up(at(1), Reason::WindowClosed, None)
+        .mark_dead(at(1), Reason::WindowClosed, None)
         .unwrap();
-    assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
     assert_eq!(
-        store.open(conversation.id.thread()).await.unwrap(),
+        store.save_open_message(&message, None).await.unwrap(),
+        WriteOutcome::Written
+    );
+    assert_eq!(
+        store
+            .list_open_messages(conversation.id.thread_id())
+            .await
+            .unwrap(),
         [message.clone()]
     );
-    out(&mut message).mark_copied();
+    out(&mut message).mark_dead_lettered();
     assert_eq!(
-        store.settle(&message, None, None, None).await.unwrap(),
-        Written::Yes
+        store.settle_message(&message, None, None, None).await.unwrap(),
+        WriteOutcome::Written
     );
     assert!(open_ordinals(store, &conversation).await.is_empty());
     assert_eq!(stored(store, &message).await, message);
@@ -148,18 +181,24 @@ pub async fn a_sent_message_that_failed_after_all_is_open_until_copied<S: Store>
     let scene = Scene::new();
     let (conversation, mut message) = sent(store, &scene).await;
     out(&mut message)
-        .give_up(at(2), Reason::WhatsappPermanentError, None)
+        .mark_dead(at(2), Reason::WhatsappPermanentError, None)
         .unwrap();
-    assert_eq!(store.amend(&message).await.unwrap(), Written::Yes);
     assert_eq!(
-        store.open(conversation.id.thread()).await.unwrap(),
+        store.update_closed_message(&message).await.unwrap(),
+        WriteOutcome::Written
+    );
+    assert_eq!(
+        store
+            .list_open_messages(conversation.id.thread_id())
+            .await
+            .unwrap(),
         [message.clone()]
     );
     assert_eq!(stored(store, &message).await, message);
-    out(&mut message).mark_copied();
+    out(&mut message).mark_dead_lettered();
     assert_eq!(
-        store.settle(&message, None, None, None).await.unwrap(),
-        Written::Yes
+        store.settle_message(&message, None, None, None).await.unwrap(),
+        WriteOutcome::Written
     );
     assert!(open_ordinals(store, &conversation).await.is_empty());
     assert_eq!(stored(store, &message).await, message);
@@ -171,22 +210,37 @@ pub async fn a_redriven_message_is_open_again<S: Store>(store: &S) {
     let mut message = replied(store, &scene, &mut conversation).await;
     replied(store, &scene, &mut conversation).await;
     out(&mut message)
-        .give_up(at(1), Reason::WindowClosed, None)
+        .mark_dead(at(1), Reason::WindowClosed, None)
         .unwrap();
-    assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
-    out(&mut message).mark_copied();
     assert_eq!(
-        store.settle(&message, None, None, None).await.unwrap(),
-        Written::Yes
+        store.save_open_message(&message, None).await.unwrap(),
+        WriteOutcome::Written
+    );
+    out(&mut message).mark_dead_lettered();
+    assert_eq!(
+        store.settle_message(&message, None, None, None).await.unwrap(),
+        WriteOutcome::Written
     );
     assert_eq!(open_ordinals(store, &conversation).await, [3]);
-    out(&mut message).revive(at(2), at(1)).unwrap();
-    assert_eq!(store.amend(&message).await.unwrap(), Written::Yes);
+    out(&mut message).requeue_dead(at(2), at(1)).unwrap();
+    assert_eq!(
+        store.update_closed_message(&message).await.unwrap(),
+        WriteOutcome::Written
+    );
     assert_eq!(open_ordinals(store, &conversation).await, [2, 3]);
     assert_eq!(stored(store, &message).await, message);
     let (sending, flight) = claimed(&message);
-    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
-    assert_eq!(store.open(conversation.id.thread()).await.unwrap()[0], sending);
+    assert_eq!(
+        store.claim_message(&sending, None, &flight).await.unwrap(),
+        ClaimOutcome::Claimed
+    );
+    assert_eq!(
+        store
+            .list_open_messages(conversation.id.thread_id())
+            .await
+            .unwrap()[0],
+        sending
+    );
 }
 
 pub async fn a_purged_message_is_not_open<S: Store>(store: &S) {
@@ -195,26 +249,29 @@ pub async fn a_purged_message_is_not_open<S: Store>(store: &S) {
     for copied in [true, false] {
         let mut message = replied(store, &scene, &mut conversation).await;
         out(&mut message)
-            .give_up(at(1), Reason::WindowClosed, None)
+            .mark_dead(at(1), Reason::WindowClosed, None)
             .unwrap();
-        assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
+        assert_eq!(
+            store.save_open_message(&message, None).await.unwrap(),
+            WriteOutcome::Written
+        );
         if copied {
-            out(&mut message).mark_copied();
+            out(&mut message).mark_dead_lettered();
             assert_eq!(
-                store.settle(&message, None, None, None).await.unwrap(),
-                Written::Yes
+                store.settle_message(&message, None, None, None).await.unwrap(),
+                WriteOutcome::Written
             );
         }
-        out(&mut message).purge(at(2), at(1)).unwrap();
+        out(&mut message).purge_dead(at(2), at(1)).unwrap();
         let written = if copied {
-            store.amend(&message).await.unwrap()
+            store.update_closed_message(&message).await.unwrap()
         } else {
-            store.settle(&message, None, None, None).await.unwrap()
+            store.settle_message(&message, None, None, None).await.unwrap()
         };
-        assert_eq!(written, Written::Yes);
+        assert_eq!(written, WriteOutcome::Written);
         assert!(open_ordinals(store, &conversation).await.is_empty());
         assert_eq!(stored(store, &message).await, message);
-        conversation = store.conversation(&conversation.id).await.unwrap().unwrap();
+        conversation = store.find_conversation(&conversation.id).await.unwrap().unwrap();
         let job = scene.job();
         received(store, &scene, &mut conversation, &job).await;
     }
@@ -226,11 +283,11 @@ pub async fn a_message_is_amended_only_one_rev_after_the_stored_one<S: Store>(st
     let rev = message.out.as_ref().unwrap().rev;
     for wrong in [0, rev - 1, rev, rev + 2] {
         let mut other = message.clone();
-        out(&mut other).give_up(at(2), Reason::Stale, None).unwrap();
+        out(&mut other).mark_dead(at(2), Reason::Stale, None).unwrap();
         out(&mut other).rev = wrong;
         assert_eq!(
-            store.amend(&other).await.unwrap(),
-            Written::Conflict,
+            store.update_closed_message(&other).await.unwrap(),
+            WriteOutcome::Conflict,
             "rev {wrong} after {rev}"
         );
     }
@@ -243,7 +300,10 @@ pub async fn an_amendment_that_does_not_reopen_stays_closed<S: Store>(store: &S)
     let (conversation, mut message) = sent(store, &scene).await;
     message.provider_message_id = Some("another".to_owned());
     out(&mut message).rev += 1;
-    assert_eq!(store.amend(&message).await.unwrap(), Written::Yes);
+    assert_eq!(
+        store.update_closed_message(&message).await.unwrap(),
+        WriteOutcome::Written
+    );
     assert_eq!(stored(store, &message).await, message);
     assert!(open_ordinals(store, &conversation).await.is_empty());
 }
@@ -253,12 +313,27 @@ pub async fn an_open_message_is_not_amended<S: Store>(store: &S) {
     let mut conversation = begun(store, &scene).await;
     let message = replied(store, &scene, &mut conversation).await;
     let mut other = message.clone();
-    out(&mut other).give_up(at(2), Reason::Stale, None).unwrap();
-    assert_eq!(store.amend(&other).await.unwrap(), Written::Conflict);
-    assert_eq!(store.open(conversation.id.thread()).await.unwrap(), [message]);
+    out(&mut other).mark_dead(at(2), Reason::Stale, None).unwrap();
+    assert_eq!(
+        store.update_closed_message(&other).await.unwrap(),
+        WriteOutcome::Conflict
+    );
+    assert_eq!(
+        store
+            .list_open_messages(conversation.id.thread_id())
+            .await
+            .unwrap(),
+        [message]
+    );
     let never_stored = scene.reply(&mut conversation);
-    assert_eq!(store.amend(&never_stored).await.unwrap(), Written::Conflict);
-    assert_eq!(store.message(&never_stored.id()).await.unwrap(), None);
+    assert_eq!(
+        store.update_closed_message(&never_stored).await.unwrap(),
+        WriteOutcome::Conflict
+    );
+    assert_eq!(
+        store.find_message(&never_stored.message_id()).await.unwrap(),
+        None
+    );
 }
 
 pub async fn a_person_and_an_agent_write_to_one_open_list<S: Store>(store: &S) {
@@ -267,7 +342,10 @@ pub async fn a_person_and_an_agent_write_to_one_open_list<S: Store>(store: &S) {
     replied(store, &scene, &mut conversation).await;
     let answer = scene.answer(&mut conversation);
     committed(store, &conversation, &answer).await;
-    let open = store.open(conversation.id.thread()).await.unwrap();
+    let open = store
+        .list_open_messages(conversation.id.thread_id())
+        .await
+        .unwrap();
     assert!(open.iter().all(|message| is(message, "queued")));
     assert_eq!(open_ordinals(store, &conversation).await, [2, 3]);
 }

@@ -7,26 +7,26 @@ use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::Ordinal;
-use recado_domain::instance::{Connection, NoAnswer, PATIENCE_MS, Parked};
+use recado_domain::instance::{ConnectionStatus, DEFAULT_PATIENCE_MS, ParkedConversation, UnansweredAttempt};
 use recado_domain::message::Message;
-use recado_domain::millis::{instant, shift};
+use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{Claimed, Overdue, OverdueWork, Store, Written};
+use recado_pipeline::ports::{ClaimOutcome, OverdueIndex, OverdueWork, Store, WriteOutcome};
 
 /// What other cases have open lies decades later, what other cases here have open is little.
 const LIMIT: usize = 1_000;
 
 /// Each case lives in a year of its own, from 1991 on.
 fn year(index: i64) -> Timestamp {
-    instant((21 + index) * 31_557_600_000)
+    from_unix_millis((21 + index) * 31_557_600_000)
 }
 
 fn minutes(from: Timestamp, minutes: i64) -> Timestamp {
-    shift(from, minutes * 60_000)
+    add_millis(from, minutes * 60_000)
 }
 
 /// Asserts that the work that `ours` knows is overdue from `due` on and not a millisecond earlier.
-async fn assert_due<S: Overdue>(
+async fn assert_due<S: OverdueIndex>(
     store: &S,
     due: Timestamp,
     ours: impl Fn(&OverdueWork) -> bool,
@@ -35,7 +35,7 @@ async fn assert_due<S: Overdue>(
         let ours = &ours;
         async move || {
             store
-                .overdue(now, LIMIT)
+                .list_overdue(now, LIMIT)
                 .await
                 .unwrap()
                 .into_iter()
@@ -45,15 +45,18 @@ async fn assert_due<S: Overdue>(
     };
     let found = eventually(INDEX, found_at(due), |found: &Vec<_>| found.len() == 1).await;
     assert_eq!(found.len(), 1, "due at {due}");
-    let before = eventually(INDEX, found_at(shift(due, -1)), Vec::is_empty).await;
+    let before = eventually(INDEX, found_at(add_millis(due, -1)), Vec::is_empty).await;
     assert_eq!(before, [], "not due before {due}");
     found.into_iter().next().unwrap()
 }
 
 /// Asserts that the work that `ours` knows is not overdue, whenever.
-async fn assert_done<S: Overdue>(store: &S, from: Timestamp, ours: impl Fn(&OverdueWork) -> bool) {
+async fn assert_done<S: OverdueIndex>(store: &S, from: Timestamp, ours: impl Fn(&OverdueWork) -> bool) {
     let found = async || {
-        let found = store.overdue(minutes(from, 7 * 24 * 60), LIMIT).await.unwrap();
+        let found = store
+            .list_overdue(minutes(from, 7 * 24 * 60), LIMIT)
+            .await
+            .unwrap();
         found.into_iter().filter(&ours).collect::<Vec<_>>()
     };
     assert_eq!(eventually(INDEX, found, Vec::is_empty).await, []);
@@ -75,13 +78,19 @@ pub async fn a_pending_event_is_overdue_until_applied<S: Store>(store: &S) {
     let job = job_at(&scene, base);
     let _ = store.record_event(&job).await.unwrap();
     let found = assert_due(store, minutes(base, 2), is_event(&job)).await;
-    let record = store.event(&job.event).await.unwrap().unwrap();
+    let record = store.find_event(&job.event).await.unwrap().unwrap();
     assert_eq!(found, OverdueWork::Event(Box::new(record)));
-    store.note_again(&job.event, minutes(base, 3)).await.unwrap();
+    store
+        .record_reenqueue(&job.event, minutes(base, 3))
+        .await
+        .unwrap();
     assert_due(store, minutes(base, 13), is_event(&job)).await;
-    store.note_again(&job.event, minutes(base, 14)).await.unwrap();
+    store
+        .record_reenqueue(&job.event, minutes(base, 14))
+        .await
+        .unwrap();
     assert_due(store, minutes(base, 74), is_event(&job)).await;
-    assert!(store.set_attempts(&job.event, 0, 1).await.unwrap());
+    assert!(store.set_event_attempts(&job.event, 0, 1).await.unwrap());
     assert_due(store, minutes(base, 74), is_event(&job)).await;
     store
         .settle_event(&job.event, None, minutes(base, 75), far_ahead())
@@ -149,23 +158,38 @@ pub async fn an_open_message_is_overdue_until_sent<S: Store>(store: &S) {
     let (scene, base) = (Scene::new(), year(3));
     let (_, mut message) = replied_at(store, &scene, base).await;
     assert_due(store, minutes(base, 5), is_outgoing(&message)).await;
-    out(&mut message).hold_slot(minutes(base, 20));
-    assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
+    out(&mut message).record_slot(minutes(base, 20));
+    assert_eq!(
+        store.save_open_message(&message, None).await.unwrap(),
+        WriteOutcome::Written
+    );
     assert_due(store, minutes(base, 25), is_outgoing(&message)).await;
-    out(&mut message).wait_until(minutes(base, 30));
+    out(&mut message).delay_until(minutes(base, 30));
     out(&mut message).rev += 1;
-    assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
+    assert_eq!(
+        store.save_open_message(&message, None).await.unwrap(),
+        WriteOutcome::Written
+    );
     assert_due(store, minutes(base, 35), is_outgoing(&message)).await;
-    out(&mut message).put_off(minutes(base, 65)).unwrap();
-    assert_eq!(store.save_open(&message, None).await.unwrap(), Written::Yes);
+    out(&mut message).postpone_overdue(minutes(base, 65)).unwrap();
+    assert_eq!(
+        store.save_open_message(&message, None).await.unwrap(),
+        WriteOutcome::Written
+    );
     assert_due(store, minutes(base, 65), is_outgoing(&message)).await;
     let (sending, flight) = claimed(&message);
-    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
+    assert_eq!(
+        store.claim_message(&sending, None, &flight).await.unwrap(),
+        ClaimOutcome::Claimed
+    );
     assert_due(store, minutes(base, 35), is_outgoing(&message)).await;
     let sent = accepted(&sending);
     assert_eq!(
-        store.settle(&sent, Some(&flight), None, None).await.unwrap(),
-        Written::Yes
+        store
+            .settle_message(&sent, Some(&flight), None, None)
+            .await
+            .unwrap(),
+        WriteOutcome::Written
     );
     assert_done(store, base, is_outgoing(&message)).await;
 }
@@ -174,29 +198,41 @@ pub async fn a_dead_message_is_overdue_until_copied<S: Store>(store: &S) {
     let (scene, base) = (Scene::new(), year(4));
     let (_, message) = replied_at(store, &scene, base).await;
     let (sending, flight) = claimed(&message);
-    assert_eq!(store.claim(&sending, None, &flight).await.unwrap(), Claimed::Yes);
+    assert_eq!(
+        store.claim_message(&sending, None, &flight).await.unwrap(),
+        ClaimOutcome::Claimed
+    );
     let mut message = accepted(&sending);
     assert_eq!(
-        store.settle(&message, Some(&flight), None, None).await.unwrap(),
-        Written::Yes
+        store
+            .settle_message(&message, Some(&flight), None, None)
+            .await
+            .unwrap(),
+        WriteOutcome::Written
     );
     assert_done(store, base, is_outgoing(&message)).await;
-    out(&mut message).give_up(base, Reason::Stale, None).unwrap();
-    assert_eq!(store.amend(&message).await.unwrap(), Written::Yes);
-    assert_due(store, minutes(base, 5), is_outgoing(&message)).await;
-    out(&mut message).mark_copied();
+    out(&mut message).mark_dead(base, Reason::Stale, None).unwrap();
     assert_eq!(
-        store.settle(&message, None, None, None).await.unwrap(),
-        Written::Yes
+        store.update_closed_message(&message).await.unwrap(),
+        WriteOutcome::Written
+    );
+    assert_due(store, minutes(base, 5), is_outgoing(&message)).await;
+    out(&mut message).mark_dead_lettered();
+    assert_eq!(
+        store.settle_message(&message, None, None, None).await.unwrap(),
+        WriteOutcome::Written
     );
     assert_done(store, base, is_outgoing(&message)).await;
-    out(&mut message).revive(base, base).unwrap();
-    assert_eq!(store.amend(&message).await.unwrap(), Written::Yes);
-    assert_due(store, minutes(base, 5), is_outgoing(&message)).await;
-    out(&mut message).cancel(base, Reason::TakenOver).unwrap();
+    out(&mut message).requeue_dead(base, base).unwrap();
     assert_eq!(
-        store.settle(&message, None, None, None).await.unwrap(),
-        Written::Yes
+        store.update_closed_message(&message).await.unwrap(),
+        WriteOutcome::Written
+    );
+    assert_due(store, minutes(base, 5), is_outgoing(&message)).await;
+    out(&mut message).mark_cancelled(base, Reason::TakenOver).unwrap();
+    assert_eq!(
+        store.settle_message(&message, None, None, None).await.unwrap(),
+        WriteOutcome::Written
     );
     assert_done(store, base, is_outgoing(&message)).await;
 }
@@ -215,7 +251,7 @@ pub async fn an_owed_answer_is_overdue_until_given<S: Store>(store: &S) {
         .await
         .unwrap();
     assert_due(store, minutes(base, 5), is_owed(&conversation)).await;
-    conversation.schedule(minutes(base, 600));
+    conversation.schedule_turn(minutes(base, 600));
     updated(store, &mut conversation).await;
     assert_due(store, minutes(base, 602), is_owed(&conversation)).await;
     conversation.nudged_at = Some(minutes(base, 700));
@@ -231,22 +267,22 @@ pub async fn an_owed_answer_is_overdue_until_given<S: Store>(store: &S) {
         (900, 960),
         (1000, 1060),
     ] {
-        conversation.nudge(true, minutes(base, at));
+        conversation.record_nudge(true, minutes(base, at));
         updated(store, &mut conversation).await;
         assert_due(store, minutes(base, due), is_owed(&conversation)).await;
     }
-    conversation.nudge(false, minutes(base, 700));
+    conversation.record_nudge(false, minutes(base, 700));
     let mut reply = replied(store, &scene, &mut conversation).await;
     assert_done(store, base, is_owed(&conversation)).await;
     // A cancelled reply makes it owed again, by the settlement.
-    out(&mut reply).cancel(base, Reason::Stale).unwrap();
-    assert!(conversation.uncover(Ordinal(0), minutes(base, 800)));
+    out(&mut reply).mark_cancelled(base, Reason::Stale).unwrap();
+    assert!(conversation.reopen_unanswered(Ordinal(0), minutes(base, 800)));
     conversation.rev += 1;
     let found = store
-        .settle(&reply, None, None, Some(&conversation))
+        .settle_message(&reply, None, None, Some(&conversation))
         .await
         .unwrap();
-    assert_eq!(found, Written::Yes);
+    assert_eq!(found, WriteOutcome::Written);
     assert_due(store, minutes(base, 805), is_owed(&conversation)).await;
     conversation.take_over();
     updated(store, &mut conversation).await;
@@ -260,9 +296,9 @@ pub async fn a_closed_instance_is_to_be_probed_until_open<S: Store>(store: &S) {
     let ours = |work: &OverdueWork| *work == expected;
     assert_done(store, base, ours).await;
     for (connection, after) in [
-        (Connection::Closed, 3),
-        (Connection::Closed, 9),
-        (Connection::NeedsCredentials, 30),
+        (ConnectionStatus::Closed, 3),
+        (ConnectionStatus::Closed, 9),
+        (ConnectionStatus::NeedsCredentials, 30),
     ] {
         store
             .set_connection(id, &seen(connection, base, Some(minutes(base, after))))
@@ -271,27 +307,30 @@ pub async fn a_closed_instance_is_to_be_probed_until_open<S: Store>(store: &S) {
         assert_due(store, minutes(base, after), ours).await;
     }
     store.set_llm_needs_credentials(id, true).await.unwrap();
-    store.note_timeout(id, &NoAnswer::Unreached).await.unwrap();
+    store
+        .record_timeout(id, &UnansweredAttempt::Unreached)
+        .await
+        .unwrap();
     assert_due(store, minutes(base, 30), ours).await;
     store
-        .set_connection(id, &seen(Connection::Open, base, None))
+        .set_connection(id, &seen(ConnectionStatus::Open, base, None))
         .await
         .unwrap();
     assert_done(store, base, ours).await;
     // An open one, only to release what waits.
     store
-        .set_connection(id, &seen(Connection::Open, base, Some(minutes(base, 5))))
+        .set_connection(id, &seen(ConnectionStatus::Open, base, Some(minutes(base, 5))))
         .await
         .unwrap();
     assert_due(store, minutes(base, 5), ours).await;
     // Without a time to ask at: at once.
     store
-        .set_connection(id, &seen(Connection::Closed, minutes(base, 40), None))
+        .set_connection(id, &seen(ConnectionStatus::Closed, minutes(base, 40), None))
         .await
         .unwrap();
     assert_due(store, minutes(base, 40), ours).await;
     store
-        .set_connection(id, &seen(Connection::Open, base, None))
+        .set_connection(id, &seen(ConnectionStatus::Open, base, None))
         .await
         .unwrap();
     assert_done(store, base, ours).await;
@@ -299,23 +338,23 @@ pub async fn a_closed_instance_is_to_be_probed_until_open<S: Store>(store: &S) {
 
 pub async fn a_parked_conversation_is_overdue_until_released<S: Store>(store: &S) {
     let (scene, base) = (Scene::new(), year(7));
-    let mut parked = Parked {
+    let mut parked = ParkedConversation {
         instance: scene.instance().clone(),
         conversation: scene.conversation(1).id,
         version: nonce(),
         since: base,
         not_before: Some(minutes(base, 50)),
-        patience_ms: PATIENCE_MS,
+        patience_ms: DEFAULT_PATIENCE_MS,
         reply: None,
     };
     let id = parked.conversation.clone();
     let ours = |work: &OverdueWork| matches!(work, OverdueWork::Parked(parked) if parked.conversation == id);
-    store.park(&parked).await.unwrap();
+    store.put_parked(&parked).await.unwrap();
     let found = assert_due(store, minutes(base, 50), ours).await;
     assert_eq!(found, OverdueWork::Parked(parked.clone()));
     (parked.version, parked.not_before) = (nonce(), None);
     parked.since = minutes(base, 60);
-    store.park(&parked).await.unwrap();
+    store.put_parked(&parked).await.unwrap();
     parked.since = base;
     let found = assert_due(store, minutes(base, 72 * 60), ours).await;
     assert_eq!(
@@ -324,14 +363,14 @@ pub async fn a_parked_conversation_is_overdue_until_released<S: Store>(store: &S
         "72 hours after it was parked first"
     );
     (parked.version, parked.patience_ms) = (nonce(), 90 * 60_000);
-    store.park(&parked).await.unwrap();
+    store.put_parked(&parked).await.unwrap();
     let found = assert_due(store, minutes(base, 90), ours).await;
     assert_eq!(
         found,
         OverdueWork::Parked(parked.clone()),
         "as long after that as its last parking says"
     );
-    assert!(store.unpark(&parked).await.unwrap());
+    assert!(store.remove_parked(&parked).await.unwrap());
     assert_done(store, base, ours).await;
 }
 
@@ -349,7 +388,11 @@ pub async fn the_longest_overdue_come_first_and_not_more_than_asked<S: Store>(st
     store
         .set_connection(
             id,
-            &seen(Connection::Closed, base, Some(shift(minutes(base, 3), 30_000))),
+            &seen(
+                ConnectionStatus::Closed,
+                base,
+                Some(add_millis(minutes(base, 3), 30_000)),
+            ),
         )
         .await
         .unwrap();
@@ -360,7 +403,7 @@ pub async fn the_longest_overdue_come_first_and_not_more_than_asked<S: Store>(st
         _ => None,
     };
     let read = async || {
-        let found = store.overdue(minutes(base, 60), LIMIT).await.unwrap();
+        let found = store.list_overdue(minutes(base, 60), LIMIT).await.unwrap();
         found.iter().filter_map(place).collect::<Vec<_>>()
     };
     let expected = vec![0, 1, 100, 2, 3, 4];
@@ -370,7 +413,7 @@ pub async fn the_longest_overdue_come_first_and_not_more_than_asked<S: Store>(st
     );
     for limit in [1, 3] {
         // Of each kind: much of one must not hide another.
-        let found = store.overdue(minutes(base, 60), limit).await.unwrap();
+        let found = store.list_overdue(minutes(base, 60), limit).await.unwrap();
         let events = found.iter().filter(|work| matches!(work, OverdueWork::Event(_)));
         assert_eq!(events.count(), limit);
         assert!(
@@ -385,7 +428,7 @@ pub async fn the_longest_overdue_come_first_and_not_more_than_asked<S: Store>(st
             .unwrap();
     }
     store
-        .set_connection(id, &seen(Connection::Open, base, None))
+        .set_connection(id, &seen(ConnectionStatus::Open, base, None))
         .await
         .unwrap();
 }

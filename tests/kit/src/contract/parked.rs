@@ -4,30 +4,30 @@ use crate::builders::{Scene, at, nonce};
 use futures::future::join_all;
 use jiff::Timestamp;
 use recado_domain::ids::{Nonce, Ordinal};
-use recado_domain::instance::{PATIENCE_MS, Parked};
+use recado_domain::instance::{DEFAULT_PATIENCE_MS, ParkedConversation};
 use recado_pipeline::ports::Store;
 
-fn parking(scene: &Scene, since: i64, not_before: Option<Timestamp>) -> Parked {
-    Parked {
+fn parking(scene: &Scene, since: i64, not_before: Option<Timestamp>) -> ParkedConversation {
+    ParkedConversation {
         instance: scene.instance().clone(),
         conversation: scene.conversation(1).id,
         version: nonce(),
         since: at(since),
         not_before,
-        patience_ms: PATIENCE_MS,
+        patience_ms: DEFAULT_PATIENCE_MS,
         reply: None,
     }
 }
 
-async fn parked<S: Store>(store: &S, scene: &Scene, limit: usize) -> Vec<Parked> {
-    store.parked(scene.instance(), limit).await.unwrap()
+async fn parked<S: Store>(store: &S, scene: &Scene, limit: usize) -> Vec<ParkedConversation> {
+    store.list_parked(scene.instance(), limit).await.unwrap()
 }
 
 pub async fn a_parked_conversation_is_listed_by_its_instance<S: Store>(store: &S) {
     let (scene, other) = (Scene::new(), Scene::new());
     assert!(parked(store, &scene, 10).await.is_empty());
     let entry = parking(&scene, 0, Some(at(900_000)));
-    store.park(&entry).await.unwrap();
+    store.put_parked(&entry).await.unwrap();
     assert_eq!(parked(store, &scene, 10).await, [entry]);
     assert!(parked(store, &other, 10).await.is_empty());
 }
@@ -35,20 +35,20 @@ pub async fn a_parked_conversation_is_listed_by_its_instance<S: Store>(store: &S
 pub async fn parking_again_is_a_new_version_since_the_first<S: Store>(store: &S) {
     let scene = Scene::new();
     let first = parking(&scene, 0, None);
-    store.park(&first).await.unwrap();
-    let again = Parked {
-        reply: Some(first.conversation.message(Ordinal(2))),
+    store.put_parked(&first).await.unwrap();
+    let again = ParkedConversation {
+        reply: Some(first.conversation.message_id(Ordinal(2))),
         ..parking(&scene, 60_000, Some(at(120_000)))
     };
-    store.park(&again).await.unwrap();
-    let kept = Parked {
+    store.put_parked(&again).await.unwrap();
+    let kept = ParkedConversation {
         since: first.since,
         ..again
     };
     assert_eq!(parked(store, &scene, 10).await, [kept]);
     let third = parking(&scene, 90_000, None);
-    store.park(&third).await.unwrap();
-    let kept = Parked {
+    store.put_parked(&third).await.unwrap();
+    let kept = ParkedConversation {
         since: first.since,
         ..third
     };
@@ -59,7 +59,7 @@ pub async fn the_longest_parked_come_first_and_not_more_than_asked<S: Store>(sto
     let scene = Scene::new();
     for since in [3_000, 1_000, 5_000, 2_000, 4_000] {
         store
-            .park(&parking(&scene.other_contact(), since, None))
+            .put_parked(&parking(&scene.other_contact(), since, None))
             .await
             .unwrap();
     }
@@ -77,43 +77,43 @@ pub async fn the_longest_parked_come_first_and_not_more_than_asked<S: Store>(sto
 pub async fn only_the_version_seen_is_removed<S: Store>(store: &S) {
     let scene = Scene::new();
     let first = parking(&scene, 0, None);
-    assert!(!store.unpark(&first).await.unwrap(), "there is none");
-    store.park(&first).await.unwrap();
+    assert!(!store.remove_parked(&first).await.unwrap(), "there is none");
+    store.put_parked(&first).await.unwrap();
     let seen = parked(store, &scene, 10).await.remove(0);
-    store.park(&parking(&scene, 60_000, None)).await.unwrap();
+    store.put_parked(&parking(&scene, 60_000, None)).await.unwrap();
     assert!(
-        !store.unpark(&seen).await.unwrap(),
+        !store.remove_parked(&seen).await.unwrap(),
         "it was parked again meanwhile"
     );
     let seen = parked(store, &scene, 10).await.remove(0);
-    assert!(store.unpark(&seen).await.unwrap());
+    assert!(store.remove_parked(&seen).await.unwrap());
     assert!(parked(store, &scene, 10).await.is_empty());
-    assert!(!store.unpark(&seen).await.unwrap(), "it is gone");
+    assert!(!store.remove_parked(&seen).await.unwrap(), "it is gone");
 }
 
 pub async fn once_released_it_is_parked_since_anew<S: Store>(store: &S) {
     let scene = Scene::new();
     let first = parking(&scene, 0, None);
-    store.park(&first).await.unwrap();
-    assert!(store.unpark(&first).await.unwrap());
+    store.put_parked(&first).await.unwrap();
+    assert!(store.remove_parked(&first).await.unwrap());
     let second = parking(&scene, 60_000, None);
-    store.park(&second).await.unwrap();
+    store.put_parked(&second).await.unwrap();
     assert_eq!(parked(store, &scene, 10).await, [second]);
 }
 
 pub async fn releasing_one_leaves_the_others<S: Store>(store: &S) {
     let scene = Scene::new();
     let (one, other) = (parking(&scene, 0, None), parking(&scene.other_contact(), 1, None));
-    store.park(&one).await.unwrap();
-    store.park(&other).await.unwrap();
-    assert!(store.unpark(&one).await.unwrap());
+    store.put_parked(&one).await.unwrap();
+    store.put_parked(&other).await.unwrap();
+    assert!(store.remove_parked(&one).await.unwrap());
     assert_eq!(parked(store, &scene, 10).await, [other]);
 }
 
 pub async fn of_parkings_at_once_one_entry_remains<S: Store>(store: &S) {
     let scene = Scene::new();
-    let entries: Vec<Parked> = (0..10).map(|index| parking(&scene, index, None)).collect();
-    join_all(entries.iter().map(|entry| store.park(entry)))
+    let entries: Vec<ParkedConversation> = (0..10).map(|index| parking(&scene, index, None)).collect();
+    join_all(entries.iter().map(|entry| store.put_parked(entry)))
         .await
         .into_iter()
         .for_each(Result::unwrap);

@@ -5,7 +5,7 @@ use recado_pipeline::ports::Queues;
 use serde_json::{Value, json};
 
 async fn payload<Q: Queues>(queues: &Q, key: &str) -> Option<Value> {
-    queues.payload(key).await.unwrap()
+    queues.find_payload(key).await.unwrap()
 }
 
 pub async fn an_unknown_payload_is_none<Q: Queues>(queues: &Q) {

@@ -7,8 +7,8 @@ use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::Message;
-use recado_domain::outbox::Part;
-use recado_pipeline::ports::{Store, Written};
+use recado_domain::outbox::ReplyPart;
+use recado_pipeline::ports::{Store, WriteOutcome};
 
 /// A reply in so many parts that say `text`, numbered in `conversation`.
 fn parts(scene: &Scene, conversation: &mut Conversation, of: u32, text: &str) -> Vec<Message> {
@@ -16,11 +16,11 @@ fn parts(scene: &Scene, conversation: &mut Conversation, of: u32, text: &str) ->
     let part = |number: u32| {
         let mut part = first.clone();
         if number > 1 {
-            part.ordinal = conversation.append(first.stored_at);
+            part.ordinal = conversation.append_message(first.stored_at);
         }
-        part.content = Content::text(text);
+        part.content = Content::from_text(text);
         if let Some(out) = &mut part.out {
-            out.part = Some(Part { number, of });
+            out.part = Some(ReplyPart { number, of });
         }
         part
     };
@@ -33,17 +33,23 @@ pub async fn a_reply_is_committed_with_its_conversation_and_is_open<S: Store>(st
     let reply = [scene.reply(&mut conversation)];
     assert_eq!(
         store.commit_reply(&conversation, &reply).await.unwrap(),
-        Written::Yes
+        WriteOutcome::Written
     );
     assert_eq!(
-        store.conversation(&conversation.id).await.unwrap(),
+        store.find_conversation(&conversation.id).await.unwrap(),
         Some(conversation.clone())
     );
     assert_eq!(
-        store.message(&reply[0].id()).await.unwrap().as_ref(),
+        store.find_message(&reply[0].message_id()).await.unwrap().as_ref(),
         Some(&reply[0])
     );
-    assert_eq!(store.open(conversation.id.thread()).await.unwrap(), reply);
+    assert_eq!(
+        store
+            .list_open_messages(conversation.id.thread_id())
+            .await
+            .unwrap(),
+        reply
+    );
 }
 
 pub async fn ten_parts_of_the_longest_text_are_committed_at_once_and_are_open_in_order<S: Store>(store: &S) {
@@ -53,14 +59,24 @@ pub async fn ten_parts_of_the_longest_text_are_committed_at_once_and_are_open_in
     let parts = parts(&scene, &mut conversation, 10, &"好".repeat(4096));
     assert_eq!(
         store.commit_reply(&conversation, &parts).await.unwrap(),
-        Written::Yes
+        WriteOutcome::Written
     );
     assert_eq!(
-        store.conversation(&conversation.id).await.unwrap(),
+        store.find_conversation(&conversation.id).await.unwrap(),
         Some(conversation.clone())
     );
-    assert_eq!(store.open(conversation.id.thread()).await.unwrap(), parts);
-    let (_, history) = store.with_history(&conversation.id, 10).await.unwrap().unwrap();
+    assert_eq!(
+        store
+            .list_open_messages(conversation.id.thread_id())
+            .await
+            .unwrap(),
+        parts
+    );
+    let (_, history) = store
+        .find_with_history(&conversation.id, 10)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(history, parts);
 }
 
@@ -75,7 +91,7 @@ pub async fn a_reply_to_a_conversation_changed_meanwhile_is_a_conflict_and_no_pa
     let parts = parts(&scene, &mut stale, 3, "oi");
     assert_eq!(
         store.commit_reply(&stale, &parts).await.unwrap(),
-        Written::Conflict
+        WriteOutcome::Conflict
     );
     for part in &parts {
         assert_untouched(store, &stored, part.ordinal).await;
@@ -94,14 +110,20 @@ pub async fn of_ten_replies_at_once_one_is_committed_with_all_its_parts<S: Store
         .collect();
     let found = join_all(drafts.iter().map(|(c, parts)| store.commit_reply(c, parts))).await;
     let won: Vec<usize> = (0..10)
-        .filter(|index| *found[*index].as_ref().unwrap() == Written::Yes)
+        .filter(|index| *found[*index].as_ref().unwrap() == WriteOutcome::Written)
         .collect();
     assert_eq!(won.len(), 1);
     let (_, parts) = &drafts[won[0]];
-    assert_eq!(&store.open(conversation.id.thread()).await.unwrap(), parts);
+    assert_eq!(
+        &store
+            .list_open_messages(conversation.id.thread_id())
+            .await
+            .unwrap(),
+        parts
+    );
     let last = parts.last().map_or(Ordinal(0), |part| part.ordinal);
     let all = store
-        .message(&conversation.id.message(last.next()))
+        .find_message(&conversation.id.message_id(last.next_ordinal()))
         .await
         .unwrap();
     assert_eq!(

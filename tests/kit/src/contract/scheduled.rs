@@ -10,21 +10,21 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::metadata::Metadata;
-use recado_domain::millis::{instant, shift};
+use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::options::SendOptions;
 use recado_domain::outbox::{Author, Outbox};
 use recado_domain::reason::Reason;
-use recado_domain::scheduled::{Scheduled, ScheduledId, ScheduledState};
-use recado_pipeline::ports::{Committed, KeyRecord, OverdueWork, Store, Written};
+use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
+use recado_pipeline::ports::{CommitOutcome, IdempotencyRecord, OverdueWork, Store, WriteOutcome};
 
-fn scheduled(scene: &Scene, send_at: Timestamp) -> Scheduled {
+fn scheduled(scene: &Scene, send_at: Timestamp) -> ScheduledMessage {
     let digits = fresh("");
-    Scheduled {
+    ScheduledMessage {
         id: ScheduledId::parse(&format!("s_{0}{0}", &digits[1..])).unwrap(),
         tenant: scene.bound.tenant.id.clone(),
         instance: scene.instance().clone(),
         to: scene.address.clone(),
-        content: Content::text("Até amanhã"),
+        content: Content::from_text("Até amanhã"),
         options: SendOptions {
             reply_to: Some("3EB0".to_owned()),
             link_preview: Some(false),
@@ -40,18 +40,18 @@ fn scheduled(scene: &Scene, send_at: Timestamp) -> Scheduled {
     }
 }
 
-async fn kept<S: Store>(store: &S, scene: &Scene, send_at: Timestamp) -> Scheduled {
+async fn kept<S: Store>(store: &S, scene: &Scene, send_at: Timestamp) -> ScheduledMessage {
     let scheduled = scheduled(scene, send_at);
     let put = store.put_scheduled(&scheduled, None).await.unwrap();
-    assert_eq!(put, Committed::Yes);
+    assert_eq!(put, CommitOutcome::Committed);
     scheduled
 }
 
 /// The message that `scheduled` becomes in `conversation`; both become ready to be written.
-fn due(scheduled: &mut Scheduled, scene: &Scene, conversation: &mut Conversation) -> Message {
-    let ordinal = conversation.append(at(5_000));
+fn due(scheduled: &mut ScheduledMessage, scene: &Scene, conversation: &mut Conversation) -> Message {
+    let ordinal = conversation.append_message(at(5_000));
     conversation.rev += 1;
-    let mut out = Outbox::queued(
+    let mut out = Outbox::new_queued(
         scheduled.to.clone(),
         Author::Person,
         conversation.epoch,
@@ -67,13 +67,13 @@ fn due(scheduled: &mut Scheduled, scene: &Scene, conversation: &mut Conversation
         out: Some(out),
         ..scene.message(conversation.id.clone(), ordinal, at(5_000))
     };
-    scheduled.become_message(message.id(), at(5_000)).unwrap();
+    scheduled.become_message(message.message_id(), at(5_000)).unwrap();
     message
 }
 
 async fn is_overdue<S: Store>(store: &S, id: &ScheduledId, now: Timestamp, expected: bool) {
     let found = async || {
-        let work = store.overdue(now, 1_000).await.unwrap();
+        let work = store.list_overdue(now, 1_000).await.unwrap();
         work.contains(&OverdueWork::Scheduled(id.clone()))
     };
     assert_eq!(
@@ -86,12 +86,12 @@ pub async fn a_scheduled_message_comes_back_as_it_is<S: Store>(store: &S) {
     let scene = Scene::new();
     let scheduled = kept(store, &scene, far_ahead()).await;
     assert!(scheduled.metadata.is_some());
-    let found = store.scheduled(&scheduled.id).await.unwrap();
+    let found = store.find_scheduled(&scheduled.id).await.unwrap();
     assert_eq!(found, Some(scheduled.clone()));
     let again = store.put_scheduled(&scheduled, None).await.unwrap();
-    assert_eq!(again, Committed::Conflict, "its id is taken");
+    assert_eq!(again, CommitOutcome::Conflict, "its id is taken");
     let other = ScheduledId::parse(&format!("s_{}", &nonce().as_str()[2..].repeat(2))).unwrap();
-    assert_eq!(store.scheduled(&other).await.unwrap(), None);
+    assert_eq!(store.find_scheduled(&other).await.unwrap(), None);
 }
 
 pub async fn a_clients_key_names_the_scheduled_message_it_made<S: Store>(store: &S) {
@@ -99,16 +99,22 @@ pub async fn a_clients_key_names_the_scheduled_message_it_made<S: Store>(store: 
     let claim = key_claim(&fresh("scope"), "order-7", far_ahead());
     let first = scheduled(&scene, far_ahead());
     let put = store.put_scheduled(&first, Some(&claim)).await.unwrap();
-    assert_eq!(put, Committed::Yes);
-    let record = KeyRecord {
+    assert_eq!(put, CommitOutcome::Committed);
+    let record = IdempotencyRecord {
         request_hash: claim.request_hash.clone(),
-        message: first.id.message().clone(),
+        message: first.id.as_message_id().clone(),
     };
     let second = scheduled(&scene, far_ahead());
     let put = store.put_scheduled(&second, Some(&claim)).await.unwrap();
-    assert_eq!(put, Committed::KeyTaken(record.clone()));
-    assert_eq!(store.scheduled(&second.id).await.unwrap(), None);
-    assert_eq!(store.key(&claim.scope, &claim.key).await.unwrap(), Some(record));
+    assert_eq!(put, CommitOutcome::KeyTaken(record.clone()));
+    assert_eq!(store.find_scheduled(&second.id).await.unwrap(), None);
+    assert_eq!(
+        store
+            .find_idempotency_key(&claim.scope, &claim.key)
+            .await
+            .unwrap(),
+        Some(record)
+    );
 }
 
 pub async fn an_expired_key_schedules_anew<S: Store>(store: &S) {
@@ -118,35 +124,47 @@ pub async fn an_expired_key_schedules_anew<S: Store>(store: &S) {
         let claim = key_claim(&scope, "order-7", expires);
         let new = scheduled(&scene, far_ahead());
         let put = store.put_scheduled(&new, Some(&claim)).await.unwrap();
-        assert_eq!(put, Committed::Yes);
+        assert_eq!(put, CommitOutcome::Committed);
     }
 }
 
 pub async fn of_ten_requests_with_one_key_at_once_one_is_scheduled<S: Store>(store: &S) {
     let scene = Scene::new();
     let claim = key_claim(&fresh("scope"), "order-7", far_ahead());
-    let all: Vec<Scheduled> = (0..10).map(|_| scheduled(&scene, far_ahead())).collect();
+    let all: Vec<ScheduledMessage> = (0..10).map(|_| scheduled(&scene, far_ahead())).collect();
     let puts = all.iter().map(|one| store.put_scheduled(one, Some(&claim)));
     let found = join_all(puts).await;
-    let found: Vec<Committed> = found.into_iter().map(Result::unwrap).collect();
-    assert_eq!(found.iter().filter(|found| **found == Committed::Yes).count(), 1);
+    let found: Vec<CommitOutcome> = found.into_iter().map(Result::unwrap).collect();
+    assert_eq!(
+        found
+            .iter()
+            .filter(|found| **found == CommitOutcome::Committed)
+            .count(),
+        1
+    );
     let others = found
         .iter()
-        .filter(|found| matches!(found, Committed::KeyTaken(_)));
+        .filter(|found| matches!(found, CommitOutcome::KeyTaken(_)));
     assert_eq!(others.count(), 9, "{found:?}");
 }
 
 pub async fn one_is_overdue_from_its_time_on_until_it_left_pending<S: Store>(store: &S) {
     let scene = Scene::new();
     // A time that no other case has, long before those that other cases leave pending.
-    let send_at = instant(3 * 31_557_600_000);
+    let send_at = from_unix_millis(3 * 31_557_600_000);
     let mut scheduled = kept(store, &scene, send_at).await;
     is_overdue(store, &scheduled.id, send_at, true).await;
-    is_overdue(store, &scheduled.id, shift(send_at, -1), false).await;
-    scheduled.cancel(at(0)).unwrap();
-    assert_eq!(store.save_scheduled(&scheduled).await.unwrap(), Written::Yes);
+    is_overdue(store, &scheduled.id, add_millis(send_at, -1), false).await;
+    scheduled.cancel_pending(at(0)).unwrap();
+    assert_eq!(
+        store.save_scheduled(&scheduled).await.unwrap(),
+        WriteOutcome::Written
+    );
     is_overdue(store, &scheduled.id, far_ahead(), false).await;
-    assert_eq!(store.scheduled(&scheduled.id).await.unwrap(), Some(scheduled));
+    assert_eq!(
+        store.find_scheduled(&scheduled.id).await.unwrap(),
+        Some(scheduled)
+    );
 }
 
 pub async fn one_that_falls_due_becomes_an_open_message_of_its_conversation<S: Store>(store: &S) {
@@ -154,13 +172,22 @@ pub async fn one_that_falls_due_becomes_an_open_message_of_its_conversation<S: S
     let mut conversation = begun(store, &scene).await;
     let mut scheduled = kept(store, &scene, at(5_000)).await;
     let message = due(&mut scheduled, &scene, &mut conversation);
-    let written = store.fall_due(&scheduled, &conversation, &message).await.unwrap();
-    assert_eq!(written, Written::Yes);
-    assert_eq!(store.message(&message.id()).await.unwrap(), Some(message.clone()));
+    let written = store
+        .commit_scheduled(&scheduled, &conversation, &message)
+        .await
+        .unwrap();
+    assert_eq!(written, WriteOutcome::Written);
+    assert_eq!(
+        store.find_message(&message.message_id()).await.unwrap(),
+        Some(message.clone())
+    );
     assert_eq!(open_ordinals(store, &conversation).await, [message.ordinal.0]);
     let id = conversation.id.clone();
-    assert_eq!(store.conversation(&id).await.unwrap(), Some(conversation));
-    assert_eq!(store.scheduled(&scheduled.id).await.unwrap(), Some(scheduled));
+    assert_eq!(store.find_conversation(&id).await.unwrap(), Some(conversation));
+    assert_eq!(
+        store.find_scheduled(&scheduled.id).await.unwrap(),
+        Some(scheduled)
+    );
 }
 
 pub async fn one_that_falls_due_may_begin_the_conversation<S: Store>(store: &S) {
@@ -168,9 +195,15 @@ pub async fn one_that_falls_due_may_begin_the_conversation<S: Store>(store: &S) 
     let mut conversation = scene.conversation(1);
     let mut scheduled = kept(store, &scene, at(5_000)).await;
     let message = due(&mut scheduled, &scene, &mut conversation);
-    let written = store.fall_due(&scheduled, &conversation, &message).await.unwrap();
-    assert_eq!(written, Written::Yes);
-    assert_eq!(store.latest(&scene.thread()).await.unwrap(), Some(conversation));
+    let written = store
+        .commit_scheduled(&scheduled, &conversation, &message)
+        .await
+        .unwrap();
+    assert_eq!(written, WriteOutcome::Written);
+    assert_eq!(
+        store.find_latest_conversation(&scene.thread()).await.unwrap(),
+        Some(conversation)
+    );
 }
 
 pub async fn one_that_was_taken_back_does_not_fall_due<S: Store>(store: &S) {
@@ -179,13 +212,22 @@ pub async fn one_that_was_taken_back_does_not_fall_due<S: Store>(store: &S) {
     let before = conversation.clone();
     let mut scheduled = kept(store, &scene, at(5_000)).await;
     let mut cancelled = scheduled.clone();
-    cancelled.cancel(at(1_000)).unwrap();
-    assert_eq!(store.save_scheduled(&cancelled).await.unwrap(), Written::Yes);
+    cancelled.cancel_pending(at(1_000)).unwrap();
+    assert_eq!(
+        store.save_scheduled(&cancelled).await.unwrap(),
+        WriteOutcome::Written
+    );
     let message = due(&mut scheduled, &scene, &mut conversation);
-    let written = store.fall_due(&scheduled, &conversation, &message).await.unwrap();
-    assert_eq!(written, Written::Conflict);
+    let written = store
+        .commit_scheduled(&scheduled, &conversation, &message)
+        .await
+        .unwrap();
+    assert_eq!(written, WriteOutcome::Conflict);
     super::given::assert_untouched(store, &before, message.ordinal).await;
-    assert_eq!(store.scheduled(&scheduled.id).await.unwrap(), Some(cancelled));
+    assert_eq!(
+        store.find_scheduled(&scheduled.id).await.unwrap(),
+        Some(cancelled)
+    );
 }
 
 pub async fn one_that_fell_due_is_not_taken_back_or_given_up<S: Store>(store: &S) {
@@ -193,15 +235,23 @@ pub async fn one_that_fell_due_is_not_taken_back_or_given_up<S: Store>(store: &S
     let mut conversation = begun(store, &scene).await;
     let mut scheduled = kept(store, &scene, at(5_000)).await;
     let (mut cancelled, mut given_up) = (scheduled.clone(), scheduled.clone());
-    cancelled.cancel(at(6_000)).unwrap();
-    given_up.give_up(at(6_000), Reason::UnknownInstance).unwrap();
+    cancelled.cancel_pending(at(6_000)).unwrap();
+    given_up
+        .give_up_pending(at(6_000), Reason::UnknownInstance)
+        .unwrap();
     let message = due(&mut scheduled, &scene, &mut conversation);
-    let written = store.fall_due(&scheduled, &conversation, &message).await.unwrap();
-    assert_eq!(written, Written::Yes);
+    let written = store
+        .commit_scheduled(&scheduled, &conversation, &message)
+        .await
+        .unwrap();
+    assert_eq!(written, WriteOutcome::Written);
     for late in [cancelled, given_up] {
-        assert_eq!(store.save_scheduled(&late).await.unwrap(), Written::Conflict);
+        assert_eq!(store.save_scheduled(&late).await.unwrap(), WriteOutcome::Conflict);
     }
-    assert_eq!(store.scheduled(&scheduled.id).await.unwrap(), Some(scheduled));
+    assert_eq!(
+        store.find_scheduled(&scheduled.id).await.unwrap(),
+        Some(scheduled)
+    );
 }
 
 pub async fn a_conversation_changed_meanwhile_is_a_conflict_and_it_stays_pending<S: Store>(store: &S) {
@@ -211,14 +261,17 @@ pub async fn a_conversation_changed_meanwhile_is_a_conflict_and_it_stays_pending
     let (mut stale, mut scheduled) = (conversation.clone(), pending.clone());
     received(store, &scene, &mut conversation, &scene.job()).await;
     let message = due(&mut scheduled, &scene, &mut stale);
-    let written = store.fall_due(&scheduled, &stale, &message).await.unwrap();
-    assert_eq!(written, Written::Conflict);
+    let written = store
+        .commit_scheduled(&scheduled, &stale, &message)
+        .await
+        .unwrap();
+    assert_eq!(written, WriteOutcome::Conflict);
     assert_eq!(
-        store.conversation(&conversation.id).await.unwrap(),
+        store.find_conversation(&conversation.id).await.unwrap(),
         Some(conversation.clone())
     );
     assert!(open_ordinals(store, &conversation).await.is_empty());
-    assert_eq!(store.scheduled(&pending.id).await.unwrap(), Some(pending));
+    assert_eq!(store.find_scheduled(&pending.id).await.unwrap(), Some(pending));
 }
 
 pub async fn of_ten_workers_that_find_it_due_one_makes_the_message<S: Store>(store: &S) {
@@ -227,11 +280,11 @@ pub async fn of_ten_workers_that_find_it_due_one_makes_the_message<S: Store>(sto
     let pending = kept(store, &scene, at(5_000)).await;
     let (mut scheduled, mut with) = (pending.clone(), conversation.clone());
     let message = due(&mut scheduled, &scene, &mut with);
-    let all = join_all((0..10).map(|_| store.fall_due(&scheduled, &with, &message))).await;
+    let all = join_all((0..10).map(|_| store.commit_scheduled(&scheduled, &with, &message))).await;
     let won = all
         .into_iter()
         .map(Result::unwrap)
-        .filter(|won| *won == Written::Yes);
+        .filter(|won| *won == WriteOutcome::Written);
     assert_eq!(won.count(), 1);
     assert_eq!(open_ordinals(store, &with).await, [message.ordinal.0]);
 }

@@ -6,18 +6,18 @@ use futures::future::join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::{ExternalId, Ordinal};
-use recado_domain::instance::InFlight;
+use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{Claimed, DeliveryLink, Store, Written};
+use recado_pipeline::ports::{ClaimOutcome, DeliveryLink, Store, WriteOutcome};
 
 /// A message being sent, with what is stored of it.
 struct Sending {
     scene: Scene,
     conversation: Conversation,
     message: Message,
-    flight: InFlight,
+    flight: InFlightSend,
 }
 
 async fn sending<S: Store>(store: &S) -> Sending {
@@ -25,7 +25,10 @@ async fn sending<S: Store>(store: &S) -> Sending {
     let mut conversation = begun(store, &scene).await;
     let message = replied(store, &scene, &mut conversation).await;
     let (message, flight) = claimed(&message);
-    assert_eq!(store.claim(&message, None, &flight).await.unwrap(), Claimed::Yes);
+    assert_eq!(
+        store.claim_message(&message, None, &flight).await.unwrap(),
+        ClaimOutcome::Claimed
+    );
     Sending {
         scene,
         conversation,
@@ -37,7 +40,7 @@ async fn sending<S: Store>(store: &S) -> Sending {
 fn link(message: &Message) -> DeliveryLink {
     let line = ExternalId::parse("line").unwrap();
     DeliveryLink {
-        key: DeliveryKey::own(Provider::named("meta"), &line, &message.id()),
+        key: DeliveryKey::from_own_id(Provider::from_static("meta"), &line, &message.message_id()),
         provider_message_id: message.provider_message_id.clone(),
     }
 }
@@ -55,14 +58,21 @@ fn status(link: &DeliveryLink, status: DeliveryStatus) -> StatusUpdate {
 impl Sending {
     async fn assert_still_sending<S: Store>(&self, store: &S) {
         assert_eq!(
-            store.open(self.conversation.id.thread()).await.unwrap(),
+            store
+                .list_open_messages(self.conversation.id.thread_id())
+                .await
+                .unwrap(),
             *std::slice::from_ref(&self.message)
         );
         assert_eq!(
-            store.message(&self.message.id()).await.unwrap().as_ref(),
+            store
+                .find_message(&self.message.message_id())
+                .await
+                .unwrap()
+                .as_ref(),
             Some(&self.message)
         );
-        let flights = store.in_flight(self.scene.instance()).await.unwrap();
+        let flights = store.list_in_flight(self.scene.instance()).await.unwrap();
         assert_eq!(flights.as_slice(), std::slice::from_ref(&self.flight));
     }
 }
@@ -73,22 +83,25 @@ pub async fn a_sent_message_leaves_the_open_list_and_its_record_is_final<S: Stor
     let link = link(&sent);
     assert_eq!(
         store
-            .settle(&sent, Some(&s.flight), Some(&link), None)
+            .settle_message(&sent, Some(&s.flight), Some(&link), None)
             .await
             .unwrap(),
-        Written::Yes
+        WriteOutcome::Written
     );
     assert!(open_ordinals(store, &s.conversation).await.is_empty());
-    assert_eq!(store.message(&sent.id()).await.unwrap(), Some(sent.clone()));
-    assert!(store.in_flight(s.scene.instance()).await.unwrap().is_empty());
+    assert_eq!(
+        store.find_message(&sent.message_id()).await.unwrap(),
+        Some(sent.clone())
+    );
+    assert!(store.list_in_flight(s.scene.instance()).await.unwrap().is_empty());
     let linked = Delivery {
-        message: Some(sent.id()),
+        message: Some(sent.message_id()),
         provider_message_id: sent.provider_message_id,
         ..Delivery::default()
     };
-    assert_eq!(store.delivery(&link.key).await.unwrap(), Some(linked));
+    assert_eq!(store.find_delivery(&link.key).await.unwrap(), Some(linked));
     assert_eq!(
-        store.conversation(&s.conversation.id).await.unwrap(),
+        store.find_conversation(&s.conversation.id).await.unwrap(),
         Some(s.conversation)
     );
 }
@@ -98,10 +111,19 @@ pub async fn the_others_stay_open<S: Store>(store: &S) {
     let next = replied(store, &s.scene, &mut s.conversation).await;
     let sent = accepted(&s.message);
     assert_eq!(
-        store.settle(&sent, Some(&s.flight), None, None).await.unwrap(),
-        Written::Yes
+        store
+            .settle_message(&sent, Some(&s.flight), None, None)
+            .await
+            .unwrap(),
+        WriteOutcome::Written
     );
-    assert_eq!(store.open(s.conversation.id.thread()).await.unwrap(), [next]);
+    assert_eq!(
+        store
+            .list_open_messages(s.conversation.id.thread_id())
+            .await
+            .unwrap(),
+        [next]
+    );
 }
 
 pub async fn a_status_that_came_first_is_kept<S: Store>(store: &S) {
@@ -114,17 +136,17 @@ pub async fn a_status_that_came_first_is_kept<S: Store>(store: &S) {
         .unwrap();
     assert_eq!(
         store
-            .settle(&sent, Some(&s.flight), Some(&link), None)
+            .settle_message(&sent, Some(&s.flight), Some(&link), None)
             .await
             .unwrap(),
-        Written::Yes
+        WriteOutcome::Written
     );
-    let delivery = store.delivery(&link.key).await.unwrap().unwrap();
+    let delivery = store.find_delivery(&link.key).await.unwrap().unwrap();
     assert_eq!(
         (delivery.status, delivery.at),
         (Some(DeliveryStatus::Read), Some(at(7)))
     );
-    assert_eq!(delivery.message, Some(sent.id()));
+    assert_eq!(delivery.message, Some(sent.message_id()));
     assert_eq!(delivery.provider_message_id, sent.provider_message_id);
 }
 
@@ -134,10 +156,10 @@ pub async fn a_status_that_comes_after_keeps_the_link<S: Store>(store: &S) {
     let link = link(&sent);
     assert_eq!(
         store
-            .settle(&sent, Some(&s.flight), Some(&link), None)
+            .settle_message(&sent, Some(&s.flight), Some(&link), None)
             .await
             .unwrap(),
-        Written::Yes
+        WriteOutcome::Written
     );
     for (word, best) in [
         (DeliveryStatus::Delivered, DeliveryStatus::Delivered),
@@ -148,9 +170,9 @@ pub async fn a_status_that_comes_after_keeps_the_link<S: Store>(store: &S) {
             .record_status(&status(&link, word), far_ahead())
             .await
             .unwrap();
-        let delivery = store.delivery(&link.key).await.unwrap().unwrap();
+        let delivery = store.find_delivery(&link.key).await.unwrap().unwrap();
         assert_eq!(delivery.status, Some(best));
-        assert_eq!(delivery.message, Some(sent.id()));
+        assert_eq!(delivery.message, Some(sent.message_id()));
         assert_eq!(delivery.provider_message_id, sent.provider_message_id);
     }
 }
@@ -169,32 +191,37 @@ pub async fn a_link_without_the_providers_id_keeps_one_that_a_status_brought<S: 
     store.record_status(&update, far_ahead()).await.unwrap();
     assert_eq!(
         store
-            .settle(&sent, Some(&s.flight), Some(&link), None)
+            .settle_message(&sent, Some(&s.flight), Some(&link), None)
             .await
             .unwrap(),
-        Written::Yes
+        WriteOutcome::Written
     );
-    let delivery = store.delivery(&link.key).await.unwrap().unwrap();
+    let delivery = store.find_delivery(&link.key).await.unwrap().unwrap();
     assert_eq!(delivery.provider_message_id.as_deref(), Some("brought"));
-    assert_eq!(delivery.message, Some(sent.id()));
+    assert_eq!(delivery.message, Some(sent.message_id()));
 }
 
 pub async fn a_cancelled_message_and_its_conversation_are_written_together<S: Store>(store: &S) {
     let scene = Scene::new();
     let mut conversation = begun(store, &scene).await;
     let mut message = replied(store, &scene, &mut conversation).await;
-    out(&mut message).cancel(at(1), Reason::TakenOver).unwrap();
-    assert!(conversation.uncover(Ordinal(0), at(1)));
+    out(&mut message)
+        .mark_cancelled(at(1), Reason::TakenOver)
+        .unwrap();
+    assert!(conversation.reopen_unanswered(Ordinal(0), at(1)));
     conversation.rev += 1;
     let found = store
-        .settle(&message, None, None, Some(&conversation))
+        .settle_message(&message, None, None, Some(&conversation))
         .await
         .unwrap();
-    assert_eq!(found, Written::Yes);
+    assert_eq!(found, WriteOutcome::Written);
     assert!(open_ordinals(store, &conversation).await.is_empty());
-    assert_eq!(store.message(&message.id()).await.unwrap(), Some(message));
     assert_eq!(
-        store.conversation(&conversation.id).await.unwrap(),
+        store.find_message(&message.message_id()).await.unwrap(),
+        Some(message)
+    );
+    assert_eq!(
+        store.find_conversation(&conversation.id).await.unwrap(),
         Some(conversation)
     );
 }
@@ -208,14 +235,14 @@ pub async fn a_conversation_changed_meanwhile_is_a_conflict_and_nothing_is_writt
     let sent = accepted(&s.message);
     let link = link(&sent);
     let found = store
-        .settle(&sent, Some(&s.flight), Some(&link), Some(&stale))
+        .settle_message(&sent, Some(&s.flight), Some(&link), Some(&stale))
         .await
         .unwrap();
-    assert_eq!(found, Written::Conflict);
+    assert_eq!(found, WriteOutcome::Conflict);
     s.assert_still_sending(store).await;
-    assert_eq!(store.delivery(&link.key).await.unwrap(), None);
+    assert_eq!(store.find_delivery(&link.key).await.unwrap(), None);
     assert_eq!(
-        store.conversation(&s.conversation.id).await.unwrap(),
+        store.find_conversation(&s.conversation.id).await.unwrap(),
         Some(s.conversation)
     );
 }
@@ -231,13 +258,13 @@ pub async fn a_message_changed_meanwhile_is_a_conflict_and_nothing_is_written<S:
         out(&mut sent).rev = wrong;
         let link = link(&sent);
         let found = store
-            .settle(&sent, Some(&s.flight), Some(&link), Some(&changed))
+            .settle_message(&sent, Some(&s.flight), Some(&link), Some(&changed))
             .await
             .unwrap();
-        assert_eq!(found, Written::Conflict, "rev {wrong} after {rev}");
+        assert_eq!(found, WriteOutcome::Conflict, "rev {wrong} after {rev}");
         s.assert_still_sending(store).await;
-        assert_eq!(store.delivery(&link.key).await.unwrap(), None);
-        let stored = store.conversation(&changed.id).await.unwrap();
+        assert_eq!(store.find_delivery(&link.key).await.unwrap(), None);
+        let stored = store.find_conversation(&changed.id).await.unwrap();
         assert_eq!(stored.as_ref(), Some(&s.conversation));
     }
 }
@@ -246,21 +273,27 @@ pub async fn a_settled_message_is_not_settled_again<S: Store>(store: &S) {
     let s = sending(store).await;
     let mut sent = accepted(&s.message);
     assert_eq!(
-        store.settle(&sent, Some(&s.flight), None, None).await.unwrap(),
-        Written::Yes
+        store
+            .settle_message(&sent, Some(&s.flight), None, None)
+            .await
+            .unwrap(),
+        WriteOutcome::Written
     );
     let before = sent.clone();
     assert_eq!(
-        store.settle(&sent, None, None, None).await.unwrap(),
-        Written::Conflict
+        store.settle_message(&sent, None, None, None).await.unwrap(),
+        WriteOutcome::Conflict
     );
     out(&mut sent).rev += 1;
     sent.provider_message_id = None;
     assert_eq!(
-        store.settle(&sent, None, None, None).await.unwrap(),
-        Written::Conflict
+        store.settle_message(&sent, None, None, None).await.unwrap(),
+        WriteOutcome::Conflict
     );
-    assert_eq!(store.message(&sent.id()).await.unwrap(), Some(before));
+    assert_eq!(
+        store.find_message(&sent.message_id()).await.unwrap(),
+        Some(before)
+    );
 }
 
 pub async fn of_ten_settlements_at_once_one_wins<S: Store>(store: &S) {
@@ -269,17 +302,21 @@ pub async fn of_ten_settlements_at_once_one_wins<S: Store>(store: &S) {
     let found = join_all(
         outcomes
             .iter()
-            .map(|m| store.settle(m, Some(&s.flight), None, None)),
+            .map(|m| store.settle_message(m, Some(&s.flight), None, None)),
     )
     .await;
     let won: Vec<&Message> = outcomes
         .iter()
         .zip(found)
-        .filter_map(|(outcome, found)| (found.unwrap() == Written::Yes).then_some(outcome))
+        .filter_map(|(outcome, found)| (found.unwrap() == WriteOutcome::Written).then_some(outcome))
         .collect();
     assert_eq!(won.len(), 1);
     assert_eq!(
-        store.message(&s.message.id()).await.unwrap().as_ref(),
+        store
+            .find_message(&s.message.message_id())
+            .await
+            .unwrap()
+            .as_ref(),
         Some(won[0])
     );
 }

@@ -4,28 +4,35 @@ use super::given::{begun, received};
 use crate::builders::{Scene, at, far_ahead};
 use futures::future::join_all;
 use recado_domain::content::Content;
-use recado_domain::event::StoredAs;
+use recado_domain::event::MessagePosition;
 use recado_domain::ids::Ordinal;
-use recado_pipeline::ports::{InboundStored, InboundWrite, PortError, Recorded, Store};
+use recado_pipeline::ports::{InboundWrite, PortError, RecordEventOutcome, Store, StoreInboundOutcome};
 
 pub async fn a_message_its_conversation_and_its_event_are_stored_together<S: Store>(store: &S) {
     let scene = Scene::new();
     let (mut conversation, job) = (scene.conversation(1), scene.job());
     let message = received(store, &scene, &mut conversation, &job).await;
-    let stored = StoredAs {
+    let stored = MessagePosition {
         conversation: conversation.id.clone(),
         ordinal: Ordinal(1),
     };
-    let event = store.event(&job.event).await.unwrap().unwrap();
+    let event = store.find_event(&job.event).await.unwrap().unwrap();
     assert_eq!(event.stored, Some(stored));
     assert_eq!(event.job, job, "it is still owed");
     assert_eq!(
-        store.conversation(&conversation.id).await.unwrap(),
+        store.find_conversation(&conversation.id).await.unwrap(),
         Some(conversation.clone())
     );
-    assert_eq!(store.message(&message.id()).await.unwrap(), Some(message));
+    assert_eq!(
+        store.find_message(&message.message_id()).await.unwrap(),
+        Some(message)
+    );
     assert!(
-        store.open(conversation.id.thread()).await.unwrap().is_empty(),
+        store
+            .list_open_messages(conversation.id.thread_id())
+            .await
+            .unwrap()
+            .is_empty(),
         "what came in does not go out"
     );
 }
@@ -35,7 +42,11 @@ pub async fn a_second_message_follows_the_first<S: Store>(store: &S) {
     let mut conversation = begun(store, &scene).await;
     let second = received(store, &scene, &mut conversation, &scene.job()).await;
     assert_eq!(second.ordinal, Ordinal(2));
-    let (read, messages) = store.with_history(&conversation.id, 10).await.unwrap().unwrap();
+    let (read, messages) = store
+        .find_with_history(&conversation.id, 10)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!((read, messages.len()), (conversation, 2));
 }
 
@@ -51,16 +62,16 @@ pub async fn an_events_message_is_stored_once<S: Store>(store: &S) {
         conversation: &conversation,
         message: &again,
     };
-    let stored = StoredAs {
+    let stored = MessagePosition {
         conversation: before.id.clone(),
         ordinal: Ordinal(1),
     };
     assert_eq!(
         store.store_inbound(write).await.unwrap(),
-        InboundStored::Already(stored)
+        StoreInboundOutcome::AlreadyStored(stored)
     );
-    assert_eq!(store.conversation(&before.id).await.unwrap(), Some(before));
-    assert_eq!(store.message(&again.id()).await.unwrap(), None);
+    assert_eq!(store.find_conversation(&before.id).await.unwrap(), Some(before));
+    assert_eq!(store.find_message(&again.message_id()).await.unwrap(), None);
 }
 
 pub async fn a_worker_that_repeats_its_own_write_is_told_where_it_lies<S: Store>(store: &S) {
@@ -76,7 +87,7 @@ pub async fn a_worker_that_repeats_its_own_write_is_told_where_it_lies<S: Store>
     assert!(
         matches!(
             found,
-            InboundStored::Already(StoredAs {
+            StoreInboundOutcome::AlreadyStored(MessagePosition {
                 ordinal: Ordinal(1),
                 ..
             })
@@ -90,8 +101,8 @@ async fn assert_conflict<S: Store>(
     scene: &Scene,
     mut stale: recado_domain::conversation::Conversation,
 ) {
-    let (job, before) = (scene.job(), store.conversation(&stale.id).await.unwrap());
-    assert_eq!(store.record_event(&job).await.unwrap(), Recorded::New);
+    let (job, before) = (scene.job(), store.find_conversation(&stale.id).await.unwrap());
+    assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
     let mut message = scene.inbound(&mut stale, &job);
     message.ordinal = Ordinal(77);
     let write = InboundWrite {
@@ -99,10 +110,13 @@ async fn assert_conflict<S: Store>(
         conversation: &stale,
         message: &message,
     };
-    assert_eq!(store.store_inbound(write).await.unwrap(), InboundStored::Conflict);
-    assert_eq!(store.conversation(&stale.id).await.unwrap(), before);
-    assert_eq!(store.message(&message.id()).await.unwrap(), None);
-    assert_eq!(store.event(&job.event).await.unwrap().unwrap().stored, None);
+    assert_eq!(
+        store.store_inbound(write).await.unwrap(),
+        StoreInboundOutcome::Conflict
+    );
+    assert_eq!(store.find_conversation(&stale.id).await.unwrap(), before);
+    assert_eq!(store.find_message(&message.message_id()).await.unwrap(), None);
+    assert_eq!(store.find_event(&job.event).await.unwrap().unwrap().stored, None);
 }
 
 pub async fn a_conversation_changed_meanwhile_is_a_conflict_and_nothing_is_written<S: Store>(store: &S) {
@@ -142,9 +156,12 @@ pub async fn a_message_of_an_event_that_is_not_pending_is_not_stored<S: Store>(s
             conversation: &conversation,
             message: &message,
         };
-        assert_eq!(store.store_inbound(write).await.unwrap(), InboundStored::Conflict);
-        assert_eq!(store.conversation(&conversation.id).await.unwrap(), None);
-        assert_eq!(store.message(&message.id()).await.unwrap(), None);
+        assert_eq!(
+            store.store_inbound(write).await.unwrap(),
+            StoreInboundOutcome::Conflict
+        );
+        assert_eq!(store.find_conversation(&conversation.id).await.unwrap(), None);
+        assert_eq!(store.find_message(&message.message_id()).await.unwrap(), None);
     }
 }
 
@@ -162,17 +179,30 @@ pub async fn of_twenty_first_messages_at_once_one_begins_the_conversation<S: Sto
         (store.store_inbound(write).await.unwrap(), job, message)
     });
     let found = join_all(attempts).await;
-    let (won, lost): (Vec<_>, Vec<_>) = found.iter().partition(|(found, ..)| *found == InboundStored::Yes);
+    let (won, lost): (Vec<_>, Vec<_>) = found
+        .iter()
+        .partition(|(found, ..)| *found == StoreInboundOutcome::Stored);
     assert_eq!(won.len(), 1);
-    assert!(lost.iter().all(|(found, ..)| *found == InboundStored::Conflict));
+    assert!(
+        lost.iter()
+            .all(|(found, ..)| *found == StoreInboundOutcome::Conflict)
+    );
     let (_, job, message) = won[0];
     assert_eq!(
-        store.message(&message.id()).await.unwrap().as_ref(),
+        store.find_message(&message.message_id()).await.unwrap().as_ref(),
         Some(message)
     );
-    assert!(store.event(&job.event).await.unwrap().unwrap().stored.is_some());
+    assert!(
+        store
+            .find_event(&job.event)
+            .await
+            .unwrap()
+            .unwrap()
+            .stored
+            .is_some()
+    );
     for (_, job, _) in lost {
-        assert_eq!(store.event(&job.event).await.unwrap().unwrap().stored, None);
+        assert_eq!(store.find_event(&job.event).await.unwrap().unwrap().stored, None);
     }
 }
 
@@ -190,22 +220,28 @@ pub async fn of_ten_workers_on_one_event_one_stores_its_message<S: Store>(store:
             conversation: &conversation,
             message: &message,
         };
-        (store.store_inbound(write).await.unwrap(), message.id())
+        (store.store_inbound(write).await.unwrap(), message.message_id())
     });
     let found = join_all(attempts).await;
     let won: Vec<_> = found
         .iter()
-        .filter(|(found, _)| *found == InboundStored::Yes)
+        .filter(|(found, _)| *found == StoreInboundOutcome::Stored)
         .collect();
     assert_eq!(won.len(), 1);
     for (found, _) in &found {
-        if let InboundStored::Already(stored) = found {
-            assert_eq!(stored.conversation.message(stored.ordinal), won[0].1);
+        if let StoreInboundOutcome::AlreadyStored(stored) = found {
+            assert_eq!(stored.conversation.message_id(stored.ordinal), won[0].1);
         }
     }
     let mut stored = 0;
     for scene in [&scene, &other] {
-        stored += usize::from(store.latest(&scene.thread()).await.unwrap().is_some());
+        stored += usize::from(
+            store
+                .find_latest_conversation(&scene.thread())
+                .await
+                .unwrap()
+                .is_some(),
+        );
     }
     assert_eq!(stored, 1);
 }
@@ -217,16 +253,19 @@ pub async fn a_message_that_no_record_holds_is_refused_and_a_large_one_is_kept<S
     let mut message = scene.inbound(&mut conversation, &job);
     // Of letters that JSON, and UTF-8, write in more than one byte.
     for (text, kept) in [("ã\n".repeat(130_000), false), ("ã\n".repeat(80_000), true)] {
-        message.content = Content::text(text);
+        message.content = Content::from_text(text);
         let write = InboundWrite {
             event: &job.event,
             conversation: &conversation,
             message: &message,
         };
         match store.store_inbound(write).await {
-            Ok(stored) => assert!(kept && stored == InboundStored::Yes),
+            Ok(stored) => assert!(kept && stored == StoreInboundOutcome::Stored),
             Err(error) => assert!(!kept && matches!(error, PortError::TooLarge { .. }), "{error:?}"),
         }
     }
-    assert_eq!(store.message(&message.id()).await.unwrap(), Some(message));
+    assert_eq!(
+        store.find_message(&message.message_id()).await.unwrap(),
+        Some(message)
+    );
 }

@@ -3,13 +3,18 @@
 use super::given::{received, replied};
 use super::patience::{INDEX, eventually};
 use crate::builders::{Scene, at, correlation, far_ahead};
-use recado_domain::event::{Enqueued, EventState, Processed};
+use recado_domain::event::{EventState, FollowUpJob, ProcessingRecord};
 use recado_domain::message::Message;
-use recado_pipeline::ports::{Committed, Store, Traced};
+use recado_pipeline::ports::{CommitOutcome, CorrelatedRecords, Store};
 
-async fn traced<S: Store>(store: &S, message: &Message, events: usize, messages: usize) -> Traced {
-    let look = async || store.traced(&message.correlation, 100).await.unwrap();
-    let whole = |found: &Traced| found.events.len() == events && found.messages.len() == messages;
+async fn traced<S: Store>(store: &S, message: &Message, events: usize, messages: usize) -> CorrelatedRecords {
+    let look = async || {
+        store
+            .find_by_correlation(&message.correlation, 100)
+            .await
+            .unwrap()
+    };
+    let whole = |found: &CorrelatedRecords| found.events.len() == events && found.messages.len() == messages;
     let mut found = eventually(INDEX, look, whole).await;
     assert!(whole(&found), "{found:?}");
     found.messages.sort_by_key(|message| message.ordinal);
@@ -17,8 +22,8 @@ async fn traced<S: Store>(store: &S, message: &Message, events: usize, messages:
 }
 
 pub async fn an_unknown_correlation_leads_nowhere<S: Store>(store: &S) {
-    let found = store.traced(&correlation(), 100).await.unwrap();
-    assert_eq!(found, Traced::default());
+    let found = store.find_by_correlation(&correlation(), 100).await.unwrap();
+    assert_eq!(found, CorrelatedRecords::default());
 }
 
 pub async fn an_event_its_message_and_the_reply_are_found_by_their_correlation<S: Store>(store: &S) {
@@ -29,13 +34,13 @@ pub async fn an_event_its_message_and_the_reply_are_found_by_their_correlation<S
     // The reply bears the event's; another message of the same conversation one of its own.
     let mut reply = scene.reply(&mut conversation);
     reply.correlation = job.correlation.clone();
-    let committed = store.commit(&conversation, &reply, None).await.unwrap();
-    assert_eq!(committed, Committed::Yes);
+    let committed = store.commit_message(&conversation, &reply, None).await.unwrap();
+    assert_eq!(committed, CommitOutcome::Committed);
     replied(store, &scene, &mut conversation).await;
     let found = traced(store, &asked, 1, 2).await;
     assert_eq!(found.events[0].job.event, job.event);
     assert_eq!(found.messages, [asked.clone(), reply]);
-    let one = store.traced(&asked.correlation, 1).await.unwrap();
+    let one = store.find_by_correlation(&asked.correlation, 1).await.unwrap();
     assert_eq!(one.events.len() + one.messages.len(), 1, "no more than asked for");
 }
 
@@ -44,15 +49,15 @@ pub async fn a_finished_event_keeps_how_it_was_applied<S: Store>(store: &S) {
     let mut conversation = scene.conversation(1);
     let job = scene.job();
     let asked = received(store, &scene, &mut conversation, &job).await;
-    let processed = Processed {
+    let processed = ProcessingRecord {
         started_at: at(1_000),
-        enqueued: Enqueued::Turn(asked.ordinal),
+        enqueued: FollowUpJob::Turn(asked.ordinal),
     };
     store
         .finish_event(&job.event, &processed, at(2_000), far_ahead())
         .await
         .unwrap();
-    let record = store.event(&job.event).await.unwrap().unwrap();
+    let record = store.find_event(&job.event).await.unwrap().unwrap();
     assert_eq!(record.state, EventState::Applied);
     assert_eq!(
         (record.processed, record.settled_at),
@@ -60,17 +65,17 @@ pub async fn a_finished_event_keeps_how_it_was_applied<S: Store>(store: &S) {
     );
     assert_eq!(
         record.job.payload,
-        recado_domain::event::Payload::Inline(serde_json::Value::Null)
+        recado_domain::event::EventPayload::Inline(serde_json::Value::Null)
     );
     // A second worker that finishes it changes nothing.
-    let late = Processed {
+    let late = ProcessingRecord {
         started_at: at(9_000),
-        enqueued: Enqueued::Nothing,
+        enqueued: FollowUpJob::Nothing,
     };
     store
         .finish_event(&job.event, &late, at(9_000), far_ahead())
         .await
         .unwrap();
-    assert_eq!(store.event(&job.event).await.unwrap(), Some(record.clone()));
+    assert_eq!(store.find_event(&job.event).await.unwrap(), Some(record.clone()));
     assert_eq!(traced(store, &asked, 1, 1).await.events, [record]);
 }

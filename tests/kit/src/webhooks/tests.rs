@@ -4,15 +4,20 @@ use super::*;
 use recado_domain::delivery::DeliveryStatus;
 use recado_domain::event::EventKind;
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
-use recado_domain::millis::instant;
-use recado_whatsapp::evolution::{self, Proof};
-use recado_whatsapp::{meta, split};
+use recado_domain::millis::from_unix_millis;
+use recado_whatsapp::evolution::{self, EvolutionCredentials};
+use recado_whatsapp::{meta, split_webhook};
 
 const JID: &str = "5511944440000@s.whatsapp.net";
 const NOW: i64 = 1_767_603_600;
 
 fn items(provider: Provider, body: &Value) -> Vec<WebhookItem> {
-    split(provider, body.to_string().as_bytes(), instant(NOW * 1000)).unwrap()
+    split_webhook(
+        provider,
+        body.to_string().as_bytes(),
+        from_unix_millis(NOW * 1000),
+    )
+    .unwrap()
 }
 
 fn event(provider: Provider, body: &Value) -> WebhookEvent {
@@ -32,7 +37,7 @@ fn evolutions_texts_are_messages_of_the_contact() {
         queue_worker_form("loja-1", JID, None, "Olá"),
     ];
     for body in &bodies {
-        let event = event(Provider::named("evolution"), body);
+        let event = event(Provider::from_static("evolution"), body);
         assert_eq!(
             (event.kind, event.external.as_str()),
             (EventKind::Message, "loja-1")
@@ -50,7 +55,7 @@ fn evolutions_texts_are_messages_of_the_contact() {
 fn connections_and_statuses_are_what_they_say() {
     let open = evolution_connection("loja-1", "open", "2026-01-05T06:00:00.000Z");
     assert_eq!(
-        event(Provider::named("evolution"), &open).kind,
+        event(Provider::from_static("evolution"), &open).kind,
         EventKind::Connection
     );
     let reached = |provider, body| match &items(provider, &body)[..] {
@@ -59,27 +64,30 @@ fn connections_and_statuses_are_what_they_say() {
     };
     let delivered = evolution_status("loja-1", "3EB0", "DELIVERY_ACK");
     assert_eq!(
-        reached(Provider::named("evolution"), delivered),
+        reached(Provider::from_static("evolution"), delivered),
         DeliveryStatus::Delivered
     );
     for (word, status) in [("sent", DeliveryStatus::Sent), ("read", DeliveryStatus::Read)] {
         assert_eq!(
             reached(
-                Provider::named("meta"),
+                Provider::from_static("meta"),
                 meta_status("100200300", "wamid.A", word, None)
             ),
             status
         );
     }
     let failed = meta_status("100200300", "wamid.A", "failed", Some("x"));
-    assert_eq!(event(Provider::named("meta"), &failed).kind, EventKind::Failed);
+    assert_eq!(
+        event(Provider::from_static("meta"), &failed).kind,
+        EventKind::Failed
+    );
 }
 
 #[test]
 fn a_body_of_meta_holds_as_many_messages_as_it_was_given() {
     let one = meta_text("100200300", "5511944440000", "wamid.A", "Olá", NOW);
     assert_eq!(
-        event(Provider::named("meta"), &one).external.as_str(),
+        event(Provider::from_static("meta"), &one).external.as_str(),
         "100200300"
     );
     let text = |from: &str, wamid: &str| MetaText {
@@ -94,7 +102,7 @@ fn a_body_of_meta_holds_as_many_messages_as_it_was_given() {
         text("5511944440000", "wamid.C"),
     ];
     let body = meta_texts("100200300", texts);
-    assert_eq!(items(Provider::named("meta"), &body).len(), 3);
+    assert_eq!(items(Provider::from_static("meta"), &body).len(), 3);
     assert_eq!(
         body["entry"][0]["changes"][0]["value"]["contacts"]
             .as_array()
@@ -108,13 +116,13 @@ fn a_body_of_meta_holds_as_many_messages_as_it_was_given() {
 fn the_proofs_open_and_only_where_they_should() {
     let masters = [Secret::new("master").unwrap()];
     let instance = ExternalId::parse("loja-1").unwrap();
-    let secret = derived_secret("master", Provider::named("evolution"), "loja-1");
+    let secret = derived_secret("master", Provider::from_static("evolution"), "loja-1");
     let opens = |authorization: &str| {
-        let proof = Proof {
+        let proof = EvolutionCredentials {
             authorization: Some(authorization),
-            ..Proof::default()
+            ..EvolutionCredentials::default()
         };
-        evolution::verify(&proof, &masters, &instance, instant(NOW * 1000))
+        evolution::verify_credentials(&proof, &masters, &instance, from_unix_millis(NOW * 1000))
     };
     assert!(opens(&format!("Bearer {secret}")));
     assert!(opens(&format!("Bearer {}", jwt_hs256(&secret, NOW, NOW + 600))));
@@ -124,6 +132,14 @@ fn the_proofs_open_and_only_where_they_should() {
     )));
     assert!(!opens(&format!("Bearer {}", jwt_hs256("other", NOW, NOW + 600))));
     let apps = [Secret::new("app").unwrap()];
-    assert!(meta::verify(Some(&meta_signature("app", b"{}")), b"{}", &apps));
-    assert!(!meta::verify(Some(&meta_signature("app", b"{ }")), b"{}", &apps));
+    assert!(meta::verify_signature(
+        Some(&meta_signature("app", b"{}")),
+        b"{}",
+        &apps
+    ));
+    assert!(!meta::verify_signature(
+        Some(&meta_signature("app", b"{ }")),
+        b"{}",
+        &apps
+    ));
 }

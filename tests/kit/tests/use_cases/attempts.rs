@@ -20,7 +20,7 @@ async fn stage() -> Stage {
 }
 
 async fn record(stage: &Stage, job: &InboundJob) -> EventRecord {
-    stage.world.store.event(&job.event).await.unwrap().unwrap()
+    stage.world.store.find_event(&job.event).await.unwrap().unwrap()
 }
 
 /// A message that arrives.
@@ -57,7 +57,7 @@ async fn a_failing_queue_is_no_attempt_however_long_it_fails() {
         world.queues.turns_fail.store(10, Ordering::SeqCst);
         for receives in first..first + 10 {
             let verdict = process::process(&world, &body, receives).await;
-            assert!(matches!(verdict, Verdict::ComeBack { .. }));
+            assert!(matches!(verdict, Verdict::Retry { .. }));
             let found = record(&stage, &job).await;
             assert_eq!((found.state, found.attempts), (EventState::Pending, 0));
             stage.pass(60);
@@ -79,7 +79,12 @@ async fn an_event_that_ends_its_process_is_given_up_after_three_counted_attempts
         assert_eq!(record(&stage, &job).await.attempts, attempts);
     }
     assert_eq!(stage.receive(&job, 5).await, Verdict::Done);
-    let letter = stage.world.store.dead_letter(job.event.as_str()).await.unwrap();
+    let letter = stage
+        .world
+        .store
+        .find_dead_letter(job.event.as_str())
+        .await
+        .unwrap();
     let letter = letter.unwrap();
     assert_eq!((letter.reason, letter.attempts), (Reason::Poison, 3));
 }
@@ -95,7 +100,12 @@ async fn a_turn_that_ends_its_process_three_times_gives_the_agents_error_message
         let turn = AssertUnwindSafe(stage.turns(&stage.scene));
         assert!(turn.catch_unwind().await.is_err());
         assert_eq!(model.asked.lock().unwrap().len(), asked);
-        let open = stage.world.store.open(&stage.scene.thread()).await.unwrap();
+        let open = stage
+            .world
+            .store
+            .list_open_messages(&stage.scene.thread())
+            .await
+            .unwrap();
         assert_eq!(open, [], "the model is asked again");
     }
     stage.pass(600);
@@ -103,7 +113,7 @@ async fn a_turn_that_ends_its_process_three_times_gives_the_agents_error_message
     let error = stage.scene.bound.agent.error_message.clone();
     assert_eq!(
         (reply.content, reply.unanswered),
-        (Content::text(error), Some(Reason::ModelFailed))
+        (Content::from_text(error), Some(Reason::ModelFailed))
     );
     assert_eq!(model.asked.lock().unwrap().len(), 3, "there is no fourth call");
 }
@@ -139,7 +149,7 @@ async fn a_failed_delivery_that_waits_is_never_given_up_for_waiting() {
     for receives in 1..=60 {
         assert!(matches!(
             stage.receive(&job, receives).await,
-            Verdict::ComeBack { .. }
+            Verdict::Retry { .. }
         ));
         let found = record(&stage, &job).await;
         assert_eq!((found.state, found.attempts), (EventState::Pending, 0));

@@ -5,18 +5,19 @@ use crate::world::{Stage, Time};
 use recado_domain::Timestamp;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
-use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
-use recado_domain::kick::{SendKick, TurnKick};
-use recado_domain::millis::shift;
+use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
+use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::reason::Reason;
+use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
-    Ambient, ConnectionAnswer, Conversations, DeadCopy, DeadLetterFilter, DeadLetters, DeadQueues, Enqueue,
-    Inbox, Instances, PageRequest, PortError, PortResult, Queues, Recorded,
+    ConnectionAnswer, Conversations, DeadLetterFilter, DeadLetterQueues, DeadLetters, DeadQueueMessage,
+    InboundEntry, Inbox, InstanceStates, PageRequest, PortError, PortResult, Queues, RecordEventOutcome,
+    System,
 };
 use recado_pipeline::reconcile::reconcile;
-use recado_pipeline::{Parts, Settings, deliver, operate, process, send, upload};
+use recado_pipeline::{Components, Settings, deliver, operate, process, send, upload};
 use recado_testkit::builders::{Scene, correlation, seen};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -32,7 +33,7 @@ pub(crate) struct Bucket {
     queues: Embedded,
     bodies: Arc<Mutex<BTreeMap<String, (Timestamp, Value)>>>,
     /// What lies in the dead-letter queue of `inbound`.
-    dead: Arc<Mutex<Vec<DeadCopy>>>,
+    dead: Arc<Mutex<Vec<DeadQueueMessage>>>,
     /// How long it takes to receive some of them.
     receive_ms: Arc<AtomicI64>,
     /// How many further timers of turns fail to be sent.
@@ -52,25 +53,25 @@ fn fails(left: &AtomicU32) -> PortResult<()> {
 }
 
 impl Queues for Bucket {
-    async fn send_inbound(&self, events: &[Enqueue]) -> PortResult<()> {
-        self.queues.send_inbound(events).await
+    async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
+        self.queues.enqueue_inbound(events).await
     }
 
-    async fn send_turn(&self, kick: &TurnKick, delay: Duration) -> PortResult<()> {
+    async fn enqueue_turn_job(&self, kick: &TurnJob, delay: Duration) -> PortResult<()> {
         fails(&self.turns_fail)?;
-        self.queues.send_turn(kick, delay).await
+        self.queues.enqueue_turn_job(kick, delay).await
     }
 
-    async fn schedule_turn(&self, kick: &TurnKick, at: Timestamp) -> PortResult<()> {
-        self.queues.schedule_turn(kick, at).await
+    async fn schedule_turn_job(&self, kick: &TurnJob, at: Timestamp) -> PortResult<()> {
+        self.queues.schedule_turn_job(kick, at).await
     }
 
-    async fn send_kick(&self, kick: &SendKick, deduplication: &str) -> PortResult<()> {
-        self.queues.send_kick(kick, deduplication).await
+    async fn enqueue_send_job(&self, kick: &SendJob, deduplication: &str) -> PortResult<()> {
+        self.queues.enqueue_send_job(kick, deduplication).await
     }
 
-    async fn send_dead(&self, letter: &DeadLetter) -> PortResult<()> {
-        self.queues.send_dead(letter).await
+    async fn enqueue_dead_copy(&self, letter: &DeadLetter) -> PortResult<()> {
+        self.queues.enqueue_dead_copy(letter).await
     }
 
     async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
@@ -80,23 +81,23 @@ impl Queues for Bucket {
     }
 
     async fn renew_payload(&self, key: &str) -> PortResult<bool> {
-        match self.payload(key).await? {
+        match self.find_payload(key).await? {
             Some(payload) => self.put_payload(key, &payload).await.map(|()| true),
             None => Ok(false),
         }
     }
 
-    async fn payload(&self, key: &str) -> PortResult<Option<Value>> {
+    async fn find_payload(&self, key: &str) -> PortResult<Option<Value>> {
         let now = self.time.now();
         let kept = self.bodies.lock().unwrap().get(key).cloned();
-        let kept = kept.filter(|(at, _)| shift(*at, 14 * DAY_MS) > now);
+        let kept = kept.filter(|(at, _)| add_millis(*at, 14 * DAY_MS) > now);
         Ok(kept.map(|(_, payload)| payload))
     }
 }
 
-impl DeadQueues for Bucket {
+impl DeadLetterQueues for Bucket {
     /// What was received is hidden from then on.
-    async fn receive_dead(&self, queue: QueueName) -> PortResult<Vec<DeadCopy>> {
+    async fn receive_dead_messages(&self, queue: QueueName) -> PortResult<Vec<DeadQueueMessage>> {
         self.time.pass(self.receive_ms.load(Ordering::SeqCst));
         let mut dead = self.dead.lock().unwrap();
         let count = dead.len().min(10);
@@ -104,17 +105,17 @@ impl DeadQueues for Bucket {
         Ok(dead.drain(..some).collect())
     }
 
-    async fn remove_dead(&self, _: &DeadCopy) -> PortResult<()> {
+    async fn remove_dead_message(&self, _: &DeadQueueMessage) -> PortResult<()> {
         Ok(())
     }
 
-    async fn send_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+    async fn enqueue_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
         fails(&self.redrives_fail)?;
-        self.queues.send_redrive(letter, deduplication).await
+        self.queues.enqueue_redrive(letter, deduplication).await
     }
 }
 
-pub(crate) type World = Parts<Embedded, Bucket, crate::world::Provider, crate::world::Model, Time>;
+pub(crate) type World = Components<Embedded, Bucket, crate::world::Provider, crate::world::Model, Time>;
 
 /// The stage's world with such a bucket, whose messages wait for so many days for their instance.
 pub(crate) fn world(stage: &Stage, patience_days: u64) -> World {
@@ -126,41 +127,41 @@ pub(crate) fn world(stage: &Stage, patience_days: u64) -> World {
         receive_ms: Arc::default(),
         turns_fail: Arc::default(),
         redrives_fail: Arc::default(),
-        time: world.ambient.clone(),
+        time: world.system.clone(),
     };
     let settings = Settings {
         parked_max: Duration::from_secs(patience_days * 86_400),
         ..world.settings.clone()
     };
-    Parts {
+    Components {
         store: world.store.clone(),
         queues,
         providers: world.providers.clone(),
         llm: crate::world::Model::default(),
-        ambient: world.ambient.clone(),
+        system: world.system.clone(),
         settings,
-        retries: recado_pipeline::Retries::default(),
+        retry_lock: recado_pipeline::RetryLock::default(),
     }
 }
 
 /// A message with an upload, to an instance that has just closed.
-async fn waiting(stage: &Stage, world: &World) -> deliver::Accepted {
+async fn waiting(stage: &Stage, world: &World) -> deliver::AcceptedMessage {
     let instance = stage.scene.instance();
     stage.world.providers.is(ConnectionAnswer::Closed);
     let closed = seen(
-        recado_domain::instance::Connection::Closed,
+        recado_domain::instance::ConnectionStatus::Closed,
         stage.now(),
         Some(stage.now()),
     );
     world.store.set_connection(instance, &closed).await.unwrap();
-    let source = upload::put(world, instance, "image/png".to_owned(), None, b"\x89PNG")
+    let source = upload::store_upload(world, instance, "image/png".to_owned(), None, b"\x89PNG")
         .await
         .unwrap();
     let content = Content::Media(Media {
         source: Some(source),
-        ..Media::of(MediaKind::Image)
+        ..Media::from_kind(MediaKind::Image)
     });
-    let send = deliver::Send {
+    let send = deliver::DeliverRequest {
         to: "5511900000077".to_owned(),
         content,
         options: SendOptions::default(),
@@ -169,22 +170,22 @@ async fn waiting(stage: &Stage, world: &World) -> deliver::Accepted {
         send_at: None,
         correlation: correlation(),
     };
-    let accepted = deliver::send(world, instance, send).await.unwrap();
+    let accepted = deliver::accept_message(world, instance, send).await.unwrap();
     kick(world, &accepted).await;
     accepted
 }
 
-async fn kick(world: &World, accepted: &deliver::Accepted) {
-    let kick = SendKick::new(
+async fn kick(world: &World, accepted: &deliver::AcceptedMessage) {
+    let kick = SendJob::new(
         accepted.conversation.clone().unwrap(),
         recado_domain::ids::Ordinal(u64::MAX),
         correlation(),
     );
     let body = serde_json::to_string(&kick).unwrap();
     for _ in 0..20 {
-        match send::send(world, &body, 1, None).await {
+        match send::handle_outbound_message(world, &body, 1, None).await {
             recado_pipeline::Verdict::Done => return,
-            recado_pipeline::Verdict::ComeBack { after } => world.ambient.sleep(after).await,
+            recado_pipeline::Verdict::Retry { after } => world.system.sleep(after).await,
         }
     }
 }
@@ -205,7 +206,7 @@ async fn open_again(stage: &Stage, world: &World) {
 
 fn given(stage: &Stage) -> Option<String> {
     let contents = stage.world.providers.contents();
-    contents.last()?.media()?.source.clone()
+    contents.last()?.media_file()?.source.clone()
 }
 
 #[tokio::test]
@@ -228,13 +229,17 @@ async fn an_upload_lives_while_a_dead_letter_names_its_message() {
     days(&stage, &world, 40).await;
     let letter = world
         .store
-        .dead_letter(accepted.id.as_str())
+        .find_dead_letter(accepted.id.as_str())
         .await
         .unwrap()
         .unwrap();
     assert_eq!(letter.reason, Reason::InstanceDisconnected);
     open_again(&stage, &world).await;
-    assert!(operate::dead_letters::redrive(&world, &letter.id).await.unwrap());
+    assert!(
+        operate::dead_letters::redrive_dead_letter(&world, &letter.id)
+            .await
+            .unwrap()
+    );
     kick(&world, &accepted).await;
     assert_eq!(given(&stage).as_deref(), Some("data:image/png;base64,iVBORw=="));
 }
@@ -245,15 +250,18 @@ async fn a_large_body_lives_while_a_dead_letter_names_its_event() {
     let world = world(&stage, 3);
     let (provider, external) = (stage.scene.bound.instance.provider, stage.scene.external());
     let job = InboundJob {
-        event: event_id(provider, &external, EventKind::Message, "large"),
+        event: derive_event_id(provider, &external, EventKind::Message, "large"),
         received_at: stage.now(),
-        payload: Payload::Stored("large".to_owned()),
+        payload: EventPayload::Stored("large".to_owned()),
         ..stage.scene.job()
     };
     let body = json!({"address": stage.scene.address.as_str(), "id": "large", "text": "x".repeat(200_000),
         "from_me": false});
     world.queues.put_payload("large", &body).await.unwrap();
-    assert_eq!(world.store.record_event(&job).await.unwrap(), Recorded::New);
+    assert_eq!(
+        world.store.record_event(&job).await.unwrap(),
+        RecordEventOutcome::New
+    );
     world
         .store
         .settle_event(&job.event, Some(Reason::Poison), stage.now(), stage.now())
@@ -262,7 +270,7 @@ async fn a_large_body_lives_while_a_dead_letter_names_its_event() {
     let letter = DeadLetter {
         id: job.event.to_string(),
         at: stage.now(),
-        what: recado_domain::dead_letter::DeadWhat::Event(Box::new(InboundJob {
+        what: recado_domain::dead_letter::DeadLetterContent::Event(Box::new(InboundJob {
             redrive: Some(stage.now()),
             ..job.clone()
         })),
@@ -270,13 +278,22 @@ async fn a_large_body_lives_while_a_dead_letter_names_its_event() {
     };
     world.store.put_dead_letter(&letter).await.unwrap();
     days(&stage, &world, 20).await;
-    assert!(operate::dead_letters::redrive(&world, &letter.id).await.unwrap());
+    assert!(
+        operate::dead_letters::redrive_dead_letter(&world, &letter.id)
+            .await
+            .unwrap()
+    );
     let body = serde_json::to_string(&job).unwrap();
     assert_eq!(
         process::process(&world, &body, 1).await,
         recado_pipeline::Verdict::Done
     );
-    let latest = world.store.latest(&stage.scene.thread()).await.unwrap().unwrap();
+    let latest = world
+        .store
+        .find_latest_conversation(&stage.scene.thread())
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(latest.last.0, 1, "its message is stored");
 }
 
@@ -298,7 +315,7 @@ async fn a_message_that_no_record_can_hold_is_given_up_at_once_with_the_reason()
     };
     let letters = world
         .store
-        .dead_letters(&DeadLetterFilter::default(), &page)
+        .list_dead_letters(&DeadLetterFilter::default(), &page)
         .await;
     let letter = letters.unwrap().items.remove(0);
     assert_eq!(letter.reason, Reason::Poison);
@@ -310,7 +327,7 @@ async fn a_message_that_no_record_can_hold_is_given_up_at_once_with_the_reason()
 async fn what_a_queue_gave_up_is_entered_although_it_lies_behind_hundreds_of_copies() {
     let stage = Stage::set(Scene::new()).await;
     let world = world(&stage, 3);
-    let copy = |number: u32| DeadCopy {
+    let copy = |number: u32| DeadQueueMessage {
         queue: QueueName::Inbound,
         body: "{}".to_owned(),
         sent_at: stage.now(),
@@ -320,7 +337,7 @@ async fn what_a_queue_gave_up_is_entered_although_it_lies_behind_hundreds_of_cop
         }),
         receipt: number.to_string(),
     };
-    let given_up = DeadCopy {
+    let given_up = DeadQueueMessage {
         body: "no JSON".to_owned(),
         copy_of: None,
         ..copy(0)
@@ -334,7 +351,7 @@ async fn what_a_queue_gave_up_is_entered_although_it_lies_behind_hundreds_of_cop
     };
     let letters = world
         .store
-        .dead_letters(&DeadLetterFilter::default(), &page)
+        .list_dead_letters(&DeadLetterFilter::default(), &page)
         .await;
     assert_eq!(letters.unwrap().items.len(), 1);
 }
@@ -343,7 +360,7 @@ async fn what_a_queue_gave_up_is_entered_although_it_lies_behind_hundreds_of_cop
 async fn what_is_received_of_a_dead_letter_queue_is_entered_however_long_receiving_takes() {
     let stage = Stage::set(Scene::new()).await;
     let world = world(&stage, 3);
-    let given_up = |number: u32| DeadCopy {
+    let given_up = |number: u32| DeadQueueMessage {
         queue: QueueName::Inbound,
         body: format!("no JSON {number}"),
         sent_at: stage.now(),
@@ -360,7 +377,7 @@ async fn what_is_received_of_a_dead_letter_queue_is_entered_however_long_receivi
     };
     let letters = world
         .store
-        .dead_letters(&DeadLetterFilter::default(), &page)
+        .list_dead_letters(&DeadLetterFilter::default(), &page)
         .await;
     let entered = letters.unwrap().items.len();
     let left = world.queues.dead.lock().unwrap().len();

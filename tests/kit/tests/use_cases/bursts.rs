@@ -1,10 +1,10 @@
 //! More messages than a turn reads, and longer ones.
 
 use crate::world::Stage;
-use recado_domain::conversation::{Conversation, Mode};
+use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::message::{Message, Role};
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{Conversations, Overdue};
+use recado_pipeline::ports::{Conversations, OverdueIndex};
 use recado_pipeline::{Verdict, operate, reply};
 use recado_testkit::builders::{Scene, correlation};
 
@@ -24,13 +24,23 @@ async fn write(stage: &Stage, from: usize, upto: usize) {
 }
 
 async fn conversation(stage: &Stage) -> Conversation {
-    let latest = stage.world.store.latest(&stage.scene.thread()).await;
+    let latest = stage
+        .world
+        .store
+        .find_latest_conversation(&stage.scene.thread())
+        .await;
     latest.unwrap().unwrap()
 }
 
 async fn all(stage: &Stage) -> Vec<Message> {
     let id = conversation(stage).await.id;
-    let (_, messages) = stage.world.store.with_history(&id, 500).await.unwrap().unwrap();
+    let (_, messages) = stage
+        .world
+        .store
+        .find_with_history(&id, 500)
+        .await
+        .unwrap()
+        .unwrap();
     messages
 }
 
@@ -59,7 +69,10 @@ async fn play(stage: &Stage) {
         }
         for kick in due {
             let body = serde_json::to_string(&kick).unwrap();
-            assert_eq!(reply::reply(&stage.world, &body, 1).await, Verdict::Done);
+            assert_eq!(
+                reply::handle_turn_message(&stage.world, &body, 1).await,
+                Verdict::Done
+            );
         }
     }
 }
@@ -76,7 +89,7 @@ async fn thirty_messages_are_read_by_two_turns_the_second_at_once() {
     stage.turns(&stage.scene).await;
     assert_eq!(asked(&stage), [lines(1, 20), lines(21, 30)]);
     assert_eq!(covered(&stage).await, [20, 30]);
-    assert!(!conversation(&stage).await.owes());
+    assert!(!conversation(&stage).await.owes_answer());
     assert!(stage.due_turns().await.is_empty());
 }
 
@@ -89,9 +102,9 @@ async fn of_seventy_messages_three_turns_read_sixty_and_a_person_the_rest() {
     assert_eq!(covered(&stage).await, [20, 40, 60]);
     let known = conversation(&stage).await;
     assert_eq!(known.needs_person, Some(Reason::TooMuchToRead));
-    assert_eq!((known.mode, known.owes()), (Mode::Ai, true));
+    assert_eq!((known.mode, known.owes_answer()), (ConversationMode::Ai, true));
     stage.pass(3 * 86_400);
-    let overdue = stage.world.store.overdue(stage.now(), 100).await.unwrap();
+    let overdue = stage.world.store.list_overdue(stage.now(), 100).await.unwrap();
     assert!(
         !overdue
             .iter()
@@ -117,7 +130,7 @@ async fn what_waits_for_a_person_is_read_after_the_contacts_next_message() {
     assert_eq!(read.len(), 4);
     assert_eq!(read[3], lines(61, 70) + "\nm71");
     let known = conversation(&stage).await;
-    assert_eq!((known.needs_person, known.owes()), (None, false));
+    assert_eq!((known.needs_person, known.owes_answer()), (None, false));
 }
 
 #[tokio::test]
@@ -128,16 +141,16 @@ async fn what_waits_for_a_person_is_read_after_a_give_back() {
         play(&stage).await;
         let id = conversation(&stage).await.id;
         stage.send(&id).await;
-        let modes = [Mode::Manual, Mode::Ai];
+        let modes = [ConversationMode::Manual, ConversationMode::Ai];
         for mode in modes.into_iter().skip(usize::from(!taken_over)) {
-            operate::set_mode(&stage.world, &id, mode, &correlation())
+            operate::set_conversation_mode(&stage.world, &id, mode, &correlation())
                 .await
                 .unwrap();
         }
         play(&stage).await;
         assert_eq!(asked(&stage)[3], lines(61, 70));
         let known = conversation(&stage).await;
-        assert_eq!((known.needs_person, known.owes()), (None, false));
+        assert_eq!((known.needs_person, known.owes_answer()), (None, false));
     }
 }
 
@@ -167,7 +180,7 @@ async fn what_the_business_sent_meanwhile_keeps_no_message_from_being_read() {
     // (The client's words stand before what is to be answered.)
     assert_eq!(asked(&stage), [lines(1, 5)]);
     let known = conversation(&stage).await;
-    assert!(!known.owes());
+    assert!(!known.owes_answer());
     let mine = all(&stage).await;
     let users = mine.iter().filter(|message| message.role == Role::User).count();
     assert_eq!((users, mine.len()), (5, 136));

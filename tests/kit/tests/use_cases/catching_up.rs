@@ -7,11 +7,11 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus};
 use recado_domain::event::EventKind;
-use recado_domain::instance::Connection;
+use recado_domain::instance::ConnectionStatus;
 use recado_domain::message::{Message, Role};
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_domain::reason::Reason;
-use recado_pipeline::catch_up::{CatchUpError, CaughtUp, catch_up};
+use recado_pipeline::catch_up::{CatchUpError, CatchUpReport, catch_up};
 use recado_pipeline::ports::{
     ConnectionAnswer, ConversationFilter, Conversations, Deliveries, HistoryError, PageRequest,
 };
@@ -28,13 +28,13 @@ fn kept(stage: &Stage, address: &ContactAddress, id: &str, seconds_ago: i64) -> 
         address: address.clone(),
         text: format!("text of {id}"),
         from_me: false,
-        at: shift(stage.now(), -seconds_ago * 1000),
+        at: add_millis(stage.now(), -seconds_ago * 1000),
         status: None,
     }
 }
 
-async fn ask(stage: &Stage, seconds_ago: i64) -> CaughtUp {
-    let since = shift(stage.now(), -seconds_ago * 1000);
+async fn ask(stage: &Stage, seconds_ago: i64) -> CatchUpReport {
+    let since = add_millis(stage.now(), -seconds_ago * 1000);
     catch_up(&stage.world, stage.scene.instance(), Some(since), &correlation())
         .await
         .unwrap()
@@ -47,7 +47,7 @@ async fn settle(stage: &Stage) {
         let received = stage
             .world
             .queues
-            .receive(QueueName::Inbound, 10, hour)
+            .receive_messages(QueueName::Inbound, 10, hour)
             .await
             .unwrap();
         if received.is_empty() {
@@ -56,7 +56,14 @@ async fn settle(stage: &Stage) {
         for message in received {
             let verdict = process::process(&stage.world, &message.body, message.receives).await;
             assert_eq!(verdict, Verdict::Done);
-            assert!(stage.world.queues.delete(&message.receipt).await.unwrap());
+            assert!(
+                stage
+                    .world
+                    .queues
+                    .delete_received(&message.receipt)
+                    .await
+                    .unwrap()
+            );
         }
     }
 }
@@ -70,7 +77,7 @@ async fn stored(stage: &Stage) -> Vec<Message> {
     let list = stage
         .world
         .store
-        .list(&ConversationFilter::default(), &page)
+        .search_conversations(&ConversationFilter::default(), &page)
         .await
         .unwrap();
     let [conversation] = &list.items[..] else {
@@ -79,7 +86,7 @@ async fn stored(stage: &Stage) -> Vec<Message> {
     let mut messages = stage
         .world
         .store
-        .messages(&conversation.id, &page)
+        .list_messages(&conversation.id, &page)
         .await
         .unwrap()
         .items;
@@ -88,7 +95,10 @@ async fn stored(stage: &Stage) -> Vec<Message> {
 }
 
 fn texts(messages: &[Message]) -> Vec<String> {
-    messages.iter().map(|message| message.content.as_text()).collect()
+    messages
+        .iter()
+        .map(|message| message.content.render_text())
+        .collect()
 }
 
 #[tokio::test]
@@ -138,13 +148,13 @@ async fn old_ones_are_stored_and_not_answered_and_young_ones_are_owed_an_answer(
     let turns = stage
         .world
         .queues
-        .receive(QueueName::Turns, 10, Duration::from_secs(60));
+        .receive_messages(QueueName::Turns, 10, Duration::from_secs(60));
     assert!(turns.await.unwrap().is_empty(), "the debounce comes first");
     stage.pass(60);
     let turns = stage
         .world
         .queues
-        .receive(QueueName::Turns, 10, Duration::from_secs(60));
+        .receive_messages(QueueName::Turns, 10, Duration::from_secs(60));
     assert_eq!(turns.await.unwrap().len(), 1);
 }
 
@@ -186,8 +196,8 @@ async fn what_we_sent_is_known_and_its_better_status_is_taken() {
     let done = ask(&stage, 60).await;
     assert_eq!((done.known, done.missed, done.statuses), (1, 0, 1));
     let provider = stage.scene.bound.instance.provider;
-    let key = DeliveryKey::provider(provider, &stage.scene.external(), &id);
-    let delivery = stage.world.store.delivery(&key).await.unwrap().unwrap();
+    let key = DeliveryKey::from_provider_id(provider, &stage.scene.external(), &id);
+    let delivery = stage.world.store.find_delivery(&key).await.unwrap().unwrap();
     assert_eq!(delivery.status, Some(DeliveryStatus::Read));
     assert_eq!(ask(&stage, 60).await.statuses, 0, "it says nothing new");
 }
@@ -195,7 +205,7 @@ async fn what_we_sent_is_known_and_its_better_status_is_taken() {
 #[tokio::test]
 async fn what_would_no_longer_be_known_again_is_not_asked_for() {
     let stage = stage().await;
-    let since = |days: i64| Some(shift(stage.now(), -days * 86_400_000));
+    let since = |days: i64| Some(add_millis(stage.now(), -days * 86_400_000));
     let id = stage.scene.instance();
     let refused = catch_up(&stage.world, id, since(8), &correlation())
         .await
@@ -208,7 +218,7 @@ async fn what_would_no_longer_be_known_again_is_not_asked_for() {
     assert_eq!(stage.world.providers.memory.asked(), []);
     catch_up(&stage.world, id, None, &correlation()).await.unwrap();
     let (span, _) = stage.world.providers.memory.asked()[0];
-    assert!(span.since > shift(stage.now(), -7 * 86_400_000));
+    assert!(span.since > add_millis(stage.now(), -7 * 86_400_000));
 }
 
 #[tokio::test]
@@ -252,9 +262,12 @@ async fn after_a_reconnection_what_was_missed_is_fetched_by_itself_and_once() {
     settle(&stage).await;
     assert_eq!(texts(&stored(&stage).await), ["text of MISSED"]);
     let asked = stage.world.providers.memory.asked();
-    assert!(asked[0].0.since <= closed && asked[0].0.since >= shift(closed, -700_000));
+    assert!(asked[0].0.since <= closed && asked[0].0.since >= add_millis(closed, -700_000));
     let after = state(&stage).await;
-    assert_eq!((after.connection, after.catch_up_from), (Connection::Open, None));
+    assert_eq!(
+        (after.connection, after.catch_up_from),
+        (ConnectionStatus::Open, None)
+    );
     for _ in 0..30 {
         stage.pass(60);
         reconcile(&stage.world).await.unwrap();
@@ -347,7 +360,12 @@ async fn fetched(seconds: i64) -> Vec<u64> {
         stage.pass(60);
         reconcile(&stage.world).await.unwrap();
         settle(&stage).await;
-        let latest = stage.world.store.latest(&contact.thread()).await.unwrap();
+        let latest = stage
+            .world
+            .store
+            .find_latest_conversation(&contact.thread())
+            .await
+            .unwrap();
         fetched.extend(latest.map(|latest| latest.last.0));
         fetched.dedup();
     }
@@ -374,7 +392,7 @@ async fn who_asks_for_many_messages_of_a_few_minutes_gets_to_the_last_by_asking_
         let memory = &stage.world.providers.memory;
         memory.keep(kept(&stage, &contact.address, &id, 1_000 - number / 2));
     }
-    let (mut since, mut missed) = (Some(shift(stage.now(), -1_000_000)), Vec::new());
+    let (mut since, mut missed) = (Some(add_millis(stage.now(), -1_000_000)), Vec::new());
     while since.is_some() && missed.len() < 5 {
         let id = stage.scene.instance();
         let part = catch_up(&stage.world, id, since, &correlation()).await.unwrap();

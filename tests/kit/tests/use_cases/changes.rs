@@ -2,13 +2,13 @@
 
 use crate::world::Stage;
 use recado_domain::content::Content;
-use recado_domain::conversation::{Conversation, Mode};
+use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::event::{EventKind, InboundJob};
 use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::message::{Message, Role};
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_pipeline::Verdict;
-use recado_pipeline::ports::{Conversations, Directory, Inbox};
+use recado_pipeline::ports::{ConfigurationStore, Conversations, Inbox};
 use recado_testkit::builders::{Scene, identity_key};
 use serde_json::json;
 
@@ -26,9 +26,9 @@ async fn change(stage: &Stage, target: &str, text: Option<&str>, address: &str, 
 
 async fn thread(stage: &Stage, address: &str) -> Option<(Conversation, Vec<Message>)> {
     let store = &stage.world.store;
-    let thread = identity_key().thread(stage.scene.instance(), address);
-    let latest = store.latest(&thread).await.unwrap()?;
-    store.with_history(&latest.id, 50).await.unwrap()
+    let thread = identity_key().derive_thread_id(stage.scene.instance(), address);
+    let latest = store.find_latest_conversation(&thread).await.unwrap()?;
+    store.find_with_history(&latest.id, 50).await.unwrap()
 }
 
 async fn told(stage: &Stage) -> Vec<(Role, Content)> {
@@ -47,7 +47,7 @@ async fn told(stage: &Stage) -> Vec<(Role, Content)> {
 fn edit(target: &str, text: &str) -> Content {
     Content::Edit {
         target: Some(target.to_owned()),
-        content: Box::new(Content::text(text)),
+        content: Box::new(Content::from_text(text)),
     }
 }
 
@@ -60,12 +60,12 @@ async fn the_contacts_edit_is_the_contacts_though_the_provider_says_it_is_ours_i
     assert_eq!(
         told(&stage).await,
         [
-            (Role::User, Content::text("às 14h")),
+            (Role::User, Content::from_text("às 14h")),
             (Role::User, edit("event-0", "às 15h"))
         ]
     );
     assert!(thread(&stage, OWN).await.is_none());
-    let record = stage.world.store.event(&job.event).await.unwrap().unwrap();
+    let record = stage.world.store.find_event(&job.event).await.unwrap().unwrap();
     assert!(
         format!("{:?}", record.processed).contains("Turn"),
         "an edit asks for an answer"
@@ -76,7 +76,7 @@ async fn the_contacts_edit_is_the_contacts_though_the_provider_says_it_is_ours_i
 async fn an_edit_that_comes_before_its_message_waits_for_it() {
     let stage = stage().await;
     let early = change(&stage, "event-1", Some("às 15h"), OWN, true).await;
-    let Verdict::ComeBack { after } = stage.receive(&early, 1).await else {
+    let Verdict::Retry { after } = stage.receive(&early, 1).await else {
         panic!("it did not wait")
     };
     assert!(after.as_secs() <= 10);
@@ -107,7 +107,7 @@ async fn our_own_message_that_was_edited_or_deleted_on_the_phone_is_known_by_its
     }
     let (conversation, _) = thread(&stage, stage.scene.address.as_str()).await.unwrap();
     // To change one's words is not to answer.
-    assert_eq!(conversation.mode, Mode::Ai);
+    assert_eq!(conversation.mode, ConversationMode::Ai);
 }
 
 #[tokio::test]
@@ -120,7 +120,7 @@ async fn a_deletion_asks_for_no_answer() {
         told(&stage).await.last(),
         Some((Role::User, Content::Deletion { .. }))
     ));
-    let record = stage.world.store.event(&job.event).await.unwrap().unwrap();
+    let record = stage.world.store.find_event(&job.event).await.unwrap().unwrap();
     assert!(format!("{:?}", record.processed).contains("Nothing"));
 }
 
@@ -132,7 +132,7 @@ async fn a_change_of_what_never_came_is_let_go_unless_it_holds_the_contacts_word
         [(Some("x"), OWN, true), (None, OWN, true), (None, &contact, false)];
     for (text, address, from_me) in lost {
         let job = change(&stage, "never", text, address, from_me).await;
-        assert!(matches!(stage.receive(&job, 1).await, Verdict::ComeBack { .. }));
+        assert!(matches!(stage.receive(&job, 1).await, Verdict::Retry { .. }));
         stage.pass(61);
         assert_eq!(stage.receive(&job, 2).await, Verdict::Done);
     }
@@ -152,12 +152,20 @@ async fn who_gets_an_instances_name_at_the_provider_changes_no_message_of_who_ha
     other.id = InstanceId::parse("another").unwrap();
     document.instances[0].external_id = Some(ExternalId::parse("elsewhere").unwrap());
     document.instances.push(other.clone());
-    stage.world.store.apply(&document).await.unwrap();
+    stage.world.store.apply_configuration(&document).await.unwrap();
     let job = change(&stage, "event-0", Some("às 15h"), OWN, true).await;
     assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
-    assert_eq!(told(&stage).await, [(Role::User, Content::text("às 14h"))]);
-    let theirs = identity_key().thread(&other.id, stage.scene.address.as_str());
-    assert!(stage.world.store.latest(&theirs).await.unwrap().is_none());
+    assert_eq!(told(&stage).await, [(Role::User, Content::from_text("às 14h"))]);
+    let theirs = identity_key().derive_thread_id(&other.id, stage.scene.address.as_str());
+    assert!(
+        stage
+            .world
+            .store
+            .find_latest_conversation(&theirs)
+            .await
+            .unwrap()
+            .is_none()
+    );
 }
 
 #[tokio::test]
@@ -166,7 +174,7 @@ async fn words_on_the_phone_answer_nothing_that_was_written_after_them_whatever_
         let stage = stage().await;
         let scene = stage.scene.clone();
         let address = scene.address.as_str();
-        let written = |after_ms: i64| shift(stage.now(), ahead_ms + after_ms).as_millisecond();
+        let written = |after_ms: i64| add_millis(stage.now(), ahead_ms + after_ms).as_millisecond();
         let typed = json!({"address": address, "id": "T", "text": "já respondo", "from_me": true, "sent_at": written(0)});
         let asked =
             json!({"address": address, "id": "A", "text": "alô?", "from_me": false, "sent_at": written(500)});
@@ -177,7 +185,7 @@ async fn words_on_the_phone_answer_nothing_that_was_written_after_them_whatever_
             assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
         }
         let (conversation, _) = thread(&stage, address).await.unwrap();
-        assert_eq!(conversation.mode, Mode::Manual);
-        assert!(conversation.owes(), "nobody saw it, {ahead_ms} ms ahead");
+        assert_eq!(conversation.mode, ConversationMode::Manual);
+        assert!(conversation.owes_answer(), "nobody saw it, {ahead_ms} ms ahead");
     }
 }

@@ -4,29 +4,29 @@ use crate::world::Stage;
 use recado_domain::Timestamp;
 use recado_domain::content::Content;
 use recado_domain::ids::IdempotencyKey;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
-use recado_pipeline::deliver::{self, Accepted};
+use recado_pipeline::deliver::{self, AcceptedMessage};
 use recado_testkit::builders::{Scene, correlation};
 
-async fn schedule(stage: &Stage, at: Timestamp) -> Accepted {
-    let send = deliver::Send {
+async fn schedule(stage: &Stage, at: Timestamp) -> AcceptedMessage {
+    let send = deliver::DeliverRequest {
         to: "5511900000077".to_owned(),
-        content: Content::text("Sua consulta é amanhã."),
+        content: Content::from_text("Sua consulta é amanhã."),
         options: SendOptions::default(),
         key: IdempotencyKey::parse("consulta-17").ok(),
         metadata: None,
         send_at: Some(at),
         correlation: correlation(),
     };
-    let accepted = deliver::send(&stage.world, stage.scene.instance(), send).await;
+    let accepted = deliver::accept_message(&stage.world, stage.scene.instance(), send).await;
     accepted.unwrap()
 }
 
 #[tokio::test]
 async fn a_client_that_asks_again_what_it_scheduled_finds_it_until_after_it_was_sent() {
     let stage = Stage::set(Scene::new()).await;
-    let at = shift(stage.now(), 10 * 86_400_000);
+    let at = add_millis(stage.now(), 10 * 86_400_000);
     let first = schedule(&stage, at).await;
     assert!(!first.repeated);
     // Once before it leaves, once after.

@@ -1,14 +1,16 @@
 //! A machine whose clock ran ahead and is set back.
 
 use crate::world::Stage;
-use recado_domain::conversation::Mode;
+use recado_domain::conversation::ConversationMode;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::EventKind;
 use recado_domain::ids::MessageId;
-use recado_domain::instance::Connection;
+use recado_domain::instance::ConnectionStatus;
 use recado_domain::message::{MessageStatus, Role};
-use recado_pipeline::deliver::Accepted;
-use recado_pipeline::ports::{Claimed, ConnectionAnswer, Conversations, Instances, OutboxStore, SendOutcome};
+use recado_pipeline::deliver::AcceptedMessage;
+use recado_pipeline::ports::{
+    ClaimOutcome, ConnectionAnswer, Conversations, InstanceStates, OutboxStore, SendOutcome,
+};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Verdict, operate, process, reply, send};
 use recado_testkit::builders::{Scene, claimed, correlation};
@@ -23,7 +25,7 @@ async fn work(stage: &Stage) {
         for queue in QueueName::ALL {
             received.extend(
                 queues
-                    .receive(queue, 100, Duration::from_secs(120))
+                    .receive_messages(queue, 100, Duration::from_secs(120))
                     .await
                     .unwrap(),
             );
@@ -35,12 +37,12 @@ async fn work(stage: &Stage) {
             let (body, times) = (&message.body, message.receives);
             let verdict = match message.queue {
                 QueueName::Inbound => process::process(world, body, times).await,
-                QueueName::Turns => reply::reply(world, body, times).await,
-                QueueName::Outbound => send::send(world, body, times, None).await,
+                QueueName::Turns => reply::handle_turn_message(world, body, times).await,
+                QueueName::Outbound => send::handle_outbound_message(world, body, times, None).await,
             };
             match verdict {
-                Verdict::Done => queues.delete(&message.receipt).await,
-                Verdict::ComeBack { after } => queues.change_visibility(&message.receipt, after).await,
+                Verdict::Done => queues.delete_received(&message.receipt).await,
+                Verdict::Retry { after } => queues.change_visibility(&message.receipt, after).await,
             }
             .unwrap();
         }
@@ -59,17 +61,23 @@ async fn minutes(stage: &Stage, minutes: usize) {
 }
 
 async fn status(stage: &Stage, message: &MessageId) -> MessageStatus {
-    let stored = stage.world.store.message(message).await.unwrap();
-    stored.unwrap().status(None)
+    let stored = stage.world.store.find_message(message).await.unwrap();
+    stored.unwrap().status_with_delivery(None)
 }
 
 async fn open_of(stage: &Stage, contact: &Scene) -> usize {
-    stage.world.store.open(&contact.thread()).await.unwrap().len()
+    stage
+        .world
+        .store
+        .list_open_messages(&contact.thread())
+        .await
+        .unwrap()
+        .len()
 }
 
 /// What waits since the clock was so many seconds ahead: an event that was not enqueued, a turn, an outcome, retries sooner and
 /// later, slots. The clock is right again.
-async fn waits_ahead(ahead: i64) -> (Stage, Scene, Vec<Accepted>) {
+async fn waits_ahead(ahead: i64) -> (Stage, Scene, Vec<AcceptedMessage>) {
     let stage = Stage::set(Scene::new()).await;
     *stage.world.llm.says.lock().unwrap() = Some("Olá!".to_owned());
     stage.pass(ahead);
@@ -101,12 +109,15 @@ async fn waits_ahead(ahead: i64) -> (Stage, Scene, Vec<Accepted>) {
 async fn what_waits_for_a_clock_that_ran_ahead_goes_on_once_it_is_set_back() {
     for ahead in [600, 3 * 3600, 40 * 86_400] {
         let (stage, contact, sent) = waits_ahead(ahead).await;
-        assert!(stage.world.store.behind().await.unwrap() >= Duration::from_secs(590));
+        assert!(stage.world.store.measure_clock_lag().await.unwrap() >= Duration::from_secs(590));
         stage.pass(60);
-        assert!(stage.world.store.set_back().await.unwrap() > 0);
-        assert_eq!(stage.world.store.behind().await.unwrap(), Duration::ZERO);
+        assert!(stage.world.store.adjust_to_set_back_clock().await.unwrap() > 0);
         assert_eq!(
-            stage.world.store.set_back().await.unwrap(),
+            stage.world.store.measure_clock_lag().await.unwrap(),
+            Duration::ZERO
+        );
+        assert_eq!(
+            stage.world.store.adjust_to_set_back_clock().await.unwrap(),
             0,
             "nothing is ahead any more"
         );
@@ -124,7 +135,7 @@ async fn what_waits_for_a_clock_that_ran_ahead_goes_on_once_it_is_set_back() {
         let (_, said) = stage
             .world
             .store
-            .with_history(&stage.turns(&contact).await, 10)
+            .find_with_history(&stage.turns(&contact).await, 10)
             .await
             .unwrap()
             .unwrap();
@@ -151,13 +162,18 @@ async fn the_echo_of_a_send_from_ahead_of_time_is_still_ours() {
     let reply = stage.replied_to(&contact).await;
     assert_ne!(stage.kick(&reply.conversation).await, Verdict::Done);
     stage.pass(-3 * 3600);
-    stage.world.store.set_back().await.unwrap();
+    stage.world.store.adjust_to_set_back_clock().await.unwrap();
     stage
-        .message(&contact, "ECHO", &reply.content.as_text(), true)
+        .message(&contact, "ECHO", &reply.content.render_text(), true)
         .await;
     stage.send(&reply.conversation).await;
-    let conversation = stage.world.store.conversation(&reply.conversation).await.unwrap();
-    assert_eq!(conversation.unwrap().mode, Mode::Ai);
+    let conversation = stage
+        .world
+        .store
+        .find_conversation(&reply.conversation)
+        .await
+        .unwrap();
+    assert_eq!(conversation.unwrap().mode, ConversationMode::Ai);
     assert_eq!(stage.world.providers.sent(), 1);
 }
 
@@ -166,10 +182,15 @@ async fn an_attempt_that_runs_while_the_clock_is_set_back_keeps_its_outcome() {
     let stage = Stage::set(Scene::new()).await;
     let reply = stage.replied().await;
     let (sending, flight) = claimed(&reply);
-    let was = stage.world.store.claim(&sending, None, &flight).await.unwrap();
-    assert_eq!(was, Claimed::Yes);
-    stage.world.store.set_back().await.unwrap();
-    let stored = stage.world.store.message(&reply.id()).await.unwrap();
+    let was = stage
+        .world
+        .store
+        .claim_message(&sending, None, &flight)
+        .await
+        .unwrap();
+    assert_eq!(was, ClaimOutcome::Claimed);
+    stage.world.store.adjust_to_set_back_clock().await.unwrap();
+    let stored = stage.world.store.find_message(&reply.message_id()).await.unwrap();
     assert_eq!(stored.unwrap(), sending);
 }
 
@@ -186,16 +207,16 @@ async fn an_instance_that_was_closed_ahead_of_time_is_asked_and_opens() {
     stage.send(&reply.conversation).await;
     stage.world.providers.is(ConnectionAnswer::Open);
     stage.pass(-3 * 3600);
-    stage.world.store.set_back().await.unwrap();
+    stage.world.store.adjust_to_set_back_clock().await.unwrap();
     minutes(&stage, 3).await;
     let found = stage
         .world
         .store
-        .instance_state(stage.scene.instance())
+        .read_instance_state(stage.scene.instance())
         .await
         .unwrap();
-    assert_eq!(found.connection, Connection::Open);
-    assert_eq!(status(&stage, &reply.id()).await, MessageStatus::Sent);
+    assert_eq!(found.connection, ConnectionStatus::Open);
+    assert_eq!(status(&stage, &reply.message_id()).await, MessageStatus::Sent);
 }
 
 #[tokio::test]
@@ -204,15 +225,24 @@ async fn people_keep_what_they_took_over_while_the_clock_was_ahead() {
     let latest = stage
         .world
         .store
-        .latest(&contact.thread())
+        .find_latest_conversation(&contact.thread())
         .await
         .unwrap()
         .unwrap();
-    operate::set_mode(&stage.world, &latest.id, Mode::Manual, &correlation())
+    operate::set_conversation_mode(&stage.world, &latest.id, ConversationMode::Manual, &correlation())
         .await
         .unwrap();
-    stage.world.store.set_back().await.unwrap();
+    stage.world.store.adjust_to_set_back_clock().await.unwrap();
     minutes(&stage, 8).await;
-    let after = stage.world.store.conversation(&latest.id).await.unwrap().unwrap();
-    assert_eq!((after.mode, after.answered), (Mode::Manual, latest.answered));
+    let after = stage
+        .world
+        .store
+        .find_conversation(&latest.id)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        (after.mode, after.answered),
+        (ConversationMode::Manual, latest.answered)
+    );
 }

@@ -4,15 +4,20 @@ use crate::world::Stage;
 use recado_domain::message::Message;
 use recado_domain::outbox::{Outbox, OutboxState};
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{Conversations, Evidence};
+use recado_pipeline::ports::{Conversations, SendEvidence};
 use recado_testkit::builders::Scene;
 
 async fn out(stage: &Stage, message: &Message) -> Outbox {
-    let stored = stage.world.store.message(&message.id()).await.unwrap();
+    let stored = stage
+        .world
+        .store
+        .find_message(&message.message_id())
+        .await
+        .unwrap();
     stored.unwrap().out.unwrap()
 }
 
-fn tells(stage: &Stage, evidence: Evidence) {
+fn tells(stage: &Stage, evidence: SendEvidence) {
     *stage.world.providers.evidence.lock().unwrap() = evidence;
 }
 
@@ -27,7 +32,7 @@ async fn equal_words_that_are_known_as_another_message_are_no_evidence() {
     // What the provider finds is the first one: it says the same.
     tells(
         &stage,
-        Evidence::Sent {
+        SendEvidence::Sent {
             provider_message_id: Some("P0".to_owned()),
         },
     );
@@ -50,7 +55,7 @@ async fn a_provider_that_cannot_be_asked_has_three_days_from_the_attempt_on() {
     // It waited for long before it left.
     stage.pass(71 * 3_600);
     stage.times_out();
-    tells(&stage, Evidence::Unclear);
+    tells(&stage, SendEvidence::Unclear);
     let _ = stage.kick(&reply.conversation).await;
     stage.pass(71 * 3_600);
     let _ = stage.kick(&reply.conversation).await;

@@ -2,19 +2,19 @@
 
 use crate::waiting::{out, state, stored};
 use crate::world::Stage;
-use recado_domain::instance::Connection;
+use recado_domain::instance::ConnectionStatus;
 use recado_domain::message::{Message, MessageStatus};
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
-use recado_pipeline::ports::{Ambient, ConnectionAnswer, DeadLetters};
+use recado_pipeline::ports::{ConnectionAnswer, DeadLetters, System};
 use recado_pipeline::reconcile::reconcile;
 use recado_testkit::builders::Scene;
 
 const PROVIDERS: [&str; 4] = ["evolution", "meta", "360dialog", "aws-social"];
 
 async fn stage(provider: &'static str) -> Stage {
-    Stage::set(Scene::on(Provider::named(provider))).await
+    Stage::set(Scene::on(Provider::from_static(provider))).await
 }
 
 /// Kicks until so many requests went out.
@@ -26,7 +26,7 @@ async fn until_sent(stage: &Stage, message: &Message, requests: u64) {
         }
         match verdict {
             Verdict::Done => panic!("request {requests} is not sent"),
-            Verdict::ComeBack { after } => stage.world.ambient.sleep(after).await,
+            Verdict::Retry { after } => stage.world.system.sleep(after).await,
         }
     }
     panic!("it is never sent");
@@ -41,16 +41,24 @@ async fn a_message_that_always_times_out_stops_no_other_contact() {
             stage.times_out();
             until_sent(&stage, &reply, attempt).await;
             let found = state(&stage).await;
-            assert_eq!((found.connection, found.timeouts), (Connection::Open, 1));
+            assert_eq!((found.connection, found.timeouts), (ConnectionStatus::Open, 1));
         }
         assert_eq!(stage.world.providers.asked(), 4, "once before each repeat");
         let other = stage.replied().await;
         until_sent(&stage, &other, 6).await;
-        assert_eq!(stored(&stage, &other).await.status(None), MessageStatus::Sent);
+        assert_eq!(
+            stored(&stage, &other).await.status_with_delivery(None),
+            MessageStatus::Sent
+        );
         let found = state(&stage).await;
         assert_eq!((found.timeouts, found.timed_out), (0, None));
         stage.send(&reply.conversation).await;
-        let letter = stage.world.store.dead_letter(reply.id().as_str()).await.unwrap();
+        let letter = stage
+            .world
+            .store
+            .find_dead_letter(reply.message_id().as_str())
+            .await
+            .unwrap();
         assert_eq!(letter.unwrap().reason, Reason::UnknownOutcome);
     }
 }
@@ -62,11 +70,11 @@ async fn two_messages_that_time_out_close_the_instance_whatever_timed_out_before
     for requests in 1..=2 {
         stage.times_out();
         until_sent(&stage, &first, requests).await;
-        assert_eq!(state(&stage).await.connection, Connection::Open);
+        assert_eq!(state(&stage).await.connection, ConnectionStatus::Open);
     }
     stage.times_out();
     until_sent(&stage, &second, 3).await;
-    assert_eq!(state(&stage).await.connection, Connection::Closed);
+    assert_eq!(state(&stage).await.connection, ConnectionStatus::Closed);
 }
 
 #[tokio::test]
@@ -78,7 +86,11 @@ async fn a_message_that_timed_out_is_not_sent_again_while_the_provider_does_not_
         until_sent(&stage, &reply, 1).await;
         stage.world.providers.is(ConnectionAnswer::Unclear);
         stage.send(&reply.conversation).await;
-        assert_eq!(state(&stage).await.connection, Connection::Closed, "{provider}");
+        assert_eq!(
+            state(&stage).await.connection,
+            ConnectionStatus::Closed,
+            "{provider}"
+        );
         // For half a day nobody answers, and no attempt is used up.
         for _ in 0..72 {
             stage.pass(600);
@@ -91,7 +103,10 @@ async fn a_message_that_timed_out_is_not_sent_again_while_the_provider_does_not_
         stage.pass(600);
         reconcile(&stage.world).await.unwrap();
         stage.send(&reply.conversation).await;
-        assert_eq!(stored(&stage, &reply).await.status(None), MessageStatus::Sent);
+        assert_eq!(
+            stored(&stage, &reply).await.status_with_delivery(None),
+            MessageStatus::Sent
+        );
         assert!(out(&stage, &reply).await.maybe_sent);
     }
 }

@@ -2,13 +2,13 @@
 
 use crate::world::Stage;
 use recado_domain::contact::ContactAddress;
-use recado_domain::conversation::{Conversation, Mode};
+use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::event::{EventKind, InboundJob};
 use recado_domain::ids::ThreadId;
 use recado_domain::message::Role;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_domain::provider::Provider;
-use recado_pipeline::ports::{Aliases, Conversations};
+use recado_pipeline::ports::{ContactAliases, Conversations};
 use recado_pipeline::{Verdict, operate};
 use recado_testkit::builders::{Scene, correlation, identity_key};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ pub(crate) fn known(address: &str) -> ContactAddress {
 }
 
 pub(crate) async fn on(provider: &'static str) -> Stage {
-    Stage::set(Scene::on(Provider::named(provider))).await
+    Stage::set(Scene::on(Provider::from_static(provider))).await
 }
 
 /// A message arrives and is processed.
@@ -38,34 +38,34 @@ pub(crate) fn words(id: &str, address: &str, also: Option<&str>, from_me: bool) 
 }
 
 pub(crate) async fn thread(stage: &Stage, address: &str) -> Option<Conversation> {
-    let thread = identity_key().thread(stage.scene.instance(), address);
-    stage.world.store.latest(&thread).await.unwrap()
+    let thread = identity_key().derive_thread_id(stage.scene.instance(), address);
+    stage.world.store.find_latest_conversation(&thread).await.unwrap()
 }
 
 pub(crate) async fn said(stage: &Stage, conversation: &Conversation) -> Vec<(Role, String)> {
     let (_, mut history) = stage
         .world
         .store
-        .with_history(&conversation.id, 50)
+        .find_with_history(&conversation.id, 50)
         .await
         .unwrap()
         .unwrap();
     history.sort_by_key(|message| message.ordinal);
     history
         .into_iter()
-        .map(|message| (message.role, message.content.as_text()))
+        .map(|message| (message.role, message.content.render_text()))
         .collect()
 }
 
 /// Whether nobody wrote in the thread of an identity, which leads to this conversation.
 pub(crate) async fn leads(stage: &Stage, address: &str, to: &Conversation) -> bool {
     let newest = thread(stage, address).await.unwrap();
-    newest.listed_as().is_none() && newest.moved_to.as_ref() == Some(&to.id)
+    newest.listed_status().is_none() && newest.moved_to.as_ref() == Some(&to.id)
 }
 
 /// The thread of another identity.
 fn of(stage: &Stage, identity: &str) -> ThreadId {
-    identity_key().thread(stage.scene.instance(), identity)
+    identity_key().derive_thread_id(stage.scene.instance(), identity)
 }
 
 pub(crate) fn line(role: Role, text: &str) -> (Role, String) {
@@ -76,11 +76,11 @@ pub(crate) fn line(role: Role, text: &str) -> (Role, String) {
 async fn what_staff_type_in_a_chat_that_shows_no_number_takes_over_the_conversation_under_the_number() {
     let stage = on("evolution").await;
     receive(&stage, words("oi", NUMBER, Some(LID), false)).await;
-    assert_eq!(thread(&stage, NUMBER).await.unwrap().mode, Mode::Ai);
+    assert_eq!(thread(&stage, NUMBER).await.unwrap().mode, ConversationMode::Ai);
     receive(&stage, words("bom dia", LID, None, true)).await;
     let conversation = thread(&stage, NUMBER).await.unwrap();
-    assert_eq!(conversation.mode, Mode::Manual);
-    assert!(!conversation.owes(), "the agent answers over nobody");
+    assert_eq!(conversation.mode, ConversationMode::Manual);
+    assert!(!conversation.owes_answer(), "the agent answers over nobody");
     assert_eq!(
         said(&stage, &conversation).await,
         [line(Role::User, "oi"), line(Role::Operator, "bom dia")]
@@ -109,7 +109,7 @@ async fn a_person_known_without_a_number_keeps_the_conversation_when_the_number_
     receive(&stage, words("oi", LID, None, false)).await;
     let alone = thread(&stage, LID).await.unwrap();
     assert_eq!((&alone.address, &alone.known_as), (&known(LID), &None));
-    operate::set_mode(&stage.world, &alone.id, Mode::Manual, &correlation())
+    operate::set_conversation_mode(&stage.world, &alone.id, ConversationMode::Manual, &correlation())
         .await
         .unwrap();
     receive(&stage, words("sou eu", NUMBER, Some(LID), false)).await;
@@ -118,12 +118,14 @@ async fn a_person_known_without_a_number_keeps_the_conversation_when_the_number_
     let sent = stage.client_writes(NUMBER).await;
     assert_eq!(sent.conversation, Some(alone.id.clone()));
     let one = thread(&stage, LID).await.unwrap();
-    assert_eq!((&one.id, one.mode), (&alone.id, Mode::Manual));
+    assert_eq!((&one.id, one.mode), (&alone.id, ConversationMode::Manual));
     assert_eq!(said(&stage, &one).await.len(), 5);
     // The number's thread leads there, also for people.
     assert!(leads(&stage, NUMBER, &one).await);
     let leading = thread(&stage, NUMBER).await.unwrap();
-    let shown = operate::conversation(&stage.world, &leading.id).await.unwrap();
+    let shown = operate::find_conversation(&stage.world, &leading.id)
+        .await
+        .unwrap();
     assert_eq!(shown.id, alone.id);
 }
 
@@ -133,7 +135,7 @@ async fn check_both_taken_over(stage: &Stage) {
         let conversation = thread(stage, address).await.unwrap();
         assert_eq!(
             (conversation.mode, conversation.epoch),
-            (Mode::Manual, 1),
+            (ConversationMode::Manual, 1),
             "{address}"
         );
     }
@@ -147,7 +149,7 @@ async fn a_takeover_of_either_of_two_conversations_is_one_of_both_from_when_they
         receive(&stage, words("oi", LID, None, false)).await;
         receive(&stage, words("oi", NUMBER, None, false)).await;
         let taken = thread(&stage, before).await.unwrap();
-        operate::set_mode(&stage.world, &taken.id, Mode::Manual, &correlation())
+        operate::set_conversation_mode(&stage.world, &taken.id, ConversationMode::Manual, &correlation())
             .await
             .unwrap();
         receive(&stage, words("sou eu", NUMBER, Some(LID), false)).await;
@@ -159,7 +161,7 @@ async fn a_takeover_of_either_of_two_conversations_is_one_of_both_from_when_they
         receive(&stage, words("oi", NUMBER, None, false)).await;
         receive(&stage, words("sou eu", NUMBER, Some(LID), false)).await;
         let taken = thread(&stage, after).await.unwrap();
-        operate::set_mode(&stage.world, &taken.id, Mode::Manual, &correlation())
+        operate::set_conversation_mode(&stage.world, &taken.id, ConversationMode::Manual, &correlation())
             .await
             .unwrap();
         check_both_taken_over(&stage).await;
@@ -175,16 +177,16 @@ async fn it_is_learnt_once_for_a_contact_also_when_a_new_conversation_begins() {
     assert_eq!(first.known_as, Some(known(LID)));
     // What stands there now would give way if it were learnt again.
     store
-        .learn_alias(&of(&stage, LID), &known(NEW_NUMBER))
+        .save_alias(&of(&stage, LID), &known(NEW_NUMBER))
         .await
         .unwrap();
     receive(&stage, words("e aí", NUMBER, Some(LID), false)).await;
-    operate::resolve(&stage.world, &first.id, None, &correlation())
+    operate::resolve_conversation(&stage.world, &first.id, None, &correlation())
         .await
         .unwrap();
     receive(&stage, words("voltei", NUMBER, Some(LID), false)).await;
     assert_ne!(thread(&stage, NUMBER).await.unwrap().id, first.id);
-    let learnt = store.alias(&of(&stage, LID)).await.unwrap();
+    let learnt = store.find_alias(&of(&stage, LID)).await.unwrap();
     assert_eq!(learnt, Some(known(NEW_NUMBER)));
 }
 
@@ -193,11 +195,11 @@ async fn a_new_number_takes_the_place_of_the_old_one_and_words_of_long_ago_teach
     let stage = on("evolution").await;
     receive(&stage, words("oi", NEW_NUMBER, Some(LID), false)).await;
     let mut old = words("antigo", NUMBER, Some(LID), false);
-    old["sent_at"] = json!(shift(stage.now(), -2 * 3_600_000).as_millisecond());
+    old["sent_at"] = json!(add_millis(stage.now(), -2 * 3_600_000).as_millisecond());
     receive(&stage, old).await;
     let learnt = || async {
         let store = &stage.world.store;
-        store.alias(&of(&stage, LID)).await.unwrap()
+        store.find_alias(&of(&stage, LID)).await.unwrap()
     };
     assert_eq!(learnt().await, Some(known(NEW_NUMBER)));
     assert_eq!(thread(&stage, NUMBER).await.unwrap().known_as, None);
@@ -211,7 +213,7 @@ async fn what_was_learnt_but_not_noted_is_learnt_with_the_next_message() {
     receive(&stage, words("oi", NUMBER, None, false)).await;
     // A worker wrote the one and died before the other.
     let store = &stage.world.store;
-    store.learn_alias(&of(&stage, LID), &known(NUMBER)).await.unwrap();
+    store.save_alias(&of(&stage, LID), &known(NUMBER)).await.unwrap();
     receive(&stage, words("sem número", LID, None, false)).await;
     let unnoted = thread(&stage, NUMBER).await.unwrap();
     assert_eq!(unnoted.known_as, None);

@@ -3,16 +3,16 @@
 use crate::identities::{LID, NEW_NUMBER, NUMBER, known, leads, line, on, receive, said, thread, words};
 use crate::world::Stage;
 use recado_domain::content::Content;
-use recado_domain::conversation::{Conversation, ConversationError, Mode, Status};
+use recado_domain::conversation::{Conversation, ConversationError, ConversationMode, ConversationStatus};
 use recado_domain::event::EventKind;
 use recado_domain::ids::{ConversationId, MessageId, Ordinal};
-use recado_domain::instance::Connection;
+use recado_domain::instance::ConnectionStatus;
 use recado_domain::message::Role;
 use recado_domain::options::SendOptions;
 use recado_domain::outbox::OutboxState;
 use recado_domain::provider::Provider;
-use recado_pipeline::operate::{self, Answer, OperateError};
-use recado_pipeline::ports::{ConnectionAnswer, Conversations, Instances, SendOutcome, Written};
+use recado_pipeline::operate::{self, OperateError, OperatorAnswer};
+use recado_pipeline::ports::{ConnectionAnswer, Conversations, InstanceStates, SendOutcome, WriteOutcome};
 use recado_pipeline::reply;
 use recado_testkit::builders::{Scene, correlation};
 use serde_json::Value;
@@ -38,23 +38,23 @@ async fn both(stage: &Stage) -> (Conversation, Conversation) {
     )
 }
 
-async fn becomes(stage: &Stage, conversation: &Conversation, mode: Mode) {
-    operate::set_mode(&stage.world, &conversation.id, mode, &correlation())
+async fn becomes(stage: &Stage, conversation: &Conversation, mode: ConversationMode) {
+    operate::set_conversation_mode(&stage.world, &conversation.id, mode, &correlation())
         .await
         .unwrap();
 }
 
 /// A person answers in a conversation; not sent yet.
 async fn answers(stage: &Stage, conversation: &Conversation, text: &str) -> Result<MessageId, OperateError> {
-    let answer = Answer {
-        content: Content::text(text),
+    let answer = OperatorAnswer {
+        content: Content::from_text(text),
         options: SendOptions::default(),
         seen: Some(conversation.last),
         key: None,
         correlation: correlation(),
     };
-    let made = operate::answer(&stage.world, &conversation.id, answer).await?;
-    Ok(made.message.id())
+    let made = operate::answer_as_operator(&stage.world, &conversation.id, answer).await?;
+    Ok(made.message.message_id())
 }
 
 /// Plays the turns that are due and that they ask for.
@@ -67,18 +67,18 @@ async fn turns(stage: &Stage) {
         }
         for kick in due {
             let body = serde_json::to_string(&kick).unwrap();
-            let _ = reply::reply(&stage.world, &body, 1).await;
+            let _ = reply::handle_turn_message(&stage.world, &body, 1).await;
         }
     }
 }
 
 fn contents(stage: &Stage) -> Vec<String> {
     let contents = stage.world.providers.contents();
-    contents.iter().map(Content::as_text).collect()
+    contents.iter().map(Content::render_text).collect()
 }
 
 async fn is_sent(stage: &Stage, id: &MessageId) -> bool {
-    let message = stage.world.store.message(id).await.unwrap().unwrap();
+    let message = stage.world.store.find_message(id).await.unwrap().unwrap();
     matches!(message.out.unwrap().state, OutboxState::Sent { .. })
 }
 
@@ -100,7 +100,11 @@ async fn what_comes_in_goes_to_the_conversation_under_the_number_and_what_is_owe
     assert_eq!(sent.conversation, Some(going_on.id.clone()));
     assert_eq!(left.moved_to, Some(going_on.id.clone()));
     assert_eq!(said(&stage, &left).await, [line(Role::User, "a")]);
-    assert_eq!(left.listed_as(), Some(Status::Active), "an answer is owed in it");
+    assert_eq!(
+        left.listed_status(),
+        Some(ConversationStatus::Active),
+        "an answer is owed in it"
+    );
     turns(&stage).await;
     let (left, going_on) = both(&stage).await;
     assert_eq!(
@@ -111,9 +115,9 @@ async fn what_comes_in_goes_to_the_conversation_under_the_number_and_what_is_owe
     let all = said(&stage, &going_on).await;
     assert_eq!(all[..3], written);
     assert_eq!(all[4..], [line(Role::Assistant, "certo")], "after the client's");
-    assert_eq!(left.listed_as(), Some(Status::Resolved));
+    assert_eq!(left.listed_status(), Some(ConversationStatus::Resolved));
     // Its id shows what was said in it.
-    let shown = operate::conversation(&stage.world, &left.id).await.unwrap();
+    let shown = operate::find_conversation(&stage.world, &left.id).await.unwrap();
     assert_eq!(shown.id, left.id);
     // Once all has left, nothing waits for it any more.
     assert_eq!(going_on.beside, std::slice::from_ref(&left.id));
@@ -132,22 +136,30 @@ async fn who_has_one_of_two_conversations_has_both_and_gives_back_both() {
             if !before {
                 shows_both(&stage).await;
             }
-            becomes(&stage, &thread(&stage, under).await.unwrap(), Mode::Manual).await;
+            becomes(
+                &stage,
+                &thread(&stage, under).await.unwrap(),
+                ConversationMode::Manual,
+            )
+            .await;
             if before {
                 shows_both(&stage).await;
             }
             let (left, going_on) = both(&stage).await;
             let modes = [left.mode, going_on.mode];
-            assert_eq!(modes, [Mode::Manual; 2], "{under}, before: {before}");
+            assert_eq!(modes, [ConversationMode::Manual; 2], "{under}, before: {before}");
             turns(&stage).await;
             let taken = if under == LID { &going_on } else { &left };
-            becomes(&stage, taken, Mode::Ai).await;
+            becomes(&stage, taken, ConversationMode::Ai).await;
             let (left, going_on) = both(&stage).await;
             let modes = [left.mode, going_on.mode];
-            assert_eq!(modes, [Mode::Ai; 2], "{under}, before: {before}");
+            assert_eq!(modes, [ConversationMode::Ai; 2], "{under}, before: {before}");
             turns(&stage).await;
             let (left, going_on) = both(&stage).await;
-            assert!(!left.owes() && !going_on.owes(), "{under}, before: {before}");
+            assert!(
+                !left.owes_answer() && !going_on.owes_answer(),
+                "{under}, before: {before}"
+            );
         }
     }
 }
@@ -158,9 +170,9 @@ async fn words_typed_on_the_phone_take_over_what_is_still_owed_in_the_conversati
     shows_both(&stage).await;
     receive(&stage, words("typed", LID, None, true)).await;
     let (left, going_on) = both(&stage).await;
-    assert_eq!((left.mode, left.epoch), (Mode::Manual, 1));
-    assert_eq!((going_on.mode, going_on.epoch), (Mode::Manual, 1));
-    assert!(left.owes() && !going_on.owes());
+    assert_eq!((left.mode, left.epoch), (ConversationMode::Manual, 1));
+    assert_eq!((going_on.mode, going_on.epoch), (ConversationMode::Manual, 1));
+    assert!(left.owes_answer() && !going_on.owes_answer());
 }
 
 #[tokio::test]
@@ -216,7 +228,7 @@ async fn while_the_instance_is_closed_both_are_parked_and_leave_in_order() {
     assert_eq!(stage.receive(&job, 1).await, recado_pipeline::Verdict::Done);
     stage.send(&going_on.id).await;
     let store = &stage.world.store;
-    let parked = store.parked(stage.scene.instance(), 10).await.unwrap();
+    let parked = store.list_parked(stage.scene.instance(), 10).await.unwrap();
     let mut parked: Vec<_> = parked.into_iter().map(|parked| parked.conversation).collect();
     parked.sort();
     let mut expected = vec![left.id.clone(), going_on.id.clone()];
@@ -226,8 +238,8 @@ async fn while_the_instance_is_closed_both_are_parked_and_leave_in_order() {
     stage.pass(3);
     let job = stage.event(EventKind::Connection, Value::Null).await;
     assert_eq!(stage.receive(&job, 1).await, recado_pipeline::Verdict::Done);
-    let seen = store.instance_state(stage.scene.instance()).await.unwrap();
-    assert_eq!(seen.connection, Connection::Open);
+    let seen = store.read_instance_state(stage.scene.instance()).await.unwrap();
+    assert_eq!(seen.connection, ConnectionStatus::Open);
     stage.send(&going_on.id).await;
     assert_eq!(contents(&stage), ["primeiro", "segundo"]);
 }
@@ -236,15 +248,18 @@ async fn while_the_instance_is_closed_both_are_parked_and_leave_in_order() {
 async fn where_only_the_conversation_under_the_identity_goes_on_the_number_leads_there() {
     let stage = two().await;
     let (alone, numbered) = both(&stage).await;
-    becomes(&stage, &alone, Mode::Manual).await;
-    operate::resolve(&stage.world, &numbered.id, None, &correlation())
+    becomes(&stage, &alone, ConversationMode::Manual).await;
+    operate::resolve_conversation(&stage.world, &numbered.id, None, &correlation())
         .await
         .unwrap();
     shows_both(&stage).await;
     receive(&stage, words("d", NUMBER, None, false)).await;
     let (alone, numbered) = both(&stage).await;
-    assert!(leads(&stage, NUMBER, &alone).await && numbered.id.number() == 2);
-    assert_eq!((alone.mode, alone.moved_to.as_ref()), (Mode::Manual, None));
+    assert!(leads(&stage, NUMBER, &alone).await && numbered.id.number_in_thread() == 2);
+    assert_eq!(
+        (alone.mode, alone.moved_to.as_ref()),
+        (ConversationMode::Manual, None)
+    );
     let written = ["a", "c", "d"].map(|text| line(Role::User, text));
     assert_eq!(said(&stage, &alone).await, written);
     assert_eq!(alone.address, known(NUMBER));
@@ -258,26 +273,26 @@ async fn no_conversation_begins_under_an_identity_that_was_shown_beside_a_number
     assert!(leads(&stage, LID, &going_on).await);
     // A worker that asked for the number before it was learnt begins one, too late.
     let mut begun = thread(&stage, LID).await.unwrap();
-    (begun.moved_to, begun.status, begun.rev) = (None, Status::Active, 1);
-    let written = stage.world.store.update(&begun).await.unwrap();
-    assert_eq!(written, Written::Conflict);
+    (begun.moved_to, begun.status, begun.rev) = (None, ConversationStatus::Active, 1);
+    let written = stage.world.store.update_conversation(&begun).await.unwrap();
+    assert_eq!(written, WriteOutcome::Conflict);
 }
 
 #[tokio::test]
 async fn none_begins_either_where_the_one_under_the_identity_was_resolved() {
     let stage = two().await;
     let (alone, _) = both(&stage).await;
-    operate::resolve(&stage.world, &alone.id, None, &correlation())
+    operate::resolve_conversation(&stage.world, &alone.id, None, &correlation())
         .await
         .unwrap();
     let resolved = thread(&stage, LID).await.unwrap();
     shows_both(&stage).await;
     // A worker that read it as resolved begins the next one, too late.
     let mut begun = resolved.clone();
-    begun.id = ConversationId::new(resolved.id.thread().clone(), 2);
-    (begun.status, begun.rev) = (Status::Active, 1);
-    let written = stage.world.store.update(&begun).await.unwrap();
-    assert_eq!(written, Written::Conflict);
+    begun.id = ConversationId::new(resolved.id.thread_id().clone(), 2);
+    (begun.status, begun.rev) = (ConversationStatus::Active, 1);
+    let written = stage.world.store.update_conversation(&begun).await.unwrap();
+    assert_eq!(written, WriteOutcome::Conflict);
     let going_on = thread(&stage, NUMBER).await.unwrap();
     assert!(leads(&stage, LID, &going_on).await);
 }
@@ -312,7 +327,7 @@ async fn a_new_number_goes_on_with_the_conversation_unless_the_old_one_is_somebo
 
 #[tokio::test]
 async fn the_window_of_24_hours_is_the_persons() {
-    let stage = Stage::set(Scene::on(Provider::named("meta"))).await;
+    let stage = Stage::set(Scene::on(Provider::from_static("meta"))).await;
     let (number, user) = ("5511900000001", "BR.100000001");
     receive(&stage, words("a", user, None, false)).await;
     stage.pass(25 * 3600);

@@ -5,13 +5,13 @@ use crate::world::Stage;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::reason::Reason;
 use recado_pipeline::operate::dead_letters;
-use recado_pipeline::ports::{DeadLetterFilter, DeadLetters, DeadQueues, Queues, SendOutcome};
+use recado_pipeline::ports::{DeadLetterFilter, DeadLetterQueues, DeadLetters, Queues, SendOutcome};
 use recado_pipeline::reconcile::reconcile;
 use recado_testkit::builders::Scene;
 use std::sync::atomic::Ordering;
 
 async fn copies(stage: &Stage) -> usize {
-    let copies = stage.world.queues.receive_dead(QueueName::Inbound).await;
+    let copies = stage.world.queues.receive_dead_messages(QueueName::Inbound).await;
     copies.unwrap().len()
 }
 
@@ -22,7 +22,7 @@ async fn a_copy_without_a_letter_stays_for_as_long_as_the_letter_may_still_come(
         let mut letter = stage.scene.dead_letter();
         letter.at = stage.now();
         // Whoever gives an event up sends the copy first, then writes the letter.
-        stage.world.queues.send_dead(&letter).await.unwrap();
+        stage.world.queues.enqueue_dead_copy(&letter).await.unwrap();
         stage.pass(60);
         assert_eq!(reconcile(&stage.world).await.unwrap().collected, 0);
         if comes {
@@ -52,18 +52,18 @@ async fn what_stands_behind_a_message_that_could_not_be_redriven_is_left_too() {
     stage.send(conversation).await;
     let world = bucket::world(&stage, 3);
     world.queues.redrives_fail.store(1, Ordering::SeqCst);
-    let all = dead_letters::Selection {
+    let all = dead_letters::DeadLetterSelection {
         filter: DeadLetterFilter::default(),
         ids: Vec::new(),
         limit: 100,
     };
-    let done = dead_letters::redrive_many(&world, &all).await.unwrap();
+    let done = dead_letters::redrive_dead_letters(&world, &all).await.unwrap();
     assert_eq!((done.selected, done.redriven, done.failed), (2, 0, 2));
     for message in &messages {
-        let letter = world.store.dead_letter(message.id.as_str()).await.unwrap();
+        let letter = world.store.find_dead_letter(message.id.as_str()).await.unwrap();
         assert!(letter.is_some());
     }
-    let done = dead_letters::redrive_many(&world, &all).await.unwrap();
+    let done = dead_letters::redrive_dead_letters(&world, &all).await.unwrap();
     assert_eq!((done.selected, done.redriven, done.failed), (2, 2, 0));
     stage.send(conversation).await;
     assert_eq!(stage.world.providers.sent(), 4);
@@ -83,7 +83,7 @@ async fn what_is_redriven_has_all_its_attempts_again() {
         }
     };
     let letter = async || {
-        let letter = stage.world.store.dead_letter(message.id.as_str()).await;
+        let letter = stage.world.store.find_dead_letter(message.id.as_str()).await;
         letter.unwrap()
     };
     for attempts in [5, 10] {
@@ -91,7 +91,7 @@ async fn what_is_redriven_has_all_its_attempts_again() {
         stage.send(&conversation).await;
         assert_eq!(stage.world.providers.sent(), attempts);
         assert_eq!(letter().await.unwrap().attempts, 5);
-        let again = dead_letters::redrive(&stage.world, message.id.as_str()).await;
+        let again = dead_letters::redrive_dead_letter(&stage.world, message.id.as_str()).await;
         assert!(again.unwrap());
     }
     fails(4);

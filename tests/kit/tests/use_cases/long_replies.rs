@@ -2,10 +2,10 @@
 
 use crate::world::{Stage, TEXT_MAX};
 use recado_domain::content::Content;
-use recado_domain::conversation::Mode;
+use recado_domain::conversation::ConversationMode;
 use recado_domain::ids::ConversationId;
 use recado_domain::message::Message;
-use recado_domain::outbox::Part;
+use recado_domain::outbox::ReplyPart;
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_domain::reason::Reason;
@@ -36,20 +36,34 @@ async fn in_parts(count: usize) -> (Stage, ConversationId) {
 }
 
 async fn open(stage: &Stage, conversation: &ConversationId) -> Vec<Message> {
-    stage.world.store.open(conversation.thread()).await.unwrap()
+    stage
+        .world
+        .store
+        .list_open_messages(conversation.thread_id())
+        .await
+        .unwrap()
 }
 
 async fn states(stage: &Stage, parts: &[Message]) -> Vec<&'static str> {
     let mut states = Vec::new();
     for part in parts {
-        let stored = stage.world.store.message(&part.id()).await.unwrap().unwrap();
+        let stored = stage
+            .world
+            .store
+            .find_message(&part.message_id())
+            .await
+            .unwrap()
+            .unwrap();
         states.push(stored.out.unwrap().state.as_str());
     }
     states
 }
 
 fn texts(contents: impl IntoIterator<Item = Content>) -> Vec<String> {
-    contents.into_iter().map(|content| content.as_text()).collect()
+    contents
+        .into_iter()
+        .map(|content| content.render_text())
+        .collect()
 }
 
 fn next(stage: &Stage, outcomes: impl IntoIterator<Item = SendOutcome>) {
@@ -70,8 +84,8 @@ fn comes_back() -> SendOutcome {
     }
 }
 
-async fn set_mode(stage: &Stage, conversation: &ConversationId, mode: Mode) {
-    operate::set_mode(&stage.world, conversation, mode, &correlation())
+async fn set_mode(stage: &Stage, conversation: &ConversationId, mode: ConversationMode) {
+    operate::set_conversation_mode(&stage.world, conversation, mode, &correlation())
         .await
         .unwrap();
 }
@@ -96,18 +110,18 @@ async fn its_parts_say_which_they_are_cover_the_same_and_were_paid_for_once() {
     let known = stage
         .world
         .store
-        .conversation(&conversation)
+        .find_conversation(&conversation)
         .await
         .unwrap()
         .unwrap();
     for (number, part) in (1..).zip(&parts) {
         let out = part.out.as_ref().unwrap();
-        assert_eq!(out.part, Some(Part { number, of: 3 }));
+        assert_eq!(out.part, Some(ReplyPart { number, of: 3 }));
         assert_eq!((out.covers, out.epoch), (known.turn_upto, known.epoch));
         assert_eq!(part.usage.is_some(), number == 1);
         assert!(part.model.is_some());
     }
-    assert!(!known.owes());
+    assert!(!known.owes_answer());
     assert_eq!(known.last, parts[2].ordinal);
 }
 
@@ -118,7 +132,7 @@ async fn a_reply_that_fits_is_one_message_and_no_part() {
     let [only] = &open(&stage, &conversation).await[..] else {
         panic!("one message holds it");
     };
-    assert_eq!(only.content, Content::text(text));
+    assert_eq!(only.content, Content::from_text(text));
     assert_eq!(only.out.as_ref().unwrap().part, None);
 }
 
@@ -130,7 +144,7 @@ async fn it_is_measured_as_it_is_sent() {
     let [only] = &open(&stage, &conversation).await[..] else {
         panic!("one message holds it");
     };
-    assert_eq!(only.content.as_text(), "*a* ".repeat(TEXT_MAX / 5).trim());
+    assert_eq!(only.content.render_text(), "*a* ".repeat(TEXT_MAX / 5).trim());
 }
 
 #[tokio::test]
@@ -163,10 +177,7 @@ async fn what_is_behind_a_part_that_must_wait_waits_too() {
     for outcome in [comes_back(), unknown] {
         let (stage, conversation) = in_parts(3).await;
         next(&stage, [accepted(), outcome]);
-        assert!(matches!(
-            stage.kick(&conversation).await,
-            Verdict::ComeBack { .. }
-        ));
+        assert!(matches!(stage.kick(&conversation).await, Verdict::Retry { .. }));
         assert_eq!(texts(stage.world.providers.contents()), paragraphs(2));
         stage.send(&conversation).await;
         let sent = texts(stage.world.providers.contents());
@@ -179,23 +190,20 @@ async fn a_takeover_stops_the_parts_that_have_not_left_and_what_was_begun_counts
     let (stage, conversation) = in_parts(3).await;
     let parts = open(&stage, &conversation).await;
     next(&stage, [accepted(), comes_back()]);
-    assert!(matches!(
-        stage.kick(&conversation).await,
-        Verdict::ComeBack { .. }
-    ));
-    set_mode(&stage, &conversation, Mode::Manual).await;
+    assert!(matches!(stage.kick(&conversation).await, Verdict::Retry { .. }));
+    set_mode(&stage, &conversation, ConversationMode::Manual).await;
     stage.send(&conversation).await;
     assert_eq!(states(&stage, &parts).await, ["sent", "cancelled", "cancelled"]);
-    set_mode(&stage, &conversation, Mode::Ai).await;
+    set_mode(&stage, &conversation, ConversationMode::Ai).await;
     let known = stage
         .world
         .store
-        .conversation(&conversation)
+        .find_conversation(&conversation)
         .await
         .unwrap()
         .unwrap();
     assert!(
-        !known.owes(),
+        !known.owes_answer(),
         "the contact has half of it, and is not told it twice"
     );
 }
@@ -204,19 +212,19 @@ async fn a_takeover_stops_the_parts_that_have_not_left_and_what_was_begun_counts
 async fn given_back_before_any_part_left_the_answer_is_owed_again_and_none_of_them_leaves() {
     let (stage, conversation) = in_parts(3).await;
     let parts = open(&stage, &conversation).await;
-    set_mode(&stage, &conversation, Mode::Manual).await;
-    set_mode(&stage, &conversation, Mode::Ai).await;
+    set_mode(&stage, &conversation, ConversationMode::Manual).await;
+    set_mode(&stage, &conversation, ConversationMode::Ai).await;
     stage.send(&conversation).await;
     assert_eq!(states(&stage, &parts).await, ["cancelled"; 3]);
     assert!(stage.world.providers.contents().is_empty());
     let known = stage
         .world
         .store
-        .conversation(&conversation)
+        .find_conversation(&conversation)
         .await
         .unwrap()
         .unwrap();
-    assert!(known.owes());
+    assert!(known.owes_answer());
     stage.turns(&stage.scene).await;
     stage.send(&conversation).await;
     assert_eq!(texts(stage.world.providers.contents()), paragraphs(3));
@@ -233,7 +241,7 @@ async fn a_part_that_is_dead_is_redriven_alone() {
     next(&stage, [accepted(), refused]);
     stage.send(&conversation).await;
     assert_eq!(states(&stage, &parts).await, ["sent", "dead", "sent"]);
-    operate::dead_letters::redrive(&stage.world, parts[1].id().as_str())
+    operate::dead_letters::redrive_dead_letter(&stage.world, parts[1].message_id().as_str())
         .await
         .unwrap();
     stage.send(&conversation).await;
@@ -244,7 +252,7 @@ async fn a_part_that_is_dead_is_redriven_alone() {
 
 #[tokio::test]
 async fn on_meta_every_part_takes_its_place_in_the_contacts_rate() {
-    let mut scene = Scene::on(Provider::named("meta"));
+    let mut scene = Scene::on(Provider::from_static("meta"));
     let rate = Rate::META_PAIR;
     scene.bound.instance.pair_rate = Some(Rate { burst: 1, ..rate });
     let (stage, conversation) = answered_with(scene, &paragraphs(3).join("\n\n")).await;

@@ -32,15 +32,17 @@ mod window;
 mod world;
 
 use recado_domain::content::Content;
-use recado_domain::conversation::Mode;
+use recado_domain::conversation::ConversationMode;
 use recado_domain::event::EventKind;
-use recado_domain::instance::{Connection, InstanceState};
+use recado_domain::instance::{ConnectionStatus, InstanceState};
 use recado_domain::message::MessageStatus;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
-use recado_pipeline::ports::{ConnectionAnswer, Conversations, Instances, OutboxStore, Overdue, OverdueWork};
+use recado_pipeline::ports::{
+    ConnectionAnswer, Conversations, InstanceStates, OutboxStore, OverdueIndex, OverdueWork,
+};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Verdict, operate};
 use recado_testkit::builders::{Scene, correlation};
@@ -55,7 +57,7 @@ async fn state(stage: &Stage) -> InstanceState {
     stage
         .world
         .store
-        .instance_state(stage.scene.instance())
+        .read_instance_state(stage.scene.instance())
         .await
         .unwrap()
 }
@@ -63,8 +65,14 @@ async fn state(stage: &Stage) -> InstanceState {
 async fn send_one(stage: &Stage) -> MessageStatus {
     let reply = stage.replied().await;
     stage.send(&reply.conversation).await;
-    let stored = stage.world.store.message(&reply.id()).await.unwrap().unwrap();
-    stored.status(None)
+    let stored = stage
+        .world
+        .store
+        .find_message(&reply.message_id())
+        .await
+        .unwrap()
+        .unwrap();
+    stored.status_with_delivery(None)
 }
 
 #[tokio::test]
@@ -103,24 +111,24 @@ async fn what_turns_out_closed_parks_the_message_and_its_opening_releases_it() {
     let reply = stage.replied().await;
     assert_eq!(stage.kick(&reply.conversation).await, Verdict::Done);
     assert_eq!(stage.world.providers.sent(), 1, "nothing was tried");
-    assert_eq!(state(&stage).await.connection, Connection::Closed);
+    assert_eq!(state(&stage).await.connection, ConnectionStatus::Closed);
     let parked = stage
         .world
         .store
-        .parked(stage.scene.instance(), 10)
+        .list_parked(stage.scene.instance(), 10)
         .await
         .unwrap();
     assert_eq!(parked.len(), 1);
     stage.world.providers.is(ConnectionAnswer::Open);
     let job = stage.event(EventKind::Connection, Value::Null).await;
-    while let Verdict::ComeBack { .. } = stage.receive(&job, 1).await {
+    while let Verdict::Retry { .. } = stage.receive(&job, 1).await {
         stage.pass(1);
     }
     assert!(
         stage
             .world
             .store
-            .parked(stage.scene.instance(), 10)
+            .list_parked(stage.scene.instance(), 10)
             .await
             .unwrap()
             .is_empty()
@@ -131,7 +139,7 @@ async fn what_turns_out_closed_parks_the_message_and_its_opening_releases_it() {
 
 #[tokio::test]
 async fn meta_is_not_asked_before_sends() {
-    let stage = Stage::set(Scene::on(Provider::named("meta"))).await;
+    let stage = Stage::set(Scene::on(Provider::from_static("meta"))).await;
     send_one(&stage).await;
     stage.pass(100_000);
     assert_eq!(send_one(&stage).await, MessageStatus::Sent);
@@ -146,18 +154,18 @@ async fn only_two_time_outs_in_a_row_close_the_instance() {
         let reply = stage.replied().await;
         assert!(matches!(
             stage.kick(&reply.conversation).await,
-            Verdict::ComeBack { .. }
+            Verdict::Retry { .. }
         ));
         assert_eq!(state(&stage).await.timeouts, 1);
         assert_eq!(send_one(&stage).await, MessageStatus::Sent, "a first attempt");
         let after = state(&stage).await;
-        assert_eq!((after.timeouts, after.connection), (0, Connection::Open));
+        assert_eq!((after.timeouts, after.connection), (0, ConnectionStatus::Open));
     }
-    for connection in [Connection::Open, Connection::Closed] {
+    for connection in [ConnectionStatus::Open, ConnectionStatus::Closed] {
         stage.times_out();
         let reply = stage.replied().await;
         let looked_at_later = stage.kick(&reply.conversation).await;
-        assert!(matches!(looked_at_later, Verdict::ComeBack { .. }));
+        assert!(matches!(looked_at_later, Verdict::Retry { .. }));
         assert_eq!(state(&stage).await.connection, connection);
     }
 }
@@ -174,7 +182,7 @@ async fn many_connection_events_at_once_ask_a_few_times() {
             ConnectionAnswer::Open
         });
         jobs.push(stage.event(EventKind::Connection, Value::Null).await);
-        stage.world.ambient.pass(100);
+        stage.world.system.pass(100);
         let mut waiting = Vec::new();
         for job in jobs {
             if stage.receive(&job, 1).await != Verdict::Done {
@@ -194,7 +202,7 @@ async fn many_connection_events_at_once_ask_a_few_times() {
     }
     assert_eq!(
         state(&stage).await.connection,
-        Connection::Open,
+        ConnectionStatus::Open,
         "the last answer counts"
     );
 }
@@ -216,11 +224,13 @@ async fn a_connection_that_comes_and_goes_releases_at_most_every_ten_seconds() {
     let times: Vec<_> = releases.into_iter().collect();
     assert!(times.len() >= 2);
     assert!(
-        times.windows(2).all(|pair| shift(pair[0], 10_000) <= pair[1]),
+        times
+            .windows(2)
+            .all(|pair| add_millis(pair[0], 10_000) <= pair[1]),
         "{times:?}"
     );
     let put_off = state(&stage).await;
-    assert_eq!(put_off.connection, Connection::Open);
+    assert_eq!(put_off.connection, ConnectionStatus::Open);
     assert!(put_off.probe_at.is_some(), "what may still wait is looked after");
     stage.pass(70);
     assert_eq!(reconcile(&stage.world).await.unwrap().probes, 1);
@@ -234,15 +244,21 @@ async fn the_late_echo_of_a_repeated_send_is_no_answer_and_an_equal_text_after_i
     stage.times_out();
     let reply = stage.replied_to(&contact).await;
     stage.send(&reply.conversation).await;
-    let sent = stage.world.store.message(&reply.id()).await.unwrap().unwrap();
+    let sent = stage
+        .world
+        .store
+        .find_message(&reply.message_id())
+        .await
+        .unwrap()
+        .unwrap();
     assert!(sent.out.as_ref().unwrap().maybe_sent);
     assert_eq!(stage.world.providers.sent(), 2);
-    let text = sent.content.as_text();
+    let text = sent.content.render_text();
     let mode = || async {
         stage
             .world
             .store
-            .conversation(&reply.conversation)
+            .find_conversation(&reply.conversation)
             .await
             .unwrap()
             .unwrap()
@@ -259,9 +275,9 @@ async fn the_late_echo_of_a_repeated_send_is_no_answer_and_an_equal_text_after_i
     stage.pass(60);
     stage.message(&contact, "LATE", &text, true).await;
     stage.message(&contact, "LATE", &text, true).await;
-    assert_eq!(mode().await, Mode::Ai);
+    assert_eq!(mode().await, ConversationMode::Ai);
     stage.message(&contact, "TYPED", &text, true).await;
-    assert_eq!(mode().await, Mode::Manual);
+    assert_eq!(mode().await, ConversationMode::Manual);
 }
 
 #[tokio::test]
@@ -273,16 +289,16 @@ async fn an_equal_text_typed_hours_after_a_repeated_send_is_an_answer() {
     stage.send(&reply.conversation).await;
     stage.pass(2 * 3600);
     stage
-        .message(&contact, "TYPED", &reply.content.as_text(), true)
+        .message(&contact, "TYPED", &reply.content.render_text(), true)
         .await;
     let conversation = stage
         .world
         .store
-        .conversation(&reply.conversation)
+        .find_conversation(&reply.conversation)
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(conversation.mode, Mode::Manual);
+    assert_eq!(conversation.mode, ConversationMode::Manual);
 }
 
 #[tokio::test]
@@ -294,7 +310,7 @@ async fn messages_of_a_closed_instance_make_room_for_others() {
     assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
     stage.pass(360);
     let outgoing = || async {
-        let overdue = stage.world.store.overdue(stage.now(), 1_000).await.unwrap();
+        let overdue = stage.world.store.list_overdue(stage.now(), 1_000).await.unwrap();
         overdue
             .iter()
             .filter(|work| matches!(work, OverdueWork::Outgoing { .. }))
@@ -316,18 +332,18 @@ async fn messages_of_a_closed_instance_make_room_for_others() {
 
 #[tokio::test]
 async fn answers_to_one_contact_of_meta_are_spaced_beyond_the_burst() {
-    let stage = Stage::set(Scene::on(Provider::named("meta"))).await;
+    let stage = Stage::set(Scene::on(Provider::from_static("meta"))).await;
     let first = stage.replied().await;
     let mut places = Vec::new();
     for number in 0..50 {
-        let answer = operate::Answer {
-            content: Content::text(format!("parte {number}")),
+        let answer = operate::OperatorAnswer {
+            content: Content::from_text(format!("parte {number}")),
             options: SendOptions::default(),
             seen: None,
             key: None,
             correlation: correlation(),
         };
-        let made = operate::answer(&stage.world, &first.conversation, answer)
+        let made = operate::answer_as_operator(&stage.world, &first.conversation, answer)
             .await
             .unwrap();
         places.push(made.message.out.unwrap().not_before);
@@ -336,7 +352,11 @@ async fn answers_to_one_contact_of_meta_are_spaced_beyond_the_burst() {
     assert!(places[..burst].iter().all(Option::is_none));
     let later: Vec<_> = places.iter().flatten().collect();
     assert!(later.len() >= 5);
-    assert!(later.windows(2).all(|pair| shift(*pair[0], 6_000) <= *pair[1]));
+    assert!(
+        later
+            .windows(2)
+            .all(|pair| add_millis(*pair[0], 6_000) <= *pair[1])
+    );
     let begun = stage.now();
     stage.send(&first.conversation).await;
     assert_eq!(
@@ -344,12 +364,12 @@ async fn answers_to_one_contact_of_meta_are_spaced_beyond_the_burst() {
         50,
         "the reply of before was taken over"
     );
-    assert!(stage.now() >= shift(begun, 30_000));
+    assert!(stage.now() >= add_millis(begun, 30_000));
     assert!(
         stage
             .world
             .store
-            .open(first.conversation.thread())
+            .list_open_messages(first.conversation.thread_id())
             .await
             .unwrap()
             .is_empty()
@@ -374,9 +394,9 @@ async fn a_silence_against_the_custom_is_told_once() {
         stage.pass(300);
     }
     assert_eq!(told, 1);
-    let silent = state(&stage).await.silent_since().unwrap();
-    assert!(silent < shift(stage.now(), -2 * 3_600_000));
+    let silent = state(&stage).await.inactive_since().unwrap();
+    assert!(silent < add_millis(stage.now(), -2 * 3_600_000));
     stage.message(&contact, "AGAIN", "Oi", false).await;
     reconcile(&stage.world).await.unwrap();
-    assert_eq!(state(&stage).await.silent_since(), None);
+    assert_eq!(state(&stage).await.inactive_since(), None);
 }

@@ -1,12 +1,12 @@
 //! What a provider remembers, in pages of three.
 
 use recado_domain::Timestamp;
-use recado_domain::config::Bound;
+use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
-use recado_domain::event::{EventKind, event_id};
+use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
-use recado_pipeline::ports::{HistoryError, HistoryPage, HistoryRecord, Span};
+use recado_pipeline::ports::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 
@@ -25,7 +25,7 @@ pub(crate) struct Kept {
 #[derive(Debug, Default)]
 struct Pages {
     kept: Vec<Kept>,
-    asked: Vec<(Span, u32)>,
+    asked: Vec<(HistorySpan, u32)>,
     /// Comes in when the next page is asked for.
     meanwhile: Vec<Kept>,
     fails: Option<HistoryError>,
@@ -49,11 +49,16 @@ impl Memory {
     }
 
     /// What was asked for so far.
-    pub(crate) fn asked(&self) -> Vec<(Span, u32)> {
+    pub(crate) fn asked(&self) -> Vec<(HistorySpan, u32)> {
         self.0.lock().unwrap().asked.clone()
     }
 
-    pub(crate) fn page(&self, bound: &Bound, span: Span, page: u32) -> Result<HistoryPage, HistoryError> {
+    pub(crate) fn page(
+        &self,
+        bound: &InstanceConfig,
+        span: HistorySpan,
+        page: u32,
+    ) -> Result<HistoryPage, HistoryError> {
         let mut pages = self.0.lock().unwrap();
         pages.asked.push((span, page));
         if pages.asked.len() > 1 {
@@ -80,11 +85,14 @@ impl Memory {
     }
 }
 
-fn record(bound: &Bound, kept: &Kept) -> HistoryRecord {
-    let (provider, external) = (bound.instance.provider, bound.instance.external().unwrap());
-    let key = DeliveryKey::provider(provider, &external, &kept.id);
+fn record(bound: &InstanceConfig, kept: &Kept) -> HistoryRecord {
+    let (provider, external) = (
+        bound.instance.provider,
+        bound.instance.resolve_external_id().unwrap(),
+    );
+    let key = DeliveryKey::from_provider_id(provider, &external, &kept.id);
     let mut items = vec![WebhookItem::Event(WebhookEvent {
-        id: event_id(provider, &external, EventKind::Message, &kept.id),
+        id: derive_event_id(provider, &external, EventKind::Message, &kept.id),
         provider,
         external,
         kind: EventKind::Message,
@@ -105,6 +113,6 @@ fn record(bound: &Bound, kept: &Kept) -> HistoryRecord {
     HistoryRecord {
         items,
         at: Some(kept.at),
-        own: kept.from_me.then_some(key),
+        own_delivery: kept.from_me.then_some(key),
     }
 }

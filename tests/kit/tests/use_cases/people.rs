@@ -2,27 +2,27 @@
 
 use crate::world::Stage;
 use recado_domain::content::Content;
-use recado_domain::conversation::Mode;
+use recado_domain::conversation::ConversationMode;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
-use recado_domain::kick::SendKick;
-use recado_domain::message::Usage;
+use recado_domain::message::TokenUsage;
 use recado_domain::options::SendOptions;
+use recado_domain::wake_up::SendJob;
 use recado_pipeline::ports::{Conversations, Llm, LlmError, LlmReply, LlmRequest};
-use recado_pipeline::{Parts, Verdict, operate, reply};
+use recado_pipeline::{Components, Verdict, operate, reply};
 use recado_testkit::builders::{Scene, correlation};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// The kicks that are due; they are gone then.
-async fn kicks(stage: &Stage) -> Vec<SendKick> {
+async fn kicks(stage: &Stage) -> Vec<SendJob> {
     let queues = &stage.world.queues;
     let visibility = Duration::from_secs(60);
-    let due = queues.receive(QueueName::Outbound, 10, visibility).await;
+    let due = queues.receive_messages(QueueName::Outbound, 10, visibility).await;
     let mut kicks = Vec::new();
     for message in due.unwrap() {
-        queues.delete(&message.receipt).await.unwrap();
+        queues.delete_received(&message.receipt).await.unwrap();
         kicks.push(serde_json::from_str(&message.body).unwrap());
     }
     kicks
@@ -35,17 +35,17 @@ async fn what_the_agent_answered_before_hundreds_of_messages_is_not_answered_aga
     let id = &reply.conversation;
     stage.send(id).await;
     let set_mode = async |mode| {
-        let set = operate::set_mode(&stage.world, id, mode, &correlation()).await;
+        let set = operate::set_conversation_mode(&stage.world, id, mode, &correlation()).await;
         set.unwrap()
     };
-    let taken_over = set_mode(Mode::Manual).await;
+    let taken_over = set_mode(ConversationMode::Manual).await;
     for _ in 0..210 {
         let sent = stage.client_writes(taken_over.address.as_str()).await;
         assert_eq!(sent.conversation.as_ref(), Some(id));
     }
-    let given_back = set_mode(Mode::Ai).await;
+    let given_back = set_mode(ConversationMode::Ai).await;
     assert_eq!(given_back.answered, Ordinal(1));
-    assert!(!given_back.owes());
+    assert!(!given_back.owes_answer());
     assert!(stage.due_turns().await.is_empty());
 }
 
@@ -53,17 +53,22 @@ async fn what_the_agent_answered_before_hundreds_of_messages_is_not_answered_aga
 async fn an_answer_that_is_sent_in_again_is_one_message_and_is_kicked_again() {
     let stage = Stage::set(Scene::new()).await;
     stage.message(&stage.scene, "W1", "oi", false).await;
-    let latest = stage.world.store.latest(&stage.scene.thread()).await.unwrap();
+    let latest = stage
+        .world
+        .store
+        .find_latest_conversation(&stage.scene.thread())
+        .await
+        .unwrap();
     let id = latest.unwrap().id;
     let answer = async || {
-        let answer = operate::Answer {
-            content: Content::text("Já vou"),
+        let answer = operate::OperatorAnswer {
+            content: Content::from_text("Já vou"),
             options: SendOptions::default(),
             seen: None,
             key: IdempotencyKey::parse("answer-1").ok(),
             correlation: correlation(),
         };
-        let made = operate::answer(&stage.world, &id, answer).await;
+        let made = operate::answer_as_operator(&stage.world, &id, answer).await;
         made.unwrap().message.ordinal
     };
     let first = answer().await;
@@ -86,17 +91,17 @@ struct Interrupted {
 }
 
 impl Llm for Interrupted {
-    async fn complete(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
+    async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         if self.thinks.fetch_add(1, Ordering::SeqCst) == 0 {
-            for mode in [Mode::Manual, Mode::Ai] {
-                operate::set_mode(&self.stage.world, &self.conversation, mode, &correlation())
+            for mode in [ConversationMode::Manual, ConversationMode::Ai] {
+                operate::set_conversation_mode(&self.stage.world, &self.conversation, mode, &correlation())
                     .await
                     .unwrap();
             }
         }
         Ok(LlmReply {
             text: "certo".to_owned(),
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             model: request.model.clone(),
         })
     }
@@ -108,7 +113,7 @@ async fn a_draft_that_a_takeover_made_void_holds_up_no_turn_after_it() {
     stage.message(&stage.scene, "W1", "oi", false).await;
     stage.pass(4);
     let kick = stage.due_turns().await.remove(0);
-    let world = Parts {
+    let world = Components {
         store: stage.world.store.clone(),
         queues: stage.world.queues.clone(),
         providers: stage.world.providers.clone(),
@@ -117,14 +122,17 @@ async fn a_draft_that_a_takeover_made_void_holds_up_no_turn_after_it() {
             conversation: kick.conversation.clone(),
             thinks: AtomicU32::new(0),
         },
-        ambient: stage.world.ambient.clone(),
+        system: stage.world.system.clone(),
         settings: stage.world.settings.clone(),
-        retries: recado_pipeline::Retries::default(),
+        retry_lock: recado_pipeline::RetryLock::default(),
     };
     let body = serde_json::to_string(&kick).unwrap();
-    assert_eq!(reply::reply(&world, &body, 1).await, Verdict::SOON);
-    assert_eq!(reply::reply(&world, &body, 2).await, Verdict::Done);
+    assert_eq!(
+        reply::handle_turn_message(&world, &body, 1).await,
+        Verdict::RETRY_SOON
+    );
+    assert_eq!(reply::handle_turn_message(&world, &body, 2).await, Verdict::Done);
     assert_eq!(world.llm.thinks.load(Ordering::SeqCst), 2);
     stage.send(&kick.conversation).await;
-    assert_eq!(stage.world.providers.contents(), [Content::text("certo")]);
+    assert_eq!(stage.world.providers.contents(), [Content::from_text("certo")]);
 }

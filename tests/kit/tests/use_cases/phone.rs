@@ -1,7 +1,7 @@
 //! What somebody of the business types on its phone.
 
 use crate::world::Stage;
-use recado_domain::conversation::{Conversation, Mode};
+use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::event::EventKind;
 use recado_domain::ids::Ordinal;
 use recado_pipeline::Verdict;
@@ -19,7 +19,11 @@ async fn written(stage: &Stage, id: &str, from_me: bool, seconds_ago: i64) {
 }
 
 async fn conversation(stage: &Stage) -> Conversation {
-    let latest = stage.world.store.latest(&stage.scene.thread()).await;
+    let latest = stage
+        .world
+        .store
+        .find_latest_conversation(&stage.scene.thread())
+        .await;
     latest.unwrap().unwrap()
 }
 
@@ -33,7 +37,7 @@ async fn typed_words_answer_what_their_author_had_seen_and_no_older_message_that
         written(&stage, "late", false, 60).await;
         written(&stage, "typed", true, typed).await;
         let found = conversation(&stage).await;
-        assert_eq!(found.mode, Mode::Manual);
+        assert_eq!(found.mode, ConversationMode::Manual);
         assert_eq!(
             (found.human, found.answered),
             (Ordinal(answered), Ordinal(answered)),

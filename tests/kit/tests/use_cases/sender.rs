@@ -4,10 +4,10 @@ use crate::world::Stage;
 use recado_domain::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::ConversationId;
-use recado_domain::kick::SendKick;
-use recado_embedded::Received;
-use recado_pipeline::ports::Ambient;
-use recado_pipeline::settings::Visibility;
+use recado_domain::wake_up::SendJob;
+use recado_embedded::DequeuedMessage;
+use recado_pipeline::ports::System;
+use recado_pipeline::settings::VisibilityTimeouts;
 use recado_pipeline::{Verdict, send};
 use recado_testkit::builders::correlation;
 use std::time::Duration;
@@ -16,7 +16,7 @@ impl Stage {
     /// One receive of a kick for everything open in this conversation. One that moves to another group is followed there.
     pub(crate) async fn kick(&self, conversation: &ConversationId) -> Verdict {
         self.kicked().await;
-        let kick = SendKick::new(conversation.clone(), SendKick::ALL, correlation());
+        let kick = SendJob::new(conversation.clone(), SendJob::ALL_OPEN, correlation());
         let mut verdict = self.one_kick(&serde_json::to_string(&kick).unwrap(), 1).await;
         while verdict == Verdict::Done {
             let Some(moved) = self.kicked().await.pop() else {
@@ -32,14 +32,14 @@ impl Stage {
         for _ in 0..100 {
             match self.kick(conversation).await {
                 Verdict::Done => return,
-                Verdict::ComeBack { after } => self.world.ambient.sleep(after).await,
+                Verdict::Retry { after } => self.world.system.sleep(after).await,
             }
         }
         panic!("a kick never ends");
     }
 
     /// The kicks that the queue hands out now; they are gone then.
-    pub(crate) async fn kicked(&self) -> Vec<Received> {
+    pub(crate) async fn kicked(&self) -> Vec<DequeuedMessage> {
         let mut all = Vec::new();
         loop {
             let kicks = self.receive_kicks().await;
@@ -47,38 +47,38 @@ impl Stage {
                 return all;
             }
             for kick in kicks {
-                self.world.queues.delete(&kick.receipt).await.unwrap();
+                self.world.queues.delete_received(&kick.receipt).await.unwrap();
                 all.push(kick);
             }
         }
     }
 
-    async fn receive_kicks(&self) -> Vec<Received> {
+    async fn receive_kicks(&self) -> Vec<DequeuedMessage> {
         let queues = &self.world.queues;
         let received = queues
-            .receive(QueueName::Outbound, 10, Visibility::OUTBOUND)
+            .receive_messages(QueueName::Outbound, 10, VisibilityTimeouts::OUTBOUND)
             .await;
         received.unwrap()
     }
 
     async fn one_kick(&self, body: &str, receives: u32) -> Verdict {
-        send::send(&self.world, body, receives, None).await
+        send::handle_outbound_message(&self.world, body, receives, None).await
     }
 
     /// Lets the sender work off its queue, until it is empty or `until`. It is `until` then.
     pub(crate) async fn sender(&self, until: Timestamp) {
         let queues = &self.world.queues;
-        while let Some(next) = queues.next_visible(QueueName::Outbound).await.unwrap() {
+        while let Some(next) = queues.next_visible_at(QueueName::Outbound).await.unwrap() {
             let now = self.now();
             if next.max(now) > until {
                 break;
             }
             let wait = next.as_millisecond().saturating_sub(now.as_millisecond()).max(0);
-            self.world.ambient.pass(wait);
+            self.world.system.pass(wait);
             for kick in self.receive_kicks().await {
                 match self.one_kick(&kick.body, kick.receives).await {
-                    Verdict::Done => assert!(queues.delete(&kick.receipt).await.unwrap()),
-                    Verdict::ComeBack { after } => {
+                    Verdict::Done => assert!(queues.delete_received(&kick.receipt).await.unwrap()),
+                    Verdict::Retry { after } => {
                         let whole =
                             Duration::from_secs(after.as_millis().div_ceil(1_000).try_into().unwrap());
                         assert!(queues.change_visibility(&kick.receipt, whole).await.unwrap());
@@ -87,6 +87,6 @@ impl Stage {
             }
         }
         let left = until.as_millisecond() - self.now().as_millisecond();
-        self.world.ambient.pass(left.max(0));
+        self.world.system.pass(left.max(0));
     }
 }

@@ -13,7 +13,7 @@ const WRITTEN: &str = "5531980000001";
 const KNOWN: &str = "553180000001";
 
 async fn on_meta() -> (Stage, Scene) {
-    let mut scene = Scene::on(Provider::named("meta"));
+    let mut scene = Scene::on(Provider::from_static("meta"));
     scene.address = ContactAddress::parse(KNOWN).unwrap();
     (Stage::set(scene.clone()).await, scene)
 }
@@ -22,14 +22,26 @@ async fn on_meta() -> (Stage, Scene) {
 async fn api_send(stage: &Stage) -> Message {
     let accepted = stage.client_writes(WRITTEN).await;
     stage.send(&accepted.conversation.unwrap()).await;
-    stage.world.store.message(&accepted.id).await.unwrap().unwrap()
+    stage
+        .world
+        .store
+        .find_message(&accepted.id)
+        .await
+        .unwrap()
+        .unwrap()
 }
 
 #[tokio::test]
 async fn what_a_client_sends_lands_in_the_conversation_and_its_window_in_either_spelling() {
     let (stage, scene) = on_meta().await;
     stage.message(&scene, "W1", "oi", false).await;
-    let conversation = stage.world.store.latest(&scene.thread()).await.unwrap().unwrap();
+    let conversation = stage
+        .world
+        .store
+        .find_latest_conversation(&scene.thread())
+        .await
+        .unwrap()
+        .unwrap();
     let sent = api_send(&stage).await;
     assert_eq!(sent.conversation, conversation.id);
     // On Meta, who never wrote gets nothing but templates.

@@ -1,9 +1,9 @@
 //! What an instance's configuration switches, and what a webhook says of the contact.
 
 use crate::world::Stage;
-use recado_domain::conversation::{Conversation, Mode};
+use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::event::EventKind;
-use recado_pipeline::ports::{Conversations, Directory};
+use recado_pipeline::ports::{ConfigurationStore, Conversations};
 use recado_pipeline::{Verdict, operate, reply};
 use recado_testkit::builders::{Scene, correlation};
 use serde_json::json;
@@ -17,7 +17,11 @@ async fn stage(change: impl FnOnce(&mut Scene)) -> Stage {
 }
 
 async fn conversation(stage: &Stage) -> Conversation {
-    let latest = stage.world.store.latest(&stage.scene.thread()).await;
+    let latest = stage
+        .world
+        .store
+        .find_latest_conversation(&stage.scene.thread())
+        .await;
     latest.unwrap().unwrap()
 }
 
@@ -29,7 +33,10 @@ fn calls(stage: &Stage) -> usize {
 async fn play(stage: &Stage) {
     for kick in stage.due_turns().await {
         let body = serde_json::to_string(&kick).unwrap();
-        assert_eq!(reply::reply(&stage.world, &body, 1).await, Verdict::Done);
+        assert_eq!(
+            reply::handle_turn_message(&stage.world, &body, 1).await,
+            Verdict::Done
+        );
     }
 }
 
@@ -40,13 +47,13 @@ async fn an_instance_that_does_not_start_with_the_agent_leaves_its_conversations
     stage.pass(60);
     play(&stage).await;
     let known = conversation(&stage).await;
-    assert_eq!((known.mode, calls(&stage)), (Mode::Manual, 0));
-    operate::set_mode(&stage.world, &known.id, Mode::Ai, &correlation())
+    assert_eq!((known.mode, calls(&stage)), (ConversationMode::Manual, 0));
+    operate::set_conversation_mode(&stage.world, &known.id, ConversationMode::Ai, &correlation())
         .await
         .unwrap();
     play(&stage).await;
     assert_eq!(calls(&stage), 1);
-    assert!(!conversation(&stage).await.owes());
+    assert!(!conversation(&stage).await.owes_answer());
 }
 
 #[tokio::test]
@@ -98,7 +105,7 @@ async fn opening_hours_are_looked_at_again_whenever_the_turn_comes() {
     for instance in &mut open.instances {
         instance.opening_hours = None;
     }
-    stage.world.store.apply(&open).await.unwrap();
+    stage.world.store.apply_configuration(&open).await.unwrap();
     stage.turns(&stage.scene).await;
     assert_eq!(calls(&stage), 1, "open since then");
     assert_eq!(conversation(&stage).await.scheduled_for, None);
@@ -118,7 +125,10 @@ async fn a_turn_that_comes_before_the_opening_by_another_clock_comes_again() {
     // The clock of the function that is given it is three seconds behind.
     stage.pass(-3);
     let body = serde_json::to_string(&early[0]).unwrap();
-    assert_eq!(reply::reply(&stage.world, &body, 1).await, Verdict::Done);
+    assert_eq!(
+        reply::handle_turn_message(&stage.world, &body, 1).await,
+        Verdict::Done
+    );
     assert_eq!(calls(&stage), 0);
     stage.pass(3);
     play(&stage).await;

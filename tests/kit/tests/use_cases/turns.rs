@@ -31,7 +31,7 @@ async fn what_nobody_can_read_is_answered_with_the_agents_own_words() {
     let reply = stage.turn(&stage.scene).await;
     assert_eq!(
         (reply.content, reply.unanswered),
-        (Content::text(UNREADABLE), None)
+        (Content::from_text(UNREADABLE), None)
     );
 }
 
@@ -46,7 +46,7 @@ async fn the_model_is_asked_if_there_is_anything_else_in_the_burst_or_no_such_wo
         // The model of this stage always refuses.
         let reply = stage.turn(&stage.scene).await;
         let error = stage.scene.bound.agent.error_message.clone();
-        assert_eq!(reply.content, Content::text(error));
+        assert_eq!(reply.content, Content::from_text(error));
     }
 }
 
@@ -85,7 +85,11 @@ async fn an_opt_out_is_kept_in_the_conversation_and_in_the_next() {
     let stage = stage(|_| {}).await;
     let note = |what| Content::System { what, text: None };
     let latest = async || {
-        let latest = stage.world.store.latest(&stage.scene.thread()).await;
+        let latest = stage
+            .world
+            .store
+            .find_latest_conversation(&stage.scene.thread())
+            .await;
         latest.unwrap().unwrap()
     };
     stage
@@ -93,8 +97,8 @@ async fn an_opt_out_is_kept_in_the_conversation_and_in_the_next() {
         .await;
     let first = latest().await;
     assert_eq!(first.marketing_stopped_at, Some(stage.now()));
-    assert!(!first.owes(), "a note wants no answer");
-    operate::resolve(&stage.world, &first.id, None, &correlation())
+    assert!(!first.owes_answer(), "a note wants no answer");
+    operate::resolve_conversation(&stage.world, &first.id, None, &correlation())
         .await
         .unwrap();
     stage.message(&stage.scene, "W2", "oi", false).await;
@@ -118,10 +122,18 @@ async fn a_turn_without_the_models_key_is_no_attempt_and_is_answered_once_the_ke
     for asked in 1..=6 {
         stage.turns(&stage.scene).await;
         assert_eq!(model.asked.lock().unwrap().len(), asked);
-        let open = stage.world.store.open(&stage.scene.thread()).await.unwrap();
+        let open = stage
+            .world
+            .store
+            .list_open_messages(&stage.scene.thread())
+            .await
+            .unwrap();
         assert_eq!(open, [], "the contact is told nothing");
         stage.pass(300);
     }
     model.lacks_key.store(false, Ordering::SeqCst);
-    assert_eq!(stage.turn(&stage.scene).await.content, Content::text("certo"));
+    assert_eq!(
+        stage.turn(&stage.scene).await.content,
+        Content::from_text("certo")
+    );
 }

@@ -5,19 +5,19 @@ use crate::world::Stage;
 use jiff::Timestamp;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::{EventKind, InboundJob};
-use recado_domain::inbound::{FailedDelivery, Inbound};
+use recado_domain::inbound::{FailedDelivery, InboundEvent};
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
 use recado_pipeline::operate::dead_letters;
-use recado_pipeline::ports::{Aliases, Ambient, Conversations, DeadLetters, OutboxStore, SendOutcome};
+use recado_pipeline::ports::{ContactAliases, Conversations, DeadLetters, OutboxStore, SendOutcome, System};
 use recado_testkit::builders::{Scene, identity_key};
 use serde_json::{Value, json};
 
 /// What the payload of a failed delivery says.
-pub(crate) fn failure(payload: &Value) -> Inbound {
-    Inbound::Failed(FailedDelivery {
+pub(crate) fn failure(payload: &Value) -> InboundEvent {
+    InboundEvent::Failed(FailedDelivery {
         update: serde_json::from_value(payload["update"].clone()).unwrap(),
         to: serde_json::from_value(payload["to"].clone()).unwrap(),
         error: "status ERROR".to_owned(),
@@ -32,13 +32,13 @@ pub(crate) async fn failed(stage: &Stage, message: &Message, provider_message_id
 async fn failed_at(stage: &Stage, message: &Message, provider_message_id: &str, at: Timestamp) -> InboundJob {
     let (provider, external) = (stage.scene.bound.instance.provider, stage.scene.external());
     let update = StatusUpdate {
-        key: DeliveryKey::provider(provider, &external, provider_message_id),
+        key: DeliveryKey::from_provider_id(provider, &external, provider_message_id),
         status: DeliveryStatus::Failed,
         at,
         provider_message_id: None,
         detail: None,
     };
-    let payload = json!({"update": update, "to": message.to()});
+    let payload = json!({"update": update, "to": message.recipient()});
     stage.event(EventKind::Failed, payload).await
 }
 
@@ -53,14 +53,20 @@ async fn typed_in(stage: &Stage, address: &str, id: &str, text: &str) -> Verdict
 }
 
 async fn stored(stage: &Stage, message: &Message) -> Message {
-    stage.world.store.message(&message.id()).await.unwrap().unwrap()
+    stage
+        .world
+        .store
+        .find_message(&message.message_id())
+        .await
+        .unwrap()
+        .unwrap()
 }
 
 async fn messages_typed(stage: &Stage, message: &Message) -> usize {
     let (_, history) = stage
         .world
         .store
-        .with_history(&message.conversation, 50)
+        .find_with_history(&message.conversation, 50)
         .await
         .unwrap()
         .unwrap();
@@ -89,7 +95,12 @@ async fn five_attempts_of_unknown_outcome_end_in_a_marked_letter() {
         }
     ));
     assert!(out.maybe_sent && out.attempts == 5);
-    let letter = stage.world.store.dead_letter(reply.id().as_str()).await.unwrap();
+    let letter = stage
+        .world
+        .store
+        .find_dead_letter(reply.message_id().as_str())
+        .await
+        .unwrap();
     assert_eq!(letter.unwrap().reason, Reason::UnknownOutcome);
 }
 
@@ -101,7 +112,7 @@ async fn an_echo_settles_a_send_of_unknown_outcome_and_the_next_equal_words_are_
     stage.times_out();
     let _ = stage.kick(&reply.conversation).await;
     stage.pass(20);
-    let text = reply.content.as_text();
+    let text = reply.content.render_text();
     assert_eq!(typed(&stage, &scene, "ECHO-1", &text).await, Verdict::Done);
     stage.send(&reply.conversation).await;
     let settled = stored(&stage, &reply).await;
@@ -130,7 +141,7 @@ async fn equal_words_in_a_chat_whose_number_nobody_knows_are_ours_once_and_settl
     let stage = Stage::set(Scene::new()).await;
     let scene = stage.scene.other_contact();
     let reply = unknown(&stage, &scene).await;
-    let text = reply.content.as_text();
+    let text = reply.content.render_text();
     assert_eq!(typed_in(&stage, LID, "ECHO-1", &text).await, Verdict::Done);
     assert!(thread(&stage, LID).await.is_none(), "nobody took anything over");
     assert_eq!(typed_in(&stage, LID, "TYPED-1", &text).await, Verdict::Done);
@@ -152,11 +163,11 @@ async fn a_send_is_looked_for_under_all_names_that_are_known_of_its_contact() {
     };
     let to_alone = unknown(&stage, &alone).await;
     assert_eq!(looked_for(&to_alone).await, [known(LID)], "nobody knows more");
-    let thread = identity_key().thread(stage.scene.instance(), LID);
+    let thread = identity_key().derive_thread_id(stage.scene.instance(), LID);
     stage
         .world
         .store
-        .learn_alias(&thread, &known(NUMBER))
+        .save_alias(&thread, &known(NUMBER))
         .await
         .unwrap();
     assert_eq!(looked_for(&to_alone).await, [known(LID), known(NUMBER)]);
@@ -173,7 +184,7 @@ async fn an_echo_settles_the_send_to_its_own_contact_and_none_that_may_be_to_the
     alone.address = known(LID);
     let to_maria = unknown(&stage, &maria).await;
     let to_alone = unknown(&stage, &alone).await;
-    let text = to_maria.content.as_text();
+    let text = to_maria.content.render_text();
     assert_eq!(typed(&stage, &maria, "ECHO-1", &text).await, Verdict::Done);
     let _ = stage.kick(&to_maria.conversation).await;
     let _ = stage.kick(&to_alone.conversation).await;
@@ -183,11 +194,11 @@ async fn an_echo_settles_the_send_to_its_own_contact_and_none_that_may_be_to_the
     let unsettled = outcome(stored(&stage, &to_alone).await);
     assert!(matches!(unsettled, OutboxState::Unknown { .. }));
     // Once the number is known, its echo is one of what went to the identity.
-    let thread = identity_key().thread(stage.scene.instance(), LID);
+    let thread = identity_key().derive_thread_id(stage.scene.instance(), LID);
     stage
         .world
         .store
-        .learn_alias(&thread, &known(NUMBER))
+        .save_alias(&thread, &known(NUMBER))
         .await
         .unwrap();
     assert_eq!(typed_in(&stage, NUMBER, "ECHO-2", &text).await, Verdict::Done);
@@ -212,13 +223,13 @@ async fn an_echo_that_comes_after_giving_up_is_ours_and_a_redrive_sends_nothing_
         stage.pass(30);
         recado_pipeline::reconcile::reconcile(&stage.world).await.unwrap();
     }
-    let dead = stored(&stage, &reply).await.out.unwrap().died().unwrap();
-    let text = reply.content.as_text();
+    let dead = stored(&stage, &reply).await.out.unwrap().failed_at().unwrap();
+    let text = reply.content.render_text();
     assert_eq!(typed(&stage, &scene, "ECHO-1", &text).await, Verdict::Done);
     assert_eq!(messages_typed(&stage, &reply).await, 0);
     stage.pass(1);
     assert!(stage.now() > dead);
-    dead_letters::redrive(&stage.world, reply.id().as_str())
+    dead_letters::redrive_dead_letter(&stage.world, reply.message_id().as_str())
         .await
         .unwrap();
     stage.send(&reply.conversation).await;
@@ -229,7 +240,7 @@ async fn an_echo_that_comes_after_giving_up_is_ours_and_a_redrive_sends_nothing_
     // It is the copy that it counts as sent by, however many attempts came after that.
     let job = failed_at(&stage, &reply, "ECHO-1", began).await;
     assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
-    assert!(stored(&stage, &reply).await.out.unwrap().died().is_some());
+    assert!(stored(&stage, &reply).await.out.unwrap().failed_at().is_some());
 }
 
 #[tokio::test]
@@ -244,13 +255,13 @@ async fn what_one_contact_is_told_does_not_wait_for_what_another_is_sent() {
         timed_out: false,
     });
     let _ = stage.kick(&to_maria.conversation).await;
-    let waits = |verdict| matches!(verdict, Verdict::ComeBack { .. });
+    let waits = |verdict| matches!(verdict, Verdict::Retry { .. });
     assert!(waits(typed(&stage, &maria, "T-1", "Sou eu").await));
     assert_eq!(typed(&stage, &paul, "T-2", "Sou eu").await, Verdict::Done);
     stage.pass(60);
     let of_paul = failed(&stage, &to_paul, "P0").await;
     assert_eq!(stage.receive(&of_paul, 1).await, Verdict::Done);
-    assert!(stored(&stage, &to_paul).await.out.unwrap().died().is_some());
+    assert!(stored(&stage, &to_paul).await.out.unwrap().failed_at().is_some());
     let of_maria = failed(&stage, &to_maria, "P9").await;
     assert!(
         waits(stage.receive(&of_maria, 1).await),
@@ -263,12 +274,12 @@ async fn a_late_second_failure_makes_no_letter_of_what_was_purged() {
     let stage = Stage::set(Scene::new()).await;
     let reply = stage.replied().await;
     stage.send(&reply.conversation).await;
-    let id = reply.id();
-    let letter = async || stage.world.store.dead_letter(id.as_str()).await.unwrap();
+    let id = reply.message_id();
+    let letter = async || stage.world.store.find_dead_letter(id.as_str()).await.unwrap();
     let first = failed(&stage, &reply, "P0").await;
     assert_eq!(stage.receive(&first, 1).await, Verdict::Done);
     assert!(letter().await.is_some());
-    dead_letters::delete(&stage.world, id.as_str(), "operator")
+    dead_letters::delete_dead_letter(&stage.world, id.as_str(), "operator")
         .await
         .unwrap();
     stage.pass(5);
@@ -279,7 +290,7 @@ async fn a_late_second_failure_makes_no_letter_of_what_was_purged() {
         stage
             .world
             .store
-            .open(reply.conversation.thread())
+            .list_open_messages(reply.conversation.thread_id())
             .await
             .unwrap()
             .is_empty()
@@ -293,8 +304,12 @@ async fn a_second_report_of_a_failure_does_not_give_up_what_was_redriven_and_wai
     stage.send(&reply.conversation).await;
     let first = failed(&stage, &reply, "P0").await;
     assert_eq!(stage.receive(&first, 1).await, Verdict::Done);
-    let id = reply.id();
-    assert!(dead_letters::redrive(&stage.world, id.as_str()).await.unwrap());
+    let id = reply.message_id();
+    assert!(
+        dead_letters::redrive_dead_letter(&stage.world, id.as_str())
+            .await
+            .unwrap()
+    );
     stage.pass(5);
     let second = failed(&stage, &reply, "P0").await;
     assert_eq!(stage.receive(&second, 1).await, Verdict::Done);
@@ -314,13 +329,13 @@ async fn an_echo_is_the_last_attempts_before_it_and_the_earlier_ones_echo_may_co
     let _ = stage.kick(&reply.conversation).await;
     while stage.world.providers.sent() < 2 {
         stage.times_out();
-        let Verdict::ComeBack { after } = stage.kick(&reply.conversation).await else {
+        let Verdict::Retry { after } = stage.kick(&reply.conversation).await else {
             panic!("it is sent again")
         };
-        stage.world.ambient.sleep(after).await;
+        stage.world.system.sleep(after).await;
     }
     let echo = async |id: &str, sent_at: i64| {
-        let payload = json!({"address": scene.address.as_str(), "id": id, "text": reply.content.as_text(),
+        let payload = json!({"address": scene.address.as_str(), "id": id, "text": reply.content.render_text(),
             "from_me": true, "sent_at": sent_at});
         let job = stage.event(EventKind::Message, payload).await;
         assert_eq!(stage.receive(&job, 1).await, Verdict::Done);

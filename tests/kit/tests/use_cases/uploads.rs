@@ -3,7 +3,7 @@
 use crate::world::Stage;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::options::SendOptions;
-use recado_pipeline::deliver::{self, Accepted, DeliverError};
+use recado_pipeline::deliver::{self, AcceptedMessage, DeliverError};
 use recado_pipeline::ports::Conversations;
 use recado_pipeline::{NotSendable, upload};
 use recado_testkit::builders::{Scene, correlation};
@@ -12,12 +12,12 @@ fn picture(source: String) -> Content {
     Content::Media(Media {
         source: Some(source),
         caption: Some("veja".to_owned()),
-        ..Media::of(MediaKind::Image)
+        ..Media::from_kind(MediaKind::Image)
     })
 }
 
-async fn deliver(stage: &Stage, content: Content) -> Result<Accepted, DeliverError> {
-    let send = deliver::Send {
+async fn deliver(stage: &Stage, content: Content) -> Result<AcceptedMessage, DeliverError> {
+    let send = deliver::DeliverRequest {
         to: "5511900000077".to_owned(),
         content,
         options: SendOptions::default(),
@@ -26,7 +26,7 @@ async fn deliver(stage: &Stage, content: Content) -> Result<Accepted, DeliverErr
         send_at: None,
         correlation: correlation(),
     };
-    deliver::send(&stage.world, stage.scene.instance(), send).await
+    deliver::accept_message(&stage.world, stage.scene.instance(), send).await
 }
 
 #[tokio::test]
@@ -34,19 +34,25 @@ async fn the_bytes_are_given_to_the_provider_and_stored_with_no_message() {
     let stage = Stage::set(Scene::new()).await;
     let instance = stage.scene.instance();
     let mime = "image/png".to_owned();
-    let source = upload::put(&stage.world, instance, mime, Some("a.png".to_owned()), b"\x89PNG")
+    let source = upload::store_upload(&stage.world, instance, mime, Some("a.png".to_owned()), b"\x89PNG")
         .await
         .unwrap();
     let accepted = deliver(&stage, picture(source.clone())).await.unwrap();
     stage.send(accepted.conversation.as_ref().unwrap()).await;
     let given = stage.world.providers.contents();
-    let media = given[0].media().unwrap();
+    let media = given[0].media_file().unwrap();
     assert_eq!(media.source.as_deref(), Some("data:image/png;base64,iVBORw=="));
     assert_eq!(
         (media.file_name.as_deref(), media.caption.as_deref()),
         (Some("a.png"), Some("veja"))
     );
-    let stored = stage.world.store.message(&accepted.id).await.unwrap().unwrap();
+    let stored = stage
+        .world
+        .store
+        .find_message(&accepted.id)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(stored.content, picture(source));
 }
 

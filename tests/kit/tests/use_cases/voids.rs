@@ -2,18 +2,20 @@
 
 use crate::world::{Model, Stage, TEXT_MAX, World};
 use recado_domain::content::Content;
-use recado_domain::conversation::{Conversation, Mode};
+use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::EventKind;
 use recado_domain::ids::{ConversationId, CorrelationId, MessageId};
-use recado_domain::kick::SendKick;
 use recado_domain::message::Message;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::rate::Rate;
-use recado_pipeline::ports::{ConnectionAnswer, Conversations, Instances, OutboxStore, Queues, SendOutcome};
-use recado_pipeline::settings::Visibility;
-use recado_pipeline::{Parts, Verdict, operate};
+use recado_domain::wake_up::SendJob;
+use recado_pipeline::ports::{
+    ConnectionAnswer, Conversations, InstanceStates, OutboxStore, Queues, SendOutcome,
+};
+use recado_pipeline::settings::VisibilityTimeouts;
+use recado_pipeline::{Components, Verdict, operate};
 use recado_testkit::builders::{Scene, correlation};
 use serde_json::Value;
 use std::time::Duration;
@@ -36,9 +38,9 @@ async fn waiting(outcome: SendOutcome) -> (Stage, Message) {
     let stage = Stage::set(Scene::new()).await;
     stage.answers(outcome);
     let reply = replied(&stage, "W1", "a resposta").await;
-    stage.sender(shift(stage.now(), 1_000)).await;
+    stage.sender(add_millis(stage.now(), 1_000)).await;
     assert_eq!(stage.world.providers.sent(), 1);
-    assert_eq!(state(&stage, &reply.id()).await, "queued");
+    assert_eq!(state(&stage, &reply.message_id()).await, "queued");
     stage.pass(5);
     (stage, reply)
 }
@@ -51,35 +53,35 @@ async fn replied(stage: &Stage, id: &str, text: &str) -> Message {
 }
 
 async fn state(stage: &Stage, id: &MessageId) -> &'static str {
-    let found = stage.world.store.message(id).await.unwrap().unwrap();
+    let found = stage.world.store.find_message(id).await.unwrap().unwrap();
     found.out.unwrap().state.as_str()
 }
 
 async fn answers(world: &World, conversation: &ConversationId, text: &str) -> MessageId {
-    let answer = operate::Answer {
-        content: Content::text(text),
+    let answer = operate::OperatorAnswer {
+        content: Content::from_text(text),
         options: SendOptions::default(),
         seen: None,
         key: None,
         correlation: correlation(),
     };
-    let made = operate::answer(world, conversation, answer).await;
-    made.unwrap().message.id()
+    let made = operate::answer_as_operator(world, conversation, answer).await;
+    made.unwrap().message.message_id()
 }
 
-async fn set_mode(stage: &Stage, conversation: &ConversationId, mode: Mode) -> Conversation {
-    let changed = operate::set_mode(&stage.world, conversation, mode, &correlation()).await;
+async fn set_mode(stage: &Stage, conversation: &ConversationId, mode: ConversationMode) -> Conversation {
+    let changed = operate::set_conversation_mode(&stage.world, conversation, mode, &correlation()).await;
     changed.unwrap()
 }
 
 /// The sender works for so long that something which goes at once has gone.
 async fn at_once(stage: &Stage) {
-    stage.sender(shift(stage.now(), AT_ONCE * 1_000)).await;
+    stage.sender(add_millis(stage.now(), AT_ONCE * 1_000)).await;
 }
 
 fn said(stage: &Stage) -> Vec<String> {
     let contents = stage.world.providers.contents();
-    contents.iter().map(Content::as_text).collect()
+    contents.iter().map(Content::render_text).collect()
 }
 
 #[tokio::test]
@@ -88,10 +90,10 @@ async fn a_persons_answer_leaves_at_once_although_a_void_reply_waits_for_its_tim
         let (stage, reply) = waiting(busy(seconds)).await;
         let answer = answers(&stage.world, &reply.conversation, "sou eu").await;
         at_once(&stage).await;
-        assert_eq!(state(&stage, &reply.id()).await, "cancelled", "{seconds}");
+        assert_eq!(state(&stage, &reply.message_id()).await, "cancelled", "{seconds}");
         assert_eq!(state(&stage, &answer).await, "sent", "{seconds}");
         // Nothing is left but the kick that waits.
-        stage.sender(shift(stage.now(), 7_200_000)).await;
+        stage.sender(add_millis(stage.now(), 7_200_000)).await;
         assert_eq!(said(&stage), ["a resposta", "sou eu"]);
     }
 }
@@ -106,10 +108,10 @@ async fn a_takeover_alone_cancels_at_once_what_waits_and_what_a_client_sent_behi
         if typed {
             stage.message(&stage.scene, "T1", "eu cuido", true).await;
         } else {
-            set_mode(&stage, &reply.conversation, Mode::Manual).await;
+            set_mode(&stage, &reply.conversation, ConversationMode::Manual).await;
         }
         at_once(&stage).await;
-        assert_eq!(state(&stage, &reply.id()).await, "cancelled", "{seconds}");
+        assert_eq!(state(&stage, &reply.message_id()).await, "cancelled", "{seconds}");
         assert_eq!(state(&stage, &behind.id).await, "sent", "{seconds}");
     }
 }
@@ -117,26 +119,26 @@ async fn a_takeover_alone_cancels_at_once_what_waits_and_what_a_client_sent_behi
 #[tokio::test]
 async fn a_takeover_that_comes_again_after_a_crash_cancels_at_once_too() {
     let (stage, reply) = waiting(busy(120)).await;
-    set_mode(&stage, &reply.conversation, Mode::Manual).await;
+    set_mode(&stage, &reply.conversation, ConversationMode::Manual).await;
     // Its kick was never sent.
     stage.kicked().await;
-    set_mode(&stage, &reply.conversation, Mode::Manual).await;
+    set_mode(&stage, &reply.conversation, ConversationMode::Manual).await;
     at_once(&stage).await;
-    assert_eq!(state(&stage, &reply.id()).await, "cancelled");
+    assert_eq!(state(&stage, &reply.message_id()).await, "cancelled");
 }
 
 #[tokio::test]
 async fn after_a_give_back_the_next_reply_leaves_at_once() {
     for seconds in WAITS {
         let (stage, reply) = waiting(busy(seconds)).await;
-        set_mode(&stage, &reply.conversation, Mode::Manual).await;
+        set_mode(&stage, &reply.conversation, ConversationMode::Manual).await;
         // Nobody sends between the two.
-        let back = set_mode(&stage, &reply.conversation, Mode::Ai).await;
-        assert!(back.owes(), "what the void reply covered is owed again");
+        let back = set_mode(&stage, &reply.conversation, ConversationMode::Ai).await;
+        assert!(back.owes_answer(), "what the void reply covered is owed again");
         *stage.world.llm.says.lock().unwrap() = Some("de novo".to_owned());
         stage.turns(&stage.scene).await;
         at_once(&stage).await;
-        assert_eq!(state(&stage, &reply.id()).await, "cancelled", "{seconds}");
+        assert_eq!(state(&stage, &reply.message_id()).await, "cancelled", "{seconds}");
         assert_eq!(said(&stage), ["a resposta", "de novo"], "{seconds}");
     }
 }
@@ -145,22 +147,22 @@ async fn after_a_give_back_the_next_reply_leaves_at_once() {
 async fn after_a_resolve_the_next_conversations_reply_leaves_at_once() {
     for seconds in WAITS {
         let (stage, reply) = waiting(busy(seconds)).await;
-        operate::resolve(&stage.world, &reply.conversation, None, &correlation())
+        operate::resolve_conversation(&stage.world, &reply.conversation, None, &correlation())
             .await
             .unwrap();
         let next = replied(&stage, "W2", "outra").await;
         assert_ne!(next.conversation, reply.conversation);
         at_once(&stage).await;
-        assert_eq!(state(&stage, &reply.id()).await, "cancelled", "{seconds}");
-        assert_eq!(state(&stage, &next.id()).await, "sent", "{seconds}");
+        assert_eq!(state(&stage, &reply.message_id()).await, "cancelled", "{seconds}");
+        assert_eq!(state(&stage, &next.message_id()).await, "sent", "{seconds}");
     }
     // By the resolve alone, too.
     let (stage, reply) = waiting(busy(120)).await;
-    operate::resolve(&stage.world, &reply.conversation, None, &correlation())
+    operate::resolve_conversation(&stage.world, &reply.conversation, None, &correlation())
         .await
         .unwrap();
     at_once(&stage).await;
-    assert_eq!(state(&stage, &reply.id()).await, "cancelled");
+    assert_eq!(state(&stage, &reply.message_id()).await, "cancelled");
 }
 
 #[tokio::test]
@@ -169,23 +171,23 @@ async fn a_reply_that_is_not_void_keeps_its_time_and_what_comes_behind_it_keeps_
         let (stage, reply) = waiting(busy(seconds)).await;
         let first = stage.client_writes(stage.scene.address.as_str()).await;
         let second = stage.client_writes(stage.scene.address.as_str()).await;
-        stage.sender(shift(stage.now(), 60_000)).await;
+        stage.sender(add_millis(stage.now(), 60_000)).await;
         assert_eq!(stage.world.providers.sent(), 1);
-        let depth = stage.world.queues.depth(QueueName::Outbound).await.unwrap();
+        let depth = stage.world.queues.queue_depth(QueueName::Outbound).await.unwrap();
         assert_eq!(
             (depth.in_flight, depth.visible),
             kicks,
             "those behind it wait in its group"
         );
         stage
-            .sender(shift(stage.now(), i64::try_from(seconds).unwrap() * 1_000))
+            .sender(add_millis(stage.now(), i64::try_from(seconds).unwrap() * 1_000))
             .await;
         if kicks == (0, 0) {
             recado_pipeline::reconcile::reconcile(&stage.world).await.unwrap();
             at_once(&stage).await;
         }
         assert_eq!(said(&stage), ["a resposta", "a resposta", "Olá", "Olá"]);
-        for id in [reply.id(), first.id, second.id] {
+        for id in [reply.message_id(), first.id, second.id] {
             assert_eq!(state(&stage, &id).await, "sent");
         }
     }
@@ -211,7 +213,7 @@ async fn a_void_reply_is_cancelled_before_its_slot_is_reserved_and_with_it_its_p
     let long = format!("{0}\n\n{0}\n\n{0}", "é".repeat(TEXT_MAX / 2));
     let last = replied(&stage, "W1", &long).await;
     let answer = answers(&stage.world, &last.conversation, "sou eu").await;
-    stage.sender(shift(stage.now(), 61_000)).await;
+    stage.sender(add_millis(stage.now(), 61_000)).await;
     assert_eq!(
         state(&stage, &answer).await,
         "sent",
@@ -225,13 +227,13 @@ async fn a_void_reply_that_waits_for_its_slot_is_cancelled_at_once_and_so_are_it
     let stage = one_a_minute().await;
     let long = format!("{0}\n\n{0}\n\n{0}", "é".repeat(TEXT_MAX / 2));
     let last = replied(&stage, "W1", &long).await;
-    stage.sender(shift(stage.now(), 10_000)).await;
-    set_mode(&stage, &last.conversation, Mode::Manual).await;
+    stage.sender(add_millis(stage.now(), 10_000)).await;
+    set_mode(&stage, &last.conversation, ConversationMode::Manual).await;
     at_once(&stage).await;
-    assert_eq!(state(&stage, &last.id()).await, "cancelled");
+    assert_eq!(state(&stage, &last.message_id()).await, "cancelled");
     let answer = answers(&stage.world, &last.conversation, "sou eu").await;
     // One place was reserved for the first part, none for the others.
-    stage.sender(shift(stage.now(), 120_000)).await;
+    stage.sender(add_millis(stage.now(), 120_000)).await;
     assert_eq!(state(&stage, &answer).await, "sent");
 }
 
@@ -246,13 +248,13 @@ async fn a_void_reply_of_a_closed_instance_is_cancelled_and_the_answer_leaves_wh
     let parked = stage
         .world
         .store
-        .parked(stage.scene.instance(), 10)
+        .list_parked(stage.scene.instance(), 10)
         .await
         .unwrap();
     assert_eq!(parked.len(), 1);
     let answer = answers(&stage.world, &reply.conversation, "sou eu").await;
     at_once(&stage).await;
-    assert_eq!(state(&stage, &reply.id()).await, "cancelled");
+    assert_eq!(state(&stage, &reply.message_id()).await, "cancelled");
     assert_eq!(state(&stage, &answer).await, "queued");
     stage.world.providers.is(ConnectionAnswer::Open);
     let job = stage.event(EventKind::Connection, Value::Null).await;
@@ -265,14 +267,14 @@ async fn a_void_reply_of_a_closed_instance_is_cancelled_and_the_answer_leaves_wh
 
 /// The same world for somebody else.
 fn beside(world: &World) -> World {
-    Parts {
+    Components {
         store: world.store.clone(),
         queues: world.queues.clone(),
         providers: world.providers.clone(),
         llm: Model::default(),
-        ambient: world.ambient.clone(),
+        system: world.system.clone(),
         settings: world.settings.clone(),
-        retries: recado_pipeline::Retries::default(),
+        retry_lock: recado_pipeline::RetryLock::default(),
     }
 }
 
@@ -287,19 +289,21 @@ async fn words_behind_a_reply_that_is_being_sent_leave_with_its_outcome() {
             answers(&world, &id, "sou eu").await;
             // Another sender has their kick, and finds the reply being sent.
             let queues = &world.queues;
-            let kick = queues.receive(QueueName::Outbound, 1, Visibility::OUTBOUND).await;
+            let kick = queues
+                .receive_messages(QueueName::Outbound, 1, VisibilityTimeouts::OUTBOUND)
+                .await;
             let kick = kick.unwrap().remove(0);
-            assert_eq!(kick.group.as_deref(), Some(id.thread().as_str()));
-            let verdict = recado_pipeline::send::send(&world, &kick.body, 1, None).await;
+            assert_eq!(kick.group.as_deref(), Some(id.thread_id().as_str()));
+            let verdict = recado_pipeline::send::handle_outbound_message(&world, &kick.body, 1, None).await;
             assert_eq!(
                 verdict,
                 Verdict::Done,
                 "it goes where the reply's outcome is known first"
             );
-            assert!(queues.delete(&kick.receipt).await.unwrap());
+            assert!(queues.delete_received(&kick.receipt).await.unwrap());
         });
         at_once(&stage).await;
-        assert_eq!(state(&stage, &reply.id()).await, "cancelled");
+        assert_eq!(state(&stage, &reply.message_id()).await, "cancelled");
         assert_eq!(said(&stage), ["a resposta", "sou eu"]);
     }
 }
@@ -309,37 +313,48 @@ async fn the_parts_of_a_reply_share_a_group_and_what_people_send_the_contacts() 
     let stage = Stage::set(Scene::new()).await;
     let long = format!("{0}\n\n{0}\n\n{0}", "é".repeat(TEXT_MAX / 2));
     let last = replied(&stage, "W1", &long).await;
-    let open = stage.world.store.open(last.conversation.thread()).await.unwrap();
+    let open = stage
+        .world
+        .store
+        .list_open_messages(last.conversation.thread_id())
+        .await
+        .unwrap();
     assert_eq!(open.len(), 3);
-    assert!(open.iter().all(|part| part.reply() == Some(open[0].id())));
+    assert!(
+        open.iter()
+            .all(|part| part.reply_id() == Some(open[0].message_id()))
+    );
     let kick = stage.kicked().await.remove(0);
-    assert_eq!(kick.group.as_deref(), Some(open[0].id().as_str()));
+    assert_eq!(kick.group.as_deref(), Some(open[0].message_id().as_str()));
     answers(&stage.world, &last.conversation, "sou eu").await;
     let kick = stage.kicked().await.remove(0);
-    assert_eq!(kick.group.as_deref(), Some(last.conversation.thread().as_str()));
+    assert_eq!(
+        kick.group.as_deref(),
+        Some(last.conversation.thread_id().as_str())
+    );
 }
 
 #[tokio::test]
 async fn a_kick_that_was_handed_out_often_is_sent_anew_where_it_waits() {
     let stage = Stage::set(Scene::new()).await;
     let reply = stage.replied().await;
-    let kick = SendKick {
-        reply: reply.reply(),
-        ..SendKick::new(
+    let kick = SendJob {
+        reply: reply.reply_id(),
+        ..SendJob::new(
             reply.conversation.clone(),
             reply.ordinal,
             CorrelationId::parse("k").unwrap(),
         )
     };
     let body = serde_json::to_string(&kick).unwrap();
-    let verdict = recado_pipeline::send::send(&stage.world, &body, 500, None).await;
+    let verdict = recado_pipeline::send::handle_outbound_message(&stage.world, &body, 500, None).await;
     assert_eq!(verdict, Verdict::Done);
     let renewed = stage.kicked().await.remove(0);
-    assert_eq!(renewed.group.as_deref(), Some(reply.id().as_str()));
-    assert_eq!(serde_json::from_str::<SendKick>(&renewed.body).unwrap(), kick);
+    assert_eq!(renewed.group.as_deref(), Some(reply.message_id().as_str()));
+    assert_eq!(serde_json::from_str::<SendJob>(&renewed.body).unwrap(), kick);
     // An old one that has not this field reads as one of the contact's group.
-    let old: SendKick = serde_json::from_str(&body.replace("\"reply\"", "\"unknown\"")).unwrap();
-    stage.world.queues.send_kick(&old, "old").await.unwrap();
+    let old: SendJob = serde_json::from_str(&body.replace("\"reply\"", "\"unknown\"")).unwrap();
+    stage.world.queues.enqueue_send_job(&old, "old").await.unwrap();
     let group = stage.kicked().await.remove(0).group;
-    assert_eq!(group.as_deref(), Some(reply.conversation.thread().as_str()));
+    assert_eq!(group.as_deref(), Some(reply.conversation.thread_id().as_str()));
 }

@@ -4,17 +4,19 @@ use crate::world::Stage;
 use recado_domain::Timestamp;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::EventKind;
-use recado_domain::instance::{Connection, InFlight, InstanceState, PATIENCE_MS, Parked};
+use recado_domain::instance::{
+    ConnectionStatus, DEFAULT_PATIENCE_MS, InFlightSend, InstanceState, ParkedConversation,
+};
 use recado_domain::message::{Message, MessageStatus};
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_domain::outbox::{Outbox, OutboxState};
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
 use recado_pipeline::ports::{
-    Ambient, Claimed, ConnectionAnswer, Conversations, DeadLetters, Instances, OutboxStore, Overdue,
-    OverdueWork, SendOutcome, Written,
+    ClaimOutcome, ConnectionAnswer, Conversations, DeadLetters, InstanceStates, OutboxStore, OverdueIndex,
+    OverdueWork, SendOutcome, System, WriteOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_testkit::builders::{Scene, nonce};
@@ -27,11 +29,17 @@ async fn stage() -> Stage {
 
 pub(crate) async fn state(stage: &Stage) -> InstanceState {
     let id = stage.scene.instance();
-    stage.world.store.instance_state(id).await.unwrap()
+    stage.world.store.read_instance_state(id).await.unwrap()
 }
 
 pub(crate) async fn stored(stage: &Stage, message: &Message) -> Message {
-    stage.world.store.message(&message.id()).await.unwrap().unwrap()
+    stage
+        .world
+        .store
+        .find_message(&message.message_id())
+        .await
+        .unwrap()
+        .unwrap()
 }
 
 pub(crate) async fn out(stage: &Stage, message: &Message) -> Outbox {
@@ -39,8 +47,8 @@ pub(crate) async fn out(stage: &Stage, message: &Message) -> Outbox {
 }
 
 async fn letter(stage: &Stage, message: &Message) -> Option<DeadLetter> {
-    let id = message.id();
-    stage.world.store.dead_letter(id.as_str()).await.unwrap()
+    let id = message.message_id();
+    stage.world.store.find_dead_letter(id.as_str()).await.unwrap()
 }
 
 fn unreached() -> SendOutcome {
@@ -65,11 +73,11 @@ async fn a_provider_that_is_not_reached_twice_is_unreachable_and_nothing_is_coun
         ("360dialog", 20),
         ("aws-social", 20),
     ] {
-        let stage = Stage::set(Scene::on(Provider::named(provider))).await;
+        let stage = Stage::set(Scene::on(Provider::from_static(provider))).await;
         let reply = stage.replied().await;
-        for expected in [Connection::Open, Connection::Unreachable] {
+        for expected in [ConnectionStatus::Open, ConnectionStatus::Unreachable] {
             stage.answers(unreached());
-            assert_eq!(stage.kick(&reply.conversation).await, Verdict::SOON);
+            assert_eq!(stage.kick(&reply.conversation).await, Verdict::RETRY_SOON);
             assert_eq!(state(&stage).await.connection, expected, "{provider}");
             assert_eq!(out(&stage, &reply).await.attempts, 0);
         }
@@ -87,9 +95,12 @@ async fn a_provider_that_is_not_reached_twice_is_unreachable_and_nothing_is_coun
         stage.world.providers.is(ConnectionAnswer::Open);
         stage.pass(600);
         reconcile(&stage.world).await.unwrap();
-        assert_eq!(state(&stage).await.connection, Connection::Open);
+        assert_eq!(state(&stage).await.connection, ConnectionStatus::Open);
         stage.send(&reply.conversation).await;
-        assert_eq!(stored(&stage, &reply).await.status(None), MessageStatus::Sent);
+        assert_eq!(
+            stored(&stage, &reply).await.status_with_delivery(None),
+            MessageStatus::Sent
+        );
         assert_eq!(out(&stage, &reply).await.attempts, 1);
     }
 }
@@ -101,7 +112,10 @@ async fn a_provider_that_is_not_reached_once_is_tried_again_at_once() {
         stage.answers(unreached());
         let reply = stage.replied().await;
         stage.send(&reply.conversation).await;
-        assert_eq!(stored(&stage, &reply).await.status(None), MessageStatus::Sent);
+        assert_eq!(
+            stored(&stage, &reply).await.status_with_delivery(None),
+            MessageStatus::Sent
+        );
         assert_eq!(state(&stage).await.timeouts, 0, "not in a row");
     }
 }
@@ -119,7 +133,7 @@ async fn the_first_probe_comes_after_half_a_minute_also_after_many_questions_whi
     stage.answers(unreached());
     stage.send(&reply.conversation).await;
     let found = state(&stage).await;
-    assert_eq!(found.connection, Connection::Unreachable);
+    assert_eq!(found.connection, ConnectionStatus::Unreachable);
     let wait = found.probe_at.unwrap().as_millisecond() - found.since.unwrap().as_millisecond();
     assert_eq!(wait, 30_000);
 }
@@ -150,15 +164,15 @@ async fn a_retry_waits_and_the_fifth_failure_is_the_last() {
         );
         assert!(matches!(
             stage.kick(&reply.conversation).await,
-            Verdict::ComeBack { .. }
+            Verdict::Retry { .. }
         ));
-        stage.world.ambient.pass(wait - 1);
+        stage.world.system.pass(wait - 1);
         assert!(matches!(
             stage.kick(&reply.conversation).await,
-            Verdict::ComeBack { .. }
+            Verdict::Retry { .. }
         ));
         assert_eq!(stage.world.providers.sent(), u64::from(attempt), "not yet");
-        stage.world.ambient.pass(1);
+        stage.world.system.pass(1);
     }
     let letter = letter(&stage, &reply).await.unwrap();
     assert_eq!(letter.reason, Reason::MaxRetriesExceeded);
@@ -193,7 +207,7 @@ async fn what_waits_for_its_instance_is_given_up_after_three_days_and_not_before
 
 /// What is overdue of messages on their way out.
 async fn overdue(stage: &Stage) -> usize {
-    let found = stage.world.store.overdue(stage.now(), 1_000).await.unwrap();
+    let found = stage.world.store.list_overdue(stage.now(), 1_000).await.unwrap();
     let outgoing = |work: &&OverdueWork| matches!(work, OverdueWork::Outgoing { .. });
     found.iter().filter(outgoing).count()
 }
@@ -235,10 +249,10 @@ async fn a_dead_message_without_its_letter_gets_it_also_while_its_instance_is_cl
     dead.out
         .as_mut()
         .unwrap()
-        .give_up(stage.now(), Reason::InstanceDisconnected, None)
+        .mark_dead(stage.now(), Reason::InstanceDisconnected, None)
         .unwrap();
-    let written = stage.world.store.save_open(&dead, None).await.unwrap();
-    assert_eq!(written, Written::Yes);
+    let written = stage.world.store.save_open_message(&dead, None).await.unwrap();
+    assert_eq!(written, WriteOutcome::Written);
     stage.pass(600);
     reconcile(&stage.world).await.unwrap();
     assert!(letter(&stage, &reply).await.is_some());
@@ -256,23 +270,25 @@ async fn a_dead_message_without_its_letter_gets_it_also_while_its_instance_is_cl
 async fn what_is_being_sent_is_not_given_up_for_its_age() {
     let stage = stage().await;
     let reply = stage.replied().await;
-    let parked = Parked {
+    let parked = ParkedConversation {
         instance: stage.scene.instance().clone(),
         conversation: reply.conversation.clone(),
         version: nonce(),
         since: stage.now(),
         not_before: None,
-        patience_ms: PATIENCE_MS,
+        patience_ms: DEFAULT_PATIENCE_MS,
         reply: None,
     };
-    stage.world.store.park(&parked).await.unwrap();
+    stage.world.store.put_parked(&parked).await.unwrap();
     stage.pass(73 * 3_600);
     let mut sending = stored(&stage, &reply).await;
-    let (nonce, lease_until) = (nonce(), shift(stage.now(), 60_000));
+    let (nonce, lease_until) = (nonce(), add_millis(stage.now(), 60_000));
     let out_of = sending.out.as_mut().unwrap();
-    out_of.claim(nonce.clone(), stage.now(), lease_until).unwrap();
-    let flight = InFlight {
-        message: reply.id(),
+    out_of
+        .claim_attempt(nonce.clone(), stage.now(), lease_until)
+        .unwrap();
+    let flight = InFlightSend {
+        message: reply.message_id(),
         to: out_of.to.clone(),
         nonce,
         claimed_at: stage.now(),
@@ -281,8 +297,13 @@ async fn what_is_being_sent_is_not_given_up_for_its_age() {
         echo: None,
         maybe_echo: None,
     };
-    let taken = stage.world.store.claim(&sending, None, &flight).await.unwrap();
-    assert_eq!(taken, Claimed::Yes);
+    let taken = stage
+        .world
+        .store
+        .claim_message(&sending, None, &flight)
+        .await
+        .unwrap();
+    assert_eq!(taken, ClaimOutcome::Claimed);
     stage.world.providers.is(ConnectionAnswer::Closed);
     let job = stage.event(EventKind::Connection, Value::Null).await;
     assert_eq!(stage.receive(&job, 1).await, Verdict::Done);
@@ -314,7 +335,7 @@ async fn connection(stage: &Stage, answer: ConnectionAnswer) {
 
 async fn parked(stage: &Stage) -> usize {
     let id = stage.scene.instance();
-    stage.world.store.parked(id, 10).await.unwrap().len()
+    stage.world.store.list_parked(id, 10).await.unwrap().len()
 }
 
 #[tokio::test]
@@ -327,11 +348,11 @@ async fn what_waits_for_its_slot_does_not_leave_once_the_instance_is_closed() {
     let stage = Stage::set(scene).await;
     let (first, second) = (stage.replied().await, stage.replied().await);
     stage.send(&first.conversation).await;
-    let Verdict::ComeBack { after } = stage.kick(&second.conversation).await else {
+    let Verdict::Retry { after } = stage.kick(&second.conversation).await else {
         panic!("its slot is seconds away")
     };
     connection(&stage, ConnectionAnswer::Closed).await;
-    stage.world.ambient.sleep(after).await;
+    stage.world.system.sleep(after).await;
     assert_eq!(stage.kick(&second.conversation).await, Verdict::Done);
     assert_eq!((stage.world.providers.sent(), parked(&stage).await), (1, 1));
     stage.pass(60);
@@ -354,7 +375,7 @@ async fn what_closed_and_opened_again_within_seconds_releases_what_waits_all_the
     let put_off = state(&stage).await;
     assert_eq!(
         (put_off.connection, put_off.released_at),
-        (Connection::Open, released)
+        (ConnectionStatus::Open, released)
     );
     assert_eq!(parked(&stage).await, 1, "the last release was a moment ago");
     stage.pass(60);
@@ -376,7 +397,7 @@ async fn of_a_contacts_messages_each_is_given_up_by_its_own_age() {
         stage.pass(600);
         reconcile(&stage.world).await.unwrap();
         for id in [&first.id, &second.id] {
-            let letter = stage.world.store.dead_letter(id.as_str()).await.unwrap();
+            let letter = stage.world.store.find_dead_letter(id.as_str()).await.unwrap();
             if letter.is_some() && !given_up.iter().any(|(known, _)| *known == id) {
                 given_up.push((id, (stage.now().as_second() - begun.as_second()) / 3_600));
             }

@@ -2,8 +2,8 @@
 
 use crate::world::Stage;
 use recado_domain::contact::ContactAddress;
-use recado_domain::content::{Content, Template};
-use recado_domain::conversation::Mode;
+use recado_domain::content::{Content, MessageTemplate};
+use recado_domain::conversation::ConversationMode;
 use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
@@ -16,25 +16,25 @@ use std::time::Duration;
 
 const DAY: i64 = 86_400;
 
-fn template() -> Template {
-    Template {
+fn template() -> MessageTemplate {
+    MessageTemplate {
         name: "ola_de_novo".to_owned(),
         language: "pt_BR".to_owned(),
         components: Vec::new(),
     }
 }
 
-async fn on_meta(template: Option<Template>) -> Stage {
-    let mut scene = Scene::on(Provider::named("meta"));
+async fn on_meta(template: Option<MessageTemplate>) -> Stage {
+    let mut scene = Scene::on(Provider::from_static("meta"));
     // As Meta writes a number: without a server.
-    let digits = scene.address.phone().unwrap();
+    let digits = scene.address.phone_number().unwrap();
     scene.address = ContactAddress::parse(digits.trim_start_matches('+')).unwrap();
     scene.bound.instance.reengagement_template = template;
     Stage::set(scene).await
 }
 
 async fn stored(stage: &Stage, id: &MessageId) -> Message {
-    stage.world.store.message(id).await.unwrap().unwrap()
+    stage.world.store.find_message(id).await.unwrap().unwrap()
 }
 
 async fn state(stage: &Stage, id: &MessageId) -> OutboxState {
@@ -58,7 +58,13 @@ async fn api_send(stage: &Stage, scene: &Scene) -> MessageId {
 }
 
 async fn why_dead(stage: &Stage, id: &MessageId) -> String {
-    let letter = stage.world.store.dead_letter(id.as_str()).await.unwrap().unwrap();
+    let letter = stage
+        .world
+        .store
+        .find_dead_letter(id.as_str())
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(letter.reason, Reason::WindowClosed);
     letter.last_error.unwrap()
 }
@@ -78,8 +84,8 @@ async fn later_it_is_given_up_and_its_letter_says_why() {
     let reply = stage.replied().await;
     stage.pass(DAY - 119);
     stage.send(&reply.conversation).await;
-    assert!(is_dead(&state(&stage, &reply.id()).await));
-    let why = why_dead(&stage, &reply.id()).await;
+    assert!(is_dead(&state(&stage, &reply.message_id()).await));
+    let why = why_dead(&stage, &reply.message_id()).await;
     assert!(why.contains("no re-engagement template"), "{why}");
     assert_eq!(stage.world.providers.sent(), 0);
 }
@@ -91,7 +97,7 @@ async fn or_the_instances_template_goes_out_and_the_record_keeps_its_words() {
     stage.pass(DAY + 3_600);
     stage.send(&reply.conversation).await;
     assert_eq!(stage.world.providers.contents(), [Content::Template(template())]);
-    let stored = stored(&stage, &reply.id()).await;
+    let stored = stored(&stage, &reply.message_id()).await;
     assert_eq!(stored.content, reply.content);
     let out = stored.out.unwrap();
     assert!(matches!(out.state, OutboxState::Sent { .. }));
@@ -119,12 +125,24 @@ async fn the_window_is_the_contacts_and_outlives_a_resolved_conversation() {
     let stage = on_meta(None).await;
     stage.message(&stage.scene, "W1", "oi", false).await;
     let thread = stage.scene.thread();
-    let first = stage.world.store.latest(&thread).await.unwrap().unwrap();
-    operate::resolve(&stage.world, &first.id, None, &correlation())
+    let first = stage
+        .world
+        .store
+        .find_latest_conversation(&thread)
+        .await
+        .unwrap()
+        .unwrap();
+    operate::resolve_conversation(&stage.world, &first.id, None, &correlation())
         .await
         .unwrap();
     let sent = api_send(&stage, &stage.scene).await;
-    let next = stage.world.store.latest(&thread).await.unwrap().unwrap();
+    let next = stage
+        .world
+        .store
+        .find_latest_conversation(&thread)
+        .await
+        .unwrap()
+        .unwrap();
     assert_ne!(next.id, first.id);
     assert!(matches!(state(&stage, &sent).await, OutboxState::Sent { .. }));
     stage.pass(DAY);
@@ -152,7 +170,7 @@ async fn a_template_needs_no_window() {
     stage
         .world
         .store
-        .commit(&conversation, &message, None)
+        .commit_message(&conversation, &message, None)
         .await
         .unwrap();
     stage.pass(3 * DAY);
@@ -173,13 +191,18 @@ async fn evolution_has_no_window() {
 async fn what_was_taken_over_is_cancelled_and_not_given_up() {
     let stage = on_meta(None).await;
     let reply = stage.replied().await;
-    operate::set_mode(&stage.world, &reply.conversation, Mode::Manual, &correlation())
-        .await
-        .unwrap();
+    operate::set_conversation_mode(
+        &stage.world,
+        &reply.conversation,
+        ConversationMode::Manual,
+        &correlation(),
+    )
+    .await
+    .unwrap();
     stage.pass(2 * DAY);
     stage.send(&reply.conversation).await;
     assert!(matches!(
-        state(&stage, &reply.id()).await,
+        state(&stage, &reply.message_id()).await,
         OutboxState::Cancelled { .. }
     ));
 }
@@ -191,14 +214,17 @@ async fn a_redrive_is_judged_again() {
     let reply = stage.replied_to(&contact).await;
     stage.pass(2 * DAY);
     stage.send(&reply.conversation).await;
-    let letter = reply.id().to_string();
-    operate::dead_letters::redrive(&stage.world, &letter)
+    let letter = reply.message_id().to_string();
+    operate::dead_letters::redrive_dead_letter(&stage.world, &letter)
         .await
         .unwrap();
     stage.send(&reply.conversation).await;
-    assert!(is_dead(&state(&stage, &reply.id()).await), "nobody wrote since");
+    assert!(
+        is_dead(&state(&stage, &reply.message_id()).await),
+        "nobody wrote since"
+    );
     stage.message(&contact, "W2", "alô?", false).await;
-    operate::dead_letters::redrive(&stage.world, &letter)
+    operate::dead_letters::redrive_dead_letter(&stage.world, &letter)
         .await
         .unwrap();
     stage.send(&reply.conversation).await;
@@ -215,11 +241,16 @@ async fn waiting(stage: &Stage, contact: &Scene) -> Vec<Message> {
     let latest = stage
         .world
         .store
-        .latest(&contact.thread())
+        .find_latest_conversation(&contact.thread())
         .await
         .unwrap()
         .unwrap();
-    stage.world.store.open(latest.id.thread()).await.unwrap()
+    stage
+        .world
+        .store
+        .list_open_messages(latest.id.thread_id())
+        .await
+        .unwrap()
 }
 
 #[tokio::test]
@@ -231,12 +262,12 @@ async fn of_several_that_wait_one_becomes_the_template_and_the_others_say_so() {
     stage.send(&waiting[0].conversation).await;
     assert_eq!(stage.world.providers.contents(), [Content::Template(template())]);
     assert!(matches!(
-        state(&stage, &waiting[0].id()).await,
+        state(&stage, &waiting[0].message_id()).await,
         OutboxState::Sent { .. }
     ));
     for other in &waiting[1..] {
-        assert!(is_dead(&state(&stage, &other.id()).await));
-        let why = why_dead(&stage, &other.id()).await;
+        assert!(is_dead(&state(&stage, &other.message_id()).await));
+        let why = why_dead(&stage, &other.message_id()).await;
         assert!(why.contains("went out for another message"), "{why}");
     }
 }
@@ -248,7 +279,7 @@ async fn what_a_client_sends_meanwhile_is_no_second_template_until_a_day_is_over
     let reply = stage.replied_to(&contact).await;
     stage.pass(DAY);
     stage.send(&reply.conversation).await;
-    operate::resolve(&stage.world, &reply.conversation, None, &correlation())
+    operate::resolve_conversation(&stage.world, &reply.conversation, None, &correlation())
         .await
         .unwrap();
     // In a new conversation of the same contact.
@@ -272,10 +303,10 @@ async fn a_template_that_failed_for_a_while_is_tried_again_for_the_same_message(
     stage.send(&waiting[0].conversation).await;
     assert_eq!(stage.world.providers.sent(), 2);
     assert!(matches!(
-        state(&stage, &waiting[0].id()).await,
+        state(&stage, &waiting[0].message_id()).await,
         OutboxState::Sent { .. }
     ));
-    assert!(is_dead(&state(&stage, &waiting[1].id()).await));
+    assert!(is_dead(&state(&stage, &waiting[1].message_id()).await));
 }
 
 #[tokio::test]
@@ -290,15 +321,20 @@ async fn a_template_that_was_stopped_before_it_left_makes_room_for_the_next() {
     });
     assert!(matches!(
         stage.kick(&reply.conversation).await,
-        Verdict::ComeBack { .. }
+        Verdict::Retry { .. }
     ));
-    operate::set_mode(&stage.world, &reply.conversation, Mode::Manual, &correlation())
-        .await
-        .unwrap();
+    operate::set_conversation_mode(
+        &stage.world,
+        &reply.conversation,
+        ConversationMode::Manual,
+        &correlation(),
+    )
+    .await
+    .unwrap();
     stage.pass(3_600);
     let sent = api_send(&stage, &contact).await;
     assert!(matches!(
-        state(&stage, &reply.id()).await,
+        state(&stage, &reply.message_id()).await,
         OutboxState::Cancelled { .. }
     ));
     assert!(matches!(state(&stage, &sent).await, OutboxState::Sent { .. }));
@@ -315,12 +351,15 @@ async fn what_was_given_up_for_the_template_leaves_as_it_is_once_the_contact_wro
     stage.pass(DAY);
     stage.send(&waiting[0].conversation).await;
     stage.message(&stage.scene, "W4", "oi de novo", false).await;
-    operate::dead_letters::redrive(&stage.world, waiting[1].id().as_str())
+    operate::dead_letters::redrive_dead_letter(&stage.world, waiting[1].message_id().as_str())
         .await
         .unwrap();
     stage.send(&waiting[0].conversation).await;
     let contents = stage.world.providers.contents();
-    assert_eq!(contents, [Content::Template(template()), Content::text("Sim.")]);
+    assert_eq!(
+        contents,
+        [Content::Template(template()), Content::from_text("Sim.")]
+    );
 }
 
 #[tokio::test]
@@ -338,7 +377,7 @@ async fn a_redriven_message_takes_the_template_over_from_one_that_stands_behind_
     // The first dies, and the template is noted for the second, which waits.
     stage.answers(refused);
     stage.answers(busy(10));
-    let waits = |verdict: Verdict| matches!(verdict, Verdict::ComeBack { .. });
+    let waits = |verdict: Verdict| matches!(verdict, Verdict::Retry { .. });
     assert!(waits(stage.kick(&waiting[0].conversation).await));
     stage.pass(DAY);
     stage.answers(busy(600));
@@ -351,17 +390,17 @@ async fn a_redriven_message_takes_the_template_over_from_one_that_stands_behind_
             .count()
     };
     assert_eq!(templates(&stage), 1);
-    operate::dead_letters::redrive(&stage.world, waiting[0].id().as_str())
+    operate::dead_letters::redrive_dead_letter(&stage.world, waiting[0].message_id().as_str())
         .await
         .unwrap();
     stage.send(&waiting[0].conversation).await;
     assert_eq!(templates(&stage), 2, "once more, in the first one's place");
     assert!(matches!(
-        state(&stage, &waiting[0].id()).await,
+        state(&stage, &waiting[0].message_id()).await,
         OutboxState::Sent { .. }
     ));
     for other in &waiting[1..] {
-        assert!(is_dead(&state(&stage, &other.id()).await));
+        assert!(is_dead(&state(&stage, &other.message_id()).await));
     }
 }
 
@@ -377,8 +416,8 @@ async fn a_template_that_may_have_left_before_its_message_was_given_up_is_the_da
         });
     }
     stage.send(&first.conversation).await;
-    let given_up = stored(&stage, &first.id()).await.out.unwrap();
-    assert!(given_up.died().is_some() && given_up.maybe_sent);
+    let given_up = stored(&stage, &first.message_id()).await.out.unwrap();
+    assert!(given_up.failed_at().is_some() && given_up.maybe_sent);
     let before = stage.world.providers.sent();
     let second = api_send(&stage, &stage.scene).await;
     assert!(is_dead(&state(&stage, &second).await));

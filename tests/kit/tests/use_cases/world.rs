@@ -3,27 +3,27 @@
 use crate::memory::Memory;
 use futures::future::BoxFuture;
 use recado_domain::Timestamp;
-use recado_domain::config::{Bound, ConfigError, Instance};
+use recado_domain::config::{ConfigError, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::context::Context;
+use recado_domain::context::MessageContext;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
+use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
 use recado_domain::ids::ConversationId;
-use recado_domain::inbound::{Inbound, InboundMessage};
-use recado_domain::kick::TurnKick;
-use recado_domain::message::{Message, Usage};
-use recado_domain::millis::{instant, shift};
+use recado_domain::inbound::{InboundEvent, InboundMessage};
+use recado_domain::message::{Message, TokenUsage};
+use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::options::SendOptions;
-use recado_domain::provider::Traits;
+use recado_domain::provider::ProviderCapabilities;
+use recado_domain::wake_up::TurnJob;
 use recado_embedded::{Clock, Embedded};
-use recado_pipeline::deliver::{self, Accepted, Send};
+use recado_pipeline::deliver::{self, AcceptedMessage, DeliverRequest};
 use recado_pipeline::ports::{
-    Ambient, Committed, ConnectionAnswer, Conversations, Directory, Evidence, HistoryError, HistoryPage,
-    Identity, InboundStored, InboundWrite, Inbox, Llm, LlmError, LlmReply, LlmRequest, OutboxStore,
-    OutgoingMessage, Providers, Recorded, SendOutcome, Span,
+    CommitOutcome, ConfigurationStore, ConnectionAnswer, Conversations, HistoryError, HistoryPage,
+    HistorySpan, IdentityKeyStore, InboundWrite, Inbox, Llm, LlmError, LlmReply, LlmRequest, OutboxStore,
+    OutgoingMessage, Providers, RecordEventOutcome, SendEvidence, SendOutcome, StoreInboundOutcome, System,
 };
-use recado_pipeline::{Parts, Settings, Verdict, process, reply};
+use recado_pipeline::{Components, Settings, Verdict, process, reply};
 use recado_testkit::builders::{BASE, Scene, correlation, identity_key};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -44,12 +44,12 @@ impl Time {
     }
 }
 
-impl Ambient for Time {
+impl System for Time {
     fn now(&self) -> Timestamp {
-        instant(self.now.load(Ordering::SeqCst))
+        from_unix_millis(self.now.load(Ordering::SeqCst))
     }
 
-    fn random(&self) -> u64 {
+    fn random_u64(&self) -> u64 {
         self.dice.fetch_add(1, Ordering::SeqCst)
     }
 
@@ -67,7 +67,7 @@ pub(crate) struct Provider {
     pub(crate) outcomes: Arc<Mutex<VecDeque<SendOutcome>>>,
     pub(crate) connection: Arc<Mutex<ConnectionAnswer>>,
     /// What it tells of a send of unknown outcome.
-    pub(crate) evidence: Arc<Mutex<Evidence>>,
+    pub(crate) evidence: Arc<Mutex<SendEvidence>>,
     /// Under which names it was asked for that last.
     pub(crate) looked_for: Arc<Mutex<Vec<ContactAddress>>>,
     pub(crate) asked: Arc<AtomicU64>,
@@ -125,20 +125,20 @@ impl Provider {
 }
 
 impl Providers for Provider {
-    fn traits(&self, provider: recado_domain::provider::Provider) -> Traits {
-        Traits {
+    fn capabilities(&self, provider: recado_domain::provider::Provider) -> ProviderCapabilities {
+        ProviderCapabilities {
             text_max: TEXT_MAX,
-            ..recado_whatsapp::traits(provider).unwrap_or(Traits::LINKED)
+            ..recado_whatsapp::capabilities(provider).unwrap_or(ProviderCapabilities::LINKED_DEVICE)
         }
     }
 
-    fn adopt(&self, instance: Instance) -> Result<Instance, ConfigError> {
-        recado_whatsapp::adopt(instance)
+    fn normalize(&self, instance: Instance) -> Result<Instance, ConfigError> {
+        recado_whatsapp::normalize(instance)
     }
 
-    fn interpret(&self, job: &InboundJob, payload: &Value) -> Inbound {
+    fn interpret_event(&self, job: &InboundJob, payload: &Value) -> InboundEvent {
         if job.kind == EventKind::Connection {
-            return Inbound::ConnectionChanged;
+            return InboundEvent::ConnectionChanged;
         }
         if job.kind == EventKind::Failed {
             return crate::unknown::failure(payload);
@@ -149,40 +149,43 @@ impl Providers for Provider {
             let content = match payload["text"].as_str() {
                 Some(text) => Content::Edit {
                     target,
-                    content: Box::new(Content::text(text)),
+                    content: Box::new(Content::from_text(text)),
                 },
                 None => Content::Deletion { target },
             };
-            return Inbound::Change(Box::new(InboundMessage {
+            return InboundEvent::Change(Box::new(InboundMessage {
                 address: ContactAddress::parse(&text("address")).unwrap(),
-                also: None,
+                numberless_identity: None,
                 phone: None,
                 name: None,
                 provider_message_id: None,
                 from_me: payload["from_me"].as_bool().unwrap(),
                 sent_at: Some(job.received_at),
                 content,
-                context: Context::default(),
+                context: MessageContext::default(),
             }));
         }
-        Inbound::Message(Box::new(InboundMessage {
+        InboundEvent::Message(Box::new(InboundMessage {
             address: ContactAddress::parse(&text("address")).unwrap(),
-            also: payload["also"].as_str().and_then(ContactAddress::parse),
+            numberless_identity: payload["also"].as_str().and_then(ContactAddress::parse),
             phone: None,
             name: payload["name"].as_str().map(str::to_owned),
             provider_message_id: Some(text("id")),
             from_me: payload["from_me"].as_bool().unwrap(),
-            sent_at: payload["sent_at"].as_i64().map(instant).or(Some(job.received_at)),
+            sent_at: payload["sent_at"]
+                .as_i64()
+                .map(from_unix_millis)
+                .or(Some(job.received_at)),
             content: content(payload, text("text")),
-            context: Context::default(),
+            context: MessageContext::default(),
         }))
     }
 
-    fn refuses(&self, _: recado_domain::provider::Provider, _: &Content) -> Option<&'static str> {
+    fn explain_refusal(&self, _: recado_domain::provider::Provider, _: &Content) -> Option<&'static str> {
         None
     }
 
-    async fn send(&self, _: &Bound, message: &OutgoingMessage) -> SendOutcome {
+    async fn send_message(&self, _: &InstanceConfig, message: &OutgoingMessage) -> SendOutcome {
         self.contents.lock().unwrap().push(message.content.clone());
         self.recipients.lock().unwrap().push(message.to.clone());
         let number = self.sent.fetch_add(1, Ordering::SeqCst);
@@ -200,32 +203,37 @@ impl Providers for Provider {
         })
     }
 
-    async fn connection(&self, _: &Bound) -> ConnectionAnswer {
+    async fn query_connection(&self, _: &InstanceConfig) -> ConnectionAnswer {
         self.asked.fetch_add(1, Ordering::SeqCst);
         self.time.pass(300);
         self.connection.lock().unwrap().clone()
     }
 
-    async fn evidence(
+    async fn find_send_evidence(
         &self,
-        _: &Bound,
+        _: &InstanceConfig,
         message: &OutgoingMessage,
         also: &[ContactAddress],
         _: Timestamp,
-    ) -> Evidence {
+    ) -> SendEvidence {
         let names = std::iter::once(&message.to).chain(also).cloned();
         *self.looked_for.lock().unwrap() = names.collect();
         self.evidence.lock().unwrap().clone()
     }
 
-    async fn seen(&self, _: &Bound, id: &str, _: &ContactAddress, typing: bool) {
+    async fn mark_read_and_typing(&self, _: &InstanceConfig, id: &str, _: &ContactAddress, typing: bool) {
         self.shown.lock().unwrap().push((id.to_owned(), typing));
         if self.shows_for_ever.load(Ordering::SeqCst) {
             std::future::pending::<()>().await;
         }
     }
 
-    async fn history(&self, bound: &Bound, span: Span, page: u32) -> Result<HistoryPage, HistoryError> {
+    async fn read_history_page(
+        &self,
+        bound: &InstanceConfig,
+        span: HistorySpan,
+        page: u32,
+    ) -> Result<HistoryPage, HistoryError> {
         self.memory.page(bound, span, page)
     }
 }
@@ -248,7 +256,7 @@ pub(crate) struct Model {
 }
 
 impl Llm for Model {
-    async fn complete(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
+    async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         let asked = request.turns.last().map(|turn| turn.text.clone());
         self.asked.lock().unwrap().extend(asked);
         assert!(!self.ends.load(Ordering::SeqCst), "the process ends");
@@ -258,16 +266,16 @@ impl Llm for Model {
         let text = self.says.lock().unwrap().clone();
         Ok(LlmReply {
             text: text.ok_or_else(|| LlmError::Refused("no case asks the model".to_owned()))?,
-            usage: Usage {
+            usage: TokenUsage {
                 output_tokens: 7,
-                ..Usage::default()
+                ..TokenUsage::default()
             },
             model: request.model.clone(),
         })
     }
 }
 
-pub(crate) type World = Parts<Embedded, Embedded, Provider, Model, Time>;
+pub(crate) type World = Components<Embedded, Embedded, Provider, Model, Time>;
 
 pub(crate) struct Stage {
     pub(crate) world: World,
@@ -277,17 +285,17 @@ pub(crate) struct Stage {
 
 impl Stage {
     /// A client sends "Olá" by the API; it is accepted, and has not left.
-    pub(crate) async fn client_writes(&self, to: &str) -> Accepted {
-        let send = Send {
+    pub(crate) async fn client_writes(&self, to: &str) -> AcceptedMessage {
+        let send = DeliverRequest {
             to: to.to_owned(),
-            content: Content::text("Olá"),
+            content: Content::from_text("Olá"),
             options: SendOptions::default(),
             key: None,
             metadata: None,
             send_at: None,
             correlation: correlation(),
         };
-        let accepted = deliver::send(&self.world, self.scene.instance(), send).await;
+        let accepted = deliver::accept_message(&self.world, self.scene.instance(), send).await;
         accepted.unwrap()
     }
 
@@ -298,12 +306,12 @@ impl Stage {
         };
         let clock = time.clone();
         let store = Embedded::in_memory(Clock::new(move || clock.now())).unwrap();
-        store.keep_identity_key(&identity_key()).await.unwrap();
-        store.apply(&scene.document()).await.unwrap();
+        store.put_identity_key_if_absent(&identity_key()).await.unwrap();
+        store.apply_configuration(&scene.document()).await.unwrap();
         let providers = Provider {
             outcomes: Arc::default(),
             connection: Arc::new(Mutex::new(ConnectionAnswer::Open)),
-            evidence: Arc::new(Mutex::new(Evidence::None)),
+            evidence: Arc::new(Mutex::new(SendEvidence::None)),
             looked_for: Arc::default(),
             asked: Arc::default(),
             sent: Arc::default(),
@@ -315,14 +323,14 @@ impl Stage {
             meanwhile: Meanwhile::default(),
             time: time.clone(),
         };
-        let world = Parts {
+        let world = Components {
             queues: store.clone(),
             store,
             providers,
             llm: Model::default(),
-            ambient: time,
+            system: time,
             settings: Settings::default(),
-            retries: recado_pipeline::Retries::default(),
+            retry_lock: recado_pipeline::RetryLock::default(),
         };
         Self {
             world,
@@ -332,11 +340,11 @@ impl Stage {
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        self.world.ambient.now()
+        self.world.system.now()
     }
 
     pub(crate) fn pass(&self, seconds: i64) {
-        self.world.ambient.pass(seconds * 1000);
+        self.world.system.pass(seconds * 1000);
     }
 
     /// What the next send comes to.
@@ -361,23 +369,26 @@ impl Stage {
         let (store, mut job) = (&self.world.store, scene.job());
         job.received_at = self.now();
         let mut conversation = scene.conversation(1);
-        assert_eq!(store.record_event(&job).await.unwrap(), Recorded::New);
+        assert_eq!(store.record_event(&job).await.unwrap(), RecordEventOutcome::New);
         let message = scene.inbound(&mut conversation, &job);
         let write = InboundWrite {
             event: &job.event,
             conversation: &conversation,
             message: &message,
         };
-        assert_eq!(store.store_inbound(write).await.unwrap(), InboundStored::Yes);
-        let ttl = shift(self.now(), 1_000);
+        assert_eq!(
+            store.store_inbound(write).await.unwrap(),
+            StoreInboundOutcome::Stored
+        );
+        let ttl = add_millis(self.now(), 1_000);
         store
             .settle_event(&job.event, None, self.now(), ttl)
             .await
             .unwrap();
         let mut reply = scene.reply(&mut conversation);
         reply.stored_at = self.now();
-        let committed = store.commit(&conversation, &reply, None).await.unwrap();
-        assert_eq!(committed, Committed::Yes);
+        let committed = store.commit_message(&conversation, &reply, None).await.unwrap();
+        assert_eq!(committed, CommitOutcome::Committed);
         reply
     }
 
@@ -385,7 +396,7 @@ impl Stage {
     pub(crate) async fn event(&self, kind: EventKind, payload: Value) -> InboundJob {
         let name = format!("event-{}", self.events.fetch_add(1, Ordering::SeqCst));
         let job = InboundJob {
-            event: event_id(
+            event: derive_event_id(
                 self.scene.bound.instance.provider,
                 &self.scene.external(),
                 kind,
@@ -393,10 +404,13 @@ impl Stage {
             ),
             kind,
             received_at: self.now(),
-            payload: Payload::Inline(payload),
+            payload: EventPayload::Inline(payload),
             ..self.scene.job()
         };
-        assert_eq!(self.world.store.record_event(&job).await.unwrap(), Recorded::New);
+        assert_eq!(
+            self.world.store.record_event(&job).await.unwrap(),
+            RecordEventOutcome::New
+        );
         job
     }
 
@@ -416,20 +430,25 @@ impl Stage {
     /// The contact's turn, and the last that was committed in it.
     pub(crate) async fn turn(&self, scene: &Scene) -> Message {
         let conversation = self.turns(scene).await;
-        let open = self.world.store.open(conversation.thread()).await.unwrap();
+        let open = self
+            .world
+            .store
+            .list_open_messages(conversation.thread_id())
+            .await
+            .unwrap();
         open.into_iter().next_back().unwrap()
     }
 
     /// The kicks of turns that are due now; they are gone then.
-    pub(crate) async fn due_turns(&self) -> Vec<TurnKick> {
+    pub(crate) async fn due_turns(&self) -> Vec<TurnJob> {
         let queues = &self.world.queues;
         let due = queues
-            .receive(QueueName::Turns, 100, Duration::from_secs(60))
+            .receive_messages(QueueName::Turns, 100, Duration::from_secs(60))
             .await
             .unwrap();
         let mut kicks = Vec::new();
         for message in due {
-            queues.delete(&message.receipt).await.unwrap();
+            queues.delete_received(&message.receipt).await.unwrap();
             kicks.push(serde_json::from_str(&message.body).unwrap());
         }
         kicks
@@ -440,23 +459,31 @@ impl Stage {
         let queues = &self.world.queues;
         loop {
             let visibility = Duration::from_secs(30);
-            let due = queues.receive(QueueName::Inbound, 10, visibility).await.unwrap();
+            let due = queues
+                .receive_messages(QueueName::Inbound, 10, visibility)
+                .await
+                .unwrap();
             if due.is_empty() {
                 return;
             }
             for message in due {
                 let verdict = process::process(&self.world, &message.body, message.receives).await;
                 assert_eq!(verdict, Verdict::Done);
-                queues.delete(&message.receipt).await.unwrap();
+                queues.delete_received(&message.receipt).await.unwrap();
             }
         }
     }
 
     /// One kick of the contact's turn.
     pub(crate) async fn turns(&self, scene: &Scene) -> ConversationId {
-        let latest = self.world.store.latest(&scene.thread()).await.unwrap();
+        let latest = self
+            .world
+            .store
+            .find_latest_conversation(&scene.thread())
+            .await
+            .unwrap();
         let conversation = latest.unwrap();
-        let kick = TurnKick {
+        let kick = TurnJob {
             conversation: conversation.id.clone(),
             tenant: conversation.tenant.clone(),
             ordinal: conversation.turn_upto,
@@ -464,7 +491,10 @@ impl Stage {
             due: None,
         };
         let body = serde_json::to_string(&kick).unwrap();
-        assert_eq!(reply::reply(&self.world, &body, 1).await, Verdict::Done);
+        assert_eq!(
+            reply::handle_turn_message(&self.world, &body, 1).await,
+            Verdict::Done
+        );
         conversation.id
     }
 

@@ -28,13 +28,13 @@ where
             if wants && super::reading::is_covered_unread(stage, people, conversation, &replies, message) {
                 stage
                     .common
-                    .broken(format!("{} was answered unread", message.id()));
+                    .broken(format!("{} was answered unread", message.message_id()));
             }
             let waits = super::reading::is_too_much(stage, conversation, message);
             if wants && !covered && !waits && !see_to(stage, people, conversation, message) {
                 stage
                     .common
-                    .broken(format!("{} was never answered", message.id()));
+                    .broken(format!("{} was never answered", message.message_id()));
             }
         }
         needed(stage, messages, &replies);
@@ -47,7 +47,7 @@ where
             if !was_typed(stage, message) {
                 stage.common.broken(format!(
                     "{} is our own echo, taken for a person's words",
-                    message.id()
+                    message.message_id()
                 ));
             }
         }
@@ -94,7 +94,7 @@ pub(super) fn wants<S, Q>(stage: &Stage<S, Q>, message: &Message) -> Wants {
     let Some((spoken, received)) = spoken else {
         stage
             .common
-            .broken(format!("{} was written by nobody", message.id()));
+            .broken(format!("{} was written by nobody", message.message_id()));
         return Wants::No;
     };
     let age = |at_ms: i64| spoken.sent_at.map_or(0, |sent_at| START_MS + at_ms - sent_at);
@@ -128,7 +128,7 @@ fn needed<S, Q>(stage: &Stage<S, Q>, messages: &[Message], replies: &[&Message])
         if was_sent(reply) && begins(reply) == reply.ordinal && due.next().is_none() {
             stage
                 .common
-                .broken(format!("{} answers what asked for nothing", reply.id()));
+                .broken(format!("{} answers what asked for nothing", reply.message_id()));
         }
         if was_sent(reply) {
             before = before.max(covers(reply));
@@ -182,7 +182,7 @@ where
         if numbers != (1..=part.of).collect::<Vec<_>>() {
             stage.common.broken(format!(
                 "{} is one of {} parts, of which are {numbers:?}",
-                reply.id(),
+                reply.message_id(),
                 part.of
             ));
         }
@@ -203,7 +203,7 @@ where
         if covers(reply) <= highest && !goes_on {
             stage.common.broken(format!(
                 "{} answers again what was answered up to {highest}",
-                reply.id()
+                reply.message_id()
             ));
         }
         highest = highest.max(covers(reply));
@@ -220,7 +220,7 @@ where
     // what had been answered meanwhile.
     let maybe = |id: &MessageId| {
         let all = told.iter().flat_map(|(_, messages)| messages);
-        let mut found = all.filter(|message| message.id() == *id);
+        let mut found = all.filter(|message| message.message_id() == *id);
         let marked = found.any(|message| message.out.as_ref().is_some_and(|out| out.maybe_sent));
         marked || super::sends::redriven(stage, id)
     };

@@ -27,7 +27,7 @@ where
     let by_message = stage.common.witness().by_message();
     for message in told.iter().flat_map(|(_, messages)| messages) {
         let Some(out) = &message.out else { continue };
-        let id = message.id();
+        let id = message.message_id();
         if stage.common.witness().is_unsure_of(&id) {
             continue;
         }

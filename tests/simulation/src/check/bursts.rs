@@ -73,8 +73,8 @@ where
         {
             stage.common.broken(format!(
                 "{} and {} came in one burst and have two replies",
-                last.id(),
-                message.id()
+                last.message_id(),
+                message.message_id()
             ));
         }
         before = Some((message, at));

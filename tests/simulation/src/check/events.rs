@@ -23,7 +23,7 @@ where
         {
             stage.common.broken(format!(
                 "event {event} is stored twice, again as {}",
-                message.id()
+                message.message_id()
             ));
         }
     }
@@ -47,9 +47,9 @@ where
 {
     let statuses = stage.ledger().statuses.clone();
     for update in statuses {
-        let delivery = block_on(stage.store.delivery(&update.key)).expect("deliveries are read");
+        let delivery = block_on(stage.store.find_delivery(&update.key)).expect("deliveries are read");
         let reached = delivery
-            .map(|delivery| delivery.times.reached())
+            .map(|delivery| delivery.times.reached_statuses())
             .unwrap_or_default();
         if !reached.iter().any(|(status, _)| *status == update.status) {
             stage.common.broken(format!(
@@ -65,7 +65,7 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let record = block_on(stage.store.event(id)).expect("events are read");
+    let record = block_on(stage.store.find_event(id)).expect("events are read");
     let of_poison = record
         .as_ref()
         .is_some_and(|record| record.reason == Some(Reason::Poison));
@@ -110,6 +110,6 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let letter = block_on(stage.store.dead_letter(id.as_str())).expect("letters are read");
+    let letter = block_on(stage.store.find_dead_letter(id.as_str())).expect("letters are read");
     letter.is_some()
 }

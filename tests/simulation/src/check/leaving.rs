@@ -32,18 +32,18 @@ where
     let mut contacts: BTreeMap<ThreadId, Vec<&Message>> = BTreeMap::new();
     for message in told.iter().flat_map(|(_, messages)| messages) {
         if message.out.is_some() {
-            let thread = message.conversation.thread().clone();
+            let thread = message.conversation.thread_id().clone();
             contacts.entry(thread).or_default().push(message);
         }
     }
     for messages in contacts.values_mut() {
-        messages.sort_by_key(|message| (message.conversation.number(), message.ordinal));
+        messages.sort_by_key(|message| (message.conversation.number_in_thread(), message.ordinal));
         let mut late = Vec::new();
         {
             let witness = stage.common.witness();
             for (place, message) in messages.iter().enumerate() {
                 // A redriven one comes after what has left since.
-                if super::sends::redriven(stage, &message.id()) {
+                if super::sends::redriven(stage, &message.message_id()) {
                     break;
                 }
                 late.extend(lateness(&witness, &messages[..place], message));
@@ -64,7 +64,7 @@ fn lateness(witness: &Witness, before: &[&Message], message: &Message) -> Option
     if message.out.as_ref().is_some_and(|out| !out.beside.is_empty()) {
         return None;
     }
-    let id = message.id();
+    let id = message.message_id();
     let of_it = |attempt: &&Attempt| attempt.message == id;
     let first = witness.attempts.iter().find(of_it)?;
     let committed = *witness.committed.get(&id)?;

@@ -7,9 +7,9 @@ use super::waits::is_undisturbed;
 use crate::person::phone;
 use crate::stage::Stage;
 use crate::witness::Mark;
-use recado_domain::config::Bound;
+use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
-use recado_domain::event::{EventKind, event_id};
+use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::message::Message;
 
 pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told]) {
@@ -37,7 +37,7 @@ pub(super) fn check<S, Q>(stage: &Stage<S, Q>, told: &[Told]) {
         for reply in messages.iter().filter(|message| message.model.is_some()) {
             let newest = messages.iter().find(|message| message.ordinal == covers(reply));
             if newest.is_some_and(|newest| !is_marked(&marks, newest)) {
-                let what = format!("{} was written, and nobody was shown that", reply.id());
+                let what = format!("{} was written, and nobody was shown that", reply.message_id());
                 stage.common.broken(what);
             }
         }
@@ -51,12 +51,12 @@ fn is_marked(marks: &[Mark], message: &Message) -> bool {
 }
 
 /// Whether it was asked for, and is about a message that this contact wrote.
-fn is_right<S, Q>(stage: &Stage<S, Q>, bound: &Bound, mark: &Mark) -> bool {
+fn is_right<S, Q>(stage: &Stage<S, Q>, bound: &InstanceConfig, mark: &Mark) -> bool {
     let instance = &bound.instance;
-    let Some(external) = instance.external() else {
+    let Some(external) = instance.resolve_external_id() else {
         return false;
     };
-    let event = event_id(instance.provider, &external, EventKind::Message, &mark.id);
+    let event = derive_event_id(instance.provider, &external, EventKind::Message, &mark.id);
     let ledger = stage.ledger();
     let spoken = ledger.said.get(&event);
     // Whatever name the person appeared under.

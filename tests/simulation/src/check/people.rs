@@ -8,7 +8,7 @@ use crate::person::phone;
 use crate::queue::WorkQueues;
 use crate::stage::{Act, Stage, Wish};
 use recado_domain::contact::ContactAddress;
-use recado_domain::conversation::{Conversation, Mode, Status};
+use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::ConversationId;
 use recado_domain::message::{Message, Role};
 use recado_pipeline::ports::Store;
@@ -24,16 +24,16 @@ where
     for (conversation, messages) in told {
         let changes = people.to(conversation);
         outranked(stage, &changes, messages);
-        if conversation.status != Status::Active {
+        if conversation.status != ConversationStatus::Active {
             continue;
         }
         let id = &conversation.id;
-        if conversation.mode == Mode::Manual && !changes.may_be_manual() {
+        if conversation.mode == ConversationMode::Manual && !changes.may_be_manual() {
             stage
                 .common
                 .broken(format!("{id} is people's, and nobody took it over"));
         }
-        if conversation.mode == Mode::Ai && changes.must_be_manual() {
+        if conversation.mode == ConversationMode::Ai && changes.must_be_manual() {
             stage
                 .common
                 .broken(format!("{id} was taken over, and the agent has it"));
@@ -48,7 +48,9 @@ fn outranked<S, Q>(stage: &Stage<S, Q>, changes: &Changes, messages: &[Message])
     }
     let attempts = stage.common.witness().attempts.clone();
     for attempt in attempts.iter().filter(|attempt| attempt.by_ai) {
-        let of_it = messages.iter().any(|message| message.id() == attempt.message);
+        let of_it = messages
+            .iter()
+            .any(|message| message.message_id() == attempt.message);
         if of_it && changes.are_peoples_at(attempt.claimed_ms) {
             stage
                 .common
@@ -65,19 +67,21 @@ pub(super) fn see_to<S, Q>(
     message: &Message,
 ) -> bool {
     let seen = |ordinal| ordinal >= message.ordinal;
-    let ended = conversation.status == Status::Resolved
+    let ended = conversation.status == ConversationStatus::Resolved
         && stage.ledger().resolved_upto(&conversation.id).is_some_and(seen);
     let of_people = messages.iter().filter(|other| other.role == Role::Operator);
     let mut answers = of_people.filter(|other| answered(stage, other, message));
     ended || answers.next().is_some() || {
         let changes = people.to(conversation);
-        conversation.status == Status::Active && conversation.mode == Mode::Manual && changes.may_be_manual()
+        conversation.status == ConversationStatus::Active
+            && conversation.mode == ConversationMode::Manual
+            && changes.may_be_manual()
     }
 }
 
 /// Whether `answer` is of a person who had read `message`.
 fn answered<S, Q>(stage: &Stage<S, Q>, answer: &Message, message: &Message) -> bool {
-    let (ledger, words) = (stage.ledger(), answer.content.as_text());
+    let (ledger, words) = (stage.ledger(), answer.content.render_text());
     if answer.out.is_some() {
         let mut acts = ledger.acts_on(&answer.conversation);
         return acts.any(
@@ -101,7 +105,7 @@ fn answers<S, Q>(stage: &Stage<S, Q>, told: &[Told]) {
         };
         let all = told.iter().flat_map(|(_, messages)| messages);
         let count = all
-            .filter(|message| message.role == Role::Operator && message.content.as_text() == *text)
+            .filter(|message| message.role == Role::Operator && message.content.render_text() == *text)
             .count();
         if count > 1 || (act.told == Some(true) && count == 0) {
             stage
@@ -274,7 +278,7 @@ fn changes<S, Q>(stage: &Stage<S, Q>, conversation: &Conversation, messages: &[M
 /// Words on the phone take the conversation over, unless they are old.
 fn typed<S, Q>(stage: &Stage<S, Q>, message: &Message) -> Option<Change> {
     let event = message.event.as_ref()?;
-    if !stage.ledger().typed.contains(&message.content.as_text()) {
+    if !stage.ledger().typed.contains(&message.content.render_text()) {
         return None;
     }
     let young = wants(stage, message);

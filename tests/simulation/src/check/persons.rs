@@ -71,7 +71,7 @@ impl Persons {
 
     /// The same person's conversations in other threads.
     pub(super) fn others<'a>(&'a self, id: &'a ConversationId) -> impl Iterator<Item = &'a ConversationId> {
-        self.all(id).filter(|other| other.thread() != id.thread())
+        self.all(id).filter(|other| other.thread_id() != id.thread_id())
     }
 
     /// All of the person's conversations.

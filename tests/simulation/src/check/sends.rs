@@ -29,7 +29,7 @@ where
     }
     for message in told.iter().flat_map(|(_, messages)| messages) {
         if let Some(out) = &message.out {
-            let arrived = arrivals.get(&message.id()).copied().unwrap_or_default();
+            let arrived = arrivals.get(&message.message_id()).copied().unwrap_or_default();
             one(stage, message, out, arrived);
         }
     }
@@ -44,7 +44,7 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let (id, state) = (message.id(), &out.state);
+    let (id, state) = (message.message_id(), &out.state);
     let broken = |what: String| {
         let whole = format!("{id} is {} and {what}", state.as_str());
         stage.common.broken(whole);
@@ -55,7 +55,7 @@ where
     if arrived > 1 && !out.maybe_sent {
         broken(format!("arrived {arrived} times, unmarked"));
     }
-    let letter = block_on(stage.store.dead_letter(id.as_str())).expect("letters are read");
+    let letter = block_on(stage.store.find_dead_letter(id.as_str())).expect("letters are read");
     let is_dead = matches!(state, OutboxState::Dead { .. });
     if is_dead != letter.is_some() {
         broken(format!(
@@ -83,7 +83,7 @@ where
     let told = stage.outside.failures(message);
     let mut records = told
         .iter()
-        .filter_map(|id| block_on(stage.store.event(id)).expect("events are read"));
+        .filter_map(|id| block_on(stage.store.find_event(id)).expect("events are read"));
     records.any(|record| record.state == EventState::Dead)
 }
 
@@ -98,15 +98,15 @@ where
         let mut newest: BTreeMap<ThreadId, (u32, Ordinal)> = BTreeMap::new();
         let mut seen = Vec::new();
         for one in arrived {
-            let Ok((conversation, ordinal)) = one.message.parts() else {
+            let Ok((conversation, ordinal)) = one.message.conversation_and_ordinal() else {
                 continue;
             };
             if seen.contains(&one.message) {
                 continue;
             }
             seen.push(one.message.clone());
-            let place = (conversation.number(), ordinal);
-            let before = newest.entry(conversation.thread().clone()).or_default();
+            let place = (conversation.number_in_thread(), ordinal);
+            let before = newest.entry(conversation.thread_id().clone()).or_default();
             if place < *before && !redriven(stage, &one.message) {
                 stage.common.broken(format!(
                     "{} arrived after number {}.{}",
@@ -125,7 +125,12 @@ fn order_of_persons<S, Q>(stage: &Stage<S, Q>, told: &[Told]) {
     let made: BTreeMap<MessageId, i64> = told
         .iter()
         .flat_map(|(_, messages)| messages)
-        .map(|message| (message.id(), message.stored_at.as_millisecond() - START_MS))
+        .map(|message| {
+            (
+                message.message_id(),
+                message.stored_at.as_millisecond() - START_MS,
+            )
+        })
         .collect();
     let committed = stage.common.witness().committed.clone();
     let clocks = 2 * stage.common.faults.skew_ms;
@@ -136,14 +141,16 @@ fn order_of_persons<S, Q>(stage: &Stage<S, Q>, told: &[Told]) {
                 continue;
             }
             let overtook = seen.iter().find(|earlier| {
-                let (Ok((of_one, _)), Ok((of_earlier, _))) = (one.parts(), earlier.parts()) else {
+                let (Ok((of_one, _)), Ok((of_earlier, _))) =
+                    (one.conversation_and_ordinal(), earlier.conversation_and_ordinal())
+                else {
                     return false;
                 };
                 let joined = persons.joined_ms(&of_earlier);
                 let knew = joined
                     .is_some_and(|joined| made.get(earlier).is_some_and(|made| joined + clocks < *made));
                 let before = committed.get(one).map(|at| at + clocks) < made.get(earlier).copied();
-                of_one.thread() != of_earlier.thread() && knew && before
+                of_one.thread_id() != of_earlier.thread_id() && knew && before
             });
             if let Some(earlier) = overtook
                 && !redriven_in(stage, one)
@@ -160,8 +167,8 @@ fn order_of_persons<S, Q>(stage: &Stage<S, Q>, told: &[Told]) {
 fn redriven_in<S, Q>(stage: &Stage<S, Q>, id: &MessageId) -> bool {
     let thread = |id: &str| {
         let id = MessageId::parse(id).ok()?;
-        let (conversation, _) = id.parts().ok()?;
-        Some(conversation.thread().clone())
+        let (conversation, _) = id.conversation_and_ordinal().ok()?;
+        Some(conversation.thread_id().clone())
     };
     let of_it = thread(id.as_str());
     let ledger = stage.ledger();
@@ -186,7 +193,7 @@ where
     for bound in &stage.bounds {
         let Rate { per_second, burst } = bound
             .instance
-            .rate(&traits(bound.instance.provider), stage.settings.rate);
+            .resolve_rate(&traits(bound.instance.provider), stage.settings.rate);
         let mut requests = stage
             .outside
             .line(&bound.instance.id, |line| line.requests.clone())

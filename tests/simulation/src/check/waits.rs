@@ -84,7 +84,7 @@ where
     let patience = patience + patience / LOOKED_AT + LOOKED_AT_MS;
     let by_message = stage.common.witness().by_message();
     for message in told.iter().flat_map(|(_, messages)| messages) {
-        let (id, Some(out)) = (message.id(), &message.out) else {
+        let (id, Some(out)) = (message.message_id(), &message.out) else {
             continue;
         };
         let committed = stage.common.witness().committed.get(&id).copied();
@@ -127,7 +127,7 @@ where
 {
     let by_message = stage.common.witness().by_message();
     for message in told.iter().flat_map(|(_, messages)| messages) {
-        let id = message.id();
+        let id = message.message_id();
         let Some(attempts) = by_message.get(&id) else {
             continue;
         };
@@ -171,7 +171,7 @@ fn allowed_ms<S, Q>(stage: &Stage<S, Q>, message: &Message, (from_ms, to_ms): (i
     let Some(bound) = bound else { return i64::MAX };
     let rate = bound
         .instance
-        .rate(&traits(bound.instance.provider), stage.settings.rate);
+        .resolve_rate(&traits(bound.instance.provider), stage.settings.rate);
     let requests = stage.outside.line(&bound.instance.id, |line| {
         let then = line.requests.iter().filter(|at| (from_ms..=to_ms).contains(*at));
         then.count()
@@ -198,7 +198,7 @@ where
     let all = || told.iter().flat_map(|(_, messages)| messages);
     let of_line: BTreeSet<MessageId> = all()
         .filter(|other| other.instance == *instance)
-        .map(Message::id)
+        .map(Message::message_id)
         .collect();
     let attempts = stage.common.witness().attempts.clone();
     let troubled = attempts.iter().any(|attempt| {
@@ -206,10 +206,11 @@ where
             && (from_ms..=to_ms).contains(&attempt.claimed_ms)
             && matches!(attempt.ending(), Told::Nothing | Told::NotReached)
     });
-    let mut of_contact = all().filter(|other| other.conversation.thread() == message.conversation.thread());
+    let mut of_contact =
+        all().filter(|other| other.conversation.thread_id() == message.conversation.thread_id());
     could_send == Some(true)
         && !troubled
-        && !of_contact.any(|other| super::sends::redriven(stage, &other.id()))
+        && !of_contact.any(|other| super::sends::redriven(stage, &other.message_id()))
 }
 
 /// Whether the outcome of an attempt at it was unknown.
@@ -224,16 +225,16 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let id: MessageId = message.id();
+    let id: MessageId = message.message_id();
     let may_be_of_contact = |other: &&Message| {
-        let to = other.to().zip(message.to());
-        other.instance == message.instance && to.is_some_and(|(to, own)| to.may_be(own))
+        let to = other.recipient().zip(message.recipient());
+        other.instance == message.instance && to.is_some_and(|(to, own)| to.may_be_same_person(own))
     };
     if unknown.iter().any(may_be_of_contact) {
         return;
     }
     for event in stage.outside.failures(&id) {
-        let record = block_on(stage.store.event(&event)).expect("events are read");
+        let record = block_on(stage.store.find_event(&event)).expect("events are read");
         let Some(record) = record.filter(|record| record.job.kind == EventKind::Failed) else {
             continue;
         };

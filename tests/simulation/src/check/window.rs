@@ -9,10 +9,10 @@ use crate::stage::Stage;
 use recado_domain::Timestamp;
 use recado_domain::ids::{MessageId, ThreadId};
 use recado_domain::message::{Message, Role};
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
-use recado_domain::window::{WINDOW_MS, is_open, is_opened_by};
+use recado_domain::service_window::{WINDOW_MS, is_window_open, opens_window};
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 
@@ -33,11 +33,11 @@ where
     once_a_day(stage, told);
     for message in told.iter().flat_map(|(_, messages)| messages) {
         if let Some(at) = given_up(message)
-            && known_open(told, message.conversation.thread(), at)
+            && known_open(told, message.conversation.thread_id(), at)
         {
             stage
                 .common
-                .broken(format!("{} was given up inside the window", message.id()));
+                .broken(format!("{} was given up inside the window", message.message_id()));
         }
     }
 }
@@ -54,18 +54,22 @@ where
 {
     let left = |id: &MessageId| {
         let mut all = told.iter().flat_map(|(_, messages)| messages);
-        all.find(|message| message.id() == *id)
+        all.find(|message| message.message_id() == *id)
             .and_then(|message| message.out.as_ref())
             .is_some_and(|out| matches!(out.state, OutboxState::Sent { .. }))
     };
     let persons = Persons::of(stage, told);
     // Nobody knew that both are of one person's threads.
     let are_apart = |one: &Arrived, other: &Arrived| {
-        let (Ok((one_of, _)), Ok((other_of, _))) = (one.message.parts(), other.message.parts()) else {
+        let (Ok((one_of, _)), Ok((other_of, _))) = (
+            one.message.conversation_and_ordinal(),
+            other.message.conversation_and_ordinal(),
+        ) else {
             return false;
         };
         let joined = persons.joined_ms(&one_of);
-        one_of.thread() != other_of.thread() && joined.is_none_or(|joined| joined + DELAYED_MS > one.at_ms)
+        one_of.thread_id() != other_of.thread_id()
+            && joined.is_none_or(|joined| joined + DELAYED_MS > one.at_ms)
     };
     for arrived in stage.outside.phones().values() {
         let templates = arrived
@@ -102,9 +106,9 @@ fn given_up(message: &Message) -> Option<Timestamp> {
 fn known_open(told: &[Told], thread: &ThreadId, at: Timestamp) -> bool {
     let of_contact = told
         .iter()
-        .filter(|(conversation, _)| conversation.id.thread() == thread)
+        .filter(|(conversation, _)| conversation.id.thread_id() == thread)
         .flat_map(|(_, messages)| messages)
-        .filter(|message| message.role == Role::User && is_opened_by(&message.content));
-    let mut known = of_contact.filter(|message| shift(message.stored_at, UNTIL_KNOWN_MS) < at);
-    known.any(|message| is_open(Some(message.written_at), shift(at, 5_000)))
+        .filter(|message| message.role == Role::User && opens_window(&message.content));
+    let mut known = of_contact.filter(|message| add_millis(message.stored_at, UNTIL_KNOWN_MS) < at);
+    known.any(|message| is_window_open(Some(message.written_at), add_millis(at, 5_000)))
 }

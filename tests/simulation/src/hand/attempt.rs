@@ -49,7 +49,7 @@ impl Hand {
             .as_ref()
             .is_some_and(|out| matches!(out.state, OutboxState::Sending { .. }));
         let mut witness = self.common.witness();
-        if witness.attempts[number].message == message.id() && !open {
+        if witness.attempts[number].message == message.message_id() && !open {
             witness.attempts[number].settled = true;
             self.attempt.store(NONE, Ordering::Relaxed);
         }

@@ -4,17 +4,17 @@ use super::CLOUD;
 use super::provider::Edge;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::context::Context;
+use recado_domain::context::MessageContext;
 use recado_domain::event::{EventKind, InboundJob};
-use recado_domain::inbound::{FailedDelivery, Inbound, InboundMessage};
-use recado_domain::millis::instant;
+use recado_domain::inbound::{FailedDelivery, InboundEvent, InboundMessage};
+use recado_domain::millis::from_unix_millis;
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use serde_json::Value;
 
 impl Edge {
     /// Reads a webhook's event.
-    pub(super) fn read(&self, job: &InboundJob, payload: &Value) -> Inbound {
+    pub(super) fn read(&self, job: &InboundJob, payload: &Value) -> InboundEvent {
         match job.kind {
             EventKind::Connection => {
                 let open = payload["open"].as_bool().unwrap_or(true);
@@ -23,16 +23,16 @@ impl Edge {
                     self.outside
                         .line(instance, |line| line.last_event_says_open = open);
                 }
-                Inbound::ConnectionChanged
+                InboundEvent::ConnectionChanged
             }
             EventKind::Failed => match serde_json::from_value(payload.clone()) {
-                Ok(update) => Inbound::Failed(FailedDelivery {
+                Ok(update) => InboundEvent::Failed(FailedDelivery {
                     update,
                     to: payload["to"].as_str().and_then(ContactAddress::parse),
                     error: "131026".to_owned(),
                     reason: Reason::WhatsappPermanentError,
                 }),
-                Err(_) => Inbound::Ignored {
+                Err(_) => InboundEvent::Ignored {
                     what: "unreadable".to_owned(),
                 },
             },
@@ -48,11 +48,11 @@ impl Edge {
     }
 }
 
-fn message_of(provider: Provider, payload: &Value) -> Inbound {
+fn message_of(provider: Provider, payload: &Value) -> InboundEvent {
     let told_as = payload["told_as"].as_str();
     let address = told_as.or_else(|| payload["address"].as_str());
     let Some(address) = address.and_then(ContactAddress::parse) else {
-        return Inbound::Ignored {
+        return InboundEvent::Ignored {
             what: "no address".to_owned(),
         };
     };
@@ -62,7 +62,7 @@ fn message_of(provider: Provider, payload: &Value) -> Inbound {
             emoji: Some("👍".to_owned()),
             target: None,
         },
-        None => Content::text(text),
+        None => Content::from_text(text),
     };
     let content = match payload["target"].as_str().map(str::to_owned) {
         None => content,
@@ -74,18 +74,18 @@ fn message_of(provider: Provider, payload: &Value) -> Inbound {
     };
     let is_change = payload["target"].is_string() && provider != CLOUD;
     let message = Box::new(InboundMessage {
-        also: payload["also"].as_str().and_then(ContactAddress::parse),
-        phone: address.phone(),
+        numberless_identity: payload["also"].as_str().and_then(ContactAddress::parse),
+        phone: address.phone_number(),
         address,
         name: None,
         provider_message_id: payload["id"].as_str().map(str::to_owned),
         from_me: payload["from_me"] == true || told_as.is_some(),
-        sent_at: payload["sent_at"].as_i64().map(instant),
+        sent_at: payload["sent_at"].as_i64().map(from_unix_millis),
         content,
-        context: Context::default(),
+        context: MessageContext::default(),
     });
     if is_change {
-        return Inbound::Change(message);
+        return InboundEvent::Change(message);
     }
-    Inbound::Message(message)
+    InboundEvent::Message(message)
 }

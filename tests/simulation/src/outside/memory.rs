@@ -3,14 +3,14 @@
 use super::{Line, Outside, Said, traits};
 use crate::person;
 use jiff::Timestamp;
-use recado_domain::config::Bound;
+use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::EventKind;
 use recado_domain::ids::{EventId, ExternalId, InstanceId};
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
-use recado_domain::millis::instant;
-use recado_pipeline::ports::{HistoryPage, HistoryRecord, Span};
+use recado_domain::millis::from_unix_millis;
+use recado_pipeline::ports::{HistoryPage, HistoryRecord, HistorySpan};
 
 /// How many messages a page has: few, so that there are several.
 const PAGE: usize = 4;
@@ -61,7 +61,7 @@ impl Outside {
             return;
         }
         let said_at = event.payload["sent_at"].as_i64();
-        let at = said_at.map_or_else(|| self.simulation.now(), instant);
+        let at = said_at.map_or_else(|| self.simulation.now(), from_unix_millis);
         self.line(&instance, |line| line.heard.push((at, event.clone())));
     }
 
@@ -75,12 +75,12 @@ impl Outside {
     }
 
     /// A page of what the provider remembers of `span`; `None` if it remembers nothing at all.
-    pub(super) fn recall(&self, bound: &Bound, span: Span, page: u32) -> Option<HistoryPage> {
+    pub(super) fn recall(&self, bound: &InstanceConfig, span: HistorySpan, page: u32) -> Option<HistoryPage> {
         let (instance, provider) = (&bound.instance, bound.instance.provider);
-        if !traits(provider).remembers {
+        if !traits(provider).has_history {
             return None;
         }
-        let external = instance.external()?;
+        let external = instance.resolve_external_id()?;
         let until = span.until.min(self.simulation.now());
         let mut all = self.line(&instance.id, |line| told(line, &external))?;
         all.retain(|record| record.at.is_none_or(|at| at >= span.since && at <= until));
@@ -105,7 +105,7 @@ fn told(line: &Line, external: &ExternalId) -> Vec<HistoryRecord> {
     let heard = line.heard.iter().map(|(at, event)| HistoryRecord {
         items: vec![WebhookItem::Event(event.clone())],
         at: Some(*at),
-        own: None,
+        own_delivery: None,
     });
     let said = line.kept.iter().map(|kept| {
         let said = Said {
@@ -121,7 +121,7 @@ fn told(line: &Line, external: &ExternalId) -> Vec<HistoryRecord> {
         HistoryRecord {
             items: vec![WebhookItem::Event(event)],
             at: Some(kept.at),
-            own: Some(DeliveryKey::provider(line.provider, external, &kept.id)),
+            own_delivery: Some(DeliveryKey::from_provider_id(line.provider, external, &kept.id)),
         }
     });
     heard.chain(said).collect()

@@ -1,7 +1,7 @@
 use super::provider::TEXT_MAX;
 use super::{Outside, Shown};
 use crate::hand::Hand;
-use recado_domain::message::Usage;
+use recado_domain::message::TokenUsage;
 use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, Speaker};
 use std::sync::atomic::Ordering;
 
@@ -42,7 +42,7 @@ impl Model {
 }
 
 impl Llm for Model {
-    async fn complete(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
+    async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         let simulation = &self.hand.common.simulation;
         self.hand.step("model").await;
         self.hand.common.count(|counters| counters.model_calls += 1);
@@ -76,7 +76,7 @@ impl Llm for Model {
         self.hand.common.note(|| format!("the model says: {text}"));
         Ok(LlmReply {
             text,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             model: request.model.clone(),
         })
     }

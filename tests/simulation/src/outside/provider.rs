@@ -5,18 +5,19 @@ use crate::mutation::Mutation;
 use crate::person::phone;
 use crate::witness::Mark;
 use jiff::Timestamp;
-use recado_domain::config::{Bound, ConfigError, Instance};
+use recado_domain::config::{ConfigError, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{ExternalId, MessageId};
-use recado_domain::inbound::{Inbound, WebhookItem};
-use recado_domain::millis::shift;
-use recado_domain::provider::{Provider, Traits};
+use recado_domain::inbound::{InboundEvent, WebhookItem};
+use recado_domain::millis::add_millis;
+use recado_domain::provider::{Provider, ProviderCapabilities};
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{
-    ConnectionAnswer, Evidence, HistoryError, HistoryPage, OutgoingMessage, Providers, SendOutcome, Span,
+    ConnectionAnswer, HistoryError, HistoryPage, HistorySpan, OutgoingMessage, Providers, SendEvidence,
+    SendOutcome,
 };
 use serde_json::Value;
 use std::sync::atomic::Ordering;
@@ -41,7 +42,7 @@ impl Edge {
         Self { outside, hand }
     }
 
-    fn draw(&self, bound: &Bound, message: &MessageId) -> Option<Fate> {
+    fn draw(&self, bound: &InstanceConfig, message: &MessageId) -> Option<Fate> {
         let simulation = &self.hand.common.simulation;
         let (steady, scripted, fates) = self.outside.line(&bound.instance.id, |line| {
             let steady = line.steady.get(message).copied();
@@ -65,9 +66,9 @@ impl Edge {
         Some(drawn)
     }
 
-    async fn accepted(&self, bound: &Bound, message: &OutgoingMessage, fate: Fate) -> SendOutcome {
+    async fn accepted(&self, bound: &InstanceConfig, message: &OutgoingMessage, fate: Fate) -> SendOutcome {
         let simulation = &self.hand.common.simulation;
-        let Some(external) = bound.instance.external() else {
+        let Some(external) = bound.instance.resolve_external_id() else {
             return unknown("no name", false);
         };
         let id = self.take(bound, &external, message);
@@ -89,8 +90,8 @@ impl Edge {
         }
     }
 
-    fn take(&self, bound: &Bound, external: &ExternalId, message: &OutgoingMessage) -> String {
-        let text = message.content.as_text().clone();
+    fn take(&self, bound: &InstanceConfig, external: &ExternalId, message: &OutgoingMessage) -> String {
+        let text = message.content.render_text().clone();
         self.hand
             .common
             .note(|| format!("the phone gets {}: {text}", message.id));
@@ -98,12 +99,18 @@ impl Edge {
             .accept(&bound.instance.id, external, &message.to, &message.id, &text)
     }
 
-    fn owe_failure(&self, bound: &Bound, external: &ExternalId, message: &OutgoingMessage, id: &str) {
+    fn owe_failure(
+        &self,
+        bound: &InstanceConfig,
+        external: &ExternalId,
+        message: &OutgoingMessage,
+        id: &str,
+    ) {
         let provider = bound.instance.provider;
         let key = if traits(provider).echoes_our_id {
-            DeliveryKey::own(provider, external, &message.id)
+            DeliveryKey::from_own_id(provider, external, &message.id)
         } else {
-            DeliveryKey::provider(provider, external, id)
+            DeliveryKey::from_provider_id(provider, external, id)
         };
         let simulation = &self.hand.common.simulation;
         let update = StatusUpdate {
@@ -133,7 +140,7 @@ impl Edge {
         });
     }
 
-    async fn request(&self, bound: &Bound, message: &OutgoingMessage) -> SendOutcome {
+    async fn request(&self, bound: &InstanceConfig, message: &OutgoingMessage) -> SendOutcome {
         let simulation = &self.hand.common.simulation;
         self.hand.frozen.store(i64::MIN, Ordering::Relaxed);
         let at = simulation.elapsed_ms();
@@ -151,7 +158,8 @@ impl Edge {
             .outside
             .line(&bound.instance.id, |line| (line.connected, line.key_is_good));
         let fate = self.draw(bound, &message.id);
-        let gone = |connected: bool| !connected && bound.instance.provider == Provider::named("evolution");
+        let gone =
+            |connected: bool| !connected && bound.instance.provider == Provider::from_static("evolution");
         let reaches = state.is_some_and(|(connected, key_is_good)| key_is_good && !gone(connected));
         if reaches && fate != Some(Fate::Closed) {
             // What finds WhatsApp gone, or no key, is no attempt.
@@ -172,7 +180,7 @@ impl Edge {
                     why: "401".to_owned(),
                 }
             }
-            (Some((false, _)), _) if bound.instance.provider == Provider::named("evolution") => {
+            (Some((false, _)), _) if bound.instance.provider == Provider::from_static("evolution") => {
                 self.hand.step("refused").await;
                 disconnected()
             }
@@ -189,7 +197,7 @@ impl Edge {
             }
             (Some(_), Some(fate)) => {
                 if fate == Fate::AcceptedThenFailed
-                    && let Some(external) = bound.instance.external()
+                    && let Some(external) = bound.instance.resolve_external_id()
                 {
                     self.take(bound, &external, message);
                 }
@@ -214,7 +222,7 @@ impl Edge {
     }
 
     /// No answer comes in time; the request may go out later.
-    async fn hangs(&self, bound: &Bound, message: &OutgoingMessage, fate: Fate) -> SendOutcome {
+    async fn hangs(&self, bound: &InstanceConfig, message: &OutgoingMessage, fate: Fate) -> SendOutcome {
         if fate == Fate::Late {
             self.go_out_late(bound, message);
         }
@@ -246,7 +254,7 @@ impl Edge {
     }
 
     /// The request hangs at the provider and goes out when nobody waits for it any more.
-    fn go_out_late(&self, bound: &Bound, message: &OutgoingMessage) {
+    fn go_out_late(&self, bound: &InstanceConfig, message: &OutgoingMessage) {
         let (edge, bound, message) = (self.clone(), bound.clone(), message.clone());
         let simulation = self.hand.common.simulation.clone();
         simulation.clone().spawn(Life::default(), async move {
@@ -254,7 +262,7 @@ impl Edge {
                 .sleep(TIMEOUT_MS + simulation.between(500, 60_000))
                 .await;
             let connected = edge.outside.line(&bound.instance.id, |line| line.connected);
-            if let (Some(true), Some(external)) = (connected, bound.instance.external()) {
+            if let (Some(true), Some(external)) = (connected, bound.instance.resolve_external_id()) {
                 edge.take(&bound, &external, &message);
             }
         });
@@ -291,30 +299,30 @@ fn as_told(hand: &Hand, outcome: SendOutcome) -> SendOutcome {
 }
 
 impl Providers for Edge {
-    fn traits(&self, provider: Provider) -> Traits {
+    fn capabilities(&self, provider: Provider) -> ProviderCapabilities {
         traits(provider)
     }
 
-    fn adopt(&self, instance: Instance) -> Result<Instance, ConfigError> {
+    fn normalize(&self, instance: Instance) -> Result<Instance, ConfigError> {
         Ok(instance)
     }
 
-    fn interpret(&self, job: &InboundJob, payload: &Value) -> Inbound {
+    fn interpret_event(&self, job: &InboundJob, payload: &Value) -> InboundEvent {
         self.read(job, payload)
     }
 
-    fn refuses(&self, _: Provider, _: &Content) -> Option<&'static str> {
+    fn explain_refusal(&self, _: Provider, _: &Content) -> Option<&'static str> {
         None
     }
 
-    async fn send(&self, bound: &Bound, message: &OutgoingMessage) -> SendOutcome {
+    async fn send_message(&self, bound: &InstanceConfig, message: &OutgoingMessage) -> SendOutcome {
         self.hand.note_request();
         let outcome = self.request(bound, message).await;
         self.hand.note_outcome(&outcome);
         as_told(&self.hand, outcome)
     }
 
-    async fn connection(&self, bound: &Bound) -> ConnectionAnswer {
+    async fn query_connection(&self, bound: &InstanceConfig) -> ConnectionAnswer {
         self.hand.step("connectionState").await;
         if !self.outside.is_reachable(&bound.instance.id) {
             return ConnectionAnswer::Unclear;
@@ -325,7 +333,10 @@ impl Providers for Edge {
             } else {
                 line.connected
             };
-            match (line.key_is_good, open || line.provider == Provider::named("meta")) {
+            match (
+                line.key_is_good,
+                open || line.provider == Provider::from_static("meta"),
+            ) {
                 (false, _) => ConnectionAnswer::NeedsCredentials,
                 (true, true) => ConnectionAnswer::Open,
                 (true, false) => ConnectionAnswer::Closed,
@@ -335,23 +346,23 @@ impl Providers for Edge {
         answer.unwrap_or(ConnectionAnswer::Unclear)
     }
 
-    async fn evidence(
+    async fn find_send_evidence(
         &self,
-        bound: &Bound,
+        bound: &InstanceConfig,
         message: &OutgoingMessage,
         also: &[ContactAddress],
         claimed_at: Timestamp,
-    ) -> Evidence {
+    ) -> SendEvidence {
         self.hand.step("findMessages").await;
-        if bound.instance.provider == Provider::named("meta") || self.hand.lacks(Mutation::NoEvidence) {
-            return Evidence::None;
+        if bound.instance.provider == Provider::from_static("meta") || self.hand.lacks(Mutation::NoEvidence) {
+            return SendEvidence::None;
         }
         let dropped = !self.hand.common.is_calm() && self.hand.common.simulation.chance(0.1);
         if dropped || !self.outside.is_reachable(&bound.instance.id) {
-            return Evidence::Unclear;
+            return SendEvidence::Unclear;
         }
-        let since = shift(claimed_at, -5_000);
-        let text = message.content.as_text();
+        let since = add_millis(claimed_at, -5_000);
+        let text = message.content.render_text();
         let newest = self.outside.line(&bound.instance.id, |line| {
             if !line.remembers {
                 return None;
@@ -367,14 +378,20 @@ impl Providers for Edge {
                 .map(|kept| kept.id.clone())
         });
         match newest.flatten() {
-            Some(id) => Evidence::Sent {
+            Some(id) => SendEvidence::Sent {
                 provider_message_id: Some(id),
             },
-            None => Evidence::None,
+            None => SendEvidence::None,
         }
     }
 
-    async fn seen(&self, bound: &Bound, id: &str, to: &ContactAddress, typing: bool) {
+    async fn mark_read_and_typing(
+        &self,
+        bound: &InstanceConfig,
+        id: &str,
+        to: &ContactAddress,
+        typing: bool,
+    ) {
         let mark = Mark {
             instance: bound.instance.id.clone(),
             id: id.to_owned(),
@@ -385,7 +402,12 @@ impl Providers for Edge {
         self.hand.step("seen").await;
     }
 
-    async fn history(&self, bound: &Bound, span: Span, page: u32) -> Result<HistoryPage, HistoryError> {
+    async fn read_history_page(
+        &self,
+        bound: &InstanceConfig,
+        span: HistorySpan,
+        page: u32,
+    ) -> Result<HistoryPage, HistoryError> {
         let simulation = &self.hand.common.simulation;
         self.hand.step("findMessages").await;
         simulation.sleep(simulation.pick(&[5, 50, 400])).await;

@@ -5,7 +5,7 @@ use crate::person::Shows;
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::StatusUpdate;
-use recado_domain::event::{EventKind, event_id};
+use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::WebhookEvent;
 use recado_domain::provider::Provider;
@@ -48,7 +48,7 @@ impl Said<'_> {
             "sent_at": self.sent_at.map(jiff::Timestamp::as_millisecond),
         });
         WebhookEvent {
-            id: event_id(provider, external, EventKind::Message, self.id),
+            id: derive_event_id(provider, external, EventKind::Message, self.id),
             provider,
             external: external.clone(),
             kind: EventKind::Message,
@@ -92,7 +92,7 @@ impl Changed<'_> {
 /// An event that says what the connection is; only that it came counts.
 pub fn connection_event(provider: Provider, external: &ExternalId, number: u64, open: bool) -> WebhookEvent {
     WebhookEvent {
-        id: event_id(
+        id: derive_event_id(
             provider,
             external,
             EventKind::Connection,
@@ -117,7 +117,7 @@ pub fn failed_event(
     let mut payload = serde_json::to_value(update).unwrap_or(Value::Null);
     payload["to"] = Value::from(address.as_str());
     WebhookEvent {
-        id: event_id(
+        id: derive_event_id(
             provider,
             external,
             EventKind::Failed,

@@ -3,12 +3,12 @@
 use super::Outside;
 use crate::outside::{Line, traits};
 use crate::person::phone;
-use recado_domain::config::Bound;
+use recado_domain::config::InstanceConfig;
 use recado_domain::event::EventKind;
 use recado_domain::ids::{InstanceId, MessageId};
 use recado_domain::inbound::WebhookEvent;
-use recado_domain::millis::{instant, shift};
-use recado_domain::window::{WINDOW_MS, needs_none};
+use recado_domain::millis::{add_millis, from_unix_millis};
+use recado_domain::service_window::{WINDOW_MS, bypasses_window};
 use recado_pipeline::ports::OutgoingMessage;
 
 /// How long a request may take on its way, in milliseconds: the provider judges as late as that.
@@ -24,10 +24,10 @@ impl Outside {
         if event.kind != EventKind::Message {
             return;
         }
-        let posted = shift(self.simulation.now(), after_ms);
+        let posted = add_millis(self.simulation.now(), after_ms);
         self.line(&instance, |line| {
             let told = event.payload["sent_at"].as_i64();
-            let wrote = shift(told.map_or(posted, instant), line.clock_ms);
+            let wrote = add_millis(told.map_or(posted, from_unix_millis), line.clock_ms);
             if told.is_some() {
                 event.payload["sent_at"] = wrote.as_millisecond().into();
             }
@@ -41,14 +41,15 @@ impl Outside {
     }
 
     /// Whether the provider refuses the message because the contact's window is over; if so, it is noted.
-    pub(super) fn refuses(&self, bound: &Bound, message: &OutgoingMessage) -> bool {
+    pub(super) fn refuses(&self, bound: &InstanceConfig, message: &OutgoingMessage) -> bool {
         let now = self.simulation.now();
         let judge = |line: &mut Line| {
-            let now = shift(now, line.clock_ms);
+            let now = add_millis(now, line.clock_ms);
             let wrote = line.wrote.get(&phone(&message.to)).into_iter().flatten();
             let last = wrote.filter(|at| **at <= now).max();
-            let open = last.is_some_and(|at| shift(now, ON_ITS_WAY_MS) < shift(*at, WINDOW_MS));
-            let refuses = traits(line.provider).window && !needs_none(&message.content) && !open;
+            let open = last.is_some_and(|at| add_millis(now, ON_ITS_WAY_MS) < add_millis(*at, WINDOW_MS));
+            let refuses =
+                traits(line.provider).has_service_window && !bypasses_window(&message.content) && !open;
             if refuses {
                 line.refused.push(message.id.clone());
             }

@@ -19,7 +19,7 @@ impl WorkQueues for Embedded {
     type Receipt = Receipt;
 
     fn receive(&self, queue: QueueName, max: usize) -> Vec<Got<Receipt>> {
-        at_once(Embedded::receive(self, queue, max, visibility(queue)))
+        at_once(Embedded::receive_messages(self, queue, max, visibility(queue)))
             .into_iter()
             .map(|received| Got {
                 receipt: received.receipt,
@@ -31,7 +31,7 @@ impl WorkQueues for Embedded {
     }
 
     fn delete(&self, receipt: &Receipt) {
-        at_once(Embedded::delete(self, receipt));
+        at_once(Embedded::delete_received(self, receipt));
     }
 
     fn put_off(&self, receipt: &Receipt, seconds: u64) {
@@ -39,11 +39,11 @@ impl WorkQueues for Embedded {
     }
 
     fn next_visible(&self, queue: QueueName) -> Option<Timestamp> {
-        at_once(Embedded::next_visible(self, queue))
+        at_once(Embedded::next_visible_at(self, queue))
     }
 
     fn dead(&self) -> Vec<Dead> {
-        let of = |queue| at_once(Embedded::dead(self, queue, usize::from(u16::MAX)));
+        let of = |queue| at_once(Embedded::list_dead_messages(self, queue, usize::from(u16::MAX)));
         let copy = |dead: recado_embedded::DeadMessage| Dead {
             id: dead.id.unsigned_abs(),
             queue: dead.queue,
@@ -59,6 +59,6 @@ impl WorkQueues for Embedded {
 
     fn move_back(&self, dead: &Dead) {
         let id = i64::try_from(dead.id).unwrap_or(i64::MAX);
-        at_once(self.redrive_dead(dead.queue, id));
+        at_once(self.redrive_dead_message(dead.queue, id));
     }
 }

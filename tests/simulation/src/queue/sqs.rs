@@ -9,10 +9,10 @@ use crate::executor::Simulation;
 use dead::Left;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
-use recado_domain::kick::{SendKick, TurnKick};
-use recado_domain::millis::instant;
-use recado_pipeline::ports::{Enqueue, PortError, PortResult, Queues};
-use recado_pipeline::settings::Visibility;
+use recado_domain::millis::from_unix_millis;
+use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_pipeline::ports::{InboundEntry, PortError, PortResult, Queues};
+use recado_pipeline::settings::VisibilityTimeouts;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -117,12 +117,12 @@ fn json(what: &'static str, value: &impl Serialize) -> PortResult<String> {
 
 /// Whose turn a kick on `turns` asks for.
 fn tenant_of(body: &str) -> String {
-    let kick: Result<TurnKick, _> = serde_json::from_str(body);
+    let kick: Result<TurnJob, _> = serde_json::from_str(body);
     kick.map(|kick| kick.tenant.to_string()).unwrap_or_default()
 }
 
 impl Queues for Sqs {
-    async fn send_inbound(&self, events: &[Enqueue]) -> PortResult<()> {
+    async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
         // A request's messages fail one by one, whatever their places: of each group its first ones are taken.
         let partly = events.len() > 1 && self.simulation.chance(self.twice);
         let mut refused = BTreeSet::new();
@@ -144,7 +144,7 @@ impl Queues for Sqs {
         ))
     }
 
-    async fn send_turn(&self, kick: &TurnKick, delay: Duration) -> PortResult<()> {
+    async fn enqueue_turn_job(&self, kick: &TurnJob, delay: Duration) -> PortResult<()> {
         // In whole seconds, never shorter than asked for.
         let whole = delay.as_millis().div_ceil(1_000);
         let delay = i64::try_from(whole).unwrap_or(900).min(900) * 1_000;
@@ -157,7 +157,7 @@ impl Queues for Sqs {
         Ok(())
     }
 
-    async fn schedule_turn(&self, kick: &TurnKick, at: Timestamp) -> PortResult<()> {
+    async fn schedule_turn_job(&self, kick: &TurnJob, at: Timestamp) -> PortResult<()> {
         let now = self.now();
         // A minute ahead at least, and precise to a minute.
         let minute = (at.as_millisecond().max(now + 60_000) + 59_999).div_euclid(60_000);
@@ -175,13 +175,13 @@ impl Queues for Sqs {
         Ok(())
     }
 
-    async fn send_kick(&self, kick: &SendKick, deduplication: &str) -> PortResult<()> {
+    async fn enqueue_send_job(&self, kick: &SendJob, deduplication: &str) -> PortResult<()> {
         let body = json("send_kick", kick)?;
-        self.append(QueueName::Outbound, kick.group(), deduplication, &body);
+        self.append(QueueName::Outbound, kick.queue_group(), deduplication, &body);
         Ok(())
     }
 
-    async fn send_dead(&self, letter: &DeadLetter) -> PortResult<()> {
+    async fn enqueue_dead_copy(&self, letter: &DeadLetter) -> PortResult<()> {
         self.put_copy(letter)
     }
 
@@ -194,7 +194,7 @@ impl Queues for Sqs {
         Ok(self.state().payloads.contains_key(key))
     }
 
-    async fn payload(&self, key: &str) -> PortResult<Option<Value>> {
+    async fn find_payload(&self, key: &str) -> PortResult<Option<Value>> {
         Ok(self.state().payloads.get(key).cloned())
     }
 }
@@ -265,13 +265,13 @@ impl WorkQueues for Sqs {
             let Some(item) = state.items.get_mut(&id) else {
                 continue;
             };
-            if item.receives >= Visibility::RECEIVES_MAX {
+            if item.receives >= VisibilityTimeouts::RECEIVES_MAX {
                 if let Some(item) = state.items.remove(&id) {
                     let dead = Dead {
                         id,
                         queue,
                         copy_of: None,
-                        sent_at: instant(now),
+                        sent_at: from_unix_millis(now),
                         body: item.body,
                     };
                     state.dead.push(Left::new(dead, item.group));
@@ -329,7 +329,7 @@ impl WorkQueues for Sqs {
             let group = item.group.as_deref().and_then(|group| freed.get(group));
             item.visible_at.max(group.copied().unwrap_or(0)).max(now)
         };
-        of_queue().map(at).min().map(instant)
+        of_queue().map(at).min().map(from_unix_millis)
     }
 
     fn dead(&self) -> Vec<Dead> {

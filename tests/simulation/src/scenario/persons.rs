@@ -10,7 +10,7 @@ use crate::stage::Wish;
 use futures::executor::block_on;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::inbound::WebhookItem;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 
@@ -68,7 +68,7 @@ where
     /// The contact writes at these times, under these names.
     fn appears(&self, messages: &[(Shows, i64)]) {
         let instance = &self.bound().instance;
-        let Some(external) = instance.external() else {
+        let Some(external) = instance.resolve_external_id() else {
             return;
         };
         for (number, (shows, at)) in messages.iter().enumerate() {
@@ -77,7 +77,7 @@ where
                 id: &id,
                 text: &text,
                 from_me: false,
-                sent_at: Some(shift(self.stage.simulation().now(), *at)),
+                sent_at: Some(add_millis(self.stage.simulation().now(), *at)),
             };
             let event = said.event_in(instance.provider, &external, &address(0, 0), *shows);
             self.stage.post(WebhookItem::Event(event), *at);
@@ -102,8 +102,10 @@ where
             Shows::Identity => identity(&address(0, 0)),
             Shows::Number | Shows::Both => address(0, 0),
         };
-        let thread = identity_key().thread(&self.bound().instance.id, name.as_str());
-        let newest = block_on(self.stage.store.latest(&thread)).ok().flatten();
+        let thread = identity_key().derive_thread_id(&self.bound().instance.id, name.as_str());
+        let newest = block_on(self.stage.store.find_latest_conversation(&thread))
+            .ok()
+            .flatten();
         newest.map(|conversation| conversation.id)
     }
 }

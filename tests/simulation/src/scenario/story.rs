@@ -3,10 +3,10 @@ use crate::outside::Fate;
 use crate::plan::bound;
 use crate::queue::WorkQueues;
 use crate::stage::{Stage, Wish};
-use recado_domain::config::Bound;
+use recado_domain::config::InstanceConfig;
 use recado_domain::ids::Ordinal;
 use recado_domain::provider::Provider;
-use recado_domain::window::WINDOW_MS;
+use recado_domain::service_window::WINDOW_MS;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -186,10 +186,10 @@ impl Story {
     }
 
     /// Who is configured.
-    pub fn bounds(self) -> Vec<Bound> {
+    pub fn bounds(self) -> Vec<InstanceConfig> {
         let provider = match self {
-            Self::UnheardAtMeta | Self::FailedLater | Self::DayLate => Provider::named("meta"),
-            _ => Provider::named("evolution"),
+            Self::UnheardAtMeta | Self::FailedLater | Self::DayLate => Provider::from_static("meta"),
+            _ => Provider::from_static("evolution"),
         };
         vec![bound(0, 0, provider, None)]
     }

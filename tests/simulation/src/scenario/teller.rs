@@ -7,11 +7,11 @@ use crate::plan::{address, identity_key};
 use crate::queue::WorkQueues;
 use crate::stage::{Stage, Wish};
 use futures::executor::block_on;
-use recado_domain::config::Bound;
+use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::inbound::WebhookItem;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    pub(super) fn bound(&self) -> &Bound {
+    pub(super) fn bound(&self) -> &InstanceConfig {
         &self.stage.bounds[0]
     }
 
@@ -63,7 +63,7 @@ where
         posted: i64,
     ) {
         let instance = &self.bound().instance;
-        let Some(external) = instance.external() else {
+        let Some(external) = instance.resolve_external_id() else {
             return;
         };
         let id = format!("in-{words}");
@@ -71,7 +71,7 @@ where
             id: &id,
             text: words,
             from_me,
-            sent_at: Some(shift(self.stage.simulation().now(), written)),
+            sent_at: Some(add_millis(self.stage.simulation().now(), written)),
         };
         let event = said.event(instance.provider, &external, contact);
         self.stage.post(WebhookItem::Event(event), posted);
@@ -98,7 +98,7 @@ where
     /// The contact says something else in the place of a message, or nothing any more.
     fn changes(&self, target: &str, words: &str, at: i64) {
         let instance = &self.bound().instance;
-        let Some(external) = instance.external() else {
+        let Some(external) = instance.resolve_external_id() else {
             return;
         };
         let id = format!("in-{target}-{words}");
@@ -107,7 +107,7 @@ where
                 id: &id,
                 text: words,
                 from_me: false,
-                sent_at: Some(shift(self.stage.simulation().now(), at)),
+                sent_at: Some(add_millis(self.stage.simulation().now(), at)),
             },
             target,
             deletes: words.is_empty(),
@@ -133,8 +133,8 @@ where
     }
 
     pub(super) fn conversation(&self, contact: usize) -> Option<ConversationId> {
-        let thread = identity_key().thread(&self.bound().instance.id, address(0, contact).as_str());
-        block_on(self.stage.store.latest(&thread))
+        let thread = identity_key().derive_thread_id(&self.bound().instance.id, address(0, contact).as_str());
+        block_on(self.stage.store.find_latest_conversation(&thread))
             .ok()
             .flatten()
             .map(|conversation| conversation.id)
@@ -306,7 +306,7 @@ where
         let crossed = story == Story::EventsCrossed;
         self.happens(async move {
             let instance = tell.bound().instance.clone();
-            let Some(external) = instance.external() else {
+            let Some(external) = instance.resolve_external_id() else {
                 return;
             };
             for (number, (before, length)) in lengths.into_iter().enumerate() {

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
 use recado_domain::inbound::WebhookEvent;
 use recado_pipeline::catch_up::{CatchUpError, catch_up};
-use recado_pipeline::chance;
 use recado_pipeline::ports::{HistoryError, Store};
+use recado_pipeline::random_id;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -69,7 +69,13 @@ where
         let (world, caller) = (self.world(&hand), hand.clone());
         let instance = instance.clone();
         let request = async move {
-            let done = catch_up(&world, &instance, since, &chance::correlation(&caller)).await;
+            let done = catch_up(
+                &world,
+                &instance,
+                since,
+                &random_id::generate_correlation_id(&caller),
+            )
+            .await;
             match done {
                 Ok(done) if done.more => Some(Answer::More(done.next)),
                 Ok(_) => Some(Answer::Done),

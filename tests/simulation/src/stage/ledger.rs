@@ -2,7 +2,7 @@
 //! records.
 
 use recado_domain::delivery::StatusUpdate;
-use recado_domain::event::{EventKind, event_id};
+use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::{ConversationId, EventId, Ordinal};
 use recado_domain::inbound::WebhookEvent;
 use serde_json::Value;
@@ -79,7 +79,7 @@ impl Spoken {
             None if text.starts_with("reaction ") => Kind::Reaction,
             _ => Kind::Words,
         };
-        let of = |target| event_id(event.provider, &event.external, EventKind::Message, target);
+        let of = |target| derive_event_id(event.provider, &event.external, EventKind::Message, target);
         Some(Self {
             line: event.external.to_string(),
             address: event.payload["address"].as_str().unwrap_or_default().to_owned(),

@@ -3,12 +3,12 @@ use crate::executor::Life;
 use crate::hand::Hand;
 use crate::queue::{Dead, WorkQueues};
 use recado_domain::content::Content;
-use recado_domain::conversation::Mode;
+use recado_domain::conversation::ConversationMode;
 use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
 use recado_domain::options::SendOptions;
-use recado_pipeline::chance;
-use recado_pipeline::operate::{self, Answer, OperateError};
+use recado_pipeline::operate::{self, OperateError, OperatorAnswer};
 use recado_pipeline::ports::Store;
+use recado_pipeline::random_id;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -128,7 +128,7 @@ where
     async fn redrive_once(self: &Arc<Self>, letter: String) -> bool {
         let hand = Hand::over(&self.common, "api");
         let world = self.world(&hand);
-        let request = async move { told(&operate::dead_letters::redrive(&world, &letter).await) };
+        let request = async move { told(&operate::dead_letters::redrive_dead_letter(&world, &letter).await) };
         let told = self.answered_in(hand, REQUEST_PATIENCE_MS, request).await;
         told.flatten().is_some()
     }
@@ -146,28 +146,30 @@ where
 
     async fn grant(&self, hand: &Hand, id: &ConversationId, wish: Wish) -> Result<(), OperateError> {
         let world = self.world(hand);
-        let correlation = chance::correlation(hand);
+        let correlation = random_id::generate_correlation_id(hand);
         self.common.note(|| format!("a person wants {wish:?} of {id}"));
         match wish {
-            Wish::TakeOver => operate::set_mode(&world, id, Mode::Manual, &correlation)
+            Wish::TakeOver => {
+                operate::set_conversation_mode(&world, id, ConversationMode::Manual, &correlation)
+                    .await
+                    .map(|_| ())
+            }
+            Wish::GiveBack => operate::set_conversation_mode(&world, id, ConversationMode::Ai, &correlation)
                 .await
                 .map(|_| ()),
-            Wish::GiveBack => operate::set_mode(&world, id, Mode::Ai, &correlation)
-                .await
-                .map(|_| ()),
-            Wish::Resolve(seen) => operate::resolve(&world, id, Some(seen), &correlation)
+            Wish::Resolve(seen) => operate::resolve_conversation(&world, id, Some(seen), &correlation)
                 .await
                 .map(|_| ()),
             Wish::Answer(text, seen) => {
                 let key = IdempotencyKey::parse(&text).ok();
-                let answer = Answer {
-                    content: Content::text(text),
+                let answer = OperatorAnswer {
+                    content: Content::from_text(text),
                     options: SendOptions::default(),
                     seen: Some(seen),
                     key,
                     correlation,
                 };
-                operate::answer(&world, id, answer).await.map(|_| ())
+                operate::answer_as_operator(&world, id, answer).await.map(|_| ())
             }
         }
     }

@@ -7,7 +7,7 @@ use futures::channel::oneshot;
 use futures::future::{Either, select};
 use recado_domain::inbound::WebhookItem;
 use recado_pipeline::ports::Store;
-use recado_pipeline::{chance, ingest};
+use recado_pipeline::{ingest, random_id};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -106,7 +106,7 @@ where
         let hand = Hand::over(&self.common, "webhook");
         let (world, items, caller) = (self.world(&hand), items.to_vec(), hand.clone());
         let request = async move {
-            let correlation = chance::correlation(&caller);
+            let correlation = random_id::generate_correlation_id(&caller);
             ingest::ingest(&world, items, &correlation).await.is_ok()
         };
         self.answered_in(hand, PATIENCE_MS, request).await == Some(true)

@@ -4,8 +4,8 @@ use crate::hand::Hand;
 use crate::queue::{Got, WorkQueues};
 use futures::future::join_all;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::millis::shift;
-use recado_pipeline::ports::{Ambient, Store};
+use recado_domain::millis::add_millis;
+use recado_pipeline::ports::{Store, System};
 use recado_pipeline::{Verdict, process, reply, send};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -90,13 +90,13 @@ where
         let (mut back, mut done) = (None, Vec::new());
         for got in group {
             let verdict = match back {
-                Some(after) => Verdict::ComeBack { after },
+                Some(after) => Verdict::Retry { after },
                 None => self.one(queue, &got, &hand.of_record()).await,
             };
             match verdict {
                 Verdict::Done if self.style == Style::Machine => self.queues.delete(&got.receipt),
                 Verdict::Done => done.push(got.receipt),
-                Verdict::ComeBack { after } => {
+                Verdict::Retry { after } => {
                     self.common
                         .note(|| format!("{} comes back in {after:?}", hand.function));
                     self.queues.put_off(&got.receipt, whole_seconds(after));
@@ -110,15 +110,17 @@ where
 
     async fn one(self: &Arc<Self>, queue: QueueName, got: &Got<Q::Receipt>, hand: &Hand) -> Verdict {
         let world = self.world(hand);
-        let deadline = shift(hand.now(), function_timeout_ms(queue));
+        let deadline = add_millis(hand.now(), function_timeout_ms(queue));
         let verdict = match queue {
             QueueName::Inbound => process::process(&world, &got.body, got.receives).await,
-            QueueName::Turns => reply::reply(&world, &got.body, got.receives).await,
-            QueueName::Outbound => send::send(&world, &got.body, got.receives, Some(deadline)).await,
+            QueueName::Turns => reply::handle_turn_message(&world, &got.body, got.receives).await,
+            QueueName::Outbound => {
+                send::handle_outbound_message(&world, &got.body, got.receives, Some(deadline)).await
+            }
         };
         for (kick, delay) in hand.later.take() {
             hand.step("late timer").await;
-            let _ = self.queues.send_turn(&kick, delay).await;
+            let _ = self.queues.enqueue_turn_job(&kick, delay).await;
             self.common.make_dirty(QueueName::Turns);
         }
         // Done, and nobody knows yet.

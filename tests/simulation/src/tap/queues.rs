@@ -2,8 +2,8 @@ use super::Tap;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
-use recado_domain::kick::{SendKick, TurnKick};
-use recado_pipeline::ports::{DeadCopy, DeadQueues, Enqueue, PortResult, Queues};
+use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, InboundEntry, PortResult, Queues};
 use serde_json::Value;
 use std::future::Future;
 use std::time::Duration;
@@ -13,7 +13,7 @@ const KNOWN_MS: i64 = 300_000;
 
 impl<Q: Queues> Tap<Q> {
     /// Whether a kick of the same conversation and ordinal is known, for a mutation.
-    fn was_kicked(&self, kick: &SendKick) -> bool {
+    fn was_kicked(&self, kick: &SendJob) -> bool {
         let now = self.hand.common.simulation.elapsed_ms();
         let id = format!("{}-{}", kick.conversation, kick.upto);
         let mut witness = self.hand.common.witness();
@@ -40,9 +40,9 @@ impl<Q: Queues> Tap<Q> {
 }
 
 impl<Q: Queues> Queues for Tap<Q> {
-    async fn send_inbound(&self, events: &[Enqueue]) -> PortResult<()> {
+    async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
         let effect = async {
-            self.inner.send_inbound(events).await?;
+            self.inner.enqueue_inbound(events).await?;
             let at = self.hand.common.simulation.elapsed_ms();
             for event in events {
                 self.hand.common.witness().enqueue(&event.job.event, at);
@@ -52,7 +52,7 @@ impl<Q: Queues> Queues for Tap<Q> {
         self.sends(QueueName::Inbound, "send_inbound", effect).await
     }
 
-    async fn send_turn(&self, kick: &TurnKick, delay: Duration) -> PortResult<()> {
+    async fn enqueue_turn_job(&self, kick: &TurnJob, delay: Duration) -> PortResult<()> {
         if self.hand.lacks(Mutation::TimerAfterApplied) && self.hand.function == "processor" {
             self.hand.later.keep(kick.clone(), delay);
             return Ok(());
@@ -60,33 +60,37 @@ impl<Q: Queues> Queues for Tap<Q> {
         if self.hand.lacks(Mutation::NotReadOn) && self.hand.function == "deferred-reply" {
             return Ok(());
         }
-        self.sends(QueueName::Turns, "send_turn", self.inner.send_turn(kick, delay))
-            .await
-    }
-
-    async fn schedule_turn(&self, kick: &TurnKick, at: Timestamp) -> PortResult<()> {
         self.sends(
             QueueName::Turns,
-            "schedule_turn",
-            self.inner.schedule_turn(kick, at),
+            "send_turn",
+            self.inner.enqueue_turn_job(kick, delay),
         )
         .await
     }
 
-    async fn send_kick(&self, kick: &SendKick, deduplication: &str) -> PortResult<()> {
+    async fn schedule_turn_job(&self, kick: &TurnJob, at: Timestamp) -> PortResult<()> {
+        self.sends(
+            QueueName::Turns,
+            "schedule_turn",
+            self.inner.schedule_turn_job(kick, at),
+        )
+        .await
+    }
+
+    async fn enqueue_send_job(&self, kick: &SendJob, deduplication: &str) -> PortResult<()> {
         if self.hand.lacks(Mutation::KicksHaveOneId) && self.was_kicked(kick) {
             return Ok(());
         }
         self.sends(
             QueueName::Outbound,
             "send_kick",
-            self.inner.send_kick(kick, deduplication),
+            self.inner.enqueue_send_job(kick, deduplication),
         )
         .await
     }
 
-    async fn send_dead(&self, letter: &DeadLetter) -> PortResult<()> {
-        self.sends(letter.queue, "send_dead", self.inner.send_dead(letter))
+    async fn enqueue_dead_copy(&self, letter: &DeadLetter) -> PortResult<()> {
+        self.sends(letter.queue, "send_dead", self.inner.enqueue_dead_copy(letter))
             .await
     }
 
@@ -102,26 +106,28 @@ impl<Q: Queues> Queues for Tap<Q> {
             .await
     }
 
-    async fn payload(&self, key: &str) -> PortResult<Option<Value>> {
-        self.hand.call("payload", self.inner.payload(key)).await
+    async fn find_payload(&self, key: &str) -> PortResult<Option<Value>> {
+        self.hand.call("payload", self.inner.find_payload(key)).await
     }
 }
 
-impl<Q: DeadQueues> DeadQueues for Tap<Q> {
-    async fn receive_dead(&self, queue: QueueName) -> PortResult<Vec<DeadCopy>> {
+impl<Q: DeadLetterQueues> DeadLetterQueues for Tap<Q> {
+    async fn receive_dead_messages(&self, queue: QueueName) -> PortResult<Vec<DeadQueueMessage>> {
         self.hand
-            .call("receive_dead", self.inner.receive_dead(queue))
+            .call("receive_dead", self.inner.receive_dead_messages(queue))
             .await
     }
 
-    async fn remove_dead(&self, copy: &DeadCopy) -> PortResult<()> {
-        self.hand.call("remove_dead", self.inner.remove_dead(copy)).await
+    async fn remove_dead_message(&self, copy: &DeadQueueMessage) -> PortResult<()> {
+        self.hand
+            .call("remove_dead", self.inner.remove_dead_message(copy))
+            .await
     }
 
-    async fn send_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+    async fn enqueue_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
         let marked = async {
             self.hand.common.make_dirty(letter.queue);
-            self.inner.send_redrive(letter, deduplication).await
+            self.inner.enqueue_redrive(letter, deduplication).await
         };
         self.hand.call("send_redrive", marked).await
     }

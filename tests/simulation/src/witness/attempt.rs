@@ -62,7 +62,7 @@ impl Attempt {
     /// The attempt that begins with the claim of `message`.
     pub(super) fn of(message: &Message, out: &Outbox, at_ms: i64) -> Self {
         Self {
-            message: message.id(),
+            message: message.message_id(),
             by_ai: out.author == Author::Ai,
             number: out.attempts,
             marked: out.maybe_sent,

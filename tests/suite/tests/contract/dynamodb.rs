@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
     ProjectionType, ScalarAttributeType,
 };
-use recado_aws::{DynamoStore, SystemAmbient};
+use recado_aws::{DynamoStore, OsSystem};
 use std::time::Duration;
 use tokio::sync::OnceCell;
 
@@ -16,12 +16,12 @@ const TABLE: &str = "records";
 
 static MADE: OnceCell<()> = OnceCell::const_new();
 
-async fn dynamo_store() -> DynamoStore<SystemAmbient> {
+async fn dynamo_store() -> DynamoStore<OsSystem> {
     let client = clients(ACCOUNT).dynamodb;
     MADE.get_or_init(|| make_table(&client)).await;
     let delivery_ttl = Duration::from_secs(30 * 86_400);
     // No configuration is remembered: cases change it and look.
-    DynamoStore::new(client, TABLE, SystemAmbient, Duration::ZERO, delivery_ttl)
+    DynamoStore::new(client, TABLE, OsSystem, Duration::ZERO, delivery_ttl)
 }
 
 fn key(name: &str, kind: KeyType) -> KeySchemaElement {

@@ -4,14 +4,14 @@ use crate::account::{REGION, clients};
 use aws_sdk_scheduler::types::Target;
 use aws_sdk_sqs::types::{Message, QueueAttributeName};
 use futures::future::join_all;
-use recado_aws::{AwsConfig, AwsQueues, Clients, SystemAmbient};
+use recado_aws::{AwsConfig, AwsQueues, Clients, OsSystem};
 use recado_domain::Timestamp;
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
-use recado_domain::event::{InboundJob, Payload};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
+use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::{ConversationId, Ordinal};
-use recado_domain::kick::{Redrive, SendKick, TurnKick};
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{Enqueue, Queues};
+use recado_domain::wake_up::{Redrive, SendJob, TurnJob};
+use recado_pipeline::ports::{InboundEntry, Queues};
 use recado_testkit::builders::{Scene, correlation, fresh};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ const ACCOUNT: &str = "333333333333";
 struct Bench {
     clients: Clients,
     config: AwsConfig,
-    queues: AwsQueues<SystemAmbient>,
+    queues: AwsQueues<OsSystem>,
 }
 
 impl Bench {
@@ -43,7 +43,7 @@ impl Bench {
             schedule_group: Some(make_group(&clients, &name).await),
             scheduler_role_arn: Some(format!("arn:aws:iam::{ACCOUNT}:role/scheduler")),
         };
-        let queues = AwsQueues::new(clients.clone(), config.clone(), SystemAmbient);
+        let queues = AwsQueues::new(clients.clone(), config.clone(), OsSystem);
         Self {
             clients,
             config,
@@ -126,14 +126,14 @@ fn json_of(message: &Message) -> Value {
 }
 
 /// Events of one contact, in order, each saying its number.
-fn events(count: usize) -> Vec<Enqueue> {
+fn events(count: usize) -> Vec<InboundEntry> {
     let scene = Scene::new();
     let event = |number: usize| {
         let job = InboundJob {
-            payload: Payload::Inline(json!({"number": number})),
+            payload: EventPayload::Inline(json!({"number": number})),
             ..scene.job()
         };
-        Enqueue {
+        InboundEntry {
             deduplication: job.event.to_string(),
             job,
         }
@@ -155,7 +155,7 @@ fn conversation() -> ConversationId {
 #[tokio::test]
 async fn a_groups_events_come_in_the_order_they_were_sent_however_many() {
     let bench = Bench::new().await;
-    bench.queues.send_inbound(&events(25)).await.unwrap();
+    bench.queues.enqueue_inbound(&events(25)).await.unwrap();
     let taken = bench.take(bench.inbound(), 25).await;
     assert_eq!(numbers(&taken), (0..25).collect::<Vec<u64>>());
 }
@@ -164,10 +164,10 @@ async fn a_groups_events_come_in_the_order_they_were_sent_however_many() {
 async fn an_event_enqueued_again_is_dropped_and_one_under_another_id_is_not() {
     let bench = Bench::new().await;
     let mut sent = events(2);
-    bench.queues.send_inbound(&sent[..1]).await.unwrap();
-    bench.queues.send_inbound(&sent[..1]).await.unwrap();
+    bench.queues.enqueue_inbound(&sent[..1]).await.unwrap();
+    bench.queues.enqueue_inbound(&sent[..1]).await.unwrap();
     sent[0].deduplication.push_str("-1");
-    bench.queues.send_inbound(&sent).await.unwrap();
+    bench.queues.enqueue_inbound(&sent).await.unwrap();
     assert_eq!(numbers(&bench.take(bench.inbound(), 3).await), [0, 0, 1]);
     assert_eq!(bench.receive(bench.inbound()).await, []);
 }
@@ -177,14 +177,14 @@ async fn a_body_is_ascii_and_comes_back_with_all_that_people_write() {
     let bench = Bench::new().await;
     let said = json!({"text": "olá 😀\u{0}\u{7f}\u{fffe}\u{ffff}\u{d7ff} \"\\"});
     let job = InboundJob {
-        payload: Payload::Inline(said),
+        payload: EventPayload::Inline(said),
         ..Scene::new().job()
     };
-    let event = Enqueue {
+    let event = InboundEntry {
         deduplication: job.event.to_string(),
         job: job.clone(),
     };
-    bench.queues.send_inbound(&[event]).await.unwrap();
+    bench.queues.enqueue_inbound(&[event]).await.unwrap();
     let taken = bench.take(bench.inbound(), 1).await;
     let body = taken[0].body.as_deref().unwrap();
     assert!(body.bytes().all(|byte| (0x20..0x7f).contains(&byte)), "{body}");
@@ -198,7 +198,7 @@ async fn a_turns_timer_comes_after_its_delay() {
     let began = Instant::now();
     bench
         .queues
-        .send_turn(&kick, Duration::from_millis(1_500))
+        .enqueue_turn_job(&kick, Duration::from_millis(1_500))
         .await
         .unwrap();
     let taken = bench
@@ -210,14 +210,14 @@ async fn a_turns_timer_comes_after_its_delay() {
         began.elapsed()
     );
     assert_eq!(
-        serde_json::from_value::<TurnKick>(json_of(&taken[0])).unwrap(),
+        serde_json::from_value::<TurnJob>(json_of(&taken[0])).unwrap(),
         kick
     );
 }
 
-fn turn_kick() -> TurnKick {
+fn turn_kick() -> TurnJob {
     let (conversation, tenant) = (conversation(), Scene::new().bound.tenant.id);
-    TurnKick {
+    TurnJob {
         conversation,
         tenant,
         ordinal: Ordinal(1),
@@ -230,18 +230,18 @@ fn turn_kick() -> TurnKick {
 async fn a_turn_scheduled_twice_for_a_minute_is_one_schedule_and_the_first_stays() {
     let bench = Bench::new().await;
     let at: Timestamp = "2100-01-05T09:00:00Z".parse().unwrap();
-    let first = TurnKick {
+    let first = TurnJob {
         due: Some(at),
         ..turn_kick()
     };
-    let again = TurnKick {
+    let again = TurnJob {
         ordinal: Ordinal(2),
         ..first.clone()
     };
-    bench.queues.schedule_turn(&first, at).await.unwrap();
-    bench.queues.schedule_turn(&again, at).await.unwrap();
+    bench.queues.schedule_turn_job(&first, at).await.unwrap();
+    bench.queues.schedule_turn_job(&again, at).await.unwrap();
     let later: Timestamp = "2100-01-05T09:01:00Z".parse().unwrap();
-    bench.queues.schedule_turn(&again, later).await.unwrap();
+    bench.queues.schedule_turn_job(&again, later).await.unwrap();
     let group = bench.config.schedule_group.clone().unwrap();
     let listed = bench
         .clients
@@ -264,7 +264,7 @@ async fn a_turn_scheduled_twice_for_a_minute_is_one_schedule_and_the_first_stays
         let schedule = request.send().await.unwrap();
         found.insert(schedule.schedule_expression.unwrap(), schedule.target.unwrap());
     }
-    let kick = |target: &Target| serde_json::from_str::<TurnKick>(target.input.as_deref().unwrap()).unwrap();
+    let kick = |target: &Target| serde_json::from_str::<TurnJob>(target.input.as_deref().unwrap()).unwrap();
     let at_nine = &found["at(2100-01-05T09:00:00)"];
     assert_eq!(
         (kick(at_nine), kick(&found["at(2100-01-05T09:01:00)"])),
@@ -277,13 +277,13 @@ async fn a_turn_scheduled_twice_for_a_minute_is_one_schedule_and_the_first_stays
 #[tokio::test]
 async fn a_kick_with_an_id_of_its_own_is_not_dropped() {
     let bench = Bench::new().await;
-    let kick = SendKick::new(conversation(), Ordinal(2), correlation());
+    let kick = SendJob::new(conversation(), Ordinal(2), correlation());
     for deduplication in ["first", "second", "first"] {
-        bench.queues.send_kick(&kick, deduplication).await.unwrap();
+        bench.queues.enqueue_send_job(&kick, deduplication).await.unwrap();
     }
     let url = bench.config.outbound_queue_url.as_deref().unwrap();
     let taken = bench.take(url, 2).await;
-    let kicks: Vec<SendKick> = taken
+    let kicks: Vec<SendJob> = taken
         .iter()
         .map(|m| serde_json::from_value(json_of(m)).unwrap())
         .collect();
@@ -294,21 +294,21 @@ async fn a_kick_with_an_id_of_its_own_is_not_dropped() {
 #[tokio::test]
 async fn a_kick_in_a_replys_group_that_waits_holds_up_no_other_of_the_contact() {
     let bench = Bench::new().await;
-    let contacts = SendKick::new(conversation(), Ordinal(3), correlation());
-    let replys = SendKick {
-        reply: Some(conversation().message(Ordinal(2))),
+    let contacts = SendJob::new(conversation(), Ordinal(3), correlation());
+    let replys = SendJob {
+        reply: Some(conversation().message_id(Ordinal(2))),
         ..contacts.clone()
     };
     let url = bench.config.outbound_queue_url.as_deref().unwrap();
-    bench.queues.send_kick(&replys, "n").await.unwrap();
+    bench.queues.enqueue_send_job(&replys, "n").await.unwrap();
     // Received and not deleted: its group is locked for the queue's thirty seconds.
     let request = bench.clients.sqs.receive_message().queue_url(url);
     let held = request.wait_time_seconds(5).send().await.unwrap();
     assert_eq!(held.messages.unwrap_or_default().len(), 1);
-    bench.queues.send_kick(&replys, "behind").await.unwrap();
-    bench.queues.send_kick(&contacts, "n").await.unwrap();
+    bench.queues.enqueue_send_job(&replys, "behind").await.unwrap();
+    bench.queues.enqueue_send_job(&contacts, "n").await.unwrap();
     let taken = bench.take(url, 1).await;
-    let kicks: Vec<SendKick> = taken
+    let kicks: Vec<SendJob> = taken
         .iter()
         .map(|m| serde_json::from_value(json_of(m)).unwrap())
         .collect();
@@ -319,11 +319,11 @@ async fn a_kick_in_a_replys_group_that_waits_holds_up_no_other_of_the_contact() 
 async fn a_dead_letters_copy_is_what_its_queue_carries_marked_redrive_with_its_fields_beside() {
     let bench = Bench::new().await;
     let letter = Scene::new().dead_letter();
-    bench.queues.send_dead(&letter).await.unwrap();
+    bench.queues.enqueue_dead_copy(&letter).await.unwrap();
     let taken = bench
         .take(bench.config.inbound_dlq_url.as_deref().unwrap(), 1)
         .await;
-    let DeadWhat::Event(job) = &letter.what else {
+    let DeadLetterContent::Event(job) = &letter.what else {
         unreachable!("the builder makes an event's letter")
     };
     let copied: InboundJob = serde_json::from_value(json_of(&taken[0])).unwrap();
@@ -350,8 +350,8 @@ async fn a_dead_letters_copy_is_what_its_queue_carries_marked_redrive_with_its_f
 #[tokio::test]
 async fn a_dead_messages_copy_is_the_kick_that_revives_it() {
     let bench = Bench::new().await;
-    let message = conversation().message(Ordinal(7));
-    let what = DeadWhat::Message {
+    let message = conversation().message_id(Ordinal(7));
+    let what = DeadLetterContent::Message {
         message: message.clone(),
     };
     let (queue, reason) = (QueueName::Outbound, Reason::WhatsappPermanentError);
@@ -362,11 +362,11 @@ async fn a_dead_messages_copy_is_the_kick_that_revives_it() {
         what,
         ..Scene::new().dead_letter()
     };
-    bench.queues.send_dead(&letter).await.unwrap();
+    bench.queues.enqueue_dead_copy(&letter).await.unwrap();
     let taken = bench
         .take(bench.config.outbound_dlq_url.as_deref().unwrap(), 1)
         .await;
-    let kick: SendKick = serde_json::from_value(json_of(&taken[0])).unwrap();
+    let kick: SendJob = serde_json::from_value(json_of(&taken[0])).unwrap();
     let redrive = Redrive {
         message,
         died: letter.at,
@@ -375,7 +375,7 @@ async fn a_dead_messages_copy_is_the_kick_that_revives_it() {
 }
 
 /// The queues of a bench that only puts bodies.
-async fn queues() -> AwsQueues<SystemAmbient> {
+async fn queues() -> AwsQueues<OsSystem> {
     Bench::new().await.queues
 }
 

@@ -3,7 +3,7 @@
 
 /// What a field holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum FieldShape {
     /// A word of a closed list: `messages.upsert`, `DELIVERY_ACK`, `imageMessage`.
     Word,
     /// The name that an operator gave an instance.
@@ -21,54 +21,54 @@ pub(super) enum Shape {
 }
 
 /// The fields, in lower case.
-const FIELDS: [(&str, Shape); 39] = [
-    ("event", Shape::Word),
-    ("object", Shape::Word),
-    ("field", Shape::Word),
-    ("type", Shape::Word),
-    ("kind", Shape::Word),
-    ("status", Shape::Word),
-    ("state", Shape::Word),
-    ("messagetype", Shape::Word),
-    ("source", Shape::Word),
-    ("messaging_product", Shape::Word),
-    ("pricing_model", Shape::Word),
-    ("category", Shape::Word),
-    ("addressingmode", Shape::Word),
-    ("origin", Shape::Word),
-    ("severity", Shape::Word),
-    ("device", Shape::Word),
-    ("reason", Shape::Word),
-    ("decision", Shape::Word),
-    ("code", Shape::Word),
-    ("low", Shape::Word),
-    ("high", Shape::Word),
-    ("instance", Shape::Name),
-    ("instancename", Shape::Name),
-    ("instanceid", Shape::Id),
-    ("owner", Shape::Name),
-    ("phone_number_id", Shape::Id),
-    ("id", Shape::Id),
-    ("keyid", Shape::Id),
-    ("messageid", Shape::Id),
-    ("stanzaid", Shape::Id),
-    ("mimetype", Shape::Mime),
-    ("mime_type", Shape::Mime),
-    ("timestamp", Shape::Time),
-    ("messagetimestamp", Shape::Time),
-    ("date_time", Shape::Time),
-    ("datetime", Shape::Time),
-    ("expiration_timestamp", Shape::Time),
-    ("version", Shape::Version),
-    ("href", Shape::Manual),
+const FIELDS: [(&str, FieldShape); 39] = [
+    ("event", FieldShape::Word),
+    ("object", FieldShape::Word),
+    ("field", FieldShape::Word),
+    ("type", FieldShape::Word),
+    ("kind", FieldShape::Word),
+    ("status", FieldShape::Word),
+    ("state", FieldShape::Word),
+    ("messagetype", FieldShape::Word),
+    ("source", FieldShape::Word),
+    ("messaging_product", FieldShape::Word),
+    ("pricing_model", FieldShape::Word),
+    ("category", FieldShape::Word),
+    ("addressingmode", FieldShape::Word),
+    ("origin", FieldShape::Word),
+    ("severity", FieldShape::Word),
+    ("device", FieldShape::Word),
+    ("reason", FieldShape::Word),
+    ("decision", FieldShape::Word),
+    ("code", FieldShape::Word),
+    ("low", FieldShape::Word),
+    ("high", FieldShape::Word),
+    ("instance", FieldShape::Name),
+    ("instancename", FieldShape::Name),
+    ("instanceid", FieldShape::Id),
+    ("owner", FieldShape::Name),
+    ("phone_number_id", FieldShape::Id),
+    ("id", FieldShape::Id),
+    ("keyid", FieldShape::Id),
+    ("messageid", FieldShape::Id),
+    ("stanzaid", FieldShape::Id),
+    ("mimetype", FieldShape::Mime),
+    ("mime_type", FieldShape::Mime),
+    ("timestamp", FieldShape::Time),
+    ("messagetimestamp", FieldShape::Time),
+    ("date_time", FieldShape::Time),
+    ("datetime", FieldShape::Time),
+    ("expiration_timestamp", FieldShape::Time),
+    ("version", FieldShape::Version),
+    ("href", FieldShape::Manual),
 ];
 
 /// More fields of instants.
 const TIMES: [&str; 2] = ["sendertimestamp", "timestampms"];
 
-impl Shape {
+impl FieldShape {
     /// What the field of this name holds, if that is known to be harmless.
-    pub(super) fn of(field: &str) -> Option<Self> {
+    pub(super) fn for_field(field: &str) -> Option<Self> {
         let known = FIELDS.iter().find(|(known, _)| known.eq_ignore_ascii_case(field));
         let time = || TIMES.iter().any(|known| known.eq_ignore_ascii_case(field));
         known
@@ -77,24 +77,27 @@ impl Shape {
     }
 
     /// Whether a text looks like it.
-    pub(super) fn fits(self, text: &str) -> bool {
+    pub(super) fn matches_text(self, text: &str) -> bool {
         match self {
-            Self::Word => text.len() <= 40 && digits(text) < 6 && is_word(text),
+            Self::Word => text.len() <= 40 && count_digits(text) < 6 && is_plain_word(text),
             Self::Name => {
-                text.len() <= 40 && digits(text) < 6 && (is_word(text) || words(text, &['-'], is_lower))
+                text.len() <= 40
+                    && count_digits(text) < 6
+                    && (is_plain_word(text) || all_parts_match(text, &['-'], is_lowercase))
             }
-            Self::Id => is_id(text),
-            Self::Time => text.len() <= 40 && is_time(text),
-            Self::Mime => text.len() <= 60 && is_mime(text),
+            Self::Id => is_opaque_id(text),
+            Self::Time => text.len() <= 40 && is_timestamp(text),
+            Self::Mime => text.len() <= 60 && is_mime_type(text),
             Self::Version => {
                 text.len() <= 20
-                    && digits(text) < 8
-                    && words(text, &['.'], |part| all(part, u8::is_ascii_digit))
+                    && count_digits(text) < 8
+                    && all_parts_match(text, &['.'], |part| all_bytes_match(part, u8::is_ascii_digit))
             }
             Self::Manual => {
                 let page = text.strip_prefix("https://developers.facebook.com/docs/");
                 page.is_some_and(|page| {
-                    page.len() <= 100 && words(page.trim_end_matches('/'), &['/', '-', '_', '#'], is_lower)
+                    page.len() <= 100
+                        && all_parts_match(page.trim_end_matches('/'), &['/', '-', '_', '#'], is_lowercase)
                 })
             }
         }
@@ -102,56 +105,60 @@ impl Shape {
 }
 
 /// Whether an object's key is a field's name, and not a sentence or somebody's.
-pub(super) fn is_key(key: &str) -> bool {
+pub(super) fn is_field_name(key: &str) -> bool {
     key.len() <= 60
-        && digits(key) < 6
-        && (is_word(key) || words(key, &['-', ':'], is_lower) || all(key, u8::is_ascii_alphanumeric))
+        && count_digits(key) < 6
+        && (is_plain_word(key)
+            || all_parts_match(key, &['-', ':'], is_lowercase)
+            || all_bytes_match(key, u8::is_ascii_alphanumeric))
 }
 
 /// `lower_case`, `UPPER_CASE`, `dotted.words` or `camelCase`.
-fn is_word(text: &str) -> bool {
-    let upper = |part: &str| all(part, |b| b.is_ascii_uppercase() || b.is_ascii_digit());
-    let camel = text.starts_with(|c: char| c.is_ascii_lowercase()) && all(text, u8::is_ascii_alphanumeric);
-    words(text, &['_', '.'], is_lower) || words(text, &['_'], upper) || camel
+fn is_plain_word(text: &str) -> bool {
+    let upper = |part: &str| all_bytes_match(part, |b| b.is_ascii_uppercase() || b.is_ascii_digit());
+    let camel = text.starts_with(|c: char| c.is_ascii_lowercase())
+        && all_bytes_match(text, u8::is_ascii_alphanumeric);
+    all_parts_match(text, &['_', '.'], is_lowercase) || all_parts_match(text, &['_'], upper) || camel
 }
 
-fn is_lower(part: &str) -> bool {
-    all(part, |b| b.is_ascii_lowercase() || b.is_ascii_digit())
+fn is_lowercase(part: &str) -> bool {
+    all_bytes_match(part, |b| b.is_ascii_lowercase() || b.is_ascii_digit())
 }
 
-fn words(text: &str, between: &[char], fine: impl Fn(&str) -> bool) -> bool {
+fn all_parts_match(text: &str, between: &[char], fine: impl Fn(&str) -> bool) -> bool {
     text.split(between).all(fine)
 }
 
-fn all(text: &str, fine: impl Fn(&u8) -> bool) -> bool {
+fn all_bytes_match(text: &str, fine: impl Fn(&u8) -> bool) -> bool {
     !text.is_empty() && text.bytes().all(|b| fine(&b))
 }
 
-fn digits(text: &str) -> usize {
+fn count_digits(text: &str) -> usize {
     text.bytes().filter(u8::is_ascii_digit).count()
 }
 
 /// Capitals and digits, as phones make them; a UUID; or digits that are no phone number's.
-fn is_id(text: &str) -> bool {
-    let phone = (8..=13).contains(&text.len()) && all(text, u8::is_ascii_digit);
+fn is_opaque_id(text: &str) -> bool {
+    let phone = (8..=13).contains(&text.len()) && all_bytes_match(text, u8::is_ascii_digit);
     let uuid = text.len() == 36
-        && words(text, &['-'], |part| {
-            all(part, |b| b.is_ascii_digit() || (b'a'..=b'f').contains(b))
+        && all_parts_match(text, &['-'], |part| {
+            all_bytes_match(part, |b| b.is_ascii_digit() || (b'a'..=b'f').contains(b))
         });
-    let made =
-        text.len() <= 64 && digits(text) > 0 && all(text, |b| b.is_ascii_uppercase() || b.is_ascii_digit());
+    let made = text.len() <= 64
+        && count_digits(text) > 0
+        && all_bytes_match(text, |b| b.is_ascii_uppercase() || b.is_ascii_digit());
     !phone && (uuid || made)
 }
 
 /// Digits with what stands between them in an instant.
-fn is_time(text: &str) -> bool {
+fn is_timestamp(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit())
         && text.bytes().all(|b| b.is_ascii_digit() || b"-:.+TZ".contains(&b))
 }
 
-fn is_mime(text: &str) -> bool {
+fn is_mime_type(text: &str) -> bool {
     let token = |part: &str| {
-        all(part, |b| {
+        all_bytes_match(part, |b| {
             b.is_ascii_lowercase() || b.is_ascii_digit() || b"+-._".contains(b)
         })
     };

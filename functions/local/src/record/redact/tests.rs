@@ -17,7 +17,7 @@ fn evolution() -> Value {
 
 #[test]
 fn names_texts_and_numbers_are_others_and_the_shape_is_the_same() {
-    let redacted = Redaction::default().of(evolution());
+    let redacted = Redaction::default().redact_body(evolution());
     assert_eq!(
         redacted,
         json!({
@@ -44,9 +44,9 @@ fn one_person_keeps_one_number_and_one_message_one_id_within_a_file() {
             "messages": [{"from": number, "id": id, "timestamp": "1760000000", "type": "text", "text": {"body": "Oi"}}],
         }}]}]})
     };
-    let first = redaction.of(body("5511900000001", "wamid.HBgNNTUxMTkwMDAwMDAwMQ=="));
-    let again = redaction.of(body("5511900000001", "wamid.HBgNNTUxMTkwMDAwMDAwMQ=="));
-    let other = redaction.of(body("5511900000002", "wamid.OTHER"));
+    let first = redaction.redact_body(body("5511900000001", "wamid.HBgNNTUxMTkwMDAwMDAwMQ=="));
+    let again = redaction.redact_body(body("5511900000001", "wamid.HBgNNTUxMTkwMDAwMDAwMQ=="));
+    let other = redaction.redact_body(body("5511900000002", "wamid.OTHER"));
     assert_eq!(first, again);
     let value = |body: &Value, path: &str| {
         body.pointer(&format!("/entry/0/changes/0/value{path}"))
@@ -88,7 +88,7 @@ fn one_person_keeps_one_number_and_one_message_one_id_within_a_file() {
 #[test]
 fn people_who_are_keys_and_places_are_redacted_and_what_is_not_known_is_masked() {
     let mut redaction = Redaction::default();
-    let redacted = redaction.of(json!({
+    let redacted = redaction.redact_body(json!({
         "presences": {"5511900000001@s.whatsapp.net": {"lastKnownPresence": "composing"}},
         "degreesLatitude": -23.5, "longitude": -46.6, "phone": 5_511_900_000_001_u64, "novelty": "Rua Azul, 12",
     }));
@@ -126,12 +126,14 @@ fn no_field_and_no_key_keeps_what_somebody_wrote() {
             if field == "timestamp" && written.starts_with("55") {
                 continue;
             }
-            let redacted = Redaction::default().of(json!({field: written})).to_string();
+            let redacted = Redaction::default()
+                .redact_body(json!({field: written}))
+                .to_string();
             assert!(!redacted.contains(trace), "{field}: {redacted}");
         }
     }
     let keys = json!({"paciente-Maria-Silva": 1, "CPF 123": 2, "Maria Silva": 3, "whatsAppWebhookEntry": 4, "d360-x": 5});
-    let redacted = Redaction::default().of(keys);
+    let redacted = Redaction::default().redact_body(keys);
     let mut left: Vec<&String> = redacted.as_object().unwrap().keys().collect();
     left.sort();
     assert_eq!(
@@ -155,12 +157,12 @@ fn what_says_how_a_thing_is_built_stays() {
         "phone_number_id": "100000000000001", "href": "https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/",
         "reason": "NONE", "category": "marketing_lite", "statusReason": 200,
     });
-    assert_eq!(Redaction::default().of(body.clone()), body);
+    assert_eq!(Redaction::default().redact_body(body.clone()), body);
 }
 
 #[test]
 fn credentials_go_at_any_depth_and_in_any_spelling() {
     let mut body = json!({"apiKey": "a", "data": [{"Authorization": "b", "kept": 1, "token": "c"}], "qrcode": {"code": "d"}});
-    without_credentials(&mut body);
+    remove_credentials(&mut body);
     assert_eq!(body, json!({"data": [{"kept": 1}]}));
 }

@@ -1,29 +1,33 @@
 use super::super::records::tests::outgoing;
 use super::*;
 use recado_domain::ids::Nonce;
-use recado_domain::millis::instant;
+use recado_domain::millis::from_unix_millis;
 
 fn sending(nonce: &str) -> Message {
     let mut message = outgoing();
     let out = message.out.as_mut().unwrap();
-    out.claim(Nonce::parse(nonce).unwrap(), instant(7), instant(8))
-        .unwrap();
+    out.claim_attempt(
+        Nonce::parse(nonce).unwrap(),
+        from_unix_millis(7),
+        from_unix_millis(8),
+    )
+    .unwrap();
     message
 }
 
 #[test]
 fn a_claim_that_finds_itself_is_ours_even_if_the_conversation_was_taken_over_since() {
     let ours = sending("n1");
-    let found = records::open("test", &ours).unwrap();
-    let refusals = Refusals::from(vec![
-        Some(Refused(Some(found.clone()))),
-        Some(Refused(None)),
+    let found = records::open_message_item("test", &ours).unwrap();
+    let refusals = FailedConditions::from(vec![
+        Some(ConditionFailed(Some(found.clone()))),
+        Some(ConditionFailed(None)),
         None,
     ]);
-    assert_eq!(claimed(&ours, &refusals), Claimed::Yes);
+    assert_eq!(claim_outcome(&ours, &refusals), ClaimOutcome::Claimed);
     assert_eq!(
-        claimed(&sending("n2"), &refusals),
-        Claimed::Conflict,
+        claim_outcome(&sending("n2"), &refusals),
+        ClaimOutcome::Conflict,
         "another's nonce"
     );
 }
@@ -32,11 +36,14 @@ fn a_claim_that_finds_itself_is_ours_even_if_the_conversation_was_taken_over_sin
 fn a_claim_that_finds_its_nonce_in_a_later_revision_is_a_conflict() {
     let ours = sending("n1");
     let mut later = ours.clone();
-    later.out.as_mut().unwrap().hold_slot(instant(9));
-    let found = records::open("test", &later).unwrap();
+    later.out.as_mut().unwrap().record_slot(from_unix_millis(9));
+    let found = records::open_message_item("test", &later).unwrap();
     assert_eq!(
-        claimed(&ours, &Refusals::from(vec![Some(Refused(Some(found)))])),
-        Claimed::Conflict
+        claim_outcome(
+            &ours,
+            &FailedConditions::from(vec![Some(ConditionFailed(Some(found)))])
+        ),
+        ClaimOutcome::Conflict
     );
 }
 
@@ -44,14 +51,21 @@ fn a_claim_that_finds_its_nonce_in_a_later_revision_is_a_conflict() {
 fn a_guard_stops_a_claim_only_if_the_message_is_as_it_was_read() {
     let ours = sending("n1");
     assert_eq!(
-        claimed(&ours, &Refusals::from(vec![None, Some(Refused(None)), None])),
-        Claimed::Stopped
+        claim_outcome(
+            &ours,
+            &FailedConditions::from(vec![None, Some(ConditionFailed(None)), None])
+        ),
+        ClaimOutcome::Stopped
     );
     assert_eq!(
-        claimed(
+        claim_outcome(
             &ours,
-            &Refusals::from(vec![Some(Refused(None)), Some(Refused(None)), None])
+            &FailedConditions::from(vec![
+                Some(ConditionFailed(None)),
+                Some(ConditionFailed(None)),
+                None
+            ])
         ),
-        Claimed::Conflict
+        ClaimOutcome::Conflict
     );
 }

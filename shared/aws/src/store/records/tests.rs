@@ -1,12 +1,12 @@
 use super::*;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::context::Context;
-use recado_domain::event::{EventKind, EventState, InboundJob, event_id};
+use recado_domain::context::MessageContext;
+use recado_domain::event::{EventKind, EventState, InboundJob, derive_event_id};
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, InstanceId, Nonce, Ordinal, TenantId};
 use recado_domain::message::Role;
-use recado_domain::millis::instant;
+use recado_domain::millis::from_unix_millis;
 use recado_domain::outbox::{Author, Outbox};
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
@@ -14,20 +14,20 @@ use serde_json::json;
 
 fn record() -> EventRecord {
     let external = ExternalId::parse("front-desk").unwrap();
-    EventRecord::pending(InboundJob {
-        event: event_id(
-            Provider::named("evolution"),
+    EventRecord::new_pending(InboundJob {
+        event: derive_event_id(
+            Provider::from_static("evolution"),
             &external,
             EventKind::Message,
             "3EB0",
         ),
-        provider: Provider::named("evolution"),
+        provider: Provider::from_static("evolution"),
         external,
         kind: EventKind::Message,
         group: "g".to_owned(),
         correlation: CorrelationId::parse("r").unwrap(),
-        received_at: instant(1_000),
-        payload: Payload::Inline(json!({"": {"message": "olá"}, "n": 1.5})),
+        received_at: from_unix_millis(1_000),
+        payload: EventPayload::Inline(json!({"": {"message": "olá"}, "n": 1.5})),
         lookalike: false,
         redrive: None,
     })
@@ -36,7 +36,10 @@ fn record() -> EventRecord {
 pub(in crate::store) fn outgoing() -> Message {
     let instance = InstanceId::parse("front-desk").unwrap();
     Message {
-        conversation: ConversationId::new(IdentityKey::new([7; 32]).thread(&instance, "551190000000"), 1),
+        conversation: ConversationId::new(
+            IdentityKey::from_bytes([7; 32]).derive_thread_id(&instance, "551190000000"),
+            1,
+        ),
         ordinal: Ordinal(2),
         tenant: TenantId::parse("clinic").unwrap(),
         instance,
@@ -45,23 +48,23 @@ pub(in crate::store) fn outgoing() -> Message {
             kind: "x".to_owned(),
             raw: json!({"": [null, {"a": 0.1}]}),
         },
-        context: Context::default(),
+        context: MessageContext::default(),
         provider_message_id: None,
-        written_at: instant(5),
+        written_at: from_unix_millis(5),
         told_at: None,
-        stored_at: instant(6),
+        stored_at: from_unix_millis(6),
         correlation: CorrelationId::parse("r").unwrap(),
         event: None,
         idempotency_key: None,
         unanswered: None,
         model: None,
         usage: None,
-        out: Some(Outbox::queued(
+        out: Some(Outbox::new_queued(
             ContactAddress::parse("551190000000").unwrap(),
             Author::Ai,
             0,
             Ordinal(1),
-            instant(6),
+            from_unix_millis(6),
         )),
     }
 }
@@ -69,13 +72,13 @@ pub(in crate::store) fn outgoing() -> Message {
 #[test]
 fn an_event_survives_being_written_and_read_and_its_payload_can_be_dropped_alone() {
     let record = record();
-    let mut item = event("test", &record).unwrap();
-    assert_eq!(read_event("test", &item).unwrap(), record);
-    assert_eq!(item::whole(&item, "open_due"), Some(121_000));
+    let mut item = event_item("test", &record).unwrap();
+    assert_eq!(parse_event_record("test", &item).unwrap(), record);
+    assert_eq!(item::get_integer(&item, "open_due"), Some(121_000));
     assert!(item.remove("payload").is_some_and(|payload| payload.is_s()));
     assert_eq!(
-        read_event("test", &item).unwrap().job.payload,
-        Payload::Inline(Value::Null)
+        parse_event_record("test", &item).unwrap().job.payload,
+        EventPayload::Inline(Value::Null)
     );
 }
 
@@ -83,7 +86,7 @@ fn an_event_survives_being_written_and_read_and_its_payload_can_be_dropped_alone
 fn a_settled_event_is_not_in_the_index_of_open_records() {
     let mut record = record();
     record.state = EventState::Dead;
-    assert!(!event("test", &record).unwrap().contains_key("open_shard"));
+    assert!(!event_item("test", &record).unwrap().contains_key("open_shard"));
 }
 
 #[test]
@@ -94,30 +97,33 @@ fn an_open_message_lies_on_the_open_list_with_its_revision_and_in_the_conversati
         .out
         .as_mut()
         .unwrap()
-        .claim(nonce, instant(7), instant(8))
+        .claim_attempt(nonce, from_unix_millis(7), from_unix_millis(8))
         .unwrap();
-    let copy = open("test", &message).unwrap();
+    let copy = open_message_item("test", &message).unwrap();
     assert_eq!(
-        (item::whole(&copy, "out_rev"), item::string(&copy, "out_nonce")),
+        (
+            item::get_integer(&copy, "out_rev"),
+            item::get_string(&copy, "out_nonce")
+        ),
         (Some(2), Some("n1"))
     );
     assert!(copy.contains_key("open_due"));
-    let record = self::message("test", &message).unwrap();
+    let record = self::message_item("test", &message).unwrap();
     assert!(!record.contains_key("out_rev") && !record.contains_key("open_due"));
-    assert_eq!(item::read::<Message>("test", &copy).unwrap(), message);
-    assert_eq!(item::read::<Message>("test", &record).unwrap(), message);
+    assert_eq!(item::decode_record::<Message>("test", &copy).unwrap(), message);
+    assert_eq!(item::decode_record::<Message>("test", &record).unwrap(), message);
 }
 
 #[test]
 fn a_dead_message_is_open_until_its_dead_letter_exists() {
     let mut message = outgoing();
     let out = message.out.as_mut().unwrap();
-    out.give_up(instant(9), Reason::Poison, None).unwrap();
+    out.mark_dead(from_unix_millis(9), Reason::Poison, None).unwrap();
     assert!(stays_open(&message));
-    message.out.as_mut().unwrap().mark_copied();
+    message.out.as_mut().unwrap().mark_dead_lettered();
     assert!(!stays_open(&message));
     assert_eq!(
-        item::whole(&self::message("test", &message).unwrap(), "out_rev"),
+        item::get_integer(&self::message_item("test", &message).unwrap(), "out_rev"),
         Some(3)
     );
 }

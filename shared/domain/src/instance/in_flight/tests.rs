@@ -1,7 +1,7 @@
 use super::*;
 use crate::identity::IdentityKey;
 use crate::ids::{ConversationId, InstanceId};
-use crate::millis::instant;
+use crate::millis::from_unix_millis;
 use std::sync::LazyLock;
 
 const WAIT_MS: i64 = 300_000;
@@ -17,130 +17,150 @@ fn contact() -> &'static ContactAddress {
     &CONTACT_ADDRESS
 }
 
-fn note() -> InFlight {
-    let thread = IdentityKey::new([7; 32]).thread(&InstanceId::parse("front-desk").unwrap(), "551190000000");
-    InFlight {
-        message: ConversationId::new(thread, 1).message(crate::ids::Ordinal(2)),
+fn note() -> InFlightSend {
+    let thread = IdentityKey::from_bytes([7; 32])
+        .derive_thread_id(&InstanceId::parse("front-desk").unwrap(), "551190000000");
+    InFlightSend {
+        message: ConversationId::new(thread, 1).message_id(crate::ids::Ordinal(2)),
         to: address(CONTACT),
         nonce: Nonce::parse("n").unwrap(),
-        claimed_at: instant(1_000_000),
-        until: instant(1_035_000),
+        claimed_at: from_unix_millis(1_000_000),
+        until: from_unix_millis(1_035_000),
         text_hash: "same".to_owned(),
         echo: None,
         maybe_echo: None,
     }
 }
 
-fn said(id: &str, at: i64) -> FromMe<'_> {
-    FromMe {
+fn said(id: &str, at: i64) -> OwnMessageEcho<'_> {
+    OwnMessageEcho {
         address: contact(),
-        also: None,
+        numberless_identity: None,
         text_hash: "same",
         provider_message_id: Some(id),
-        written_at: instant(at),
-        received_at: instant(at),
+        written_at: from_unix_millis(at),
+        received_at: from_unix_millis(at),
     }
 }
 
 #[test]
 fn an_equal_text_is_an_echo_only_while_the_request_may_still_go_out() {
-    let last = 1_000_000 + WAIT_MS + ECHO_MS;
+    let last = 1_000_000 + WAIT_MS + ECHO_WAIT_MS;
     for (at, echo) in [(997_999, false), (998_000, true), (last, true), (last + 1, false)] {
         let expected = echo.then_some(Echo::Sure);
-        assert_eq!(note().echoes(said("A", at), WAIT_MS), expected, "{at}");
+        assert_eq!(note().matches_echo(said("A", at), WAIT_MS), expected, "{at}");
     }
-    let other = FromMe {
+    let other = OwnMessageEcho {
         text_hash: "another",
         ..said("A", 1_001_000)
     };
-    assert_eq!(note().echoes(other, WAIT_MS), None);
+    assert_eq!(note().matches_echo(other, WAIT_MS), None);
 }
 
 #[test]
 fn an_echo_whose_webhook_came_late_counts_by_when_it_was_written() {
-    let late = FromMe {
-        received_at: instant(1_000_000 + 2 * ECHO_MS),
+    let late = OwnMessageEcho {
+        received_at: from_unix_millis(1_000_000 + 2 * ECHO_WAIT_MS),
         ..said("A", 1_060_000)
     };
-    assert_eq!(note().echoes(late, WAIT_MS), Some(Echo::Sure));
+    assert_eq!(note().matches_echo(late, WAIT_MS), Some(Echo::Sure));
 }
 
 #[test]
 fn a_note_is_good_for_one_echo_however_often_that_one_comes() {
-    let heard = InFlight {
+    let heard = InFlightSend {
         echo: Some("A".to_owned()),
         ..note()
     };
-    assert_eq!(heard.echoes(said("A", 1_060_000), WAIT_MS), Some(Echo::Sure));
-    assert_eq!(heard.echoes(said("B", 1_060_000), WAIT_MS), None);
-    let nameless = FromMe {
+    assert_eq!(
+        heard.matches_echo(said("A", 1_060_000), WAIT_MS),
+        Some(Echo::Sure)
+    );
+    assert_eq!(heard.matches_echo(said("B", 1_060_000), WAIT_MS), None);
+    let nameless = OwnMessageEcho {
         provider_message_id: None,
         ..said("A", 1_060_000)
     };
-    assert_eq!(heard.echoes(nameless, WAIT_MS), None);
+    assert_eq!(heard.matches_echo(nameless, WAIT_MS), None);
 }
 
 #[test]
 fn an_equal_text_to_another_contact_or_from_before_the_attempt_is_no_echo() {
     let (same, other) = (address("553180000001"), address("5531980000002"));
-    let to = |address| FromMe {
+    let to = |address| OwnMessageEcho {
         address,
         ..said("A", 1_060_000)
     };
     let sure = Some(Echo::Sure);
-    assert_eq!(note().echoes(to(&same), WAIT_MS), sure, "in another spelling");
-    assert_eq!(note().echoes(to(&other), WAIT_MS), None);
-    let before = |written_at| FromMe {
-        written_at: instant(written_at),
+    assert_eq!(
+        note().matches_echo(to(&same), WAIT_MS),
+        sure,
+        "in another spelling"
+    );
+    assert_eq!(note().matches_echo(to(&other), WAIT_MS), None);
+    let before = |written_at| OwnMessageEcho {
+        written_at: from_unix_millis(written_at),
         ..said("A", 1_060_000)
     };
-    assert_eq!(note().echoes(before(1_000_000 - BEHIND_MS), WAIT_MS), sure);
-    assert_eq!(note().echoes(before(1_000_000 - BEHIND_MS - 1), WAIT_MS), None);
+    assert_eq!(
+        note().matches_echo(before(1_000_000 - CLOCK_LAG_MAX_MS), WAIT_MS),
+        sure
+    );
+    assert_eq!(
+        note().matches_echo(before(1_000_000 - CLOCK_LAG_MAX_MS - 1), WAIT_MS),
+        None
+    );
 }
 
 #[test]
 fn a_send_to_an_identity_without_a_number_is_known_by_it_where_it_is_shown() {
     let (lid, other) = (address("1@lid"), address("2@lid"));
-    let to_lid = InFlight {
+    let to_lid = InFlightSend {
         to: lid.clone(),
         ..note()
     };
-    assert!(to_lid.may_be_to(contact(), Some(&lid)));
-    assert!(!to_lid.may_be_to(contact(), Some(&other)));
-    assert!(to_lid.may_be_to(contact(), None), "nobody knows");
-    assert!(note().may_be_to(contact(), Some(&other)));
+    assert!(to_lid.may_be_addressed_to(contact(), Some(&lid)));
+    assert!(!to_lid.may_be_addressed_to(contact(), Some(&other)));
+    assert!(to_lid.may_be_addressed_to(contact(), None), "nobody knows");
+    assert!(note().may_be_addressed_to(contact(), Some(&other)));
 }
 
 #[test]
 fn what_may_be_in_anybodys_chat_is_no_sure_echo_and_leaves_the_place_of_one() {
     let lid = address("1@lid");
-    let unknown = |id| FromMe {
+    let unknown = |id| OwnMessageEcho {
         address: &lid,
         ..said(id, 1_060_000)
     };
-    assert_eq!(note().echoes(unknown("A"), WAIT_MS), Some(Echo::Maybe));
-    let noted = InFlight {
+    assert_eq!(note().matches_echo(unknown("A"), WAIT_MS), Some(Echo::Maybe));
+    let noted = InFlightSend {
         maybe_echo: Some("A".to_owned()),
         ..note()
     };
-    assert_eq!(noted.echoes(unknown("A"), WAIT_MS), Some(Echo::Maybe));
-    assert_eq!(noted.echoes(unknown("B"), WAIT_MS), None);
-    assert_eq!(noted.echoes(said("B", 1_060_000), WAIT_MS), Some(Echo::Sure));
-    let shown = FromMe {
-        also: Some(&lid),
+    assert_eq!(noted.matches_echo(unknown("A"), WAIT_MS), Some(Echo::Maybe));
+    assert_eq!(noted.matches_echo(unknown("B"), WAIT_MS), None);
+    assert_eq!(
+        noted.matches_echo(said("B", 1_060_000), WAIT_MS),
+        Some(Echo::Sure)
+    );
+    let shown = OwnMessageEcho {
+        numberless_identity: Some(&lid),
         ..said("A", 1_060_000)
     };
     for (to, sure) in [("1@lid", Echo::Sure), (CONTACT, Echo::Sure)] {
         let to = address(to);
-        assert_eq!(InFlight { to, ..note() }.echoes(shown, WAIT_MS), Some(sure));
+        assert_eq!(
+            InFlightSend { to, ..note() }.matches_echo(shown, WAIT_MS),
+            Some(sure)
+        );
     }
-    let to_another = InFlight {
+    let to_another = InFlightSend {
         to: address("2@lid"),
         ..note()
     };
-    assert_eq!(to_another.echoes(shown, WAIT_MS), None);
+    assert_eq!(to_another.matches_echo(shown, WAIT_MS), None);
     assert_eq!(
-        to_another.echoes(said("A", 1_060_000), WAIT_MS),
+        to_another.matches_echo(said("A", 1_060_000), WAIT_MS),
         Some(Echo::Maybe)
     );
 }

@@ -1,8 +1,8 @@
 use super::*;
-use recado_domain::dead_letter::{DeadLetter, DeadWhat};
-use recado_domain::kick::Redrive;
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::reason::Reason;
-use recado_pipeline::settings::Visibility;
+use recado_domain::wake_up::Redrive;
+use recado_pipeline::settings::VisibilityTimeouts;
 
 #[test]
 fn what_was_handed_out_too_often_is_dead_and_the_next_of_its_group_comes() {
@@ -10,7 +10,7 @@ fn what_was_handed_out_too_often_is_dead_and_the_next_of_its_group_comes() {
     block_on(async {
         bench.send("a", "a1").await;
         bench.send("a", "a2").await;
-        for receives in 1..=Visibility::RECEIVES_MAX {
+        for receives in 1..=VisibilityTimeouts::RECEIVES_MAX {
             let received = bench.receive(QueueName::Inbound, 1).await.remove(0);
             assert_eq!((id_of(&received).as_str(), received.receives), ("a1", receives));
             bench
@@ -21,13 +21,20 @@ fn what_was_handed_out_too_often_is_dead_and_the_next_of_its_group_comes() {
         }
         assert!(bench.ids(1).await.is_empty());
         assert_eq!(bench.ids(1).await, ["a2"]);
-        let dead = bench.queues.dead(QueueName::Inbound, 10).await.unwrap();
+        let dead = bench
+            .queues
+            .list_dead_messages(QueueName::Inbound, 10)
+            .await
+            .unwrap();
         assert_eq!((dead.len(), dead[0].receives, &dead[0].letter), (1, 1000, &None));
-        assert_eq!(bench.queues.depth(QueueName::Inbound).await.unwrap().dead, 1);
+        assert_eq!(
+            bench.queues.queue_depth(QueueName::Inbound).await.unwrap().dead,
+            1
+        );
         assert!(
             !bench
                 .queues
-                .redrive_dead(QueueName::Turns, dead[0].id)
+                .redrive_dead_message(QueueName::Turns, dead[0].id)
                 .await
                 .unwrap(),
             "not on that queue"
@@ -35,21 +42,21 @@ fn what_was_handed_out_too_often_is_dead_and_the_next_of_its_group_comes() {
         assert!(
             bench
                 .queues
-                .redrive_dead(QueueName::Inbound, dead[0].id)
+                .redrive_dead_message(QueueName::Inbound, dead[0].id)
                 .await
                 .unwrap()
         );
         assert!(
             !bench
                 .queues
-                .redrive_dead(QueueName::Inbound, dead[0].id)
+                .redrive_dead_message(QueueName::Inbound, dead[0].id)
                 .await
                 .unwrap()
         );
         bench.pass(30);
         let next = bench.receive(QueueName::Inbound, 1).await.remove(0);
         assert_eq!(id_of(&next), "a2", "what is redriven stands at the end");
-        bench.queues.delete(&next.receipt).await.unwrap();
+        bench.queues.delete_received(&next.receipt).await.unwrap();
         assert_eq!(bench.receive(QueueName::Inbound, 1).await[0].receives, 1);
     });
 }
@@ -58,42 +65,54 @@ fn what_was_handed_out_too_often_is_dead_and_the_next_of_its_group_comes() {
 fn a_dead_letters_copy_is_single_and_a_redrive_of_it_says_so() {
     let bench = Bench::new();
     block_on(async {
-        let message = conversation().message(Ordinal(5));
+        let message = conversation().message_id(Ordinal(5));
         let letter = DeadLetter {
             id: message.to_string(),
             queue: QueueName::Outbound,
             reason: Reason::WhatsappPermanentError,
-            at: instant(9),
+            at: from_unix_millis(9),
             attempts: 5,
             last_error: None,
             correlation: CorrelationId::parse("k").unwrap(),
             instance: None,
-            what: DeadWhat::Message {
+            what: DeadLetterContent::Message {
                 message: message.clone(),
             },
         };
-        bench.queues.send_dead(&letter).await.unwrap();
-        bench.queues.send_dead(&letter).await.unwrap();
-        let dead = bench.queues.dead(QueueName::Outbound, 10).await.unwrap();
+        bench.queues.enqueue_dead_copy(&letter).await.unwrap();
+        bench.queues.enqueue_dead_copy(&letter).await.unwrap();
+        let dead = bench
+            .queues
+            .list_dead_messages(QueueName::Outbound, 10)
+            .await
+            .unwrap();
         assert_eq!((dead.len(), dead[0].letter.as_ref()), (1, Some(&letter)));
         assert!(bench.receive(QueueName::Outbound, 10).await.is_empty());
         assert!(
             bench
                 .queues
-                .redrive_dead(QueueName::Outbound, dead[0].id)
+                .redrive_dead_message(QueueName::Outbound, dead[0].id)
                 .await
                 .unwrap()
         );
         let kick = bench.receive(QueueName::Outbound, 10).await.remove(0);
-        let kick: SendKick = serde_json::from_str(&kick.body).unwrap();
+        let kick: SendJob = serde_json::from_str(&kick.body).unwrap();
         let redrive = Redrive {
             message,
             died: letter.at,
         };
         assert_eq!((kick.upto, kick.redrive), (Ordinal(5), Some(redrive)));
-        bench.queues.send_dead(&letter).await.unwrap();
+        bench.queues.enqueue_dead_copy(&letter).await.unwrap();
         bench.pass(14 * 86_400);
-        assert_eq!(bench.queues.sweep(bench.queues.now()).await.unwrap().copies, 1);
+        assert_eq!(
+            bench
+                .queues
+                .delete_expired(bench.queues.current_time())
+                .await
+                .unwrap()
+                .copies,
+            1
+        );
     });
 }
 
@@ -105,52 +124,68 @@ fn a_copy_that_is_taken_is_gone() {
             id: "u".to_owned(),
             queue: QueueName::Turns,
             reason: Reason::Poison,
-            at: instant(9),
+            at: from_unix_millis(9),
             attempts: 1,
             last_error: Some("not JSON".to_owned()),
             correlation: CorrelationId::parse("k").unwrap(),
             instance: None,
-            what: DeadWhat::Unreadable { body: "{".to_owned() },
+            what: DeadLetterContent::Unreadable { body: "{".to_owned() },
         };
-        bench.queues.send_dead(&letter).await.unwrap();
-        let id = bench.queues.dead(QueueName::Turns, 10).await.unwrap()[0].id;
+        bench.queues.enqueue_dead_copy(&letter).await.unwrap();
+        let id = bench
+            .queues
+            .list_dead_messages(QueueName::Turns, 10)
+            .await
+            .unwrap()[0]
+            .id;
         let taken = bench
             .queues
-            .take_dead(QueueName::Turns, id)
+            .take_dead_message(QueueName::Turns, id)
             .await
             .unwrap()
             .unwrap();
         assert_eq!((taken.body.as_str(), taken.letter), ("{", Some(letter)));
-        assert_eq!(bench.queues.take_dead(QueueName::Turns, id).await.unwrap(), None);
+        assert_eq!(
+            bench
+                .queues
+                .take_dead_message(QueueName::Turns, id)
+                .await
+                .unwrap(),
+            None
+        );
     });
 }
 
 #[test]
 fn what_is_redriven_lies_on_its_own_queue_with_the_death_that_it_undoes() {
-    use recado_pipeline::ports::DeadQueues;
+    use recado_pipeline::ports::DeadLetterQueues;
     let bench = Bench::new();
     block_on(async {
         let letter = DeadLetter {
-            id: conversation().message(Ordinal(5)).to_string(),
+            id: conversation().message_id(Ordinal(5)).to_string(),
             queue: QueueName::Outbound,
             reason: Reason::WhatsappPermanentError,
-            at: instant(9),
+            at: from_unix_millis(9),
             attempts: 5,
             last_error: None,
             correlation: CorrelationId::parse("k").unwrap(),
             instance: None,
-            what: DeadWhat::Message {
-                message: conversation().message(Ordinal(5)),
+            what: DeadLetterContent::Message {
+                message: conversation().message_id(Ordinal(5)),
             },
         };
         for deduplication in ["one", "one", "two"] {
-            bench.queues.send_redrive(&letter, deduplication).await.unwrap();
+            bench
+                .queues
+                .enqueue_redrive(&letter, deduplication)
+                .await
+                .unwrap();
         }
         let mut kicks = Vec::new();
         while let Some(received) = bench.receive(QueueName::Outbound, 1).await.pop() {
-            let kick: SendKick = serde_json::from_str(&received.body).unwrap();
+            let kick: SendJob = serde_json::from_str(&received.body).unwrap();
             kicks.push(kick.redrive.unwrap().died);
-            bench.queues.delete(&received.receipt).await.unwrap();
+            bench.queues.delete_received(&received.receipt).await.unwrap();
         }
         assert_eq!(kicks, [letter.at; 2], "the second was a repetition");
     });

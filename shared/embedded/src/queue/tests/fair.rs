@@ -7,7 +7,7 @@ impl Bench {
     /// Messages of `instance`, each of a contact of its own, named by the instance's first letter and their number.
     async fn flood(&self, instance: &str, count: usize) {
         let initial = &instance[..1];
-        let events: Vec<Enqueue> = (1..=count)
+        let events: Vec<InboundEntry> = (1..=count)
             .map(|number| {
                 event_of(
                     instance,
@@ -16,23 +16,23 @@ impl Bench {
                 )
             })
             .collect();
-        self.queues.send_inbound(&events).await.unwrap();
+        self.queues.enqueue_inbound(&events).await.unwrap();
     }
 
     /// As [`Self::flood`], for turns.
     async fn flood_turns(&self, tenant: &str, ordinals: std::ops::Range<u64>) {
         for ordinal in ordinals {
-            let kick = TurnKick {
+            let kick = TurnJob {
                 tenant: TenantId::parse(tenant).unwrap(),
                 ..turn(ordinal)
             };
-            self.queues.send_turn(&kick, Duration::ZERO).await.unwrap();
+            self.queues.enqueue_turn_job(&kick, Duration::ZERO).await.unwrap();
         }
     }
 }
 
-fn turn_of(received: &Received) -> (String, u64) {
-    let kick: TurnKick = serde_json::from_str(&received.body).unwrap();
+fn turn_of(received: &DequeuedMessage) -> (String, u64) {
+    let kick: TurnJob = serde_json::from_str(&received.body).unwrap();
     (kick.tenant.as_str().to_owned(), kick.ordinal.0)
 }
 
@@ -99,13 +99,13 @@ fn turns_go_round_between_tenants_and_those_to_come_are_no_turn() {
         bench.flood_turns("b", 1..4).await;
         bench.pass(1);
         bench.flood_turns("a", 4..6).await;
-        let later = TurnKick {
+        let later = TurnJob {
             tenant: TenantId::parse("aa").unwrap(),
             ..turn(9)
         };
         bench
             .queues
-            .send_turn(&later, Duration::from_secs(60))
+            .enqueue_turn_job(&later, Duration::from_secs(60))
             .await
             .unwrap();
         let of = |tenant: &str, ordinal| (tenant.to_owned(), ordinal);
@@ -125,8 +125,9 @@ fn kicks_go_round_between_the_instances_of_their_conversations() {
     let bench = Bench::new();
     block_on(async {
         let kick = |instance: &str, contact: &str| {
-            let thread = IdentityKey::new([7; 32]).thread(&InstanceId::parse(instance).unwrap(), contact);
-            SendKick::new(
+            let thread = IdentityKey::from_bytes([7; 32])
+                .derive_thread_id(&InstanceId::parse(instance).unwrap(), contact);
+            SendJob::new(
                 ConversationId::new(thread, 1),
                 Ordinal(1),
                 CorrelationId::parse("k").unwrap(),
@@ -135,10 +136,10 @@ fn kicks_go_round_between_the_instances_of_their_conversations() {
         for (instance, contact) in [("a", "1"), ("a", "2"), ("a", "3"), ("b", "1")] {
             let kick = kick(instance, contact);
             put_conversation(&bench.queues, &kick.conversation, instance).await;
-            bench.queues.send_kick(&kick, contact).await.unwrap();
+            bench.queues.enqueue_send_job(&kick, contact).await.unwrap();
         }
         let come = bench.receive(QueueName::Outbound, 2).await;
-        let come: Vec<SendKick> = come
+        let come: Vec<SendJob> = come
             .iter()
             .map(|received| serde_json::from_str(&received.body).unwrap())
             .collect();
@@ -153,25 +154,25 @@ async fn put_conversation(queues: &Embedded, id: &ConversationId, instance: &str
         let sql = "INSERT INTO conversations
             (id, thread, number, instance, mode, status, epoch, rev, last_at, body)
             VALUES (?1, ?2, 1, ?3, 'ai', 'open', 0, 1, 0, '{}')";
-        execute(c, sql, params![id.to_string(), id.thread().as_str(), instance])
+        execute_sql(c, sql, params![id.to_string(), id.thread_id().as_str(), instance])
     };
-    queues.write("put", put).await.unwrap();
+    queues.run_write("put", put).await.unwrap();
 }
 
 #[test]
 fn a_room_of_workers_keeps_place_for_others_while_one_owner_works_slowly() {
     let bench = Bench::new();
     block_on(async {
-        let mut room = Room::of(8);
+        let mut room = FairShare::for_workers(8);
         bench.flood("a-loja", 20).await;
-        let come = async |room: &mut Room| {
+        let come = async |room: &mut FairShare| {
             let received = bench
                 .queues
-                .receive_into(QueueName::Inbound, room.clone(), HIDDEN)
+                .receive_for_share(QueueName::Inbound, room.clone(), HIDDEN)
                 .await
                 .unwrap();
             for received in &received {
-                room.enter(&received.owner);
+                room.start_work(&received.owner);
             }
             received.iter().map(id_of).collect::<Vec<_>>()
         };
@@ -181,7 +182,7 @@ fn a_room_of_workers_keeps_place_for_others_while_one_owner_works_slowly() {
         assert_eq!(come(&mut room).await, ["b1"]);
         bench.flood("c-loja", 1).await;
         assert_eq!(come(&mut room).await, ["c1"]);
-        assert_eq!(room.free(), 0);
+        assert_eq!(room.free_workers(), 0);
     });
 }
 
@@ -191,14 +192,14 @@ fn what_lies_there_from_before_owners_were_known_comes_too() {
     block_on(async {
         bench.flood("a-loja", 2).await;
         let forget = |c: &Connection| {
-            execute(c, "UPDATE queue_messages SET owner = ''", [])?;
-            execute(c, "UPDATE queue_groups SET owner = ''", [])
+            execute_sql(c, "UPDATE queue_messages SET owner = ''", [])?;
+            execute_sql(c, "UPDATE queue_groups SET owner = ''", [])
         };
-        bench.queues.write("forget", forget).await.unwrap();
+        bench.queues.run_write("forget", forget).await.unwrap();
         bench.flood("b-loja", 2).await;
         bench
             .queues
-            .send_inbound(&[event_of("a-loja", "a-loja-2", "a3")])
+            .enqueue_inbound(&[event_of("a-loja", "a-loja-2", "a3")])
             .await
             .unwrap();
         let come = bench.receive(QueueName::Inbound, 10).await;
@@ -206,7 +207,7 @@ fn what_lies_there_from_before_owners_were_known_comes_too() {
             come.iter().map(id_of).collect::<Vec<_>>(),
             ["a1", "b1", "a2", "b2"]
         );
-        bench.queues.delete(&come[2].receipt).await.unwrap();
+        bench.queues.delete_received(&come[2].receipt).await.unwrap();
         assert_eq!(bench.ids(10).await, ["a3"]);
     });
 }
@@ -226,7 +227,7 @@ fn a_receive_beside_a_backlog_of_ten_thousand_groups() {
                 if id_of(&received) == "b1" {
                     met = Some(number);
                 }
-                bench.queues.delete(&received.receipt).await.unwrap();
+                bench.queues.delete_received(&received.receipt).await.unwrap();
             }
         }
         let each = began.elapsed() / RECEIVES;

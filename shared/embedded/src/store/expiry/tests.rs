@@ -1,21 +1,22 @@
 use super::*;
 use crate::Clock;
-use crate::record::encode;
+use crate::sql_records::encode_json;
 use futures::executor::block_on;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
-use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
+use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ConversationId, CorrelationId, ExternalId, InstanceId, MessageId, Nonce, Ordinal};
 use recado_domain::message::Message;
-use recado_domain::millis::instant;
+use recado_domain::millis::from_unix_millis;
 use recado_domain::outbox::{Author, Outbox};
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
-use recado_domain::scheduled::Scheduled;
+use recado_domain::scheduled::ScheduledMessage;
 use recado_pipeline::ports::{
-    Committed, Conversations, DeadLetters, Inbox, OutboxStore, Queues, Recorded, Scheduling, Written,
+    CommitOutcome, Conversations, DeadLetters, Inbox, OutboxStore, Queues, RecordEventOutcome,
+    ScheduledMessages, WriteOutcome,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -23,16 +24,21 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 const HOUR: i64 = 3_600_000;
 
-fn job(id: &str, payload: Payload) -> InboundJob {
+fn job(id: &str, payload: EventPayload) -> InboundJob {
     let external = ExternalId::parse("loja-01").unwrap();
     InboundJob {
-        event: event_id(Provider::named("evolution"), &external, EventKind::Message, id),
-        provider: Provider::named("evolution"),
+        event: derive_event_id(
+            Provider::from_static("evolution"),
+            &external,
+            EventKind::Message,
+            id,
+        ),
+        provider: Provider::from_static("evolution"),
         external,
         kind: EventKind::Message,
         group: "g".to_owned(),
         correlation: CorrelationId::parse("k").unwrap(),
-        received_at: instant(0),
+        received_at: from_unix_millis(0),
         payload,
         lookalike: false,
         redrive: None,
@@ -43,32 +49,42 @@ fn job(id: &str, payload: Payload) -> InboundJob {
 fn an_applied_event_is_forgotten_when_it_expires_and_a_pending_one_never() {
     let time = Arc::new(AtomicI64::new(0));
     let now = Arc::clone(&time);
-    let store = Embedded::in_memory(Clock::new(move || instant(now.load(Ordering::Relaxed)))).unwrap();
+    let store =
+        Embedded::in_memory(Clock::new(move || from_unix_millis(now.load(Ordering::Relaxed)))).unwrap();
     block_on(async {
         let (applied, pending) = (
-            job("a", Payload::Inline(json!(1))),
-            job("b", Payload::Inline(json!(2))),
+            job("a", EventPayload::Inline(json!(1))),
+            job("b", EventPayload::Inline(json!(2))),
         );
         for job in [&applied, &pending] {
-            assert_eq!(store.record_event(job).await.unwrap(), Recorded::New);
+            assert_eq!(store.record_event(job).await.unwrap(), RecordEventOutcome::New);
         }
         store
-            .settle_event(&applied.event, None, instant(5), instant(HOUR))
+            .settle_event(&applied.event, None, from_unix_millis(5), from_unix_millis(HOUR))
             .await
             .unwrap();
         time.store(HOUR - 1, Ordering::Relaxed);
-        assert_eq!(store.record_event(&applied).await.unwrap(), Recorded::Settled);
+        assert_eq!(
+            store.record_event(&applied).await.unwrap(),
+            RecordEventOutcome::Settled
+        );
         time.store(HOUR, Ordering::Relaxed);
         assert_eq!(
-            store.event(&applied.event).await.unwrap(),
+            store.find_event(&applied.event).await.unwrap(),
             None,
             "before any sweep"
         );
-        let swept = store.sweep(instant(HOUR)).await.unwrap();
-        assert_eq!((swept.events, swept.unfinished()), (1, false));
+        let swept = store.delete_expired(from_unix_millis(HOUR)).await.unwrap();
+        assert_eq!((swept.events, swept.has_more_expired()), (1, false));
         time.store(9_000 * HOUR, Ordering::Relaxed);
-        assert_eq!(store.record_event(&pending).await.unwrap(), Recorded::Pending);
-        assert_eq!(store.record_event(&applied).await.unwrap(), Recorded::New);
+        assert_eq!(
+            store.record_event(&pending).await.unwrap(),
+            RecordEventOutcome::Pending
+        );
+        assert_eq!(
+            store.record_event(&applied).await.unwrap(),
+            RecordEventOutcome::New
+        );
     });
 }
 
@@ -77,26 +93,26 @@ fn a_large_body_stays_as_long_as_its_event_may_need_it() {
     let scratch = crate::embedded::tests::Scratch::new();
     let store = scratch.store();
     block_on(async {
-        let job = job("a", Payload::Stored("body-a".to_owned()));
+        let job = job("a", EventPayload::Stored("body-a".to_owned()));
         store.put_payload("body-a", &json!("large")).await.unwrap();
         store.put_payload("body-b", &json!("of nobody")).await.unwrap();
         store.record_event(&job).await.unwrap();
         let now = Timestamp::now();
         assert_eq!(
-            store.sweep(now).await.unwrap().payloads,
+            store.delete_expired(now).await.unwrap().payloads,
             0,
             "what is new may be claimed yet"
         );
-        let tomorrow = millis::shift(now, 25 * HOUR);
-        assert_eq!(store.sweep(tomorrow).await.unwrap().payloads, 1);
-        assert_eq!(store.payload("body-b").await.unwrap(), None);
-        assert_eq!(store.payload("body-a").await.unwrap(), Some(json!("large")));
+        let tomorrow = millis::add_millis(now, 25 * HOUR);
+        assert_eq!(store.delete_expired(tomorrow).await.unwrap().payloads, 1);
+        assert_eq!(store.find_payload("body-b").await.unwrap(), None);
+        assert_eq!(store.find_payload("body-a").await.unwrap(), Some(json!("large")));
         store
-            .settle_event(&job.event, None, now, millis::shift(now, 90 * HOUR))
+            .settle_event(&job.event, None, now, millis::add_millis(now, 90 * HOUR))
             .await
             .unwrap();
-        assert_eq!(store.sweep(tomorrow).await.unwrap().payloads, 1);
-        assert_eq!(store.payload("body-a").await.unwrap(), None);
+        assert_eq!(store.delete_expired(tomorrow).await.unwrap().payloads, 1);
+        assert_eq!(store.find_payload("body-a").await.unwrap(), None);
     });
 }
 
@@ -105,32 +121,42 @@ fn a_note_of_a_send_is_swept_once_no_echo_can_come_any_more() {
     let scratch = crate::embedded::tests::Scratch::new();
     let store = scratch.store();
     block_on(async {
-        let note = InFlight {
+        let note = InFlightSend {
             message: MessageId::parse("c.1").unwrap(),
             to: ContactAddress::parse("1@lid").unwrap(),
             nonce: Nonce::parse("n").unwrap(),
-            claimed_at: instant(0),
-            until: instant(35_000),
+            claimed_at: from_unix_millis(0),
+            until: from_unix_millis(35_000),
             text_hash: "h".to_owned(),
             echo: None,
             maybe_echo: None,
         };
         let id = InstanceId::parse("front-desk").unwrap();
-        let (body, instance) = (encode(&note).unwrap(), id.clone());
+        let (body, instance) = (encode_json(&note).unwrap(), id.clone());
         let sql = "INSERT INTO in_flight (instance, message, nonce, body) VALUES (?1, 'm', 'n', ?2)";
-        let put = move |c: &Connection| execute(c, sql, params![instance.as_str(), body]);
-        store.write("test", put).await.unwrap();
-        let last = InFlight::KEPT_MS;
-        assert_eq!(store.sweep(instant(last - 1)).await.unwrap().notes, 0);
-        assert_eq!(store.in_flight(&id).await.unwrap(), [note]);
-        assert_eq!(store.sweep(instant(last)).await.unwrap().notes, 1);
-        assert!(store.in_flight(&id).await.unwrap().is_empty());
+        let put = move |c: &Connection| execute_sql(c, sql, params![instance.as_str(), body]);
+        store.run_write("test", put).await.unwrap();
+        let last = InFlightSend::RETENTION_MS;
+        assert_eq!(
+            store
+                .delete_expired(from_unix_millis(last - 1))
+                .await
+                .unwrap()
+                .notes,
+            0
+        );
+        assert_eq!(store.list_in_flight(&id).await.unwrap(), [note]);
+        assert_eq!(
+            store.delete_expired(from_unix_millis(last)).await.unwrap().notes,
+            1
+        );
+        assert!(store.list_in_flight(&id).await.unwrap().is_empty());
     });
 }
 
 /// A message that is open and sends the upload `id`.
 fn sends(instance: &InstanceId, id: &str) -> (Conversation, Message) {
-    let thread = IdentityKey::new([7; 32]).thread(instance, id);
+    let thread = IdentityKey::from_bytes([7; 32]).derive_thread_id(instance, id);
     let conversation: ConversationId = ConversationId::new(thread, 1);
     let body = json!({
         "conversation": conversation, "ordinal": 1, "tenant": "clinic", "instance": instance, "role": "operator",
@@ -139,12 +165,12 @@ fn sends(instance: &InstanceId, id: &str) -> (Conversation, Message) {
     });
     let mut message: Message = serde_json::from_value(body).unwrap();
     let to = ContactAddress::parse("5500000000001@s.whatsapp.net").unwrap();
-    message.out = Some(Outbox::queued(
+    message.out = Some(Outbox::new_queued(
         to.clone(),
         Author::Person,
         0,
         Ordinal(0),
-        instant(0),
+        from_unix_millis(0),
     ));
     let body = json!({
         "id": conversation, "instance": instance, "tenant": "clinic", "address": to, "mode": "ai", "status": "active",
@@ -154,70 +180,91 @@ fn sends(instance: &InstanceId, id: &str) -> (Conversation, Message) {
     (serde_json::from_value(body).unwrap(), message)
 }
 
+fn letter_of(dead: &Message, now: Timestamp) -> DeadLetter {
+    DeadLetter {
+        id: dead.message_id().to_string(),
+        queue: QueueName::Outbound,
+        reason: Reason::MaxRetriesExceeded,
+        at: now,
+        attempts: 5,
+        last_error: None,
+        correlation: CorrelationId::parse("k").unwrap(),
+        instance: Some(dead.instance.clone()),
+        what: DeadLetterContent::Message {
+            message: dead.message_id(),
+        },
+    }
+}
+
 #[test]
 fn an_upload_stays_as_long_as_a_message_or_a_dead_letter_names_it() {
     let scratch = crate::embedded::tests::Scratch::new();
     let store = scratch.store();
     let instance = InstanceId::parse("front-desk").unwrap();
-    let key = |id: &str| key_of(instance.as_str(), &format!("upload:{id}")).unwrap();
+    let key = |id: &str| upload_payload_key(instance.as_str(), &format!("upload:{id}")).unwrap();
     let now = Timestamp::now();
     block_on(async {
         for id in ["waits", "dead", "later", "nobodys"] {
             store.put_payload(&key(id), &json!("file")).await.unwrap();
         }
-        let there = async |id: &str| store.payload(&key(id)).await.unwrap().is_some();
+        let there = async |id: &str| store.find_payload(&key(id)).await.unwrap().is_some();
         let (conversation, waits) = sends(&instance, "waits");
         assert_eq!(
-            store.commit(&conversation, &waits, None).await.unwrap(),
-            Committed::Yes
+            store.commit_message(&conversation, &waits, None).await.unwrap(),
+            CommitOutcome::Committed
         );
         let (conversation, mut dead) = sends(&instance, "dead");
         assert_eq!(
-            store.commit(&conversation, &dead, None).await.unwrap(),
-            Committed::Yes
+            store.commit_message(&conversation, &dead, None).await.unwrap(),
+            CommitOutcome::Committed
         );
         let out = dead.out.as_mut().unwrap();
-        out.give_up(now, Reason::MaxRetriesExceeded, None).unwrap();
-        assert_eq!(store.save_open(&dead, None).await.unwrap(), Written::Yes);
+        out.mark_dead(now, Reason::MaxRetriesExceeded, None).unwrap();
+        assert_eq!(
+            store.save_open_message(&dead, None).await.unwrap(),
+            WriteOutcome::Written
+        );
         let later = json!({
             "id": "s_00000000000000000000000000000001", "tenant": "clinic", "instance": instance,
             "to": "5500000000001@s.whatsapp.net", "send_at": now.as_millisecond() + 30 * 24 * HOUR, "created_at": 0,
             "content": {"type": "media", "media": "image", "source": "upload:later"}, "correlation": "k",
             "state": "pending", "rev": 1,
         });
-        let mut later: Scheduled = serde_json::from_value(later).unwrap();
-        assert_eq!(store.put_scheduled(&later, None).await.unwrap(), Committed::Yes);
+        let mut later: ScheduledMessage = serde_json::from_value(later).unwrap();
+        assert_eq!(
+            store.put_scheduled(&later, None).await.unwrap(),
+            CommitOutcome::Committed
+        );
         for days in [2, 20] {
-            store.sweep(millis::shift(now, days * 24 * HOUR)).await.unwrap();
+            store
+                .delete_expired(millis::add_millis(now, days * 24 * HOUR))
+                .await
+                .unwrap();
             for id in ["waits", "dead", "later"] {
                 assert!(there(id).await, "{id} after {days} days");
             }
         }
-        later.cancel(now).unwrap();
-        assert_eq!(store.save_scheduled(&later).await.unwrap(), Written::Yes);
-        store.sweep(millis::shift(now, 20 * 24 * HOUR)).await.unwrap();
+        later.cancel_pending(now).unwrap();
+        assert_eq!(store.save_scheduled(&later).await.unwrap(), WriteOutcome::Written);
+        store
+            .delete_expired(millis::add_millis(now, 20 * 24 * HOUR))
+            .await
+            .unwrap();
         assert!(!there("later").await, "it will not be sent");
         assert!(!there("nobodys").await);
 
-        let letter = DeadLetter {
-            id: dead.id().to_string(),
-            queue: QueueName::Outbound,
-            reason: Reason::MaxRetriesExceeded,
-            at: now,
-            attempts: 5,
-            last_error: None,
-            correlation: CorrelationId::parse("k").unwrap(),
-            instance: Some(instance.clone()),
-            what: DeadWhat::Message { message: dead.id() },
-        };
+        let letter = letter_of(&dead, now);
         store.put_dead_letter(&letter).await.unwrap();
-        dead.out.as_mut().unwrap().mark_copied();
-        assert_eq!(store.settle(&dead, None, None, None).await.unwrap(), Written::Yes);
-        let later = millis::shift(now, 40 * 24 * HOUR);
-        store.sweep(later).await.unwrap();
+        dead.out.as_mut().unwrap().mark_dead_lettered();
+        assert_eq!(
+            store.settle_message(&dead, None, None, None).await.unwrap(),
+            WriteOutcome::Written
+        );
+        let later = millis::add_millis(now, 40 * 24 * HOUR);
+        store.delete_expired(later).await.unwrap();
         assert!(there("dead").await, "it can be redriven");
         assert!(store.remove_dead_letter(&letter.id, now).await.unwrap());
-        store.sweep(later).await.unwrap();
+        store.delete_expired(later).await.unwrap();
         assert!(!there("dead").await, "its letter was deleted");
         assert!(there("waits").await);
     });

@@ -1,5 +1,5 @@
 use super::*;
-use crate::record::execute;
+use crate::sql_records::execute_sql;
 
 #[test]
 fn a_claim_is_stopped_by_another_epoch_and_known_again_by_its_nonce() {
@@ -8,34 +8,49 @@ fn a_claim_is_stopped_by_another_epoch_and_known_again_by_its_nonce() {
         let (conversation, mut reply) = with_reply(&store).await;
         let note = flight(&reply, "n");
         let sending = reply.out.as_mut().unwrap();
-        sending.claim(note.nonce.clone(), instant(1), instant(2)).unwrap();
-        let guard = |epoch| Guard {
+        sending
+            .claim_attempt(note.nonce.clone(), from_unix_millis(1), from_unix_millis(2))
+            .unwrap();
+        let guard = |epoch| ClaimGuard {
             conversation: conversation.id.clone(),
             epoch,
         };
         assert_eq!(
-            store.claim(&reply, Some(&guard(1)), &note).await.unwrap(),
-            Claimed::Stopped
+            store.claim_message(&reply, Some(&guard(1)), &note).await.unwrap(),
+            ClaimOutcome::Stopped
         );
-        assert!(store.in_flight(&reply.instance).await.unwrap().is_empty());
+        assert!(store.list_in_flight(&reply.instance).await.unwrap().is_empty());
         assert_eq!(
-            store.claim(&reply, Some(&guard(0)), &note).await.unwrap(),
-            Claimed::Yes
+            store.claim_message(&reply, Some(&guard(0)), &note).await.unwrap(),
+            ClaimOutcome::Claimed
         );
         assert_eq!(
-            store.claim(&reply, Some(&guard(0)), &note).await.unwrap(),
-            Claimed::Yes,
+            store.claim_message(&reply, Some(&guard(0)), &note).await.unwrap(),
+            ClaimOutcome::Claimed,
             "it is ours"
         );
         assert_eq!(
-            store.claim(&reply, None, &flight(&reply, "m")).await.unwrap(),
-            Claimed::Conflict
+            store
+                .claim_message(&reply, None, &flight(&reply, "m"))
+                .await
+                .unwrap(),
+            ClaimOutcome::Conflict
         );
         assert_eq!(
-            store.in_flight(&reply.instance).await.unwrap(),
+            store.list_in_flight(&reply.instance).await.unwrap(),
             std::slice::from_ref(&note)
         );
     });
+}
+
+fn was_read(key: &DeliveryKey) -> StatusUpdate {
+    StatusUpdate {
+        key: key.clone(),
+        status: DeliveryStatus::Read,
+        at: from_unix_millis(2),
+        provider_message_id: None,
+        detail: None,
+    }
 }
 
 #[test]
@@ -48,53 +63,64 @@ fn a_message_that_is_settled_takes_its_note_its_delivery_and_its_conversation_al
             .out
             .as_mut()
             .unwrap()
-            .claim(note.nonce.clone(), instant(1), instant(2))
+            .claim_attempt(note.nonce.clone(), from_unix_millis(1), from_unix_millis(2))
             .unwrap();
-        assert_eq!(store.claim(&reply, None, &note).await.unwrap(), Claimed::Yes);
+        assert_eq!(
+            store.claim_message(&reply, None, &note).await.unwrap(),
+            ClaimOutcome::Claimed
+        );
         let number = ExternalId::parse("line").unwrap();
-        let key = DeliveryKey::own(Provider::named("meta"), &number, &reply.id());
-        let early = StatusUpdate {
-            key: key.clone(),
-            status: DeliveryStatus::Read,
-            at: instant(2),
-            provider_message_id: None,
-            detail: None,
-        };
-        store.record_status(&early, instant(NOW + 1)).await.unwrap();
+        let key = DeliveryKey::from_own_id(Provider::from_static("meta"), &number, &reply.message_id());
+        let early = was_read(&key);
+        store
+            .record_status(&early, from_unix_millis(NOW + 1))
+            .await
+            .unwrap();
         let link = DeliveryLink {
             key: key.clone(),
             provider_message_id: Some("p".to_owned()),
         };
-        reply.out.as_mut().unwrap().accept(instant(3), None).unwrap();
+        reply
+            .out
+            .as_mut()
+            .unwrap()
+            .mark_sent(from_unix_millis(3), None)
+            .unwrap();
         let stale = conversation.clone();
         let lost = store
-            .settle(&reply, Some(&note), Some(&link), Some(&stale))
+            .settle_message(&reply, Some(&note), Some(&link), Some(&stale))
             .await
             .unwrap();
-        assert_eq!(lost, Written::Conflict);
+        assert_eq!(lost, WriteOutcome::Conflict);
         assert_eq!(
-            store.in_flight(&reply.instance).await.unwrap().len(),
+            store.list_in_flight(&reply.instance).await.unwrap().len(),
             1,
             "nothing of it was written"
         );
-        assert_eq!(store.delivery(&key).await.unwrap().unwrap().message, None);
+        assert_eq!(store.find_delivery(&key).await.unwrap().unwrap().message, None);
         conversation.rev += 1;
         let won = store
-            .settle(&reply, Some(&note), Some(&link), Some(&conversation))
+            .settle_message(&reply, Some(&note), Some(&link), Some(&conversation))
             .await
             .unwrap();
-        assert_eq!(won, Written::Yes);
-        assert!(store.open(conversation.id.thread()).await.unwrap().is_empty());
-        assert!(store.in_flight(&reply.instance).await.unwrap().is_empty());
+        assert_eq!(won, WriteOutcome::Written);
+        assert!(
+            store
+                .list_open_messages(conversation.id.thread_id())
+                .await
+                .unwrap()
+                .is_empty()
+        );
+        assert!(store.list_in_flight(&reply.instance).await.unwrap().is_empty());
         let delivery = store
-            .deliveries(std::slice::from_ref(&key))
+            .find_deliveries(std::slice::from_ref(&key))
             .await
             .unwrap()
             .remove(0)
             .unwrap();
         assert_eq!(
             (delivery.status, delivery.message),
-            (Some(DeliveryStatus::Read), Some(reply.id()))
+            (Some(DeliveryStatus::Read), Some(reply.message_id()))
         );
     });
 }
@@ -108,34 +134,62 @@ fn a_dead_message_is_open_until_its_dead_letter_exists_and_again_when_it_is_redr
             .out
             .as_mut()
             .unwrap()
-            .give_up(instant(1), Reason::Poison, None)
+            .mark_dead(from_unix_millis(1), Reason::Poison, None)
             .unwrap();
-        assert_eq!(store.save_open(&reply, None).await.unwrap(), Written::Yes);
-        assert_eq!(store.open(conversation.id.thread()).await.unwrap().len(), 1);
-        reply.out.as_mut().unwrap().mark_copied();
         assert_eq!(
-            store.settle(&reply, None, None, None).await.unwrap(),
-            Written::Yes
+            store.save_open_message(&reply, None).await.unwrap(),
+            WriteOutcome::Written
         );
-        assert!(store.open(conversation.id.thread()).await.unwrap().is_empty());
+        assert_eq!(
+            store
+                .list_open_messages(conversation.id.thread_id())
+                .await
+                .unwrap()
+                .len(),
+            1
+        );
+        reply.out.as_mut().unwrap().mark_dead_lettered();
+        assert_eq!(
+            store.settle_message(&reply, None, None, None).await.unwrap(),
+            WriteOutcome::Written
+        );
+        assert!(
+            store
+                .list_open_messages(conversation.id.thread_id())
+                .await
+                .unwrap()
+                .is_empty()
+        );
         reply
             .out
             .as_mut()
             .unwrap()
-            .revive(instant(2), instant(1))
+            .requeue_dead(from_unix_millis(2), from_unix_millis(1))
             .unwrap();
         assert_eq!(
-            store.save_open(&reply, None).await.unwrap(),
-            Written::Conflict,
+            store.save_open_message(&reply, None).await.unwrap(),
+            WriteOutcome::Conflict,
             "it is not open"
         );
-        assert_eq!(store.amend(&reply).await.unwrap(), Written::Yes);
         assert_eq!(
-            store.open(conversation.id.thread()).await.unwrap(),
+            store.update_closed_message(&reply).await.unwrap(),
+            WriteOutcome::Written
+        );
+        assert_eq!(
+            store
+                .list_open_messages(conversation.id.thread_id())
+                .await
+                .unwrap(),
             [reply.clone()]
         );
         let inbound = message(&conversation, Ordinal(9), None);
-        assert!(!store.amend(&inbound).await.unwrap_err().retryable());
+        assert!(
+            !store
+                .update_closed_message(&inbound)
+                .await
+                .unwrap_err()
+                .is_retryable()
+        );
     });
 }
 
@@ -146,9 +200,12 @@ fn a_record_that_cannot_be_read_hides_nothing_else_that_is_overdue() {
         let (_, reply) = with_reply(&store).await;
         store.record_event(&event()).await.unwrap();
         let spoil = "UPDATE events SET body = '{'";
-        let spoilt = store.write("spoil", |c| execute(c, spoil, [])).await.unwrap();
+        let spoilt = store
+            .run_write("spoil", |c| execute_sql(c, spoil, []))
+            .await
+            .unwrap();
         assert_eq!(spoilt, 1);
-        let found = store.overdue(instant(3_600_000), 10).await.unwrap();
+        let found = store.list_overdue(from_unix_millis(3_600_000), 10).await.unwrap();
         let expected = OverdueWork::Outgoing {
             conversation: reply.conversation.clone(),
             ordinal: reply.ordinal,

@@ -1,7 +1,7 @@
 //! Shapes of what clients send, and of traces.
 
 use recado_domain::Timestamp;
-use recado_domain::event::{Enqueued, EventKind, EventRecord, EventState};
+use recado_domain::event::{EventKind, EventRecord, EventState, FollowUpJob};
 use recado_domain::ids::{
     ConversationId, CorrelationId, EventId, ExternalId, InstanceId, MessageId, Ordinal,
 };
@@ -9,9 +9,9 @@ use recado_domain::message::MessageStatus;
 use recado_domain::metadata::Metadata;
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
-use recado_domain::scheduled::Scheduled;
-use recado_pipeline::deliver::{self, Accepted};
-use recado_pipeline::trace::{WayStep, Where, scheduled_way};
+use recado_domain::scheduled::ScheduledMessage;
+use recado_pipeline::deliver::{self, AcceptedMessage};
+use recado_pipeline::trace::{TimelineEntry, TimelineStage, scheduled_timeline};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -26,8 +26,8 @@ pub(in crate::api) struct AcceptedView {
     send_at: Option<Timestamp>,
 }
 
-impl From<Accepted> for AcceptedView {
-    fn from(accepted: Accepted) -> Self {
+impl From<AcceptedMessage> for AcceptedView {
+    fn from(accepted: AcceptedMessage) -> Self {
         Self {
             id: accepted.id,
             status: accepted.status,
@@ -50,22 +50,25 @@ pub(in crate::api) struct ScheduledView {
     correlation_id: CorrelationId,
     metadata: Option<Map<String, Value>>,
     created_at: Timestamp,
-    way: Vec<WayView>,
+    way: Vec<TimelineEntryView>,
 }
 
-impl From<Scheduled> for ScheduledView {
-    fn from(scheduled: Scheduled) -> Self {
+impl From<ScheduledMessage> for ScheduledView {
+    fn from(scheduled: ScheduledMessage) -> Self {
         Self {
-            status: deliver::status(&scheduled),
-            way: scheduled_way(&scheduled).into_iter().map(WayView::from).collect(),
-            id: scheduled.id.message().clone(),
-            r#type: scheduled.content.kind().to_owned(),
-            content: scheduled.content.as_text(),
+            status: deliver::scheduled_status(&scheduled),
+            way: scheduled_timeline(&scheduled)
+                .into_iter()
+                .map(TimelineEntryView::from)
+                .collect(),
+            id: scheduled.id.as_message_id().clone(),
+            r#type: scheduled.content.kind_name().to_owned(),
+            content: scheduled.content.render_text(),
             send_at: scheduled.send_at,
             instance_id: scheduled.instance,
             conversation_id: None,
             correlation_id: scheduled.correlation,
-            metadata: scheduled.metadata.as_ref().map(Metadata::object),
+            metadata: scheduled.metadata.as_ref().map(Metadata::to_object),
             created_at: scheduled.created_at,
         }
     }
@@ -73,16 +76,16 @@ impl From<Scheduled> for ScheduledView {
 
 /// A step of a message's way.
 #[derive(Debug, Serialize)]
-pub(in crate::api) struct WayView {
-    step: Where,
+pub(in crate::api) struct TimelineEntryView {
+    step: TimelineStage,
     at: Option<Timestamp>,
     wait_ms: Option<i64>,
     message_id: MessageId,
     detail: Value,
 }
 
-impl From<WayStep> for WayView {
-    fn from(step: WayStep) -> Self {
+impl From<TimelineEntry> for TimelineEntryView {
+    fn from(step: TimelineEntry) -> Self {
         Self {
             step: step.step,
             at: step.at,
@@ -118,7 +121,7 @@ impl From<EventRecord> for EventView {
     fn from(record: EventRecord) -> Self {
         let stored = record.stored.as_ref();
         Self {
-            message_id: stored.map(|place| place.conversation.message(place.ordinal)),
+            message_id: stored.map(|place| place.conversation.message_id(place.ordinal)),
             id: record.job.event,
             provider: record.job.provider,
             external_id: record.job.external,
@@ -129,8 +132,8 @@ impl From<EventRecord> for EventView {
             started_at: record.processed.map(|processed| processed.started_at),
             finished_at: record.settled_at,
             enqueued_turn: record.processed.and_then(|processed| match processed.enqueued {
-                Enqueued::Nothing => None,
-                Enqueued::Turn(ordinal) => Some(ordinal),
+                FollowUpJob::Nothing => None,
+                FollowUpJob::Turn(ordinal) => Some(ordinal),
             }),
             attempts: record.attempts,
             enqueued_again: record.again,

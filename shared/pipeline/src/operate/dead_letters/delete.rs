@@ -1,18 +1,20 @@
-use super::redrive::{Gone, clear, note};
-use super::selection::{Line, Selection, select};
-use super::{SIDE_BY_SIDE, found};
-use crate::World;
+use super::redrive::{RemovedLetters, clear_queue_copies, record_removed_letter};
+use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
+use super::{SIDE_BY_SIDE, require_dead_letter};
+use crate::Deps;
 use crate::operate::{OperateError, TRIES};
-use crate::ports::{Ambient, Conversations, DeadLetters, Inbox, OutboxStore, PortError, PortResult, Written};
-use crate::queued::chain;
+use crate::ports::{
+    Conversations, DeadLetters, Inbox, OutboxStore, PortError, PortResult, System, WriteOutcome,
+};
+use crate::queue_message::format_error_chain;
 use futures::stream::{self, StreamExt};
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, Deletion};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, DeadLetterDeletion};
 use recado_domain::ids::MessageId;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 
 /// What deleting many did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Deleted {
+pub struct DeletionSummary {
     /// How many letters were looked at.
     pub selected: usize,
     /// How many are gone.
@@ -24,12 +26,12 @@ pub struct Deleted {
 }
 
 /// Deletes one dead letter for good; who did is kept.
-pub async fn delete<W: World>(world: &W, id: &str, by: &str) -> Result<(), OperateError> {
-    let letter = found(world, id).await?;
-    let deleted = forget(world, &letter, by).await?;
-    let mut gone = Gone::new();
-    note(&mut gone, &letter);
-    clear(world, &gone).await;
+pub async fn delete_dead_letter<W: Deps>(deps: &W, id: &str, by: &str) -> Result<(), OperateError> {
+    let letter = require_dead_letter(deps, id).await?;
+    let deleted = delete_letter_and_record(deps, &letter, by).await?;
+    let mut gone = RemovedLetters::new();
+    record_removed_letter(&mut gone, &letter);
+    clear_queue_copies(deps, &gone).await;
     if deleted {
         Ok(())
     } else {
@@ -39,65 +41,69 @@ pub async fn delete<W: World>(world: &W, id: &str, by: &str) -> Result<(), Opera
 }
 
 /// Deletes many dead letters for good; who did is kept with each.
-pub async fn delete_many<W: World>(
-    world: &W,
-    selection: &Selection,
+pub async fn delete_dead_letters<W: Deps>(
+    deps: &W,
+    selection: &DeadLetterSelection,
     by: &str,
-) -> Result<Deleted, OperateError> {
-    let selected = select(world, selection).await?;
-    let mut done = Deleted {
+) -> Result<DeletionSummary, OperateError> {
+    let selected = select_letters(deps, selection).await?;
+    let mut done = DeletionSummary {
         selected: selected.count,
         more: selected.more,
-        ..Deleted::default()
+        ..DeletionSummary::default()
     };
-    let ids = selected.lines.into_iter().flat_map(Line::ids);
-    let mut gone = Gone::new();
+    let ids = selected
+        .lines
+        .into_iter()
+        .flat_map(OrderedLetters::into_letter_ids);
+    let mut gone = RemovedLetters::new();
     let mut letters = stream::iter(ids)
-        .map(|id| forget_listed(world, id, by))
+        .map(|id| delete_listed_letter(deps, id, by))
         .buffer_unordered(SIDE_BY_SIDE);
     while let Some(outcome) = letters.next().await {
         match outcome {
             Ok(Some(letter)) => {
-                note(&mut gone, &letter);
+                record_removed_letter(&mut gone, &letter);
                 done.deleted += 1;
             }
             Ok(None) => {}
             Err(error) => {
-                tracing::warn!(error = %chain(&error), "a dead letter was not deleted");
+                tracing::warn!(error = %format_error_chain(&error), "a dead letter was not deleted");
                 done.failed += 1;
             }
         }
     }
-    clear(world, &gone).await;
+    clear_queue_copies(deps, &gone).await;
     Ok(done)
 }
 
-async fn forget_listed<W: World>(world: &W, id: String, by: &str) -> PortResult<Option<DeadLetter>> {
-    match world.store().dead_letter(&id).await? {
-        Some(letter) => Ok(forget(world, &letter, by).await?.then_some(letter)),
+async fn delete_listed_letter<W: Deps>(deps: &W, id: String, by: &str) -> PortResult<Option<DeadLetter>> {
+    match deps.store().find_dead_letter(&id).await? {
+        Some(letter) => Ok(delete_letter_and_record(deps, &letter, by)
+            .await?
+            .then_some(letter)),
         None => Ok(None),
     }
 }
 
 /// The record first, so that no copy that is left revives it and nothing makes the letter anew; then the letter, together
 /// with the note of who deleted it. A crash in between leaves a letter that can be deleted again.
-async fn forget<W: World>(world: &W, letter: &DeadLetter, by: &str) -> PortResult<bool> {
-    let now = world.ambient().now();
+async fn delete_letter_and_record<W: Deps>(deps: &W, letter: &DeadLetter, by: &str) -> PortResult<bool> {
+    let now = deps.system().now();
     match &letter.what {
-        DeadWhat::Event(job) => {
-            let ttl = i64::try_from(world.settings().event_ttl.as_millis()).unwrap_or(i64::MAX);
-            let expires = shift(now, ttl);
-            world
-                .store()
+        DeadLetterContent::Event(job) => {
+            let ttl = i64::try_from(deps.settings().event_ttl.as_millis()).unwrap_or(i64::MAX);
+            let expires = add_millis(now, ttl);
+            deps.store()
                 .purge_event(&job.event, letter.at, now, expires)
                 .await?;
         }
-        DeadWhat::Message { message } => purge_message(world, message, letter).await?,
-        DeadWhat::Turn(_) | DeadWhat::Unreadable { .. } => {}
+        DeadLetterContent::Message { message } => purge_message(deps, message, letter).await?,
+        DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => {}
     }
-    let deleted = world
+    let deleted = deps
         .store()
-        .delete_dead_letter(&Deletion::of(letter, by, now))
+        .delete_dead_letter(&DeadLetterDeletion::from_letter(letter, by, now))
         .await?;
     if deleted {
         tracing::warn!(dead_letter = %letter.id, correlation_id = %letter.correlation, "deleted by an operator");
@@ -106,25 +112,25 @@ async fn forget<W: World>(world: &W, letter: &DeadLetter, by: &str) -> PortResul
 }
 
 /// A message that is alive, or died again, is left as it is: only its old letter goes.
-async fn purge_message<W: World>(world: &W, id: &MessageId, letter: &DeadLetter) -> PortResult<()> {
+async fn purge_message<W: Deps>(deps: &W, id: &MessageId, letter: &DeadLetter) -> PortResult<()> {
     for _ in 0..TRIES {
-        let Some(mut message) = world.store().message(id).await? else {
+        let Some(mut message) = deps.store().find_message(id).await? else {
             return Ok(());
         };
         let Some(out) = message.out.as_mut() else {
             return Ok(());
         };
         let copied = out.copied;
-        if out.purge(world.ambient().now(), letter.at).is_err() {
+        if out.purge_dead(deps.system().now(), letter.at).is_err() {
             return Ok(());
         }
         // Until its copies are all made, a dead message lies among the open ones.
         let written = if copied {
-            world.store().amend(&message).await?
+            deps.store().update_closed_message(&message).await?
         } else {
-            world.store().settle(&message, None, None, None).await?
+            deps.store().settle_message(&message, None, None, None).await?
         };
-        if written == Written::Yes {
+        if written == WriteOutcome::Written {
             return Ok(());
         }
     }

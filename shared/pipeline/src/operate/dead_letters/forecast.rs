@@ -1,20 +1,20 @@
 use super::SIDE_BY_SIDE;
-use super::selection::{Line, Selection, select};
-use crate::World;
+use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
+use crate::Deps;
+use crate::deps::capabilities;
 use crate::operate::OperateError;
-use crate::ports::{Ambient, Conversations, DeadLetters, Directory, Inbox, PortResult};
-use crate::world::traits;
+use crate::ports::{ConfigurationStore, Conversations, DeadLetters, Inbox, PortResult, System};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
-use recado_domain::dead_letter::DeadWhat;
+use recado_domain::dead_letter::DeadLetterContent;
 use recado_domain::ids::{EventId, MessageId};
 use recado_domain::outbox::{Author, Outbox};
-use recado_domain::window::{is_open, needs_none};
+use recado_domain::service_window::{bypasses_window, is_window_open};
 
 /// What a redrive would meet. Nothing is changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Forecast {
+pub struct RedriveForecast {
     /// How many letters it would look at.
     pub selected: usize,
     /// Outgoing messages that are no templates and whose contact's 24 hours are over, on Meta: they will not go out as they
@@ -30,20 +30,26 @@ pub struct Forecast {
 
 /// What was found of one letter.
 #[derive(Debug, Clone, Copy, Default)]
-struct Found {
+struct LetterForecast {
     out_of_window: bool,
     answered: bool,
     alive: bool,
 }
 
 /// Says what redriving `selection` would meet.
-pub async fn forecast<W: World>(world: &W, selection: &Selection) -> Result<Forecast, OperateError> {
-    let selected = select(world, selection).await?;
-    let ids = selected.lines.into_iter().flat_map(Line::ids);
-    let looks = stream::iter(ids).map(|id| look(world, id));
-    let found: Vec<Found> = looks.buffer_unordered(SIDE_BY_SIDE).try_collect().await?;
-    let count = |is: fn(&Found) -> bool| found.iter().filter(|found| is(found)).count();
-    Ok(Forecast {
+pub async fn forecast_redrive<W: Deps>(
+    deps: &W,
+    selection: &DeadLetterSelection,
+) -> Result<RedriveForecast, OperateError> {
+    let selected = select_letters(deps, selection).await?;
+    let ids = selected
+        .lines
+        .into_iter()
+        .flat_map(OrderedLetters::into_letter_ids);
+    let looks = stream::iter(ids).map(|id| forecast_letter(deps, id));
+    let found: Vec<LetterForecast> = looks.buffer_unordered(SIDE_BY_SIDE).try_collect().await?;
+    let count = |is: fn(&LetterForecast) -> bool| found.iter().filter(|found| is(found)).count();
+    Ok(RedriveForecast {
         selected: selected.count,
         out_of_window: count(|found| found.out_of_window),
         answered_meanwhile: count(|found| found.answered),
@@ -52,78 +58,83 @@ pub async fn forecast<W: World>(world: &W, selection: &Selection) -> Result<Fore
     })
 }
 
-const ALIVE: Found = Found {
+const ALREADY_ALIVE: LetterForecast = LetterForecast {
     out_of_window: false,
     answered: false,
     alive: true,
 };
 
-async fn look<W: World>(world: &W, id: String) -> PortResult<Found> {
-    let Some(letter) = world.store().dead_letter(&id).await? else {
-        return Ok(ALIVE);
+async fn forecast_letter<W: Deps>(deps: &W, id: String) -> PortResult<LetterForecast> {
+    let Some(letter) = deps.store().find_dead_letter(&id).await? else {
+        return Ok(ALREADY_ALIVE);
     };
     match &letter.what {
-        DeadWhat::Event(job) => of_event(world, &job.event, letter.at).await,
-        DeadWhat::Message { message } => of_message(world, message, letter.at).await,
-        DeadWhat::Turn(kick) => {
-            let conversation = world.store().conversation(&kick.conversation).await?;
+        DeadLetterContent::Event(job) => forecast_event(deps, &job.event, letter.at).await,
+        DeadLetterContent::Message { message } => forecast_message(deps, message, letter.at).await,
+        DeadLetterContent::Turn(kick) => {
+            let conversation = deps.store().find_conversation(&kick.conversation).await?;
             let answered = conversation.is_some_and(|conversation| conversation.answered >= kick.ordinal);
-            Ok(Found {
+            Ok(LetterForecast {
                 answered,
-                ..Found::default()
+                ..LetterForecast::default()
             })
         }
-        DeadWhat::Unreadable { .. } => Ok(Found::default()),
+        DeadLetterContent::Unreadable { .. } => Ok(LetterForecast::default()),
     }
 }
 
-async fn of_event<W: World>(world: &W, id: &EventId, died: Timestamp) -> PortResult<Found> {
-    let record = world.store().event(id).await?;
-    let Some(record) = record.filter(|record| record.died() == Some(died)) else {
-        return Ok(ALIVE);
+async fn forecast_event<W: Deps>(deps: &W, id: &EventId, died: Timestamp) -> PortResult<LetterForecast> {
+    let record = deps.store().find_event(id).await?;
+    let Some(record) = record.filter(|record| record.failed_at() == Some(died)) else {
+        return Ok(ALREADY_ALIVE);
     };
     let Some(stored) = record.stored else {
-        return Ok(Found::default());
+        return Ok(LetterForecast::default());
     };
-    let conversation = world.store().conversation(&stored.conversation).await?;
-    Ok(Found {
+    let conversation = deps.store().find_conversation(&stored.conversation).await?;
+    Ok(LetterForecast {
         answered: conversation.is_some_and(|conversation| conversation.answered >= stored.ordinal),
-        ..Found::default()
+        ..LetterForecast::default()
     })
 }
 
-async fn of_message<W: World>(world: &W, id: &MessageId, died: Timestamp) -> PortResult<Found> {
-    let message = world.store().message(id).await?;
+async fn forecast_message<W: Deps>(deps: &W, id: &MessageId, died: Timestamp) -> PortResult<LetterForecast> {
+    let message = deps.store().find_message(id).await?;
     let Some((message, out)) = message.and_then(|message| {
-        let out = message.out.clone().filter(|out| out.died() == Some(died))?;
+        let out = message.out.clone().filter(|out| out.failed_at() == Some(died))?;
         Some((message, out))
     }) else {
-        return Ok(ALIVE);
+        return Ok(ALREADY_ALIVE);
     };
-    let Some(conversation) = world.store().conversation(&message.conversation).await? else {
-        return Ok(Found::default());
+    let Some(conversation) = deps.store().find_conversation(&message.conversation).await? else {
+        return Ok(LetterForecast::default());
     };
-    let bound = world.store().bound_by_id(&message.instance).await?;
-    let has_window = bound.is_some_and(|bound| traits(world, &bound).window);
-    Ok(Found {
-        out_of_window: has_window && !needs_none(&message.content) && is_closed(world, &conversation).await?,
-        answered: is_answered(&conversation, &out),
+    let bound = deps.store().instance_config(&message.instance).await?;
+    let has_window = bound.is_some_and(|bound| capabilities(deps, &bound).has_service_window);
+    Ok(LetterForecast {
+        out_of_window: has_window
+            && !bypasses_window(&message.content)
+            && is_window_closed(deps, &conversation).await?,
+        answered: was_answered_meanwhile(&conversation, &out),
         alive: false,
     })
 }
 
 /// Whether the contact's window is closed, as the sender will judge: by what it wrote last, here or in a conversation that
 /// followed.
-async fn is_closed<W: World>(world: &W, conversation: &Conversation) -> PortResult<bool> {
-    let latest = world.store().latest(conversation.id.thread()).await?;
+async fn is_window_closed<W: Deps>(deps: &W, conversation: &Conversation) -> PortResult<bool> {
+    let latest = deps
+        .store()
+        .find_latest_conversation(conversation.id.thread_id())
+        .await?;
     let heard_at = latest
         .and_then(|latest| latest.last_inbound_at)
         .max(conversation.last_inbound_at);
-    Ok(!is_open(heard_at, world.ambient().now()))
+    Ok(!is_window_open(heard_at, deps.system().now()))
 }
 
 /// Whether what this message answers was answered by another since it was committed.
-fn is_answered(conversation: &Conversation, out: &Outbox) -> bool {
+fn was_answered_meanwhile(conversation: &Conversation, out: &Outbox) -> bool {
     let by_a_person = out.author == Author::Ai && conversation.human >= out.covers;
     conversation.answered > out.covers || by_a_person
 }

@@ -5,18 +5,18 @@ mod forecast;
 mod redrive;
 mod selection;
 
-pub use delete::{Deleted, delete, delete_many};
-pub use forecast::{Forecast, forecast};
-pub use redrive::{Redriven, redrive, redrive_many};
-pub use selection::Selection;
+pub use delete::{DeletionSummary, delete_dead_letter, delete_dead_letters};
+pub use forecast::{RedriveForecast, forecast_redrive};
+pub use redrive::{RedriveSummary, redrive_dead_letter, redrive_dead_letters};
+pub use selection::DeadLetterSelection;
 
 use super::OperateError;
-use crate::World;
+use crate::Deps;
 use crate::ports::{
     Conversations, DeadLetterFilter, DeadLetters, Page, PageRequest, PortError, PortResult, Queues,
 };
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, Deletion};
-use recado_domain::event::Payload;
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, DeadLetterDeletion};
+use recado_domain::event::EventPayload;
 use serde_json::{Value, json};
 
 /// How many things are done side by side.
@@ -24,7 +24,7 @@ const SIDE_BY_SIDE: usize = 16;
 
 /// A dead letter with what would be done again.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LetterView {
+pub struct DeadLetterWithPayload {
     /// The letter.
     pub letter: DeadLetter,
     /// The provider's event, the outgoing message's content and address, the turn's kick, or the body as it came.
@@ -32,76 +32,79 @@ pub struct LetterView {
 }
 
 /// Dead letters, the newest first.
-pub async fn dead_letters<W: World>(
-    world: &W,
+pub async fn list_dead_letters<W: Deps>(
+    deps: &W,
     filter: &DeadLetterFilter,
     page: &PageRequest,
 ) -> Result<Page<DeadLetter>, OperateError> {
-    Ok(world.store().dead_letters(filter, page).await?)
+    Ok(deps.store().list_dead_letters(filter, page).await?)
 }
 
 /// One dead letter, with its payload.
-pub async fn dead_letter<W: World>(world: &W, id: &str) -> Result<LetterView, OperateError> {
-    let letter = found(world, id).await?;
-    let payload = payload(world, &letter).await?;
-    Ok(LetterView { letter, payload })
+pub async fn find_dead_letter<W: Deps>(deps: &W, id: &str) -> Result<DeadLetterWithPayload, OperateError> {
+    let letter = require_dead_letter(deps, id).await?;
+    let payload = load_payload(deps, &letter).await?;
+    Ok(DeadLetterWithPayload { letter, payload })
 }
 
 /// Who deleted which dead letters, the newest first.
-pub async fn deletions<W: World>(world: &W, page: &PageRequest) -> Result<Page<Deletion>, OperateError> {
-    Ok(world.store().deletions(page).await?)
+pub async fn list_deletions<W: Deps>(
+    deps: &W,
+    page: &PageRequest,
+) -> Result<Page<DeadLetterDeletion>, OperateError> {
+    Ok(deps.store().list_deletions(page).await?)
 }
 
 /// The newest dead letters with their payloads, at most `limit`.
-pub async fn newest<W: World>(
-    world: &W,
+pub async fn newest_with_payloads<W: Deps>(
+    deps: &W,
     filter: &DeadLetterFilter,
     limit: usize,
-) -> Result<Vec<LetterView>, OperateError> {
+) -> Result<Vec<DeadLetterWithPayload>, OperateError> {
     let page = PageRequest { limit, cursor: None };
     let mut views = Vec::new();
-    for letter in world.store().dead_letters(filter, &page).await?.items {
+    for letter in deps.store().list_dead_letters(filter, &page).await?.items {
         let payload = match &letter.what {
             // Many large bodies would be too much for one answer: the letter alone shows its own.
-            DeadWhat::Event(job) => inline(&job.payload),
-            _ => payload(world, &letter).await?,
+            DeadLetterContent::Event(job) => inline_payload(&job.payload),
+            _ => load_payload(deps, &letter).await?,
         };
-        views.push(LetterView { letter, payload });
+        views.push(DeadLetterWithPayload { letter, payload });
     }
     Ok(views)
 }
 
-async fn found<W: World>(world: &W, id: &str) -> Result<DeadLetter, OperateError> {
-    let letter = world.store().dead_letter(id).await?;
+async fn require_dead_letter<W: Deps>(deps: &W, id: &str) -> Result<DeadLetter, OperateError> {
+    let letter = deps.store().find_dead_letter(id).await?;
     letter.ok_or(OperateError::NotFound("dead letter"))
 }
 
-fn inline(payload: &Payload) -> Value {
+fn inline_payload(payload: &EventPayload) -> Value {
     match payload {
-        Payload::Inline(value) => value.clone(),
-        Payload::Stored(key) => json!({ "stored": key }),
+        EventPayload::Inline(value) => value.clone(),
+        EventPayload::Stored(key) => json!({ "stored": key }),
     }
 }
 
 /// What a dead letter would do again.
-async fn payload<W: World>(world: &W, letter: &DeadLetter) -> PortResult<Value> {
+async fn load_payload<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<Value> {
     let invalid = |error| PortError::invalid("dead letter", error);
     match &letter.what {
-        DeadWhat::Event(job) => match &job.payload {
-            Payload::Stored(key) => {
-                let kept = world.queues().payload(key).await?;
-                Ok(kept.unwrap_or_else(|| inline(&job.payload)))
+        DeadLetterContent::Event(job) => match &job.payload {
+            EventPayload::Stored(key) => {
+                let kept = deps.queues().find_payload(key).await?;
+                Ok(kept.unwrap_or_else(|| inline_payload(&job.payload)))
             }
-            payload @ Payload::Inline(_) => Ok(inline(payload)),
+            payload @ EventPayload::Inline(_) => Ok(inline_payload(payload)),
         },
-        DeadWhat::Message { message } => match world.store().message(message).await? {
+        DeadLetterContent::Message { message } => match deps.store().find_message(message).await? {
             Some(message) => {
                 let content = serde_json::to_value(&message.content).map_err(invalid)?;
-                Ok(json!({ "to": message.to(), "content": content }))
+                Ok(json!({ "to": message.recipient(), "content": content }))
             }
             None => Ok(Value::Null),
         },
-        DeadWhat::Turn(kick) => serde_json::to_value(kick).map_err(invalid),
-        DeadWhat::Unreadable { body } => Ok(Value::String(body.clone())),
+        DeadLetterContent::Turn(kick) => serde_json::to_value(kick).map_err(invalid),
+        DeadLetterContent::Unreadable { body } => Ok(Value::String(body.clone())),
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
+use crate::reply::transcript::build_transcript;
 use crate::reply::transcript::tests::message as said;
-use crate::reply::transcript::transcript;
 use crate::settings::Settings;
 use proptest::prelude::*;
 use recado_domain::content::Content;
@@ -27,16 +27,19 @@ fn asked_all(ordinals: std::ops::RangeInclusive<u64>) -> Vec<Message> {
         .collect()
 }
 
-fn bounds() -> TurnReads {
+fn bounds() -> TurnReadLimits {
     Settings::default().turn_reads
 }
 
-fn read(reading: &Reading) -> Vec<u64> {
-    reading.messages().map(|message| message.ordinal.0).collect()
+fn read(reading: &TurnReading) -> Vec<u64> {
+    reading
+        .chosen_messages()
+        .map(|message| message.ordinal.0)
+        .collect()
 }
 
-fn of(answered: u64, upto: u64, known: &[Message], bounds: &TurnReads) -> Reading {
-    Reading::of(Ordinal(answered), Ordinal(upto), known.to_vec(), bounds)
+fn of(answered: u64, upto: u64, known: &[Message], bounds: &TurnReadLimits) -> TurnReading {
+    TurnReading::choose_messages(Ordinal(answered), Ordinal(upto), known.to_vec(), bounds)
 }
 
 #[test]
@@ -93,13 +96,13 @@ fn long_messages_leave_room_for_fewer() {
 #[test]
 fn one_message_is_read_however_long_it_is() {
     let known = [asked(1, &"x".repeat(100_000)), asked(2, "oi")];
-    let bounds = TurnReads {
+    let bounds = TurnReadLimits {
         message_chars: 90_000,
         ..bounds()
     };
     let reading = of(0, 2, &known, &bounds);
     assert_eq!((read(&reading), reading.covers), (vec![1], Ordinal(1)));
-    let turns = transcript(&reading);
+    let turns = build_transcript(&reading);
     assert!(
         turns[0]
             .text
@@ -110,14 +113,14 @@ fn one_message_is_read_however_long_it_is() {
 #[test]
 fn a_record_and_messages_of_different_moments_are_told_from_whole_ones() {
     let known = asked_all(4..=6);
-    assert!(is_whole(&known, Ordinal(6)));
-    assert!(!is_whole(&known, Ordinal(7)), "the newest is not there yet");
-    assert!(!is_whole(&known, Ordinal(5)), "the record is older");
+    assert!(is_contiguous(&known, Ordinal(6)));
+    assert!(!is_contiguous(&known, Ordinal(7)), "the newest is not there yet");
+    assert!(!is_contiguous(&known, Ordinal(5)), "the record is older");
     assert!(
-        !is_whole(&[asked(4, "d"), asked(6, "f")], Ordinal(6)),
+        !is_contiguous(&[asked(4, "d"), asked(6, "f")], Ordinal(6)),
         "a part is missing"
     );
-    assert!(!is_whole(&[], Ordinal(1)));
+    assert!(!is_contiguous(&[], Ordinal(1)));
 }
 
 #[test]
@@ -134,14 +137,14 @@ fn an_edit_whose_first_words_are_not_read_is_said_anew() {
     known[0].provider_message_id = Some("A".to_owned());
     known[24].content = Content::Edit {
         target: Some("A".to_owned()),
-        content: Box::new(Content::text("sexta")),
+        content: Box::new(Content::from_text("sexta")),
     };
-    let few = TurnReads {
+    let few = TurnReadLimits {
         messages: 2,
         ..bounds()
     };
     let reading = of(23, 25, &known, &few);
-    assert_eq!(transcript(&reading)[0].text, "m24\n[edited] sexta");
+    assert_eq!(build_transcript(&reading)[0].text, "m24\n[edited] sexta");
 }
 
 #[test]
@@ -153,7 +156,7 @@ fn what_was_taken_back_later_than_a_turn_reads_is_not_shown_by_it() {
     };
     let reading = of(0, 30, &known, &bounds());
     assert_eq!(reading.covers, Ordinal(20));
-    let text = &transcript(&reading)[0].text;
+    let text = &build_transcript(&reading)[0].text;
     assert!(text.contains("m2\n[message deleted]\nm4\n"), "{text}");
 }
 
@@ -174,7 +177,7 @@ proptest! {
         let newest = known.iter().rev().find(|message| wants_answer(message) && message.ordinal.0 > answered);
         prop_assume!(newest.is_some());
         let upto = newest.unwrap().ordinal.0;
-        let bounds = TurnReads { messages, message_chars, transcript_chars };
+        let bounds = TurnReadLimits { messages, message_chars, transcript_chars };
         let reading = of(answered, upto, &known, &bounds);
         prop_assert!(reading.covers.0 > answered && reading.covers.0 <= upto);
         let owed = known.iter().filter(|message| wants_answer(message));
@@ -183,7 +186,7 @@ proptest! {
         }
         prop_assert!(read(&reading).len() <= messages);
         let mark = "… [cut: the first 100 of 1000 characters]".chars().count();
-        let shown: usize = transcript(&reading).iter().map(|turn| turn.text.chars().count()).sum();
+        let shown: usize = build_transcript(&reading).iter().map(|turn| turn.text.chars().count()).sum();
         prop_assert!(shown <= transcript_chars + 1 + messages * mark, "{shown} characters");
     }
 }

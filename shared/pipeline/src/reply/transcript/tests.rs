@@ -2,27 +2,30 @@ use super::*;
 use crate::settings::Settings;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::context::Context;
+use recado_domain::context::MessageContext;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, Ordinal, TenantId};
-use recado_domain::millis::instant;
+use recado_domain::millis::from_unix_millis;
 use recado_domain::outbox::{Author, Outbox};
 use recado_domain::reason::Reason;
 
 pub(in crate::reply) fn message(ordinal: u64, role: Role, written_at: i64, text: &str) -> Message {
     let instance = InstanceId::parse("i").unwrap();
     Message {
-        conversation: ConversationId::new(IdentityKey::new([7; 32]).thread(&instance, "x"), 1),
+        conversation: ConversationId::new(
+            IdentityKey::from_bytes([7; 32]).derive_thread_id(&instance, "x"),
+            1,
+        ),
         ordinal: Ordinal(ordinal),
         tenant: TenantId::parse("t").unwrap(),
         instance,
         role,
-        content: Content::text(text),
-        context: Context::default(),
+        content: Content::from_text(text),
+        context: MessageContext::default(),
         provider_message_id: None,
-        written_at: instant(written_at),
+        written_at: from_unix_millis(written_at),
         told_at: None,
-        stored_at: instant(written_at),
+        stored_at: from_unix_millis(written_at),
         correlation: CorrelationId::parse("c").unwrap(),
         event: None,
         idempotency_key: None,
@@ -35,9 +38,10 @@ pub(in crate::reply) fn message(ordinal: u64, role: Role, written_at: i64, text:
 
 fn said(messages: &[Message], answered: u64, covers: u64) -> Vec<String> {
     let bounds = Settings::default().turn_reads;
-    let reading = Reading::of(Ordinal(answered), Ordinal(covers), messages.to_vec(), &bounds);
+    let reading =
+        TurnReading::choose_messages(Ordinal(answered), Ordinal(covers), messages.to_vec(), &bounds);
     assert_eq!(reading.covers, Ordinal(covers));
-    transcript(&reading)
+    build_transcript(&reading)
         .into_iter()
         .map(|turn| format!("{:?}: {}", turn.speaker, turn.text))
         .collect()
@@ -85,7 +89,13 @@ fn what_is_owed_comes_last_even_if_its_webhook_came_late() {
 fn an_answer_comes_after_its_question_whosever_clock_runs_behind() {
     let mut answer = message(2, Role::Assistant, 10, "answer");
     let to = ContactAddress::parse("123456").unwrap();
-    answer.out = Some(Outbox::queued(to, Author::Ai, 0, Ordinal(1), instant(10)));
+    answer.out = Some(Outbox::new_queued(
+        to,
+        Author::Ai,
+        0,
+        Ordinal(1),
+        from_unix_millis(10),
+    ));
     let messages = [
         message(1, Role::User, 12, "question"),
         answer,
@@ -111,8 +121,9 @@ fn it_begins_with_the_contact_and_leaves_out_what_came_after_the_turn() {
 fn a_reply_that_was_cancelled_was_never_said() {
     let mut cancelled = message(2, Role::Assistant, 20, "oops");
     let to = ContactAddress::parse("123456").unwrap();
-    let mut out = Outbox::queued(to, Author::Ai, 0, Ordinal(1), instant(20));
-    out.cancel(instant(21), Reason::TakenOver).unwrap();
+    let mut out = Outbox::new_queued(to, Author::Ai, 0, Ordinal(1), from_unix_millis(20));
+    out.mark_cancelled(from_unix_millis(21), Reason::TakenOver)
+        .unwrap();
     cancelled.out = Some(out);
     let messages = [
         message(1, Role::User, 10, "hi"),
@@ -132,7 +143,7 @@ fn with_id(ordinal: u64, role: Role, id: &str, text: &str) -> Message {
 fn edit(ordinal: u64, role: Role, target: &str, text: &str) -> Message {
     let content = Content::Edit {
         target: Some(target.to_owned()),
-        content: Box::new(Content::text(text)),
+        content: Box::new(Content::from_text(text)),
     };
     Message {
         content,
@@ -190,7 +201,7 @@ fn an_edit_of_what_is_not_read_any_more_is_said_anew() {
 #[test]
 fn the_words_of_a_deleted_message_are_not_repeated_nor_are_its_edits_and_quotes() {
     let mut quoting = with_id(4, Role::User, "B", "desculpe");
-    quoting.context.reply_to = Some(recado_domain::context::Quoted {
+    quoting.context.reply_to = Some(recado_domain::context::QuotedMessage {
         id: Some("A".to_owned()),
         text: Some("my password is 1234".to_owned()),
     });

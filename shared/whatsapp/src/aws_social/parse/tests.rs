@@ -2,7 +2,7 @@ use super::*;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::ids::{ExternalId, MessageId};
 use recado_domain::inbound::WebhookEvent;
-use recado_domain::millis::instant;
+use recado_domain::millis::from_unix_millis;
 
 const TOPIC: &str = "arn:aws:sns:sa-east-1:123456789012:recado";
 const META: &str = "100000000000001";
@@ -33,11 +33,11 @@ fn notification(topic: &str, event: &Value) -> Value {
         "Timestamp": "2026-03-02T09:15:00.000Z", "SignatureVersion": "1", "Signature": "s"})
 }
 
-fn items_of(body: &Value, topics: &str) -> Result<Vec<WebhookItem>, ParseError> {
-    split(
+fn items_of(body: &Value, topics: &str) -> Result<Vec<WebhookItem>, WebhookParseError> {
+    split_queue_message(
         body.to_string().as_bytes(),
-        &Topics::parse(topics),
-        instant(1_760_000_000_000),
+        &AllowedTopics::parse(topics),
+        from_unix_millis(1_760_000_000_000),
     )
 }
 
@@ -90,7 +90,7 @@ fn delivered_raw_wrapped_or_as_an_object_it_is_the_same_event() {
 fn an_event_of_another_topic_is_refused() {
     let body = notification(TOPIC, &aws_event(&meta_entry(META)));
     assert!(items_of(&body, TOPIC).is_ok());
-    let refused = ParseError::NotEnvelope {
+    let refused = WebhookParseError::NotEnvelope {
         what: "its topic is not one of ours",
     };
     assert_eq!(
@@ -135,7 +135,8 @@ fn what_cannot_be_read_is_an_error_that_repeats_nothing() {
         "private".to_owned(),
         "[]".to_owned(),
     ] {
-        let error = split(body.as_bytes(), &Topics::default(), instant(0)).unwrap_err();
+        let error =
+            split_queue_message(body.as_bytes(), &AllowedTopics::default(), from_unix_millis(0)).unwrap_err();
         let text = format!("{error} {error:?}");
         assert!(!text.contains("private") && !text.contains("55119"), "{text}");
     }
@@ -161,10 +162,13 @@ fn a_status_finds_its_message_by_our_id_and_else_by_metas() {
     };
     let told = status(Some(&own));
     let number = ExternalId::parse(AWS).unwrap();
-    assert_eq!(told.key, DeliveryKey::own(crate::aws_social::NAME, &number, &own));
+    assert_eq!(
+        told.key,
+        DeliveryKey::from_own_id(crate::aws_social::NAME, &number, &own)
+    );
     assert_eq!(told.provider_message_id.as_deref(), Some("wamid.A"));
     let untold = status(None);
-    let by_theirs = DeliveryKey::provider(crate::aws_social::NAME, &number, "wamid.A");
+    let by_theirs = DeliveryKey::from_provider_id(crate::aws_social::NAME, &number, "wamid.A");
     assert_eq!(untold.key, by_theirs);
 }
 

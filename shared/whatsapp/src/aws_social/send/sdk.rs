@@ -2,14 +2,14 @@
 
 mod files;
 
-pub use files::{Bucket, Place};
+pub use files::{MediaBucket, S3Location};
 
-use super::super::errors::{Refusal, classify};
-use super::Endpoint;
-use crate::class::Class;
-use crate::cloud::file_of;
-use crate::file::permanent;
-use crate::meta::body::body;
+use super::super::errors::{AwsRefusal, classify};
+use super::AwsSocialEndpoint;
+use crate::cloud::find_inline_file;
+use crate::error_class::ErrorClass;
+use crate::media_file::permanent_failure;
+use crate::meta::body::build_message_body;
 use aws_sdk_socialmessaging::Config;
 use aws_sdk_socialmessaging::config::Builder;
 use aws_sdk_socialmessaging::config::retry::RetryConfig;
@@ -26,14 +26,14 @@ const MESSAGE_BYTES_MAX: usize = 2_048_000;
 
 /// AWS's client.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct AwsSocialClient {
     calls: aws_sdk_socialmessaging::Client,
-    bucket: Option<Arc<dyn Bucket>>,
+    bucket: Option<Arc<dyn MediaBucket>>,
 }
 
-impl Client {
+impl AwsSocialClient {
     /// A client of `config` (an `SdkConfig` will do) that repeats nothing by itself: AWS would send twice. Files that are
-    /// not on the web cannot be sent without a [`Bucket`].
+    /// not on the web cannot be sent without a [`MediaBucket`].
     pub fn new(config: impl Into<Builder>) -> Self {
         let config = config.into().retry_config(RetryConfig::disabled()).build();
         Self {
@@ -44,7 +44,7 @@ impl Client {
 
     /// The same with a bucket from which AWS reads such files.
     #[must_use]
-    pub fn with_bucket(self, bucket: Arc<dyn Bucket>) -> Self {
+    pub fn with_bucket(self, bucket: Arc<dyn MediaBucket>) -> Self {
         Self {
             bucket: Some(bucket),
             ..self
@@ -55,11 +55,11 @@ impl Client {
 /// Sends; a file that is here and not on the web is given to AWS first, within the same time. AWS has no token by which it
 /// would know a repetition, so nothing is repeated here. The id that it answers is its own, not the one in statuses: those
 /// carry ours.
-pub(crate) async fn send(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
-    match file_of(message) {
-        Ok(None) => post(at, message, at.timeout).await,
-        Ok(Some(file)) => match files::uploaded(at, message, &file).await {
-            Ok(message) => post(at, &message, at.timeout / files::SHARE).await,
+pub(crate) async fn send_message(at: &AwsSocialEndpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
+    match find_inline_file(message) {
+        Ok(None) => post_message(at, message, at.timeout).await,
+        Ok(Some(file)) => match files::upload_from_bucket(at, message, &file).await {
+            Ok(message) => post_message(at, &message, at.timeout / files::TIMEOUT_SHARE).await,
             Err(outcome) => outcome,
         },
         Err(outcome) => outcome,
@@ -68,13 +68,13 @@ pub(crate) async fn send(at: &Endpoint<'_>, message: &OutgoingMessage) -> SendOu
 
 /// Whether AWS can be reached, by a list of one account. Any answer shows that, a refusal too: a role that may send need
 /// not be one that may list.
-pub(crate) async fn connection(client: &Client, timeout: Duration) -> ConnectionAnswer {
+pub(crate) async fn fetch_connection(client: &AwsSocialClient, timeout: Duration) -> ConnectionAnswer {
     let listed = client
         .calls
         .list_linked_whats_app_business_accounts()
         .max_results(1)
         .customize()
-        .config_override(within(timeout))
+        .config_override(config_with_timeout(timeout))
         .send()
         .await;
     match listed {
@@ -86,23 +86,27 @@ pub(crate) async fn connection(client: &Client, timeout: Duration) -> Connection
     }
 }
 
-async fn post(at: &Endpoint<'_>, message: &OutgoingMessage, timeout: Duration) -> SendOutcome {
-    let body = match body(message) {
+async fn post_message(
+    at: &AwsSocialEndpoint<'_>,
+    message: &OutgoingMessage,
+    timeout: Duration,
+) -> SendOutcome {
+    let body = match build_message_body(message) {
         Ok(body) => body.to_string().into_bytes(),
         Err(refused) => return refused,
     };
     if body.len() > MESSAGE_BYTES_MAX {
-        return permanent("message too large");
+        return permanent_failure("message too large");
     }
     let sent = at
         .client
         .calls
         .send_whats_app_message()
-        .origination_phone_number_id(origin(at))
+        .origination_phone_number_id(format_origin(at))
         .message(Blob::new(body))
         .meta_api_version(at.version)
         .customize()
-        .config_override(within(timeout))
+        .config_override(config_with_timeout(timeout))
         .send()
         .await;
     match sent {
@@ -114,17 +118,17 @@ async fn post(at: &Endpoint<'_>, message: &OutgoingMessage, timeout: Duration) -
             why: "an answer without a message id".to_owned(),
             timed_out: false,
         },
-        Err(error) => failure(&error, message.attempt),
+        Err(error) => classify_sdk_error(&error, message.attempt),
     }
 }
 
 /// AWS's name for the number.
-fn origin(at: &Endpoint<'_>) -> String {
+fn format_origin(at: &AwsSocialEndpoint<'_>) -> String {
     format!("phone-number-id-{}", at.number)
 }
 
 /// All of the time-outs, since the shared configuration may have shorter ones.
-fn within(timeout: Duration) -> Builder {
+fn config_with_timeout(timeout: Duration) -> Builder {
     let times = TimeoutConfig::builder()
         .connect_timeout(timeout)
         .read_timeout(timeout)
@@ -134,10 +138,13 @@ fn within(timeout: Duration) -> Builder {
     Config::builder().timeout_config(times)
 }
 
-fn failure<E: ProvideErrorMetadata + Error + 'static>(error: &SdkError<E>, attempt: u32) -> SendOutcome {
+fn classify_sdk_error<E: ProvideErrorMetadata + Error + 'static>(
+    error: &SdkError<E>,
+    attempt: u32,
+) -> SendOutcome {
     let (class, why) = match error {
         SdkError::ServiceError(refused) => {
-            let refusal = Refusal {
+            let refusal = AwsRefusal {
                 status: refused.raw().status().as_u16(),
                 code: refused.err().code(),
                 message: refused.err().message(),
@@ -145,20 +152,20 @@ fn failure<E: ProvideErrorMetadata + Error + 'static>(error: &SdkError<E>, attem
             return classify(refusal, attempt);
         }
         SdkError::ConstructionFailure(_) | SdkError::DispatchFailure(_) if lacks_credentials(error) => {
-            (Class::Credentials, "no AWS credentials")
+            (ErrorClass::Credentials, "no AWS credentials")
         }
-        SdkError::ConstructionFailure(_) => (Class::Retry, "the request could not be built"),
-        _ if never_connected(error) => (Class::Unreached, "no connection to AWS"),
-        SdkError::TimeoutError(_) => (Class::Unknown { timed_out: true }, "time-out"),
+        SdkError::ConstructionFailure(_) => (ErrorClass::Retry, "the request could not be built"),
+        _ if never_connected(error) => (ErrorClass::Unreached, "no connection to AWS"),
+        SdkError::TimeoutError(_) => (ErrorClass::Unknown { timed_out: true }, "time-out"),
         SdkError::DispatchFailure(failure) if failure.is_timeout() => {
-            (Class::Unknown { timed_out: true }, "time-out")
+            (ErrorClass::Unknown { timed_out: true }, "time-out")
         }
         SdkError::DispatchFailure(failure) if failure.is_user() => {
-            (Class::Retry, "the request could not be sent")
+            (ErrorClass::Retry, "the request could not be sent")
         }
-        _ => (Class::Unknown { timed_out: false }, "connection broken"),
+        _ => (ErrorClass::Unknown { timed_out: false }, "connection broken"),
     };
-    class.outcome(why.to_owned(), None, attempt)
+    class.into_send_outcome(why.to_owned(), None, attempt)
 }
 
 /// The SDK has no kind of error for it; one of the causes says so.

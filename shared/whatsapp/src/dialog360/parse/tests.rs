@@ -1,11 +1,11 @@
 use super::*;
-use crate::interpret;
+use crate::interpret_event;
 use recado_domain::content::{Content, MediaKind};
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus};
-use recado_domain::event::{EventKind, InboundJob, Payload};
+use recado_domain::event::{EventKind, EventPayload, InboundJob};
 use recado_domain::ids::CorrelationId;
-use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent};
-use recado_domain::millis::instant;
+use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent};
+use recado_domain::millis::from_unix_millis;
 use recado_domain::reason::Reason;
 
 const NUMBER: &str = "100000000000001";
@@ -16,7 +16,12 @@ fn number() -> ExternalId {
 
 fn items(body: &Value) -> Vec<WebhookItem> {
     let body = body.to_string();
-    split(body.as_bytes(), Some(&number()), instant(1_760_000_000_000)).unwrap()
+    split_webhook(
+        body.as_bytes(),
+        Some(&number()),
+        from_unix_millis(1_760_000_000_000),
+    )
+    .unwrap()
 }
 
 fn event(body: &Value) -> WebhookEvent {
@@ -33,7 +38,7 @@ fn ignored(body: &Value) -> String {
     }
 }
 
-fn read(event: &WebhookEvent) -> Inbound {
+fn read(event: &WebhookEvent) -> InboundEvent {
     let job = InboundJob {
         event: event.id.clone(),
         provider: event.provider,
@@ -41,12 +46,12 @@ fn read(event: &WebhookEvent) -> Inbound {
         kind: event.kind,
         group: "g".to_owned(),
         correlation: CorrelationId::parse("test").unwrap(),
-        received_at: instant(1_760_000_000_000),
-        payload: Payload::Inline(event.payload.clone()),
+        received_at: from_unix_millis(1_760_000_000_000),
+        payload: EventPayload::Inline(event.payload.clone()),
         lookalike: false,
         redrive: None,
     };
-    interpret(&job, &event.payload)
+    interpret_event(&job, &event.payload)
 }
 
 /// What a message of an on-premise body says.
@@ -57,7 +62,7 @@ fn message(fields: &Value) -> InboundMessage {
         .unwrap()
         .extend(fields.as_object().unwrap().clone());
     match read(&event(&json!({"messages": [message]}))) {
-        Inbound::Message(message) => *message,
+        InboundEvent::Message(message) => *message,
         other => panic!("not a message: {other:?}"),
     }
 }
@@ -76,9 +81,10 @@ fn cloud(numbers: &[Option<&str>]) -> Value {
 
 #[test]
 fn a_cloud_body_says_which_numbers_it_is_about() {
-    let said = |body: &Value| addressed(body.to_string().as_bytes()).unwrap();
-    let numbers =
-        |ids: &[&str]| Addressed::Numbers(ids.iter().map(|id| ExternalId::parse(id).unwrap()).collect());
+    let said = |body: &Value| read_addressed_numbers(body.to_string().as_bytes()).unwrap();
+    let numbers = |ids: &[&str]| {
+        AddressedNumbers::Numbers(ids.iter().map(|id| ExternalId::parse(id).unwrap()).collect())
+    };
     assert_eq!(said(&cloud(&[Some("1"), Some("1")])), numbers(&["1"]));
     assert_eq!(said(&cloud(&[Some("1"), Some("2")])), numbers(&["1", "2"]));
     for unnamed in [
@@ -90,27 +96,35 @@ fn a_cloud_body_says_which_numbers_it_is_about() {
         json!({"messages": [{"from": "5511900000001"}]}),
         json!({"entry": [{"changes": [{"field": "account_update", "value": {}}]}]}),
     ] {
-        assert_eq!(said(&unnamed), Addressed::Unnamed, "{unnamed}");
+        assert_eq!(said(&unnamed), AddressedNumbers::Unnamed, "{unnamed}");
     }
-    assert_eq!(addressed(b"private").unwrap_err(), ParseError::NotJson);
+    assert_eq!(
+        read_addressed_numbers(b"private").unwrap_err(),
+        WebhookParseError::NotJson
+    );
 }
 
 #[test]
 fn json_that_is_no_object_is_left_alone_and_no_error() {
     for body in ["[]", r#""x""#, "1"] {
-        let items = split(body.as_bytes(), Some(&number()), instant(0)).unwrap();
+        let items = split_webhook(body.as_bytes(), Some(&number()), from_unix_millis(0)).unwrap();
         assert!(
             matches!(&items[..], [WebhookItem::Ignored { what }] if what == "body without changes"),
             "{body}"
         );
     }
-    assert_eq!(split(b"x", None, instant(0)).unwrap_err(), ParseError::NotJson);
+    assert_eq!(
+        split_webhook(b"x", None, from_unix_millis(0)).unwrap_err(),
+        WebhookParseError::NotJson
+    );
 }
 
 #[test]
 fn a_cloud_body_is_metas_by_another_name() {
     let body = cloud(&[Some("100000000000002")]).to_string();
-    let item = split(body.as_bytes(), None, instant(0)).unwrap().remove(0);
+    let item = split_webhook(body.as_bytes(), None, from_unix_millis(0))
+        .unwrap()
+        .remove(0);
     let WebhookItem::Event(event) = item else {
         panic!("not an event: {item:?}")
     };
@@ -124,7 +138,7 @@ fn the_number_in_the_url_counts_whatever_the_body_says() {
     let on_premise =
         json!({"messages": [{"from": "5511900000001", "id": "A", "type": "text", "text": {"body": "oi"}}]});
     assert_eq!(event(&on_premise).external, number());
-    let nameless = split(on_premise.to_string().as_bytes(), None, instant(0)).unwrap();
+    let nameless = split_webhook(on_premise.to_string().as_bytes(), None, from_unix_millis(0)).unwrap();
     assert!(
         matches!(&nameless[0], WebhookItem::Ignored { what } if what == "messages without a phone_number_id")
     );
@@ -139,7 +153,7 @@ fn an_on_premise_message_may_come_without_contacts_or_with_one() {
     );
     let both = json!({"contacts": [{"profile": {"name": "Maria"}, "wa_id": "5511900000001"}],
         "messages": [{"from": "5511900000001", "id": "A", "type": "text", "text": {"body": "oi"}}]});
-    let Inbound::Message(named) = read(&event(&both)) else {
+    let InboundEvent::Message(named) = read(&event(&both)) else {
         panic!("not a message")
     };
     assert_eq!(named.name.as_deref(), Some("Maria"));
@@ -202,7 +216,7 @@ fn a_media_id_counts_before_its_link_and_a_file_that_was_not_downloaded_has_neit
 #[test]
 fn a_disappearing_message_is_what_it_holds() {
     let text = message(&json!({"type": "ephemeral", "text": {"body": "oi"}}));
-    assert_eq!(text.content, Content::text("oi"));
+    assert_eq!(text.content, Content::from_text("oi"));
     let empty = message(&json!({"type": "ephemeral"}));
     assert!(matches!(empty.content, Content::Unsupported { kind, .. } if kind == "ephemeral"));
 }
@@ -231,8 +245,8 @@ fn a_status_may_lack_its_time_and_its_recipient() {
         panic!("not a status: {item:?}")
     };
     assert_eq!(status.status, DeliveryStatus::Read);
-    assert_eq!(status.at, instant(1_760_000_000_000));
-    let key = DeliveryKey::provider(crate::dialog360::NAME, &number(), "gBGGFlAAAA");
+    assert_eq!(status.at, from_unix_millis(1_760_000_000_000));
+    let key = DeliveryKey::from_provider_id(crate::dialog360::NAME, &number(), "gBGGFlAAAA");
     assert_eq!(status.key, key);
     assert_eq!(
         ignored(&json!({"statuses": [{"id": "gBGGFlAAAA", "status": "deleted"}]})),
@@ -247,7 +261,7 @@ fn a_failure_names_its_recipient_wherever_it_stands_and_its_reason_as_meta_does(
     let event = event(&body);
     assert_eq!(event.kind, EventKind::Failed);
     assert_eq!(event.address.as_ref().unwrap().as_str(), "5511900000001");
-    let Inbound::Failed(failed) = read(&event) else {
+    let InboundEvent::Failed(failed) = read(&event) else {
         panic!("not a failure")
     };
     assert_eq!(failed.reason, Reason::WindowClosed);
@@ -270,7 +284,7 @@ fn fields_that_are_no_lists_or_no_objects_are_read_without_a_panic() {
 #[test]
 fn words_that_stand_where_their_object_should_be_are_words() {
     let said = message(&json!({"text": "confirm"}));
-    assert_eq!(said.content, Content::text("confirm"));
+    assert_eq!(said.content, Content::from_text("confirm"));
     assert_eq!(
         message(&json!({"type": "text", "text": "confirm"})).content,
         said.content

@@ -2,26 +2,26 @@
 //!
 //! `messages.edited` carries the notice as its author wrote it: in an edit of the contact's, `key.remoteJid` is the
 //! business's own JID (or its lid, which nothing names) and `fromMe` is true. Only the id can be relied on, so what is
-//! read here is a [`Inbound::Change`], and the original tells whose it was and in which chat.
+//! read here is a [`InboundEvent::Change`], and the original tells whose it was and in which chat.
 
-use super::Envelope;
-use super::chat::{Chat, address, chat_of};
-use super::noise::drop_noise;
-use super::protocol::{self, Kind};
-use crate::json::{instant, scalar, text};
+use super::EvolutionEnvelope;
+use super::chat::{ChatPeer, choose_chat_peer, parse_jid};
+use super::protocol::{self, ProtocolKind};
+use super::unused_fields::drop_unused_fields;
+use crate::json::{get_scalar_text, get_text, parse_timestamp};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::context::Context;
-use recado_domain::event::{EventKind, event_id};
+use recado_domain::context::MessageContext;
+use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::EventId;
-use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent, WebhookItem};
+use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
 use recado_domain::provider::Provider;
 use serde_json::{Value, json};
 
 const PROVIDER: Provider = crate::evolution::NAME;
 
 /// Fields of a notice that are read again. Others hold keys of WhatsApp's programs.
-const KEPT: [&str; 7] = [
+const KEPT_FIELDS: [&str; 7] = [
     "key",
     "type",
     "editedMessage",
@@ -32,70 +32,75 @@ const KEPT: [&str; 7] = [
 ];
 
 /// One notice of `messages.edited`, which is sent for every `protocolMessage`, not for edits alone.
-pub(super) fn edited(envelope: &Envelope, part: &Value) -> WebhookItem {
-    if !protocol::speaks(part) {
-        return ignored("notice between programs");
+pub(super) fn build_edit_item(envelope: &EvolutionEnvelope, part: &Value) -> WebhookItem {
+    if !protocol::has_notice_content(part) {
+        return ignored_item("notice between programs");
     }
-    let (kind, target) = (protocol::kind(part), protocol::target(part));
+    let (kind, target) = (protocol::parse_protocol_kind(part), protocol::notice_target(part));
     let key = part.get("key").unwrap_or(&Value::Null);
-    let person = match chat_of(key, envelope.own.as_deref()) {
-        Chat::Person(address) => address,
-        Chat::Many(what) => return ignored(what),
-        Chat::Nobody => return ignored("change without a chat"),
+    let person = match choose_chat_peer(key, envelope.own_jid.as_deref()) {
+        ChatPeer::Person(address) => address,
+        ChatPeer::NotDirect(what) => return ignored_item(what),
+        ChatPeer::Unknown => return ignored_item("change without a chat"),
     };
     let id = match (kind, target) {
-        (Kind::Disappearing, _) if !is_contact(envelope, key, &person) => {
-            return ignored("setting of an unknown chat");
+        (ProtocolKind::Disappearing, _) if !is_certain_contact(envelope, key, &person) => {
+            return ignored_item("setting of an unknown chat");
         }
-        (Kind::Disappearing, _) => {
+        (ProtocolKind::Disappearing, _) => {
             let about = [
                 person.as_str(),
-                &scalar(part, "ephemeralExpiration").unwrap_or_default(),
-                &moment(envelope, part),
+                &get_scalar_text(part, "ephemeralExpiration").unwrap_or_default(),
+                &change_time_key(envelope, part),
             ];
-            id_of(envelope, "setting", &about)
+            change_event_id(envelope, "setting", &about)
         }
-        (_, None) => return ignored("change without a target"),
-        (Kind::Edit, Some(target)) => {
-            let about = [target, &moment(envelope, part), &said(part)];
-            id_of(envelope, "edit", &about)
+        (_, None) => return ignored_item("change without a target"),
+        (ProtocolKind::Edit, Some(target)) => {
+            let about = [target, &change_time_key(envelope, part), &notice_text(part)];
+            change_event_id(envelope, "edit", &about)
         }
-        (Kind::Revoke | Kind::Other, Some(target)) => deletion_id(envelope, target),
+        (ProtocolKind::Revoke | ProtocolKind::Other, Some(target)) => deletion_id(envelope, target),
     };
-    let fields = KEPT
+    let fields = KEPT_FIELDS
         .iter()
         .filter_map(|field| Some(((*field).to_owned(), part.get(field)?.clone())));
     let place = target
-        .filter(|_| kind != Kind::Disappearing)
-        .map_or(Some(person), apart);
-    item(envelope, id, place, Value::Object(fields.collect()))
+        .filter(|_| kind != ProtocolKind::Disappearing)
+        .map_or(Some(person), address_of_change);
+    build_change_item(envelope, id, place, Value::Object(fields.collect()))
 }
 
 /// What the queue orders a change by: itself. In the contact's own order it would hold up the message that it is about,
 /// should that come later, and everybody else's messages while it waits for it.
-fn apart(target: &str) -> Option<ContactAddress> {
+fn address_of_change(target: &str) -> Option<ContactAddress> {
     ContactAddress::parse(&format!("{target}@change"))
 }
 
 /// One deletion of `messages.delete`: a flat key, or a row of Evolution's database with the key in it.
-pub(super) fn deleted(envelope: &Envelope, part: &Value) -> WebhookItem {
+pub(super) fn build_deletion_item(envelope: &EvolutionEnvelope, part: &Value) -> WebhookItem {
     let key = part.get("key").filter(|key| key.is_object()).unwrap_or(part);
-    match chat_of(key, envelope.own.as_deref()) {
-        Chat::Person(_) => {}
-        Chat::Many(what) => return ignored(what),
-        Chat::Nobody => return ignored("change without a chat"),
+    match choose_chat_peer(key, envelope.own_jid.as_deref()) {
+        ChatPeer::Person(_) => {}
+        ChatPeer::NotDirect(what) => return ignored_item(what),
+        ChatPeer::Unknown => return ignored_item("change without a chat"),
     }
-    let Some(target) = text(key, "id") else {
-        return ignored("change without a target");
+    let Some(target) = get_text(key, "id") else {
+        return ignored_item("change without a target");
     };
     let id = deletion_id(envelope, target);
-    item(envelope, id, apart(target), json!({ "key": key }))
+    build_change_item(envelope, id, address_of_change(target), json!({ "key": key }))
 }
 
-fn item(envelope: &Envelope, id: EventId, address: Option<ContactAddress>, mut data: Value) -> WebhookItem {
-    drop_noise(&mut data);
-    let mut payload = envelope.payload(data);
-    if let Some(own) = &envelope.own {
+fn build_change_item(
+    envelope: &EvolutionEnvelope,
+    id: EventId,
+    address: Option<ContactAddress>,
+    mut data: Value,
+) -> WebhookItem {
+    drop_unused_fields(&mut data);
+    let mut payload = envelope.build_payload(data);
+    if let Some(own) = &envelope.own_jid {
         payload["sender"] = json!(own);
     }
     WebhookItem::Event(WebhookEvent {
@@ -109,85 +114,85 @@ fn item(envelope: &Envelope, id: EventId, address: Option<ContactAddress>, mut d
     })
 }
 
-fn ignored(what: &str) -> WebhookItem {
+fn ignored_item(what: &str) -> WebhookItem {
     WebhookItem::Ignored {
         what: what.to_owned(),
     }
 }
 
 /// Whether the chat is with that person for certain: not the business itself, nor a lid that may be its own.
-fn is_contact(envelope: &Envelope, key: &Value, person: &ContactAddress) -> bool {
-    let own = envelope.own.as_deref().and_then(address);
+fn is_certain_contact(envelope: &EvolutionEnvelope, key: &Value, person: &ContactAddress) -> bool {
+    let own = envelope.own_jid.as_deref().and_then(parse_jid);
     let from_me = key.get("fromMe").and_then(Value::as_bool) == Some(true);
-    own.as_ref() != Some(person) && (!from_me || person.phone().is_some())
+    own.as_ref() != Some(person) && (!from_me || person.phone_number().is_some())
 }
 
 /// What tells two changes of one message apart that say the same.
-fn moment(envelope: &Envelope, part: &Value) -> String {
-    let written = |field| part.get(field).and_then(crate::json::integer);
+fn change_time_key(envelope: &EvolutionEnvelope, part: &Value) -> String {
+    let written = |field| part.get(field).and_then(crate::json::parse_integer);
     match written("timestampMs").or_else(|| written("ephemeralSettingTimestamp")) {
         Some(at) => at.to_string(),
         None => envelope.date_time.clone().unwrap_or_default(),
     }
 }
 
-fn said(part: &Value) -> String {
-    protocol::notice(part).map_or_else(String::new, |content| content.as_text())
+fn notice_text(part: &Value) -> String {
+    protocol::parse_notice(part).map_or_else(String::new, |content| content.render_text())
 }
 
 /// Both events tell of one deletion.
-fn deletion_id(envelope: &Envelope, target: &str) -> EventId {
-    id_of(envelope, "deletion", &[target])
+fn deletion_id(envelope: &EvolutionEnvelope, target: &str) -> EventId {
+    change_event_id(envelope, "deletion", &[target])
 }
 
 /// Another id than any message has: WhatsApp's hold no line breaks.
-fn id_of(envelope: &Envelope, what: &str, about: &[&str]) -> EventId {
+fn change_event_id(envelope: &EvolutionEnvelope, what: &str, about: &[&str]) -> EventId {
     let whole = format!("{what}\n{}", about.join("\n"));
-    event_id(PROVIDER, &envelope.instance, EventKind::Message, &whole)
+    derive_event_id(PROVIDER, &envelope.instance, EventKind::Message, &whole)
 }
 
 /// Reads the payload of either.
-pub(super) fn interpret(payload: &Value) -> Inbound {
-    let nothing = |what: &str| Inbound::Ignored {
+pub(super) fn interpret_change(payload: &Value) -> InboundEvent {
+    let nothing = |what: &str| InboundEvent::Ignored {
         what: what.to_owned(),
     };
     let none = Value::Null;
     let data = payload.get("data").unwrap_or(&none);
     let key = data.get("key").unwrap_or(&none);
-    let deletion = text(payload, "event") == Some("messages.delete");
+    let deletion = get_text(payload, "event") == Some("messages.delete");
     let content = if deletion {
         Some(Content::Deletion {
-            target: protocol::target(data).map(str::to_owned),
+            target: protocol::notice_target(data).map(str::to_owned),
         })
     } else {
-        protocol::notice(data)
+        protocol::parse_notice(data)
     };
     let Some(content) = content else {
         return nothing("notice between programs");
     };
-    let address = match chat_of(key, text(payload, "sender")) {
-        Chat::Person(address) => address,
-        Chat::Many(what) => return nothing(what),
-        Chat::Nobody => return nothing("change without a chat"),
+    let address = match choose_chat_peer(key, get_text(payload, "sender")) {
+        ChatPeer::Person(address) => address,
+        ChatPeer::NotDirect(what) => return nothing(what),
+        ChatPeer::Unknown => return nothing("change without a chat"),
     };
     let message = Box::new(InboundMessage {
-        phone: address.phone(),
+        phone: address.phone_number(),
         address,
         // Whose sides these are is not certain here.
-        also: None,
+        numberless_identity: None,
         name: None,
         // The notice has an id of its own, which Evolution leaves out.
         provider_message_id: None,
         from_me: key.get("fromMe").and_then(Value::as_bool) == Some(true),
-        sent_at: instant(data.get("timestampMs")),
+        sent_at: parse_timestamp(data.get("timestampMs")),
         content,
-        context: Context::default(),
+        context: MessageContext::default(),
     });
     match &message.content {
         Content::Edit { target: Some(_), .. } | Content::Deletion { target: Some(_) } => {
-            Inbound::Change(message)
+            InboundEvent::Change(message)
         }
-        Content::System { .. } => Inbound::Message(message),
+        Content::System { .. } => InboundEvent::Message(message),
         _ => nothing("change without a target"),
     }
 }

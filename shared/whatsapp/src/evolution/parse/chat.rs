@@ -1,23 +1,23 @@
 //! With whom a message's chat is.
 
-use crate::json::text;
+use crate::json::get_text;
 use recado_domain::contact::{ChatKind, ContactAddress};
 use serde_json::Value;
 
 /// The server of phone JIDs.
-const PHONES: &str = "s.whatsapp.net";
+const PHONE_SERVER: &str = "s.whatsapp.net";
 /// What linked identities end with.
-const LIDS: &str = "@lid";
+const LID_SUFFIX: &str = "@lid";
 
 /// With whom a chat is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Chat {
+pub(super) enum ChatPeer {
     /// With one person.
     Person(ContactAddress),
     /// A group, broadcast, newsletter or bot of WhatsApp's: in a word.
-    Many(&'static str),
+    NotDirect(&'static str),
     /// It does not say.
-    Nobody,
+    Unknown,
 }
 
 /// Chooses the address of a message by its `key`: the phone JID if any field knows one, else the linked identity.
@@ -28,39 +28,39 @@ pub(super) enum Chat {
 /// own.
 ///
 /// `own` is the instance's own JID: on what the business typed itself, the fields about the sender name the business.
-pub(super) fn chat_of(key: &Value, own: Option<&str>) -> Chat {
-    let remote = text(key, "remoteJid").and_then(address);
-    if text(key, "remoteJid").is_some_and(|jid| jid.ends_with("@bot")) {
-        return Chat::Many("chat with a bot");
+pub(super) fn choose_chat_peer(key: &Value, own: Option<&str>) -> ChatPeer {
+    let remote = get_text(key, "remoteJid").and_then(parse_jid);
+    if get_text(key, "remoteJid").is_some_and(|jid| jid.ends_with("@bot")) {
+        return ChatPeer::NotDirect("chat with a bot");
     }
-    match remote.as_ref().map(ContactAddress::chat) {
-        Some(ChatKind::Group) => return Chat::Many("group message"),
-        Some(ChatKind::Broadcast) => return Chat::Many("broadcast"),
-        Some(ChatKind::Newsletter) => return Chat::Many("newsletter"),
+    match remote.as_ref().map(ContactAddress::chat_kind) {
+        Some(ChatKind::Group) => return ChatPeer::NotDirect("group message"),
+        Some(ChatKind::Broadcast) => return ChatPeer::NotDirect("broadcast"),
+        Some(ChatKind::Newsletter) => return ChatPeer::NotDirect("newsletter"),
         Some(ChatKind::Direct) | None => {}
     }
-    let known = named(key, own);
+    let known = collect_addresses(key, own);
     match known
         .iter()
         .find(|known| !known.is_numberless())
         .or(known.first())
     {
-        Some(best) => Chat::Person(best.clone()),
-        None => Chat::Nobody,
+        Some(best) => ChatPeer::Person(best.clone()),
+        None => ChatPeer::Unknown,
     }
 }
 
-/// The linked identity of the person whose number [`chat_of`] chooses, where the `key` shows both.
-pub(super) fn also_of(key: &Value, own: Option<&str>) -> Option<ContactAddress> {
+/// The linked identity of the person whose number [`choose_chat_peer`] chooses, where the `key` shows both.
+pub(super) fn find_linked_identity(key: &Value, own: Option<&str>) -> Option<ContactAddress> {
     // Without the own number, what stands beside a chat that the business wrote in may be the business.
     if is_from_me(key) && own.is_none() {
         return None;
     }
-    let (lids, numbers): (Vec<_>, Vec<_>) = named(key, own)
+    let (lids, numbers): (Vec<_>, Vec<_>) = collect_addresses(key, own)
         .into_iter()
         .partition(ContactAddress::is_numberless);
     lids.into_iter()
-        .find(|other| other.as_str().ends_with(LIDS))
+        .find(|other| other.as_str().ends_with(LID_SUFFIX))
         .filter(|_| !numbers.is_empty())
 }
 
@@ -69,12 +69,12 @@ fn is_from_me(key: &Value) -> bool {
 }
 
 /// All that a `key` calls the person whose chat it is in.
-fn named(key: &Value, own: Option<&str>) -> Vec<ContactAddress> {
+fn collect_addresses(key: &Value, own: Option<&str>) -> Vec<ContactAddress> {
     let from_me = is_from_me(key);
     // Where the envelope does not say, the sender's phone does.
-    let sender = || text(key, "senderPn").filter(|_| from_me);
-    let own = own.or_else(sender).and_then(address);
-    let remote = text(key, "remoteJid").and_then(address);
+    let sender = || get_text(key, "senderPn").filter(|_| from_me);
+    let own = own.or_else(sender).and_then(parse_jid);
+    let remote = get_text(key, "remoteJid").and_then(parse_jid);
     let besides: &[&str] = if from_me {
         &["remoteJidAlt"]
     } else {
@@ -82,22 +82,22 @@ fn named(key: &Value, own: Option<&str>) -> Vec<ContactAddress> {
     };
     let others = besides
         .iter()
-        .filter_map(|field| text(key, field).and_then(address));
+        .filter_map(|field| get_text(key, field).and_then(parse_jid));
     // A chat with oneself is one: so only what stands beside `remoteJid` is compared with the own number.
     let others = others.filter(|other| !from_me || own.as_ref() != Some(other));
     remote
         .into_iter()
         .chain(others)
-        .filter(|known| known.chat() == ChatKind::Direct)
+        .filter(|known| known.chat_kind() == ChatKind::Direct)
         .collect()
 }
 
 /// A JID; bare digits are a phone's.
-pub(super) fn address(raw: &str) -> Option<ContactAddress> {
+pub(super) fn parse_jid(raw: &str) -> Option<ContactAddress> {
     let address = ContactAddress::parse(raw)?;
     let bare = address.as_str().strip_prefix('+').unwrap_or(address.as_str());
     if !bare.is_empty() && bare.bytes().all(|b| b.is_ascii_digit()) {
-        return ContactAddress::parse(&format!("{bare}@{PHONES}"));
+        return ContactAddress::parse(&format!("{bare}@{PHONE_SERVER}"));
     }
     Some(address)
 }
@@ -110,8 +110,8 @@ mod tests {
     const PHONE: &str = "5511900000001@s.whatsapp.net";
     const LID: &str = "100000000000001@lid";
 
-    fn person(raw: &str) -> Chat {
-        Chat::Person(ContactAddress::parse(raw).unwrap())
+    fn person(raw: &str) -> ChatPeer {
+        ChatPeer::Person(ContactAddress::parse(raw).unwrap())
     }
 
     #[test]
@@ -126,22 +126,22 @@ mod tests {
             json!({"remoteJid": PHONE, "remoteJidAlt": PHONE, "addressingMode": "lid", "participant": ""}),
             json!({"remoteJid": "@s.whatsapp.net", "remoteJidAlt": PHONE}),
         ] {
-            assert_eq!(chat_of(&key, None), person(PHONE), "{key}");
+            assert_eq!(choose_chat_peer(&key, None), person(PHONE), "{key}");
         }
     }
 
     #[test]
     fn a_lid_alone_is_the_address_and_nothing_at_all_is_nobody() {
-        assert_eq!(chat_of(&json!({"remoteJid": LID}), None), person(LID));
+        assert_eq!(choose_chat_peer(&json!({"remoteJid": LID}), None), person(LID));
         assert_eq!(
-            chat_of(
+            choose_chat_peer(
                 &json!({"remoteJid": "@s.whatsapp.net", "remoteJidAlt": "@s.whatsapp.net"}),
                 None
             ),
-            Chat::Nobody
+            ChatPeer::Unknown
         );
-        assert_eq!(chat_of(&json!({}), None), Chat::Nobody);
-        assert_eq!(chat_of(&json!("x"), None), Chat::Nobody);
+        assert_eq!(choose_chat_peer(&json!({}), None), ChatPeer::Unknown);
+        assert_eq!(choose_chat_peer(&json!("x"), None), ChatPeer::Unknown);
     }
 
     #[test]
@@ -149,10 +149,10 @@ mod tests {
         let own = Some("5511900000099:3@s.whatsapp.net");
         let key = json!({"remoteJid": LID, "fromMe": true, "senderPn": "5511900000099@s.whatsapp.net",
             "remoteJidAlt": "5511900000099@s.whatsapp.net"});
-        assert_eq!(chat_of(&key, own), person(LID));
-        assert_eq!(chat_of(&key, None), person(LID));
+        assert_eq!(choose_chat_peer(&key, own), person(LID));
+        assert_eq!(choose_chat_peer(&key, None), person(LID));
         let key = json!({"remoteJid": LID, "fromMe": true, "remoteJidAlt": PHONE});
-        assert_eq!(chat_of(&key, own), person(PHONE));
+        assert_eq!(choose_chat_peer(&key, own), person(PHONE));
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
             json!({"remoteJid": LID, "senderPn": PHONE}),
             json!({"remoteJid": PHONE, "senderLid": LID}),
         ] {
-            assert_eq!(also_of(&key, None), lid, "{key}");
+            assert_eq!(find_linked_identity(&key, None), lid, "{key}");
         }
         for key in [
             json!({"remoteJid": LID}),
@@ -172,7 +172,7 @@ mod tests {
             json!({"remoteJid": PHONE, "remoteJidAlt": PHONE}),
             json!({"remoteJid": LID, "remoteJidAlt": LID}),
         ] {
-            assert_eq!(also_of(&key, None), None, "{key}");
+            assert_eq!(find_linked_identity(&key, None), None, "{key}");
         }
     }
 
@@ -180,27 +180,27 @@ mod tests {
     fn the_lid_of_a_contact_is_never_taken_for_the_business() {
         let own = "5511900000099:3@s.whatsapp.net";
         let both = json!({"remoteJid": LID, "fromMe": true, "remoteJidAlt": PHONE});
-        assert_eq!(also_of(&both, Some(own)), ContactAddress::parse(LID));
-        assert_eq!(also_of(&both, None), None);
+        assert_eq!(find_linked_identity(&both, Some(own)), ContactAddress::parse(LID));
+        assert_eq!(find_linked_identity(&both, None), None);
         let us = json!({"remoteJid": LID, "fromMe": true, "remoteJidAlt": "5511900000099@s.whatsapp.net"});
-        assert_eq!(also_of(&us, Some(own)), None);
+        assert_eq!(find_linked_identity(&us, Some(own)), None);
     }
 
     #[test]
     fn groups_broadcasts_and_newsletters_are_no_persons() {
         let key = json!({"remoteJid": "120363000000000001@g.us", "participant": PHONE});
-        assert_eq!(chat_of(&key, None), Chat::Many("group message"));
+        assert_eq!(choose_chat_peer(&key, None), ChatPeer::NotDirect("group message"));
         assert_eq!(
-            chat_of(&json!({"remoteJid": "status@broadcast"}), None),
-            Chat::Many("broadcast")
+            choose_chat_peer(&json!({"remoteJid": "status@broadcast"}), None),
+            ChatPeer::NotDirect("broadcast")
         );
         assert_eq!(
-            chat_of(&json!({"remoteJid": "120363@newsletter"}), None),
-            Chat::Many("newsletter")
+            choose_chat_peer(&json!({"remoteJid": "120363@newsletter"}), None),
+            ChatPeer::NotDirect("newsletter")
         );
         assert_eq!(
-            chat_of(&json!({"remoteJid": "13135550002@bot"}), None),
-            Chat::Many("chat with a bot")
+            choose_chat_peer(&json!({"remoteJid": "13135550002@bot"}), None),
+            ChatPeer::NotDirect("chat with a bot")
         );
     }
 }

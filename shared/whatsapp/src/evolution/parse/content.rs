@@ -8,34 +8,34 @@ mod shop;
 mod wrapping;
 
 use super::protocol;
-use crate::json::{integer, prose, scalar, text};
+use crate::json::{get_scalar_text, get_text, get_untrimmed_text, parse_integer};
 use recado_domain::content::{Content, Location, MediaKind, SystemNote};
 use serde_json::Value;
 pub(super) use shop::product_name;
-use wrapping::{Unwrapped, kind_of, unwrapped};
-pub(super) use wrapping::{bodies, says_something};
+use wrapping::{UnwrappedMessage, find_content_kind, unwrap_message};
+pub(super) use wrapping::{content_bodies, has_content};
 
 /// Reads a message. `id` is the message's, by which its file can be fetched.
-pub(super) fn read(message: &Value, id: Option<&str>) -> Content {
-    let Unwrapped {
+pub(super) fn parse_content(message: &Value, id: Option<&str>) -> Content {
+    let UnwrappedMessage {
         message: inner,
         view_once,
         edited,
-    } = unwrapped(message);
-    if let Some(notice) = inner.get("protocolMessage").and_then(protocol::notice) {
+    } = unwrap_message(message);
+    if let Some(notice) = inner.get("protocolMessage").and_then(protocol::parse_notice) {
         return notice;
     }
     let unsupported = |kind: &str| Content::Unsupported {
         kind: kind.to_owned(),
         raw: inner.clone(),
     };
-    let Some((kind, body)) = kind_of(inner) else {
+    let Some((kind, body)) = find_content_kind(inner) else {
         return unsupported("unknown");
     };
     // Evolution puts it outside of any wrapper.
-    let url = prose(message, "mediaUrl").or_else(|| prose(inner, "mediaUrl"));
+    let url = get_untrimmed_text(message, "mediaUrl").or_else(|| get_untrimmed_text(inner, "mediaUrl"));
     let source = url.or_else(|| id.map(str::to_owned));
-    let mut content = known(kind, body, source).unwrap_or_else(|| unsupported(kind));
+    let mut content = parse_known_kind(kind, body, source).unwrap_or_else(|| unsupported(kind));
     if let Content::Media(media) = &mut content {
         media.view_once |= view_once;
     }
@@ -48,45 +48,45 @@ pub(super) fn read(message: &Value, id: Option<&str>) -> Content {
     content
 }
 
-fn known(kind: &str, body: &Value, source: Option<String>) -> Option<Content> {
+fn parse_known_kind(kind: &str, body: &Value, source: Option<String>) -> Option<Content> {
     match kind {
-        "conversation" => Some(Content::text(body.as_str()?)),
-        "extendedTextMessage" => Some(Content::text(body.get("text")?.as_str()?)),
-        "imageMessage" => Some(media::read(MediaKind::Image, body, source)),
-        "videoMessage" | "ptvMessage" => Some(media::read(MediaKind::Video, body, source)),
-        "stickerMessage" => Some(media::read(MediaKind::Sticker, body, source)),
-        "documentMessage" => Some(media::read(MediaKind::Document, body, source)),
-        "audioMessage" => Some(media::audio(body, source)),
+        "conversation" => Some(Content::from_text(body.as_str()?)),
+        "extendedTextMessage" => Some(Content::from_text(body.get("text")?.as_str()?)),
+        "imageMessage" => Some(media::parse_media(MediaKind::Image, body, source)),
+        "videoMessage" | "ptvMessage" => Some(media::parse_media(MediaKind::Video, body, source)),
+        "stickerMessage" => Some(media::parse_media(MediaKind::Sticker, body, source)),
+        "documentMessage" => Some(media::parse_media(MediaKind::Document, body, source)),
+        "audioMessage" => Some(media::parse_audio(body, source)),
         "reactionMessage" => Some(Content::Reaction {
-            emoji: text(body, "text").map(str::to_owned),
-            target: target(body, "key"),
+            emoji: get_text(body, "text").map(str::to_owned),
+            target: message_key_id(body, "key"),
         }),
-        "locationMessage" => location(body, body.get("isLive").and_then(Value::as_bool) == Some(true)),
-        "liveLocationMessage" => location(body, true),
-        "contactMessage" | "contactsArrayMessage" => cards::read(body),
-        "orderMessage" => Some(shop::order(body)),
-        "productMessage" => shop::product(body),
+        "locationMessage" => parse_location(body, body.get("isLive").and_then(Value::as_bool) == Some(true)),
+        "liveLocationMessage" => parse_location(body, true),
+        "contactMessage" | "contactsArrayMessage" => cards::parse_contact_cards(body),
+        "orderMessage" => Some(shop::parse_order(body)),
+        "productMessage" => shop::describe_product(body),
         // They show in the chat, and ask for nothing.
-        "pinInChatMessage" => Some(note("a message was pinned or unpinned")),
-        "keepInChatMessage" => Some(note("a disappearing message was kept or let go")),
+        "pinInChatMessage" => Some(system_note("a message was pinned or unpinned")),
+        "keepInChatMessage" => Some(system_note("a disappearing message was kept or let go")),
         // The name is WhatsApp's own, slip included.
-        "callLogMesssage" | "callLogMessage" => Some(call(body)),
-        _ => reply::read(kind, body).or_else(|| business::read(kind, body)),
+        "callLogMesssage" | "callLogMessage" => Some(parse_call_log(body)),
+        _ => reply::parse_reply(kind, body).or_else(|| business::parse_business_content(kind, body)),
     }
 }
 
-fn location(body: &Value, live: bool) -> Option<Content> {
+fn parse_location(body: &Value, live: bool) -> Option<Content> {
     Some(Content::Location(Location {
-        latitude: scalar(body, "degreesLatitude")?,
-        longitude: scalar(body, "degreesLongitude")?,
-        name: prose(body, "name").or_else(|| prose(body, "caption")),
-        address: prose(body, "address").or_else(|| prose(body, "comment")),
-        url: prose(body, "url"),
+        latitude: get_scalar_text(body, "degreesLatitude")?,
+        longitude: get_scalar_text(body, "degreesLongitude")?,
+        name: get_untrimmed_text(body, "name").or_else(|| get_untrimmed_text(body, "caption")),
+        address: get_untrimmed_text(body, "address").or_else(|| get_untrimmed_text(body, "comment")),
+        url: get_untrimmed_text(body, "url"),
         live,
     }))
 }
 
-fn note(what: &str) -> Content {
+fn system_note(what: &str) -> Content {
     Content::System {
         what: SystemNote::Other,
         text: Some(what.to_owned()),
@@ -94,22 +94,22 @@ fn note(what: &str) -> Content {
 }
 
 /// A call that is over, as the chat shows it.
-fn call(body: &Value) -> Content {
+fn parse_call_log(body: &Value) -> Content {
     let video = body.get("isVideo").and_then(Value::as_bool) == Some(true);
     let kind = if video { "video call" } else { "voice call" };
-    let outcome = text(body, "callOutcome").map(str::to_lowercase);
-    note(&match outcome {
+    let outcome = get_text(body, "callOutcome").map(str::to_lowercase);
+    system_note(&match outcome {
         Some(outcome) => format!("{kind}, {outcome}"),
         None => kind.to_owned(),
     })
 }
 
 /// The id in the message key at `field`.
-fn target(body: &Value, field: &str) -> Option<String> {
-    text(body.get(field)?, "id").map(str::to_owned)
+fn message_key_id(body: &Value, field: &str) -> Option<String> {
+    get_text(body.get(field)?, "id").map(str::to_owned)
 }
 
 /// A count that fits, however it is written.
-fn count(body: &Value, field: &str) -> Option<u32> {
-    u32::try_from(integer(body.get(field)?)?).ok()
+fn parse_count(body: &Value, field: &str) -> Option<u32> {
+    u32::try_from(parse_integer(body.get(field)?)?).ok()
 }

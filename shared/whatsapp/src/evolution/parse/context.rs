@@ -1,64 +1,65 @@
 //! What stands around a message: `contextInfo`, beside `message` in version 2 and inside its kind in version 1.
 
 use super::content;
-use crate::json::{integer, list, prose, text};
+use crate::json::{get_text, get_untrimmed_text, list_members, parse_integer};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::context::{Context, Quoted, Referral};
+use recado_domain::context::{MessageContext, QuotedMessage, Referral};
 use serde_json::Value;
 
 /// From here on WhatsApp shows "forwarded many times"; 127 is its mark for that, too.
 const FORWARDED_OFTEN: i64 = 4;
 
 /// Reads it from `data`, the object with `message` in it.
-pub(super) fn read(data: &Value) -> Context {
+pub(super) fn parse_context(data: &Value) -> MessageContext {
     let none = Value::Null;
     let message = data.get("message").unwrap_or(&none);
     let places: Vec<&Value> = data
         .get("contextInfo")
         .into_iter()
-        .chain(content::bodies(message).filter_map(|body| body.get("contextInfo")))
+        .chain(content::content_bodies(message).filter_map(|body| body.get("contextInfo")))
         .filter(|place| place.is_object())
         .collect();
-    let score = first(&places, |place| integer(place.get("forwardingScore")?)).unwrap_or(0);
-    let flagged = first(&places, |place| place.get("isForwarded")?.as_bool()).unwrap_or(false);
-    Context {
-        reply_to: quoted(&places),
+    let score = find_first(&places, |place| parse_integer(place.get("forwardingScore")?)).unwrap_or(0);
+    let flagged = find_first(&places, |place| place.get("isForwarded")?.as_bool()).unwrap_or(false);
+    MessageContext {
+        reply_to: parse_quoted(&places),
         forwarded: flagged || score > 0,
         frequently_forwarded: score >= FORWARDED_OFTEN,
-        referral: first(&places, referral),
-        product: product(message).or_else(|| first(&places, |place| product(place.get("quotedMessage")?))),
-        mentions: first(&places, mentions).unwrap_or_default(),
+        referral: find_first(&places, parse_referral),
+        product: find_product_name(message)
+            .or_else(|| find_first(&places, |place| find_product_name(place.get("quotedMessage")?))),
+        mentions: find_first(&places, parse_mentions).unwrap_or_default(),
     }
 }
 
-fn first<'a, T>(places: &[&'a Value], read: impl Fn(&'a Value) -> Option<T>) -> Option<T> {
+fn find_first<'a, T>(places: &[&'a Value], read: impl Fn(&'a Value) -> Option<T>) -> Option<T> {
     places.iter().find_map(|place| read(place))
 }
 
-fn quoted(places: &[&Value]) -> Option<Quoted> {
-    let id = first(places, |place| text(place, "stanzaId")).map(str::to_owned);
-    let said = first(places, |place| {
+fn parse_quoted(places: &[&Value]) -> Option<QuotedMessage> {
+    let id = find_first(places, |place| get_text(place, "stanzaId")).map(str::to_owned);
+    let said = find_first(places, |place| {
         let message = place
             .get("quotedMessage")
-            .filter(|message| content::says_something(message))?;
-        Some(match content::read(message, None) {
+            .filter(|message| content::has_content(message))?;
+        Some(match content::parse_content(message, None) {
             // A reply to an edited message says what it says now.
-            Content::Edit { content, .. } => content.as_text(),
-            content => content.as_text(),
+            Content::Edit { content, .. } => content.render_text(),
+            content => content.render_text(),
         })
     });
     let said = said.filter(|said| !said.trim().is_empty());
-    (id.is_some() || said.is_some()).then_some(Quoted { id, text: said })
+    (id.is_some() || said.is_some()).then_some(QuotedMessage { id, text: said })
 }
 
 /// The product that is shown or asked about.
-fn product(message: &Value) -> Option<String> {
-    content::bodies(message).find_map(content::product_name)
+fn find_product_name(message: &Value) -> Option<String> {
+    content::content_bodies(message).find_map(content::product_name)
 }
 
-fn mentions(place: &Value) -> Option<Vec<String>> {
-    let all: Vec<String> = list(place.get("mentionedJid"))
+fn parse_mentions(place: &Value) -> Option<Vec<String>> {
+    let all: Vec<String> = list_members(place.get("mentionedJid"))
         .iter()
         .filter_map(|jid| ContactAddress::parse(jid.as_str()?))
         .map(|address| address.as_str().to_owned())
@@ -67,29 +68,29 @@ fn mentions(place: &Value) -> Option<Vec<String>> {
 }
 
 /// The advertisement or post that was clicked. Programs use the same field to draw link previews; those have no source.
-fn referral(place: &Value) -> Option<Referral> {
-    let clicked = text(place, "conversionSource")
+fn parse_referral(place: &Value) -> Option<Referral> {
+    let clicked = get_text(place, "conversionSource")
         .is_some_and(|source| source.to_lowercase().ends_with("_ad"))
-        || text(place, "conversionSource") == Some("FB_Ads")
-        || text(place, "entryPointConversionSource") == Some("ctwa_ad");
+        || get_text(place, "conversionSource") == Some("FB_Ads")
+        || get_text(place, "entryPointConversionSource") == Some("ctwa_ad");
     let Some(shown) = place.get("externalAdReply").filter(|shown| shown.is_object()) else {
         return clicked.then(|| Referral {
             kind: Some("ad".to_owned()),
             ..Referral::default()
         });
     };
-    let kind = text(shown, "sourceType").map(str::to_lowercase);
-    let click = text(shown, "ctwaClid").map(str::to_owned);
-    let id = text(shown, "sourceId").map(str::to_owned);
+    let kind = get_text(shown, "sourceType").map(str::to_lowercase);
+    let click = get_text(shown, "ctwaClid").map(str::to_owned);
+    let id = get_text(shown, "sourceId").map(str::to_owned);
     if !clicked && kind.is_none() && click.is_none() && id.is_none() {
         return None;
     }
     Some(Referral {
         kind: kind.or_else(|| Some("ad".to_owned())),
         id,
-        url: prose(shown, "sourceUrl"),
-        headline: prose(shown, "title"),
-        body: prose(shown, "body"),
+        url: get_untrimmed_text(shown, "sourceUrl"),
+        headline: get_untrimmed_text(shown, "title"),
+        body: get_untrimmed_text(shown, "body"),
         click,
     })
 }
@@ -111,7 +112,7 @@ mod tests {
             json!({"contextInfo": null, "message": {"messageContextInfo": {"contextInfo": {"stanzaId": "no"}},
                 "audioMessage": {"contextInfo": context}}}),
         ] {
-            let read = read(&data);
+            let read = parse_context(&data);
             let reply = read.reply_to.unwrap();
             assert_eq!(reply.id.as_deref(), Some("Q1"), "{data}");
             assert_eq!(reply.text.as_deref(), Some("Qual horário?"), "{data}");
@@ -125,7 +126,7 @@ mod tests {
     #[test]
     fn what_is_quoted_is_told_in_words_whatever_it_was() {
         let told = |quoted: Value| {
-            read(&json!({"contextInfo": {"stanzaId": "Q1", "quotedMessage": quoted}}))
+            parse_context(&json!({"contextInfo": {"stanzaId": "Q1", "quotedMessage": quoted}}))
                 .reply_to
                 .unwrap()
                 .text
@@ -152,7 +153,7 @@ mod tests {
     #[test]
     fn forwarding_is_known_by_its_flag_or_its_score() {
         let forwarded = |context: Value| {
-            let read = read(&json!({ "contextInfo": context }));
+            let read = parse_context(&json!({ "contextInfo": context }));
             (read.forwarded, read.frequently_forwarded)
         };
         assert_eq!(forwarded(json!({})), (false, false));
@@ -178,11 +179,11 @@ mod tests {
     #[test]
     fn an_advertisement_is_told_from_a_link_preview() {
         let preview = json!({"contextInfo": {"externalAdReply": {"title": "Site", "sourceUrl": "https://example.org"}}});
-        assert_eq!(read(&preview).referral, None);
+        assert_eq!(parse_context(&preview).referral, None);
         let ad = json!({"contextInfo": {"conversionSource": "FB_Ads", "externalAdReply": {"title": "Clareamento",
             "body": "20% off", "sourceType": "AD", "sourceId": "120200000000000001", "sourceUrl": "https://fb.me/x",
             "ctwaClid": "clid-1"}}});
-        let referral = read(&ad).referral.unwrap();
+        let referral = parse_context(&ad).referral.unwrap();
         assert_eq!(referral.kind.as_deref(), Some("ad"));
         assert_eq!(referral.id.as_deref(), Some("120200000000000001"));
         assert_eq!(referral.headline.as_deref(), Some("Clareamento"));
@@ -191,10 +192,10 @@ mod tests {
             json!({"contextInfo": {"entryPointConversionSource": "ctwa_ad"}}),
             json!({"contextInfo": {"conversionSource": "ctwa_ad"}}),
         ] {
-            assert_eq!(read(&bare).referral.unwrap().kind.as_deref(), Some("ad"));
+            assert_eq!(parse_context(&bare).referral.unwrap().kind.as_deref(), Some("ad"));
         }
         let search = json!({"contextInfo": {"entryPointConversionSource": "global_search_new_chat"}});
-        assert!(read(&search).is_empty());
+        assert!(parse_context(&search).is_empty());
     }
 
     #[test]
@@ -202,9 +203,9 @@ mod tests {
         let shown = json!({"productMessage": {"product": {"retailerId": "SKU-1", "productId": "9", "title": "Creme"}}});
         let asked = json!({"contextInfo": {"quotedMessage": shown}, "message": {"conversation": "tem?"}});
         assert_eq!(
-            read(&json!({ "message": shown })).product.as_deref(),
+            parse_context(&json!({ "message": shown })).product.as_deref(),
             Some("SKU-1")
         );
-        assert_eq!(read(&asked).product.as_deref(), Some("SKU-1"));
+        assert_eq!(parse_context(&asked).product.as_deref(), Some("SKU-1"));
     }
 }

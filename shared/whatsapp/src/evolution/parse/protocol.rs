@@ -2,13 +2,13 @@
 //! back, or the chat's messages disappear from now on. The others hold keys and histories, and are never kept.
 
 use super::content;
-use crate::json::{integer, text};
+use crate::json::{get_text, parse_integer};
 use recado_domain::content::{Content, SystemNote};
 use serde_json::Value;
 
 /// What it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ProtocolKind {
     Edit,
     Revoke,
     Disappearing,
@@ -16,59 +16,59 @@ pub(super) enum Kind {
 }
 
 /// Its `type`, as a word or WhatsApp's number. An edit is known by what it brings: some versions leave the type out.
-pub(super) fn kind(notice: &Value) -> Kind {
+pub(super) fn parse_protocol_kind(notice: &Value) -> ProtocolKind {
     if notice.get("editedMessage").is_some_and(Value::is_object) {
-        return Kind::Edit;
+        return ProtocolKind::Edit;
     }
     let Some(written) = notice.get("type") else {
-        return Kind::Other;
+        return ProtocolKind::Other;
     };
-    match (written.as_str().map(str::trim), integer(written)) {
-        (Some("REVOKE"), _) | (_, Some(0)) => Kind::Revoke,
-        (Some("EPHEMERAL_SETTING"), _) | (_, Some(3)) => Kind::Disappearing,
-        _ => Kind::Other,
+    match (written.as_str().map(str::trim), parse_integer(written)) {
+        (Some("REVOKE"), _) | (_, Some(0)) => ProtocolKind::Revoke,
+        (Some("EPHEMERAL_SETTING"), _) | (_, Some(3)) => ProtocolKind::Disappearing,
+        _ => ProtocolKind::Other,
     }
 }
 
 /// The id of the message that it is about.
-pub(super) fn target(notice: &Value) -> Option<&str> {
-    text(notice.get("key")?, "id")
+pub(super) fn notice_target(notice: &Value) -> Option<&str> {
+    get_text(notice.get("key")?, "id")
 }
 
-/// Whether [`notice`] finds something.
-pub(super) fn speaks(notice: &Value) -> bool {
-    match kind(notice) {
-        Kind::Edit => notice.get("editedMessage").is_some_and(content::says_something),
-        Kind::Revoke => target(notice).is_some(),
-        Kind::Disappearing => true,
-        Kind::Other => false,
+/// Whether [`parse_notice`] finds something.
+pub(super) fn has_notice_content(notice: &Value) -> bool {
+    match parse_protocol_kind(notice) {
+        ProtocolKind::Edit => notice.get("editedMessage").is_some_and(content::has_content),
+        ProtocolKind::Revoke => notice_target(notice).is_some(),
+        ProtocolKind::Disappearing => true,
+        ProtocolKind::Other => false,
     }
 }
 
 /// What it tells people; `None` if nothing.
-pub(super) fn notice(notice: &Value) -> Option<Content> {
-    if !speaks(notice) {
+pub(super) fn parse_notice(notice: &Value) -> Option<Content> {
+    if !has_notice_content(notice) {
         return None;
     }
-    let target = target(notice).map(str::to_owned);
-    match kind(notice) {
-        Kind::Edit => {
+    let target = notice_target(notice).map(str::to_owned);
+    match parse_protocol_kind(notice) {
+        ProtocolKind::Edit => {
             let edited = notice.get("editedMessage")?;
             // The file of the original, by its id: an edit changes the caption.
-            let content = match content::read(edited, target.as_deref()) {
+            let content = match content::parse_content(edited, target.as_deref()) {
                 Content::Edit { content, .. } => content,
                 content => Box::new(content),
             };
             Some(Content::Edit { target, content })
         }
-        Kind::Revoke => Some(Content::Deletion { target }),
-        Kind::Disappearing => Some(disappearing(notice)),
-        Kind::Other => None,
+        ProtocolKind::Revoke => Some(Content::Deletion { target }),
+        ProtocolKind::Disappearing => Some(disappearing_note(notice)),
+        ProtocolKind::Other => None,
     }
 }
 
-fn disappearing(notice: &Value) -> Content {
-    let seconds = notice.get("ephemeralExpiration").and_then(integer);
+fn disappearing_note(notice: &Value) -> Content {
+    let seconds = notice.get("ephemeralExpiration").and_then(parse_integer);
     let text = match seconds.filter(|seconds| *seconds > 0) {
         None => "off".to_owned(),
         Some(seconds) if seconds % 86_400 == 0 => format!("after {} days", seconds / 86_400),

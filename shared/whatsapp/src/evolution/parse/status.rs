@@ -1,14 +1,14 @@
 //! `messages.update`: what became of a message.
 
-use super::Envelope;
-use super::chat::address;
+use super::EvolutionEnvelope;
+use super::chat::parse_jid;
 use super::vote;
-use crate::json::{instant, integer, label, text};
+use crate::json::{get_text, parse_integer, parse_timestamp, sanitize_label};
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
-use recado_domain::event::{EventKind, InboundJob, event_id};
-use recado_domain::inbound::{FailedDelivery, Inbound, WebhookEvent, WebhookItem};
+use recado_domain::event::{EventKind, InboundJob, derive_event_id};
+use recado_domain::inbound::{FailedDelivery, InboundEvent, WebhookEvent, WebhookItem};
 use recado_domain::reason::Reason;
 use serde_json::Value;
 
@@ -16,15 +16,19 @@ use serde_json::Value;
 ///
 /// Updates carry no time in version 2 (`received_at` stands in) and `datetime` in version 1. Those of messages that came
 /// in (`fromMe: false`: read on another device of ours) say nothing of a delivery.
-pub(super) fn item(envelope: &Envelope, part: &Value, received_at: Timestamp) -> WebhookItem {
+pub(super) fn build_status_item(
+    envelope: &EvolutionEnvelope,
+    part: &Value,
+    received_at: Timestamp,
+) -> WebhookItem {
     let ignored = |what: &str| WebhookItem::Ignored {
         what: what.to_owned(),
     };
     let Some(id) = message_id(part) else {
         return ignored("status without an id");
     };
-    if vote::is_vote(part) {
-        return vote::item(envelope, part);
+    if vote::is_poll_vote(part) {
+        return vote::build_vote_item(envelope, part);
     }
     // An edit or a vote has no status; 2.3.7 writes SERVER_ACK all the same. What it is comes as another event.
     let carries = |field| part.get(field).is_some_and(|value: &Value| !value.is_null());
@@ -35,19 +39,19 @@ pub(super) fn item(envelope: &Envelope, part: &Value, received_at: Timestamp) ->
     if from_me.and_then(Value::as_bool) == Some(false) {
         return ignored("status of an incoming message");
     }
-    let status = match word(part).as_deref() {
+    let status = match parse_status_word(part).as_deref() {
         Some("SERVER_ACK") => DeliveryStatus::Sent,
         Some("DELIVERY_ACK") => DeliveryStatus::Delivered,
         Some("READ") => DeliveryStatus::Read,
         Some("PLAYED") => DeliveryStatus::Played,
-        Some("ERROR") => return failed(envelope, part, id),
-        Some(other) => return ignored(&format!("status {}", label(&other.to_ascii_lowercase()))),
+        Some("ERROR") => return failed_delivery_item(envelope, part, id),
+        Some(other) => return ignored(&format!("status {}", sanitize_label(&other.to_ascii_lowercase()))),
         None => return ignored("update without a status"),
     };
     WebhookItem::Status(StatusUpdate {
-        key: DeliveryKey::provider(crate::evolution::NAME, &envelope.instance, id),
+        key: DeliveryKey::from_provider_id(crate::evolution::NAME, &envelope.instance, id),
         status,
-        at: instant(part.get("datetime")).unwrap_or(received_at),
+        at: parse_timestamp(part.get("datetime")).unwrap_or(received_at),
         provider_message_id: None,
         detail: None,
     })
@@ -56,15 +60,15 @@ pub(super) fn item(envelope: &Envelope, part: &Value, received_at: Timestamp) ->
 /// WhatsApp's id of the message: `keyId` in version 2 (whose `messageId` and `id` are a database row's), `key.id` where
 /// there is a key, `id` in version 1.
 pub(super) fn message_id(part: &Value) -> Option<&str> {
-    text(part, "keyId")
-        .or_else(|| text(part.get("key")?, "id"))
-        .or_else(|| text(part, "id"))
+    get_text(part, "keyId")
+        .or_else(|| get_text(part.get("key")?, "id"))
+        .or_else(|| get_text(part, "id"))
 }
 
 /// The status as a word; numbers are WhatsApp's own (renderStatus.ts).
-fn word(part: &Value) -> Option<String> {
+fn parse_status_word(part: &Value) -> Option<String> {
     let status = part.get("status")?;
-    let named = match integer(status) {
+    let named = match parse_integer(status) {
         Some(0) => "ERROR",
         Some(1) => "PENDING",
         Some(2) => "SERVER_ACK",
@@ -83,13 +87,13 @@ fn word(part: &Value) -> Option<String> {
 }
 
 /// In whose chat the message is.
-fn recipient(part: &Value) -> Option<ContactAddress> {
-    let remote = text(part, "remoteJid").or_else(|| text(part.get("key")?, "remoteJid"));
-    remote.and_then(address)
+fn parse_recipient(part: &Value) -> Option<ContactAddress> {
+    let remote = get_text(part, "remoteJid").or_else(|| get_text(part.get("key")?, "remoteJid"));
+    remote.and_then(parse_jid)
 }
 
-fn failed(envelope: &Envelope, part: &Value, id: &str) -> WebhookItem {
-    let to = recipient(part);
+fn failed_delivery_item(envelope: &EvolutionEnvelope, part: &Value, id: &str) -> WebhookItem {
+    let to = parse_recipient(part);
     let mut data = part.clone();
     if let Value::Object(fields) = &mut data {
         // The quoted or edited message is of no use here.
@@ -97,33 +101,33 @@ fn failed(envelope: &Envelope, part: &Value, id: &str) -> WebhookItem {
     }
     let (provider, kind) = (crate::evolution::NAME, EventKind::Failed);
     WebhookItem::Event(WebhookEvent {
-        id: event_id(provider, &envelope.instance, kind, id),
+        id: derive_event_id(provider, &envelope.instance, kind, id),
         provider,
         external: envelope.instance.clone(),
         kind,
         address: to,
-        payload: envelope.payload(data),
+        payload: envelope.build_payload(data),
         lookalike: false,
     })
 }
 
 /// Reads the payload of a failed delivery.
-pub(super) fn interpret(job: &InboundJob, payload: &Value) -> Inbound {
+pub(super) fn interpret_failure(job: &InboundJob, payload: &Value) -> InboundEvent {
     let data = payload.get("data").unwrap_or(&Value::Null);
     let Some(id) = message_id(data) else {
-        return Inbound::Ignored {
+        return InboundEvent::Ignored {
             what: "status without an id".to_owned(),
         };
     };
-    Inbound::Failed(FailedDelivery {
+    InboundEvent::Failed(FailedDelivery {
         update: StatusUpdate {
-            key: DeliveryKey::provider(job.provider, &job.external, id),
+            key: DeliveryKey::from_provider_id(job.provider, &job.external, id),
             status: DeliveryStatus::Failed,
-            at: instant(data.get("datetime")).unwrap_or(job.received_at),
+            at: parse_timestamp(data.get("datetime")).unwrap_or(job.received_at),
             provider_message_id: None,
             detail: None,
         },
-        to: recipient(data),
+        to: parse_recipient(data),
         // Evolution says no more than that.
         error: "status ERROR".to_owned(),
         reason: Reason::WhatsappPermanentError,

@@ -5,14 +5,14 @@ mod votes;
 
 use super::*;
 use proptest::prelude::*;
-use recado_domain::event::Payload;
-use recado_domain::event::event_id;
+use recado_domain::event::EventPayload;
+use recado_domain::event::derive_event_id;
 use recado_domain::ids::{CorrelationId, EventId};
 use recado_domain::inbound::InboundMessage;
-use recado_domain::millis::instant;
+use recado_domain::millis::from_unix_millis;
 
 fn items(body: &Value) -> Vec<WebhookItem> {
-    split(body.to_string().as_bytes(), instant(1_760_000_000_000)).unwrap()
+    split_webhook(body.to_string().as_bytes(), from_unix_millis(1_760_000_000_000)).unwrap()
 }
 
 fn event(body: &Value) -> WebhookEvent {
@@ -22,7 +22,7 @@ fn event(body: &Value) -> WebhookEvent {
     }
 }
 
-fn read(event: &WebhookEvent) -> Inbound {
+fn read(event: &WebhookEvent) -> InboundEvent {
     let job = InboundJob {
         event: EventId::parse("0").unwrap(),
         provider: event.provider,
@@ -30,17 +30,17 @@ fn read(event: &WebhookEvent) -> Inbound {
         kind: event.kind,
         group: String::new(),
         correlation: CorrelationId::parse("test").unwrap(),
-        received_at: instant(1_760_000_000_000),
-        payload: Payload::Inline(event.payload.clone()),
+        received_at: from_unix_millis(1_760_000_000_000),
+        payload: EventPayload::Inline(event.payload.clone()),
         lookalike: false,
         redrive: None,
     };
-    interpret(&job, &event.payload)
+    interpret_event(&job, &event.payload)
 }
 
 fn said(body: &Value) -> InboundMessage {
     match read(&event(body)) {
-        Inbound::Message(message) => *message,
+        InboundEvent::Message(message) => *message,
         other => panic!("no message: {other:?}"),
     }
 }
@@ -69,7 +69,7 @@ fn the_instance_is_read_from_every_form_of_body() {
         json!({"instanceName": "suporte-01", "message": {"key": {}}}),
     ] {
         assert_eq!(
-            instance_of(body.to_string().as_bytes()).unwrap().as_str(),
+            read_instance_name(body.to_string().as_bytes()).unwrap().as_str(),
             "suporte-01",
             "{body}"
         );
@@ -93,17 +93,17 @@ proptest! {
     ) {
         let members: Vec<String> = members.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect();
         let body = format!("{{{}}}", members.join(","));
-        let built = instance_name(&object_of(body.as_bytes()).unwrap()).ok_or(NO_INSTANCE);
-        prop_assert_eq!(instance_of(body.as_bytes()), built, "{}", body);
+        let built = instance_name_in_fields(&parse_json_object(body.as_bytes()).unwrap()).ok_or(NO_INSTANCE);
+        prop_assert_eq!(read_instance_name(body.as_bytes()), built, "{}", body);
     }
 }
 
 #[test]
 fn what_is_no_webhook_is_an_error_that_does_not_repeat_it() {
-    let error = |body: &str| split(body.as_bytes(), Timestamp::UNIX_EPOCH).unwrap_err();
-    assert_eq!(error("private"), ParseError::NotJson);
-    assert_eq!(error(""), ParseError::NotJson);
-    assert_eq!(error(&"[".repeat(100_000)), ParseError::NotJson);
+    let error = |body: &str| split_webhook(body.as_bytes(), Timestamp::UNIX_EPOCH).unwrap_err();
+    assert_eq!(error("private"), WebhookParseError::NotJson);
+    assert_eq!(error(""), WebhookParseError::NotJson);
+    assert_eq!(error(&"[".repeat(100_000)), WebhookParseError::NotJson);
     for body in [
         "[]",
         "1",
@@ -112,7 +112,10 @@ fn what_is_no_webhook_is_an_error_that_does_not_repeat_it() {
         r#"{"instance":"a"}"#,
         r#"{"event":"private","instance":"\n"}"#,
     ] {
-        assert!(matches!(error(body), ParseError::NotEnvelope { .. }), "{body}");
+        assert!(
+            matches!(error(body), WebhookParseError::NotEnvelope { .. }),
+            "{body}"
+        );
         assert!(!error(body).to_string().contains("private"));
     }
 }
@@ -143,7 +146,7 @@ fn a_message_is_known_again_by_its_id_through_webhooks_of_both_kinds() {
     let external = ExternalId::parse("suporte-01").unwrap();
     assert_eq!(
         event(&sent).id,
-        event_id(crate::evolution::NAME, &external, EventKind::Message, "AB12")
+        derive_event_id(crate::evolution::NAME, &external, EventKind::Message, "AB12")
     );
     assert_eq!(event(&sent).id, event(&api).id);
 }
@@ -196,7 +199,7 @@ fn every_status_has_its_place() {
             panic!("{written}")
         };
         assert_eq!(format!("{:?}", status.status), expected);
-        assert_eq!(status.at, instant(1_760_000_000_000));
+        assert_eq!(status.at, from_unix_millis(1_760_000_000_000));
     }
     assert_eq!(ignored(&update(json!("DELETED"))), "status deleted");
     assert_eq!(ignored(&update(json!("PENDING"))), "status pending");

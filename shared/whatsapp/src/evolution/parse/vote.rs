@@ -1,24 +1,24 @@
 //! Votes that come as `messages.update` of the poll: version 1 and version 2 before 2.3.5. (From 2.3.7 on a vote is a
 //! message of its own, and the update that comes beside it is left alone.)
 
-use super::Envelope;
-use super::chat::{Chat, address, chat_of};
-use crate::json::{instant, list, prose, text};
+use super::EvolutionEnvelope;
+use super::chat::{ChatPeer, choose_chat_peer, parse_jid};
+use crate::json::{get_text, get_untrimmed_text, list_members, parse_timestamp};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::context::Context;
-use recado_domain::event::{EventKind, event_id_of_body};
-use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent, WebhookItem};
+use recado_domain::context::MessageContext;
+use recado_domain::event::{EventKind, derive_event_id_from_body};
+use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
 use serde_json::{Value, json};
 
 /// Whether an update tells of a vote: the others carry no `pollUpdates`, and what 2.3.7 sends has a status.
-pub(super) fn is_vote(part: &Value) -> bool {
-    let status = text(part, "status").filter(|status| !status.eq_ignore_ascii_case("DELETED"));
-    status.is_none() && !list(part.get("pollUpdates")).is_empty()
+pub(super) fn is_poll_vote(part: &Value) -> bool {
+    let status = get_text(part, "status").filter(|status| !status.eq_ignore_ascii_case("DELETED"));
+    status.is_none() && !list_members(part.get("pollUpdates")).is_empty()
 }
 
 /// One vote as an item.
-pub(super) fn item(envelope: &Envelope, part: &Value) -> WebhookItem {
+pub(super) fn build_vote_item(envelope: &EvolutionEnvelope, part: &Value) -> WebhookItem {
     let ignored = |what: &str| WebhookItem::Ignored {
         what: what.to_owned(),
     };
@@ -28,76 +28,76 @@ pub(super) fn item(envelope: &Envelope, part: &Value) -> WebhookItem {
         "pollUpdates": part.get("pollUpdates"),
         "datetime": part.get("datetime"),
     });
-    let mut payload = envelope.payload(data);
-    if let Some(own) = &envelope.own {
+    let mut payload = envelope.build_payload(data);
+    if let Some(own) = &envelope.own_jid {
         payload["sender"] = json!(own);
     }
-    let address = match voter(&payload) {
-        Chat::Person(address) => address,
-        Chat::Many(what) => return ignored(what),
-        Chat::Nobody => return ignored("message without a chat"),
+    let address = match find_voter_chat(&payload) {
+        ChatPeer::Person(address) => address,
+        ChatPeer::NotDirect(what) => return ignored(what),
+        ChatPeer::Unknown => return ignored("message without a chat"),
     };
     let (provider, kind) = (crate::evolution::NAME, EventKind::Message);
     WebhookItem::Event(WebhookEvent {
         // With the envelope's time: one may vote for the same again.
-        id: event_id_of_body(provider, &envelope.instance, kind, &payload),
+        id: derive_event_id_from_body(provider, &envelope.instance, kind, &payload),
         provider,
         external: envelope.instance.clone(),
         kind,
         address: Some(address),
-        lookalike: envelope.date_time.is_none() && instant(part.get("datetime")).is_none(),
+        lookalike: envelope.date_time.is_none() && parse_timestamp(part.get("datetime")).is_none(),
         payload,
     })
 }
 
 /// With whom the chat is: as `remoteJid` says, or by the phone of who voted.
-fn voter(payload: &Value) -> Chat {
+fn find_voter_chat(payload: &Value) -> ChatPeer {
     let data = payload.get("data").unwrap_or(&Value::Null);
-    let own = text(payload, "sender").and_then(address);
-    let others = voters(data).filter(|voter| own.as_ref() != Some(voter));
-    let phone = others.filter(|voter| voter.phone().is_some()).last();
+    let own = get_text(payload, "sender").and_then(parse_jid);
+    let others = voter_addresses(data).filter(|voter| own.as_ref() != Some(voter));
+    let phone = others.filter(|voter| voter.phone_number().is_some()).last();
     let beside = phone.as_ref().map(ContactAddress::as_str);
-    chat_of(
+    choose_chat_peer(
         &json!({ "remoteJid": data.get("remoteJid"), "remoteJidAlt": beside }),
-        text(payload, "sender"),
+        get_text(payload, "sender"),
     )
 }
 
-fn voters(data: &Value) -> impl Iterator<Item = ContactAddress> {
-    list(data.get("pollUpdates"))
+fn voter_addresses(data: &Value) -> impl Iterator<Item = ContactAddress> {
+    list_members(data.get("pollUpdates"))
         .iter()
-        .flat_map(|option| list(option.get("voters")))
-        .filter_map(|voter| address(voter.as_str()?))
+        .flat_map(|option| list_members(option.get("voters")))
+        .filter_map(|voter| parse_jid(voter.as_str()?))
 }
 
 /// Reads the payload of a vote.
-pub(super) fn interpret(payload: &Value) -> Inbound {
-    let ignored = |what: &str| Inbound::Ignored {
+pub(super) fn interpret_vote(payload: &Value) -> InboundEvent {
+    let ignored = |what: &str| InboundEvent::Ignored {
         what: what.to_owned(),
     };
     let data = payload.get("data").unwrap_or(&Value::Null);
-    let own = text(payload, "sender").and_then(address);
-    let address = match voter(payload) {
-        Chat::Person(address) => address,
-        Chat::Many(what) => return ignored(what),
-        Chat::Nobody => return ignored("message without a chat"),
+    let own = get_text(payload, "sender").and_then(parse_jid);
+    let address = match find_voter_chat(payload) {
+        ChatPeer::Person(address) => address,
+        ChatPeer::NotDirect(what) => return ignored(what),
+        ChatPeer::Unknown => return ignored("message without a chat"),
     };
-    let options = list(data.get("pollUpdates"))
+    let options = list_members(data.get("pollUpdates"))
         .iter()
-        .filter(|option| !list(option.get("voters")).is_empty())
-        .filter_map(|option| prose(option, "name"));
-    Inbound::Message(Box::new(InboundMessage {
-        phone: address.phone(),
+        .filter(|option| !list_members(option.get("voters")).is_empty())
+        .filter_map(|option| get_untrimmed_text(option, "name"));
+    InboundEvent::Message(Box::new(InboundMessage {
+        phone: address.phone_number(),
         address,
-        also: None,
+        numberless_identity: None,
         name: None,
         provider_message_id: None,
-        from_me: own.is_some() && voters(data).any(|voter| own.as_ref() == Some(&voter)),
-        sent_at: instant(data.get("datetime")),
+        from_me: own.is_some() && voter_addresses(data).any(|voter| own.as_ref() == Some(&voter)),
+        sent_at: parse_timestamp(data.get("datetime")),
         content: Content::PollVote {
-            target: text(data, "keyId").map(str::to_owned),
+            target: get_text(data, "keyId").map(str::to_owned),
             options: options.collect(),
         },
-        context: Context::default(),
+        context: MessageContext::default(),
     }))
 }

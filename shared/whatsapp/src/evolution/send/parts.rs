@@ -1,33 +1,37 @@
 //! The kinds that are more than text.
 
-use super::body::Part;
-use super::number;
-use crate::file::{self, Source, permanent, source};
+use super::body::EvolutionBodyPart;
+use super::format_recipient;
+use crate::media_file::{self, MediaSource, parse_media_source, permanent_failure};
 use recado_domain::content::{ContactCard, Location, Media};
 use recado_domain::outgoing::OutgoingKind;
 use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
 use serde_json::{Value, json};
 
 /// A URL goes as it is, bytes as bare Base64 (with a `data:` before them they are taken for text).
-pub(super) fn file(version: u8, media: &Media, kind: OutgoingKind) -> Result<Part, SendOutcome> {
-    let (place, mime_type) = match source(media)? {
-        Source::Link(url) => (url, media.mime_type.as_deref()),
-        Source::Bytes { mime_type, base64 } => (base64, Some(mime_type)),
-        Source::Id(_) => return Err(permanent("a file of another provider")),
+pub(super) fn build_file_part(
+    version: u8,
+    media: &Media,
+    kind: OutgoingKind,
+) -> Result<EvolutionBodyPart, SendOutcome> {
+    let (place, mime_type) = match parse_media_source(media)? {
+        MediaSource::Link(url) => (url, media.mime_type.as_deref()),
+        MediaSource::Bytes { mime_type, base64 } => (base64, Some(mime_type)),
+        MediaSource::Id(_) => return Err(permanent_failure("a file of another provider")),
     };
     let mediatype = match kind {
         OutgoingKind::Voice => {
-            return Ok(Part {
+            return Ok(EvolutionBodyPart {
                 action: "sendWhatsAppAudio",
-                nested: "audioMessage",
+                version1_field: "audioMessage",
                 fields: json!({ "audio": place }),
             });
         }
         OutgoingKind::Sticker => {
             let field = if version == 1 { "image" } else { "sticker" };
-            return Ok(Part {
+            return Ok(EvolutionBodyPart {
                 action: "sendSticker",
-                nested: "stickerMessage",
+                version1_field: "stickerMessage",
                 fields: json!({ field: place }),
             });
         }
@@ -44,20 +48,20 @@ pub(super) fn file(version: u8, media: &Media, kind: OutgoingKind) -> Result<Par
         fields["caption"] = json!(caption);
     }
     if mediatype == "document" || media.file_name.is_some() {
-        fields["fileName"] = json!(file::name(media));
+        fields["fileName"] = json!(media_file::media_file_name(media));
     }
-    Ok(Part {
+    Ok(EvolutionBodyPart {
         action: "sendMedia",
-        nested: "mediaMessage",
+        version1_field: "mediaMessage",
         fields,
     })
 }
 
 /// Evolution wants a name and an address.
-pub(super) fn location(place: &Location) -> Result<Part, SendOutcome> {
+pub(super) fn build_location_part(place: &Location) -> Result<EvolutionBodyPart, SendOutcome> {
     let degrees = |text: &str| text.parse::<f64>().ok().filter(|degrees| degrees.is_finite());
     let (Some(latitude), Some(longitude)) = (degrees(&place.latitude), degrees(&place.longitude)) else {
-        return Err(permanent("a place without degrees"));
+        return Err(permanent_failure("a place without degrees"));
     };
     let numbers = format!("{latitude}, {longitude}");
     let filled = |one: &Option<String>, other: &Option<String>| {
@@ -65,9 +69,9 @@ pub(super) fn location(place: &Location) -> Result<Part, SendOutcome> {
             .or_else(|| other.clone())
             .unwrap_or_else(|| numbers.clone())
     };
-    Ok(Part {
+    Ok(EvolutionBodyPart {
         action: "sendLocation",
-        nested: "locationMessage",
+        version1_field: "locationMessage",
         fields: json!({
             "latitude": latitude,
             "longitude": longitude,
@@ -78,7 +82,7 @@ pub(super) fn location(place: &Location) -> Result<Part, SendOutcome> {
 }
 
 /// A card has one number and one e-mail address there, so one with several numbers is several.
-pub(super) fn cards(version: u8, cards: &[ContactCard]) -> Part {
+pub(super) fn build_contacts_part(version: u8, cards: &[ContactCard]) -> EvolutionBodyPart {
     let mut all = Vec::new();
     for card in cards {
         for phone in &card.phones {
@@ -96,30 +100,30 @@ pub(super) fn cards(version: u8, cards: &[ContactCard]) -> Part {
             all.push(part);
         }
     }
-    Part {
+    EvolutionBodyPart {
         action: "sendContact",
-        nested: "contactMessage",
+        version1_field: "contactMessage",
         fields: Value::Array(all),
     }
 }
 
 /// The target's key names the chat and who wrote it.
-pub(super) fn reaction(
+pub(super) fn build_reaction_part(
     message: &OutgoingMessage,
     emoji: Option<&str>,
     target: Option<&str>,
-) -> Result<Part, SendOutcome> {
-    let target = target.ok_or_else(|| permanent("a reaction to nothing"))?;
-    let chat = number(&message.to);
+) -> Result<EvolutionBodyPart, SendOutcome> {
+    let target = target.ok_or_else(|| permanent_failure("a reaction to nothing"))?;
+    let chat = format_recipient(&message.to);
     let jid = if chat.contains('@') {
         chat
     } else {
         format!("{chat}@s.whatsapp.net")
     };
     let key = json!({ "id": target, "remoteJid": jid, "fromMe": message.options.to_own });
-    Ok(Part {
+    Ok(EvolutionBodyPart {
         action: "sendReaction",
-        nested: "reactionMessage",
+        version1_field: "reactionMessage",
         fields: json!({ "key": key, "reaction": emoji.unwrap_or_default() }),
     })
 }

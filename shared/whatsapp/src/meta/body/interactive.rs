@@ -1,7 +1,7 @@
 //! Buttons and menus, within Meta's limits (its pages on interactive messages). What lies beyond one is `None`: it is sent
 //! as text, whole.
 
-use recado_domain::content::{Button, ButtonKind, Buttons, ListMenu, Section};
+use recado_domain::content::{Button, ButtonKind, Buttons, ListMenu, ListSection};
 use serde_json::{Value, json};
 
 /// The longest body over buttons, in characters.
@@ -25,16 +25,22 @@ const DESCRIPTION_MAX: usize = 72;
 /// The longest id of a row, in characters.
 const ROW_ID_MAX: usize = 200;
 
-fn fits(text: &str, max: usize) -> bool {
+fn fits_length(text: &str, max: usize) -> bool {
     !text.trim().is_empty() && text.chars().count() <= max
 }
 
-fn fits_if(text: Option<&str>, max: usize) -> bool {
-    text.is_none_or(|text| fits(text, max))
+fn fits_length_if_set(text: Option<&str>, max: usize) -> bool {
+    text.is_none_or(|text| fits_length(text, max))
 }
 
 /// What all of them have.
-fn around(kind: &str, header: Option<&str>, body: &str, footer: Option<&str>, action: &Value) -> Value {
+fn wrap_interactive(
+    kind: &str,
+    header: Option<&str>,
+    body: &str,
+    footer: Option<&str>,
+    action: &Value,
+) -> Value {
     let mut part = json!({ "type": kind, "body": { "text": body }, "action": action });
     if let Some(header) = header {
         part["header"] = json!({ "type": "text", "text": header });
@@ -45,11 +51,14 @@ fn around(kind: &str, header: Option<&str>, body: &str, footer: Option<&str>, ac
     part
 }
 
-pub(super) fn buttons(menu: &Buttons) -> Option<Value> {
+pub(super) fn build_buttons(menu: &Buttons) -> Option<Value> {
     let (header, footer) = (menu.header.as_deref(), menu.footer.as_deref());
-    let edges = fits_if(header, EDGE_MAX) && fits_if(footer, EDGE_MAX);
-    let titles = menu.buttons.iter().all(|button| fits(&button.title, BUTTON_MAX));
-    if !edges || !titles || !fits(&menu.body, BODY_MAX) {
+    let edges = fits_length_if_set(header, EDGE_MAX) && fits_length_if_set(footer, EDGE_MAX);
+    let titles = menu
+        .buttons
+        .iter()
+        .all(|button| fits_length(&button.title, BUTTON_MAX));
+    if !edges || !titles || !fits_length(&menu.body, BODY_MAX) {
         return None;
     }
     let (kind, action) = match menu.buttons.as_slice() {
@@ -62,17 +71,17 @@ pub(super) fn buttons(menu: &Buttons) -> Option<Value> {
             let parameters = json!({ "display_text": title, "url": url });
             ("cta_url", json!({ "name": "cta_url", "parameters": parameters }))
         }
-        replies => ("button", json!({ "buttons": replies_of(replies)? })),
+        replies => ("button", json!({ "buttons": build_reply_buttons(replies)? })),
     };
-    Some(around(kind, header, &menu.body, footer, &action))
+    Some(wrap_interactive(kind, header, &menu.body, footer, &action))
 }
 
-fn replies_of(buttons: &[Button]) -> Option<Vec<Value>> {
+fn build_reply_buttons(buttons: &[Button]) -> Option<Vec<Value>> {
     if !(1..=BUTTONS_MAX).contains(&buttons.len()) {
         return None;
     }
     let reply = |button: &Button| match &button.does {
-        ButtonKind::Reply { id } if fits(id, BUTTON_ID_MAX) => {
+        ButtonKind::Reply { id } if fits_length(id, BUTTON_ID_MAX) => {
             Some(json!({ "type": "reply", "reply": { "id": id, "title": button.title } }))
         }
         _ => None,
@@ -80,28 +89,31 @@ fn replies_of(buttons: &[Button]) -> Option<Vec<Value>> {
     buttons.iter().map(reply).collect()
 }
 
-pub(super) fn list(menu: &ListMenu) -> Option<Value> {
+pub(super) fn build_list(menu: &ListMenu) -> Option<Value> {
     let (header, footer) = (menu.header.as_deref(), menu.footer.as_deref());
-    let edges = fits_if(header, EDGE_MAX) && fits_if(footer, EDGE_MAX) && fits(&menu.button, BUTTON_MAX);
+    let edges = fits_length_if_set(header, EDGE_MAX)
+        && fits_length_if_set(footer, EDGE_MAX)
+        && fits_length(&menu.button, BUTTON_MAX);
     let rows: usize = menu.sections.iter().map(|section| section.rows.len()).sum();
-    if !edges || !fits(&menu.body, LIST_BODY_MAX) || !(1..=ROWS_MAX).contains(&rows) {
+    if !edges || !fits_length(&menu.body, LIST_BODY_MAX) || !(1..=ROWS_MAX).contains(&rows) {
         return None;
     }
     let titled = menu.sections.len() == 1 || menu.sections.iter().all(|section| section.title.is_some());
-    let sections: Option<Vec<Value>> = menu.sections.iter().map(section).collect();
+    let sections: Option<Vec<Value>> = menu.sections.iter().map(build_list_section).collect();
     let action = json!({ "button": menu.button, "sections": sections.filter(|_| titled)? });
-    Some(around("list", header, &menu.body, footer, &action))
+    Some(wrap_interactive("list", header, &menu.body, footer, &action))
 }
 
-fn section(section: &Section) -> Option<Value> {
-    if !fits_if(section.title.as_deref(), ROW_MAX) {
+fn build_list_section(section: &ListSection) -> Option<Value> {
+    if !fits_length_if_set(section.title.as_deref(), ROW_MAX) {
         return None;
     }
     let mut rows = Vec::new();
     for row in &section.rows {
         let description = row.description.as_deref();
-        let fine =
-            fits(&row.id, ROW_ID_MAX) && fits(&row.title, ROW_MAX) && fits_if(description, DESCRIPTION_MAX);
+        let fine = fits_length(&row.id, ROW_ID_MAX)
+            && fits_length(&row.title, ROW_MAX)
+            && fits_length_if_set(description, DESCRIPTION_MAX);
         if !fine {
             return None;
         }

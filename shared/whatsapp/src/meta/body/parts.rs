@@ -1,23 +1,23 @@
 //! The simpler kinds.
 
-use crate::file::{self, Source, permanent, source};
-use recado_domain::content::{ContactCard, Location, Media, Template};
+use crate::media_file::{self, MediaSource, parse_media_source, permanent_failure};
+use recado_domain::content::{ContactCard, Location, Media, MessageTemplate};
 use recado_domain::outgoing::{CAPTION_MAX, OutgoingKind};
 use recado_pipeline::ports::SendOutcome;
 use serde_json::{Value, json};
 
-pub(super) fn file(media: &Media, kind: OutgoingKind) -> Result<(&'static str, Value), SendOutcome> {
-    let mut part = match source(media)? {
-        Source::Link(url) => json!({ "link": url }),
-        Source::Id(id) => json!({ "id": id }),
-        Source::Bytes { .. } => return Err(permanent("the file was not uploaded")),
+pub(super) fn build_file(media: &Media, kind: OutgoingKind) -> Result<(&'static str, Value), SendOutcome> {
+    let mut part = match parse_media_source(media)? {
+        MediaSource::Link(url) => json!({ "link": url }),
+        MediaSource::Id(id) => json!({ "id": id }),
+        MediaSource::Bytes { .. } => return Err(permanent_failure("the file was not uploaded")),
     };
     let name = match kind {
         OutgoingKind::Image => "image",
         OutgoingKind::Video => "video",
         OutgoingKind::Sticker => "sticker",
         OutgoingKind::Document => {
-            part["filename"] = json!(file::name(media));
+            part["filename"] = json!(media_file::media_file_name(media));
             "document"
         }
         OutgoingKind::Voice => {
@@ -28,20 +28,20 @@ pub(super) fn file(media: &Media, kind: OutgoingKind) -> Result<(&'static str, V
     };
     if let Some(caption) = &media.caption {
         if matches!(name, "audio" | "sticker") {
-            return Err(permanent("a caption below a file that can have none"));
+            return Err(permanent_failure("a caption below a file that can have none"));
         }
         if caption.chars().count() > CAPTION_MAX {
-            return Err(permanent("caption too long"));
+            return Err(permanent_failure("caption too long"));
         }
         part["caption"] = json!(caption);
     }
     Ok((name, part))
 }
 
-pub(super) fn location(place: &Location) -> Result<Value, SendOutcome> {
+pub(super) fn build_location(place: &Location) -> Result<Value, SendOutcome> {
     let degrees = |text: &str| text.parse::<f64>().ok().filter(|degrees| degrees.is_finite());
     let (Some(latitude), Some(longitude)) = (degrees(&place.latitude), degrees(&place.longitude)) else {
-        return Err(permanent("a place without degrees"));
+        return Err(permanent_failure("a place without degrees"));
     };
     let mut part = json!({ "latitude": latitude, "longitude": longitude });
     for (field, value) in [("name", &place.name), ("address", &place.address)] {
@@ -54,7 +54,7 @@ pub(super) fn location(place: &Location) -> Result<Value, SendOutcome> {
 
 /// A card needs its whole name and one part of it. A number with its country code also goes as WhatsApp's own, so that
 /// who gets the card can write there.
-pub(super) fn cards(cards: &[ContactCard]) -> Value {
+pub(super) fn build_contacts(cards: &[ContactCard]) -> Value {
     let phone = |phone: &String| {
         let digits: String = phone.chars().filter(char::is_ascii_digit).collect();
         let mut part = json!({ "phone": phone, "type": "CELL" });
@@ -86,12 +86,12 @@ pub(super) fn cards(cards: &[ContactCard]) -> Value {
     Value::Array(cards.iter().map(card).collect())
 }
 
-pub(super) fn reaction(emoji: Option<&str>, target: Option<&str>) -> Result<Value, SendOutcome> {
-    let target = target.ok_or_else(|| permanent("a reaction to nothing"))?;
+pub(super) fn build_reaction(emoji: Option<&str>, target: Option<&str>) -> Result<Value, SendOutcome> {
+    let target = target.ok_or_else(|| permanent_failure("a reaction to nothing"))?;
     Ok(json!({ "message_id": target, "emoji": emoji.unwrap_or_default() }))
 }
 
-pub(super) fn template(template: &Template) -> Value {
+pub(super) fn build_template(template: &MessageTemplate) -> Value {
     let mut part = json!({ "name": template.name, "language": { "code": template.language } });
     if !template.components.is_empty() {
         part["components"] = json!(template.components);

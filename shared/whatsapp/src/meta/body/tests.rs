@@ -17,7 +17,7 @@ fn message(content: Value) -> OutgoingMessage {
 fn part(content: Value) -> (String, Value) {
     let message = message(content);
     assert_eq!(message.content.check_outgoing(), Ok(()));
-    let body = body(&message).unwrap();
+    let body = build_message_body(&message).unwrap();
     let kind = body["type"].as_str().unwrap().to_owned();
     let part = body[&kind].clone();
     assert_eq!(body.as_object().unwrap().len(), 6, "{body}");
@@ -25,7 +25,7 @@ fn part(content: Value) -> (String, Value) {
 }
 
 fn why(content: Value) -> String {
-    match body(&message(content)) {
+    match build_message_body(&message(content)) {
         Err(SendOutcome::Permanent { why, .. }) => why,
         other => panic!("{other:?}"),
     }
@@ -86,7 +86,7 @@ fn files_go_by_link_or_id_with_what_their_kind_takes() {
     }
     let held = message(json!({"type": "media", "media": "voice", "source": "123456"}));
     assert_eq!(
-        body(&held).unwrap()["audio"],
+        build_message_body(&held).unwrap()["audio"],
         json!({"id": "123456", "voice": true})
     );
     assert_eq!(
@@ -165,7 +165,7 @@ fn menus_beyond_the_limits_and_what_meta_lacks_go_as_the_whole_text() {
     ] {
         let words = serde_json::from_value::<Content>(content.clone())
             .unwrap()
-            .as_written();
+            .render_fallback_text();
         assert_eq!(
             part(content),
             ("text".to_owned(), json!({"body": words, "preview_url": false}))
@@ -196,14 +196,14 @@ fn options_reach_what_takes_them() {
         mentions: vec!["5511900000002".to_owned()],
         ..SendOptions::default()
     };
-    let with = body(&message).unwrap();
+    let with = build_message_body(&message).unwrap();
     assert_eq!(with["context"], json!({"message_id": "wamid.Q"}));
     assert_eq!(with["text"]["preview_url"], true);
     message.content = Content::Reaction {
         emoji: None,
         target: Some("wamid.A".to_owned()),
     };
-    assert!(body(&message).unwrap().get("context").is_none());
+    assert!(build_message_body(&message).unwrap().get("context").is_none());
 }
 
 #[test]

@@ -6,7 +6,7 @@ fn outcome(status: u16, code: i64) -> SendOutcome {
     let body =
         json!({"error": {"message": format!("(#{code}) Title"), "code": code, "type": "OAuthException"}});
     classify(
-        &Answer {
+        &HttpResponse {
             status,
             body,
             retry_after: None,
@@ -22,7 +22,7 @@ fn every_row_is_reached_by_its_code_whatever_the_http_status() {
             for status in [400, 403, 429, 500] {
                 let outcome = outcome(status, code);
                 let why = format!("{code} {title}");
-                let expected = class.outcome(why, None, 1);
+                let expected = class.into_send_outcome(why, None, 1);
                 assert_eq!(outcome, expected);
             }
         }
@@ -102,7 +102,7 @@ fn a_number_that_the_token_has_no_right_to_is_no_bad_parameter() {
     let classed = |subcode: Value| {
         let body =
             json!({"error": {"code": 100, "error_subcode": subcode, "message": "Unsupported post request."}});
-        let answer = Answer {
+        let answer = HttpResponse {
             status: 400,
             body,
             retry_after: None,
@@ -119,7 +119,7 @@ fn a_number_that_the_token_has_no_right_to_is_no_bad_parameter() {
 #[test]
 fn a_file_that_could_not_be_fetched_is_tried_once_more() {
     let attempt = |attempt| {
-        let answer = Answer {
+        let answer = HttpResponse {
             status: 400,
             body: json!({"error": {"code": 131_053}}),
             retry_after: None,
@@ -132,9 +132,9 @@ fn a_file_that_could_not_be_fetched_is_tried_once_more() {
 
 #[test]
 fn a_message_refused_late_for_the_window_says_so() {
-    assert_eq!(late_reason(&json!({"code": 131_047})), Reason::WindowClosed);
+    assert_eq!(reason_of_failure(&json!({"code": 131_047})), Reason::WindowClosed);
     for other in [json!({"code": 131_026}), json!({"code": 1}), json!({})] {
-        assert_eq!(late_reason(&other), Reason::WhatsappPermanentError);
+        assert_eq!(reason_of_failure(&other), Reason::WhatsappPermanentError);
     }
 }
 
@@ -142,7 +142,7 @@ fn a_message_refused_late_for_the_window_says_so() {
 fn the_limit_per_contact_asks_for_longer_after_each_attempt() {
     let body = json!({"error": {"code": 131_056}});
     let waits = (1..=5).map(|attempt| {
-        let answer = Answer {
+        let answer = HttpResponse {
             status: 400,
             body: body.clone(),
             retry_after: None,
@@ -168,7 +168,7 @@ fn an_unknown_code_is_judged_by_status_and_by_what_meta_says_of_it() {
     ));
     let transient = |status| {
         let body = json!({"error": {"code": 999_999, "is_transient": true}});
-        let answer = Answer {
+        let answer = HttpResponse {
             status,
             body,
             retry_after: None,
@@ -183,7 +183,7 @@ fn an_unknown_code_is_judged_by_status_and_by_what_meta_says_of_it() {
 fn an_answer_without_a_code_is_judged_by_its_status() {
     let plain = |status| {
         classify(
-            &Answer {
+            &HttpResponse {
                 status,
                 body: Value::Null,
                 retry_after: None,
@@ -212,8 +212,8 @@ fn codes(value: &Value, found: &mut Vec<i64>) {
         Value::Object(fields) => {
             for (name, value) in fields {
                 if ["error", "errors"].contains(&name.as_str()) {
-                    let errors = crate::json::list(Some(value)).iter();
-                    found.extend(errors.filter_map(|error| crate::json::integer(error.get("code")?)));
+                    let errors = crate::json::list_members(Some(value)).iter();
+                    found.extend(errors.filter_map(|error| crate::json::parse_integer(error.get("code")?)));
                 }
                 codes(value, found);
             }
@@ -236,7 +236,7 @@ fn every_code_of_the_extra_folder_is_in_the_table() {
         }
     }
     assert!(!found.is_empty());
-    found.retain(|code| known(*code).is_none());
+    found.retain(|code| find_error(*code).is_none());
     assert_eq!(found, [0; 0]);
 }
 
@@ -244,10 +244,10 @@ fn every_code_of_the_extra_folder_is_in_the_table() {
 fn titles_of_unknown_codes_are_masked_and_details_left_out() {
     let error = json!({"code": 424_242, "message": "(#424242) No 5511900000001 at https://x.example/y",
         "error_data": {"details": "Maria"}});
-    assert_eq!(describe(&error), "424242 No *** at ***");
-    assert_eq!(describe(&json!({})), "no code");
+    assert_eq!(describe_error(&error), "424242 No *** at ***");
+    assert_eq!(describe_error(&json!({})), "no code");
     assert_eq!(
-        describe(&json!({"code": 131_026, "title": "Maria"})),
+        describe_error(&json!({"code": 131_026, "title": "Maria"})),
         "131026 undeliverable"
     );
 }

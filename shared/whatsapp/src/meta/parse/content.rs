@@ -4,11 +4,15 @@ mod card;
 mod interactive;
 mod system;
 
-use crate::json::{integer, label, list, prose, scalar, text};
-use recado_domain::content::{Content, Location, Media, MediaKind, Order, OrderItem, SystemNote, Template};
+use crate::json::{
+    get_scalar_text, get_text, get_untrimmed_text, list_members, parse_integer, sanitize_label,
+};
+use recado_domain::content::{
+    Content, Location, Media, MediaKind, MessageTemplate, Order, OrderItem, SystemNote,
+};
 use serde_json::Value;
 
-pub(super) use interactive::product;
+pub(super) use interactive::find_product_id;
 
 /// Fields that hold content, for messages whose `type` is missing (seen with locations).
 const KINDS: [&str; 17] = [
@@ -32,58 +36,66 @@ const KINDS: [&str; 17] = [
 ];
 
 /// Reads a message.
-pub(super) fn read(message: &Value) -> Content {
-    let kind = text(message, "type")
+pub(super) fn read_content(message: &Value) -> Content {
+    let kind = get_text(message, "type")
         .or_else(|| KINDS.into_iter().find(|kind| message.get(kind).is_some()))
         .unwrap_or("unknown");
     let body = message.get(kind).unwrap_or(&Value::Null);
-    known(kind, body).unwrap_or_else(|| unsupported(kind, message))
+    read_known_kind(kind, body).unwrap_or_else(|| unsupported_content(kind, message))
 }
 
 /// What Meta does not pass on (polls, view-once media, edits …) says at most what it was.
-fn unsupported(kind: &str, message: &Value) -> Content {
+fn unsupported_content(kind: &str, message: &Value) -> Content {
     let was = message
         .get("unsupported")
-        .and_then(|unsupported| text(unsupported, "type"));
+        .and_then(|unsupported| get_text(unsupported, "type"));
     Content::Unsupported {
-        kind: was.map_or_else(|| kind.to_owned(), |was| format!("unsupported {}", label(was))),
+        kind: was.map_or_else(
+            || kind.to_owned(),
+            |was| format!("unsupported {}", sanitize_label(was)),
+        ),
         raw: message.clone(),
     }
 }
 
-fn known(kind: &str, body: &Value) -> Option<Content> {
+fn read_known_kind(kind: &str, body: &Value) -> Option<Content> {
     match kind {
         // Some servers write the words themselves.
-        "text" => Some(Content::text(
+        "text" => Some(Content::from_text(
             body.as_str()
                 .or_else(|| body.get("body").and_then(Value::as_str))?,
         )),
-        "image" => media(MediaKind::Image, body),
-        "video" => media(MediaKind::Video, body),
-        "document" => media(MediaKind::Document, body),
-        "sticker" => media(MediaKind::Sticker, body),
-        "voice" => media(MediaKind::Voice, body),
+        "image" => read_media(MediaKind::Image, body),
+        "video" => read_media(MediaKind::Video, body),
+        "document" => read_media(MediaKind::Document, body),
+        "sticker" => read_media(MediaKind::Sticker, body),
+        "voice" => read_media(MediaKind::Voice, body),
         "audio" => {
             let voice = body.get("voice").and_then(Value::as_bool).unwrap_or(false);
-            media(if voice { MediaKind::Voice } else { MediaKind::Audio }, body)
+            read_media(if voice { MediaKind::Voice } else { MediaKind::Audio }, body)
         }
-        "location" => location(body),
+        "location" => read_location(body),
         "contacts" => Some(Content::Contacts {
-            contacts: list(Some(body)).iter().filter_map(card::read).collect(),
+            contacts: list_members(Some(body))
+                .iter()
+                .filter_map(card::read_contact_card)
+                .collect(),
         }),
-        "interactive" => interactive::read(body),
-        "button" => button(body),
-        "order" => body.is_object().then(|| Content::Order(order(body))),
+        "interactive" => interactive::read_interactive(body),
+        "button" => read_quick_reply(body),
+        "order" => body.is_object().then(|| Content::Order(read_order(body))),
         // Taking a reaction back leaves the emoji out, or empty.
         "reaction" => body.is_object().then(|| Content::Reaction {
-            emoji: text(body, "emoji").map(str::to_owned),
-            target: text(body, "message_id").map(str::to_owned),
+            emoji: get_text(body, "emoji").map(str::to_owned),
+            target: get_text(body, "message_id").map(str::to_owned),
         }),
-        "edit" => edit(body),
-        "revoke" => Some(Content::Deletion { target: target(body) }),
+        "edit" => read_edit(body),
+        "revoke" => Some(Content::Deletion {
+            target: read_target_id(body),
+        }),
         "request_welcome" => Some(Content::Welcome),
-        "system" => Some(system::read(body)),
-        "template" => template(body),
+        "system" => Some(system::read_system_note(body)),
+        "template" => read_template(body),
         // In a history: the file itself follows in a body of its own, if it is younger than 14 days.
         "media_placeholder" => Some(Content::System {
             what: SystemNote::Other,
@@ -93,90 +105,90 @@ fn known(kind: &str, body: &Value) -> Option<Content> {
     }
 }
 
-fn media(media: MediaKind, body: &Value) -> Option<Content> {
+fn read_media(media: MediaKind, body: &Value) -> Option<Content> {
     let seconds = || {
         ["seconds", "duration"]
             .into_iter()
-            .find_map(|key| u32::try_from(integer(body.get(key)?)?).ok())
+            .find_map(|key| u32::try_from(parse_integer(body.get(key)?)?).ok())
     };
     body.is_object().then(|| {
         Content::Media(Media {
-            caption: prose(body, "caption"),
-            mime_type: prose(body, "mime_type"),
-            file_name: prose(body, "filename"),
+            caption: get_untrimmed_text(body, "caption"),
+            mime_type: get_untrimmed_text(body, "mime_type"),
+            file_name: get_untrimmed_text(body, "filename"),
             // The id is good for 7 days, a URL for 5 minutes.
-            source: scalar(body, "id")
-                .or_else(|| prose(body, "link"))
-                .or_else(|| prose(body, "url")),
+            source: get_scalar_text(body, "id")
+                .or_else(|| get_untrimmed_text(body, "link"))
+                .or_else(|| get_untrimmed_text(body, "url")),
             seconds: seconds(),
             view_once: body.get("view_once").and_then(Value::as_bool).unwrap_or(false),
-            ..Media::of(media)
+            ..Media::from_kind(media)
         })
     })
 }
 
-fn location(body: &Value) -> Option<Content> {
+fn read_location(body: &Value) -> Option<Content> {
     Some(Content::Location(Location {
-        latitude: scalar(body, "latitude")?,
-        longitude: scalar(body, "longitude")?,
-        name: prose(body, "name"),
-        address: prose(body, "address"),
-        url: prose(body, "url"),
+        latitude: get_scalar_text(body, "latitude")?,
+        longitude: get_scalar_text(body, "longitude")?,
+        name: get_untrimmed_text(body, "name"),
+        address: get_untrimmed_text(body, "address"),
+        url: get_untrimmed_text(body, "url"),
         live: false,
     }))
 }
 
 /// The quick reply of a template; it may have no payload.
-fn button(body: &Value) -> Option<Content> {
-    let id = scalar(body, "payload");
+fn read_quick_reply(body: &Value) -> Option<Content> {
+    let id = get_scalar_text(body, "payload");
     Some(Content::Choice {
-        title: prose(body, "text").or_else(|| id.clone())?,
+        title: get_untrimmed_text(body, "text").or_else(|| id.clone())?,
         id,
         description: None,
     })
 }
 
-fn order(body: &Value) -> Order {
-    let items = list(body.get("product_items"));
+fn read_order(body: &Value) -> Order {
+    let items = list_members(body.get("product_items"));
     let item = |item: &Value| {
         Some(OrderItem {
-            product: scalar(item, "product_retailer_id")?,
-            quantity: scalar(item, "quantity"),
-            price: scalar(item, "item_price"),
-            currency: scalar(item, "currency"),
+            product: get_scalar_text(item, "product_retailer_id")?,
+            quantity: get_scalar_text(item, "quantity"),
+            price: get_scalar_text(item, "item_price"),
+            currency: get_scalar_text(item, "currency"),
         })
     };
     Order {
         items: items.iter().filter_map(item).collect(),
         count: u32::try_from(items.len()).unwrap_or(u32::MAX),
-        catalog: scalar(body, "catalog_id"),
-        text: prose(body, "text"),
+        catalog: get_scalar_text(body, "catalog_id"),
+        text: get_untrimmed_text(body, "text"),
     }
 }
 
 /// The id of the message that an edit or a revocation is about.
-pub(super) fn target(body: &Value) -> Option<String> {
-    text(body, "original_message_id").map(str::to_owned)
+pub(super) fn read_target_id(body: &Value) -> Option<String> {
+    get_text(body, "original_message_id").map(str::to_owned)
 }
 
 /// An edit holds the new message whole. (The body's depth bounds how many lie in one another.)
-fn edit(body: &Value) -> Option<Content> {
+fn read_edit(body: &Value) -> Option<Content> {
     let message = body.get("message").filter(|message| message.is_object())?;
     Some(Content::Edit {
-        target: target(body),
-        content: Box::new(read(message)),
+        target: read_target_id(body),
+        content: Box::new(read_content(message)),
     })
 }
 
 /// A template that another application or the phone sent.
-fn template(body: &Value) -> Option<Content> {
+fn read_template(body: &Value) -> Option<Content> {
     let language = body.get("language");
-    Some(Content::Template(Template {
-        name: scalar(body, "name")?,
+    Some(Content::Template(MessageTemplate {
+        name: get_scalar_text(body, "name")?,
         language: language
-            .and_then(|language| text(language, "code").or_else(|| language.as_str()))
+            .and_then(|language| get_text(language, "code").or_else(|| language.as_str()))
             .unwrap_or_default()
             .to_owned(),
-        components: list(body.get("components")).to_vec(),
+        components: list_members(body.get("components")).to_vec(),
     }))
 }

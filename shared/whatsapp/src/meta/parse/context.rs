@@ -1,22 +1,22 @@
 //! `context` and `referral`: what a message answers, and where the person comes from.
 
 use super::content;
-use crate::json::{scalar, text};
-use recado_domain::context::{Context, Quoted, Referral};
+use crate::json::{get_scalar_text, get_text};
+use recado_domain::context::{MessageContext, QuotedMessage, Referral};
 use serde_json::Value;
 
 /// Reads what stands around a message.
-pub(super) fn read(message: &Value) -> Context {
+pub(super) fn read_context(message: &Value) -> MessageContext {
     let none = Value::Null;
     let context = message.get("context").unwrap_or(&none);
     let flag = |key: &str| context.get(key).and_then(Value::as_bool).unwrap_or(false);
     let asked_about = context
         .get("referred_product")
-        .and_then(|product| scalar(product, "product_retailer_id"));
-    let passed_on = || message.get("interactive").and_then(content::product);
-    Context {
+        .and_then(|product| get_scalar_text(product, "product_retailer_id"));
+    let passed_on = || message.get("interactive").and_then(content::find_product_id);
+    MessageContext {
         // What was forwarded has no id.
-        reply_to: text(context, "id").map(|id| Quoted {
+        reply_to: get_text(context, "id").map(|id| QuotedMessage {
             id: Some(id.to_owned()),
             text: None,
         }),
@@ -25,15 +25,15 @@ pub(super) fn read(message: &Value) -> Context {
         referral: message
             .get("referral")
             .filter(|referral| referral.is_object())
-            .map(referral)
+            .map(read_referral)
             .filter(|referral| *referral != Referral::default()),
         product: asked_about.or_else(passed_on),
         mentions: Vec::new(),
     }
 }
 
-fn referral(referral: &Value) -> Referral {
-    let owned = |key: &str| scalar(referral, key);
+fn read_referral(referral: &Value) -> Referral {
+    let owned = |key: &str| get_scalar_text(referral, key);
     Referral {
         kind: owned("source_type"),
         id: owned("source_id"),

@@ -1,28 +1,28 @@
 //! `messages[]`, and `message_echoes[]`: what the business typed in the phone app of a coexistence number.
 
-use super::{content, context, ignored, preference};
-use crate::json::{instant, list, text};
+use super::{content, context, ignored_item, preference};
+use crate::json::{get_text, list_members, parse_timestamp};
 use recado_domain::contact::ContactAddress;
-use recado_domain::event::{EventKind, event_id, event_id_of_body};
+use recado_domain::event::{EventKind, derive_event_id, derive_event_id_from_body};
 use recado_domain::ids::{EventId, ExternalId};
-use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent, WebhookItem};
+use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
 use recado_domain::provider::Provider;
 use serde_json::{Value, json};
 
 /// One message as an item. The payload is `{message, contact, metadata, echo}`.
-pub(super) fn item(
+pub(super) fn build_message_item(
     provider: Provider,
     value: &Value,
     external: &ExternalId,
     message: &Value,
     echo: bool,
 ) -> WebhookItem {
-    if text(message, "group_id").is_some() {
-        return ignored("group message");
+    if get_text(message, "group_id").is_some() {
+        return ignored_item("group message");
     }
-    let contact = sender_of(value, message, echo);
-    let Some(address) = address(message, contact, echo) else {
-        return ignored("message without a sender");
+    let contact = find_sender(value, message, echo);
+    let Some(address) = read_address(message, contact, echo) else {
+        return ignored_item("message without a sender");
     };
     let payload = json!({
         "message": message,
@@ -31,33 +31,33 @@ pub(super) fn item(
         "echo": echo,
     });
     WebhookItem::Event(WebhookEvent {
-        id: known_by(provider, external, message, &payload),
+        id: identify_message(provider, external, message, &payload),
         provider,
         external: external.clone(),
         kind: EventKind::Message,
         address: Some(address),
         payload,
-        lookalike: own_id(message).is_none() && instant(message.get("timestamp")).is_none(),
+        lookalike: find_message_id(message).is_none() && parse_timestamp(message.get("timestamp")).is_none(),
     })
 }
 
 /// By what a message is known again: its id, or else all that it says.
-fn known_by(provider: Provider, external: &ExternalId, message: &Value, payload: &Value) -> EventId {
+fn identify_message(provider: Provider, external: &ExternalId, message: &Value, payload: &Value) -> EventId {
     let kind = EventKind::Message;
-    match own_id(message) {
-        Some(id) => event_id(provider, external, kind, id),
-        None => event_id_of_body(provider, external, kind, payload),
+    match find_message_id(message) {
+        Some(id) => derive_event_id(provider, external, kind, id),
+        None => derive_event_id_from_body(provider, external, kind, payload),
     }
 }
 
 /// The message's id, unless it is another message's: an edit or a revocation may name the message that it is about, and
 /// the placeholder of a file has the id under which the file comes.
-fn own_id(message: &Value) -> Option<&str> {
+fn find_message_id(message: &Value) -> Option<&str> {
     let about = ["edit", "revoke"]
         .into_iter()
-        .find_map(|key| content::target(message.get(key)?));
-    let placeholder = text(message, "type") == Some("media_placeholder");
-    text(message, "id").filter(|id| about.as_deref() != Some(*id) && !placeholder)
+        .find_map(|key| content::read_target_id(message.get(key)?));
+    let placeholder = get_text(message, "type") == Some("media_placeholder");
+    get_text(message, "id").filter(|id| about.as_deref() != Some(*id) && !placeholder)
 }
 
 /// The fields of a message that name the contact: its phone and its user id.
@@ -70,18 +70,20 @@ fn sender_keys(echo: bool) -> [&'static str; 2] {
 }
 
 /// The entry of `contacts[]` that is the sender's.
-fn sender_of<'a>(value: &'a Value, message: &Value, echo: bool) -> Option<&'a Value> {
-    let found = contact_of(value, message, sender_keys(echo));
+fn find_sender<'a>(value: &'a Value, message: &Value, echo: bool) -> Option<&'a Value> {
+    let found = find_contact(value, message, sender_keys(echo));
     // An echo is from us: a contact that it does not name may be anybody.
-    found.filter(|contact| !echo || is_named(contact, message, sender_keys(echo)))
+    found.filter(|contact| !echo || is_named_contact(contact, message, sender_keys(echo)))
 }
 
 /// The entry of `contacts[]` whom `about` names in one of `keys`; the only one, if nothing says that it is somebody else.
-pub(super) fn contact_of<'a>(value: &'a Value, about: &Value, keys: [&str; 2]) -> Option<&'a Value> {
-    let contacts = list(value.get("contacts"));
-    let named = contacts.iter().find(|contact| is_named(contact, about, keys));
+pub(super) fn find_contact<'a>(value: &'a Value, about: &Value, keys: [&str; 2]) -> Option<&'a Value> {
+    let contacts = list_members(value.get("contacts"));
+    let named = contacts
+        .iter()
+        .find(|contact| is_named_contact(contact, about, keys));
     named.or(match contacts {
-        [only] => Some(only).filter(|contact| !is_another(contact, about, keys)),
+        [only] => Some(only).filter(|contact| !is_different_contact(contact, about, keys)),
         _ => None,
     })
 }
@@ -89,11 +91,11 @@ pub(super) fn contact_of<'a>(value: &'a Value, about: &Value, keys: [&str; 2]) -
 /// Whether a contact is certainly not the one that `about` names in one of `keys`: both have a user id, or both a phone,
 /// and they differ. A phone's last eight digits are compared: Brazilian and Mexican numbers may be written in another way
 /// as `wa_id`.
-fn is_another(contact: &Value, about: &Value, keys: [&str; 2]) -> bool {
+fn is_different_contact(contact: &Value, about: &Value, keys: [&str; 2]) -> bool {
     const SUBSCRIBER: usize = 8;
     let (told, known) = (
-        keys.map(|key| text(about, key)),
-        [text(contact, "wa_id"), text(contact, "user_id")],
+        keys.map(|key| get_text(about, key)),
+        [get_text(contact, "wa_id"), get_text(contact, "user_id")],
     );
     let user = |names: [Option<&str>; 2]| {
         names
@@ -103,7 +105,7 @@ fn is_another(contact: &Value, about: &Value, keys: [&str; 2]) -> bool {
             .map(str::to_owned)
     };
     let end = |names: [Option<&str>; 2]| {
-        let phone = names.into_iter().flatten().find_map(digits)?;
+        let phone = names.into_iter().flatten().find_map(parse_phone_digits)?;
         Some(phone[phone.len().saturating_sub(SUBSCRIBER)..].to_owned())
     };
     let differ =
@@ -112,25 +114,25 @@ fn is_another(contact: &Value, about: &Value, keys: [&str; 2]) -> bool {
 }
 
 /// Whether a contact is the one that `about` names in one of `keys`.
-pub(super) fn is_named(contact: &Value, about: &Value, keys: [&str; 2]) -> bool {
-    let names = keys.map(|key| text(about, key));
-    let ids = [text(contact, "wa_id"), text(contact, "user_id")];
+pub(super) fn is_named_contact(contact: &Value, about: &Value, keys: [&str; 2]) -> bool {
+    let names = keys.map(|key| get_text(about, key));
+    let ids = [get_text(contact, "wa_id"), get_text(contact, "user_id")];
     ids.iter().any(|id| id.is_some() && names.contains(id))
 }
 
-fn address(message: &Value, contact: Option<&Value>, echo: bool) -> Option<ContactAddress> {
-    address_of(sender_keys(echo).map(|key| text(message, key)), contact)
+fn read_address(message: &Value, contact: Option<&Value>, echo: bool) -> Option<ContactAddress> {
+    choose_address(sender_keys(echo).map(|key| get_text(message, key)), contact)
 }
 
 /// The address: the phone if any field knows one, else the business-scoped user id. The message's own phone comes first,
 /// because it is there in every message that shows the number; it and `wa_id` may hold a user id, too.
-pub(super) fn address_of(
+pub(super) fn choose_address(
     [phone, user]: [Option<&str>; 2],
     contact: Option<&Value>,
 ) -> Option<ContactAddress> {
-    let wa_id = contact.and_then(|contact| text(contact, "wa_id"));
-    let contact_user = contact.and_then(|contact| text(contact, "user_id"));
-    let number = [phone, wa_id].into_iter().flatten().find_map(digits);
+    let wa_id = contact.and_then(|contact| get_text(contact, "wa_id"));
+    let contact_user = contact.and_then(|contact| get_text(contact, "user_id"));
+    let number = [phone, wa_id].into_iter().flatten().find_map(parse_phone_digits);
     let id = || {
         [user, phone, wa_id, contact_user]
             .into_iter()
@@ -144,21 +146,21 @@ pub(super) fn address_of(
 /// The user id of the person whose number `address` is, where the message shows both. What is learnt here lasts, and a
 /// contact that the message does not name may be somebody else: so the contact's id counts only beside this very number,
 /// and its number only beside the message's own id.
-fn also(
+fn find_second_address(
     message: &Value,
     contact: Option<&Value>,
     address: &ContactAddress,
     echo: bool,
 ) -> Option<ContactAddress> {
-    let [phone, user] = sender_keys(echo).map(|key| text(message, key));
+    let [phone, user] = sender_keys(echo).map(|key| get_text(message, key));
     let own = [user, phone].into_iter().flatten().find(|id| is_user_id(id));
     let contacts = || {
         let contact = contact?;
-        let number = ContactAddress::parse(&digits(text(contact, "wa_id")?)?)?;
-        let id = text(contact, "user_id").filter(|id| is_user_id(id))?;
+        let number = ContactAddress::parse(&parse_phone_digits(get_text(contact, "wa_id")?)?)?;
+        let id = get_text(contact, "user_id").filter(|id| is_user_id(id))?;
         number.is_same_number(address).then_some(id)
     };
-    let id = if phone.and_then(digits).is_some() {
+    let id = if phone.and_then(parse_phone_digits).is_some() {
         own.or_else(contacts)
     } else {
         contacts().filter(|id| own == Some(*id))
@@ -167,7 +169,7 @@ fn also(
 }
 
 /// The digits of a phone number, which may have a `+`, spaces and dashes.
-pub(super) fn digits(raw: &str) -> Option<String> {
+pub(super) fn parse_phone_digits(raw: &str) -> Option<String> {
     let digits: String = raw.chars().filter(char::is_ascii_digit).collect();
     let plain = raw.chars().all(|c| c.is_ascii_digit() || "+ -()".contains(c));
     (plain && !digits.is_empty()).then_some(digits)
@@ -187,38 +189,38 @@ pub(crate) fn is_user_id(raw: &str) -> bool {
 }
 
 /// The contact's name for itself; its user name (with or without `@`), where that is all.
-pub(super) fn name_of(contact: &Value) -> Option<String> {
+pub(super) fn read_display_name(contact: &Value) -> Option<String> {
     let profile = contact.get("profile")?;
-    let username = || text(profile, "username").map(|name| name.trim_start_matches('@'));
-    text(profile, "name")
+    let username = || get_text(profile, "username").map(|name| name.trim_start_matches('@'));
+    get_text(profile, "name")
         .or_else(username)
         .filter(|name| !name.is_empty())
         .map(str::to_owned)
 }
 
 /// Reads a message's payload.
-pub(super) fn interpret(payload: &Value) -> Inbound {
-    if let Some(preference) = preference::interpret(payload) {
+pub(super) fn interpret_message(payload: &Value) -> InboundEvent {
+    if let Some(preference) = preference::interpret_preference(payload) {
         return preference;
     }
     let none = Value::Null;
     let message = payload.get("message").unwrap_or(&none);
     let contact = payload.get("contact").filter(|contact| contact.is_object());
     let from_me = payload.get("echo").and_then(Value::as_bool).unwrap_or(false);
-    let Some(address) = address(message, contact, from_me) else {
-        return Inbound::Ignored {
+    let Some(address) = read_address(message, contact, from_me) else {
+        return InboundEvent::Ignored {
             what: "message without a sender".to_owned(),
         };
     };
-    Inbound::Message(Box::new(InboundMessage {
-        phone: address.phone(),
-        also: also(message, contact, &address, from_me),
+    InboundEvent::Message(Box::new(InboundMessage {
+        phone: address.phone_number(),
+        numberless_identity: find_second_address(message, contact, &address, from_me),
         address,
-        name: contact.filter(|_| !from_me).and_then(name_of),
-        provider_message_id: own_id(message).map(str::to_owned),
+        name: contact.filter(|_| !from_me).and_then(read_display_name),
+        provider_message_id: find_message_id(message).map(str::to_owned),
         from_me,
-        sent_at: instant(message.get("timestamp")),
-        content: content::read(message),
-        context: context::read(message),
+        sent_at: parse_timestamp(message.get("timestamp")),
+        content: content::read_content(message),
+        context: context::read_context(message),
     }))
 }

@@ -2,40 +2,40 @@
 
 mod summary;
 
-use super::ignored;
-use crate::json::{instant, label, scalar, text};
+use super::ignored_item;
+use crate::json::{get_scalar_text, get_text, parse_timestamp, sanitize_label};
 use jiff::Timestamp;
 use recado_domain::inbound::WebhookItem;
-use recado_domain::notice::{Notice, NoticeKind, Told};
+use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::provider::Provider;
 use serde_json::{Map, Value, json};
 
 /// A change as a notice, if its field is one of those.
-pub(super) fn item(
+pub(super) fn build_notice_item(
     provider: Provider,
     entry: &Value,
     field: &str,
     value: &Value,
     received_at: Timestamp,
 ) -> Option<WebhookItem> {
-    let kind = kind(field, value)?;
-    let Some(account) = account(entry, value) else {
-        return Some(ignored(label(field)));
+    let kind = parse_notice_kind(field, value)?;
+    let Some(account) = find_account_id(entry, value) else {
+        return Some(ignored_item(sanitize_label(field)));
     };
-    let at = instant(entry.get("time")).or_else(|| instant(value.get("timestamp")));
-    let told = Told {
+    let at = parse_timestamp(entry.get("time")).or_else(|| parse_timestamp(value.get("timestamp")));
+    let told = NewNotice {
         kind,
-        summary: summary::of(kind, value),
+        summary: summary::summarize_notice(kind, value),
         at,
-        details: details(value),
+        details: extract_details(value),
     };
     Some(WebhookItem::Notice {
-        notice: Notice::new(provider, &account, told, received_at),
+        notice: Notice::with_derived_id(provider, &account, told, received_at),
         proven_by: None,
     })
 }
 
-fn kind(field: &str, value: &Value) -> Option<NoticeKind> {
+fn parse_notice_kind(field: &str, value: &Value) -> Option<NoticeKind> {
     Some(match field {
         // A change of quality may come under this name, too.
         "message_template_status_update" if value.get("new_quality_score").is_some() => {
@@ -62,18 +62,18 @@ fn kind(field: &str, value: &Value) -> Option<NoticeKind> {
 }
 
 /// The account. What a partner is told of a client's account comes under the partner's own id.
-fn account(entry: &Value, value: &Value) -> Option<String> {
+fn find_account_id(entry: &Value, value: &Value) -> Option<String> {
     let named = value
         .get("waba_info")
-        .and_then(|account| scalar(account, "waba_id"));
+        .and_then(|account| get_scalar_text(account, "waba_id"));
     let fine = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
     named
-        .or_else(|| scalar(entry, "id"))
+        .or_else(|| get_scalar_text(entry, "id"))
         .filter(|id| id.len() <= 64 && id.chars().all(fine))
 }
 
 /// The names of what is kept of a value, at whatever depth: words and numbers of Meta's, no texts and no numbers of phones.
-const KEPT: [&str; 63] = [
+const KEPT_FIELDS: [&str; 63] = [
     "alert_info",
     "alert_severity",
     "alert_status",
@@ -140,7 +140,7 @@ const KEPT: [&str; 63] = [
 ];
 
 /// Of these the name says more than would fit above.
-const KEPT_TOO: [&str; 4] = ["volume_tier_info", "waba_ban_date", "waba_ban_state", "waba_info"];
+const KEPT_FIELDS_MORE: [&str; 4] = ["volume_tier_info", "waba_ban_date", "waba_ban_state", "waba_info"];
 
 /// How deep, how many and how long: Meta's own bodies stay far below.
 const DEPTH_MAX: usize = 4;
@@ -148,22 +148,22 @@ const MEMBERS_MAX: usize = 20;
 const TEXT_MAX: usize = 120;
 
 /// What is kept of a value.
-fn details(value: &Value) -> Value {
-    let mut kept = kept(value, DEPTH_MAX).unwrap_or_else(|| json!({}));
-    if let (Some(number), Value::Object(fields)) = (number(value), &mut kept) {
+fn extract_details(value: &Value) -> Value {
+    let mut kept = keep_known_fields(value, DEPTH_MAX).unwrap_or_else(|| json!({}));
+    if let (Some(number), Value::Object(fields)) = (mask_number(value), &mut kept) {
         fields.insert("number".to_owned(), json!(number));
     }
     kept
 }
 
-fn kept(value: &Value, depth: usize) -> Option<Value> {
+fn keep_known_fields(value: &Value, depth: usize) -> Option<Value> {
     Some(match value {
         Value::Object(fields) if depth > 0 => {
-            let known = fields
-                .iter()
-                .filter(|(name, _)| KEPT.contains(&name.as_str()) || KEPT_TOO.contains(&name.as_str()));
+            let known = fields.iter().filter(|(name, _)| {
+                KEPT_FIELDS.contains(&name.as_str()) || KEPT_FIELDS_MORE.contains(&name.as_str())
+            });
             let fields: Map<String, Value> = known
-                .filter_map(|(name, value)| Some((name.clone(), kept(value, depth - 1)?)))
+                .filter_map(|(name, value)| Some((name.clone(), keep_known_fields(value, depth - 1)?)))
                 .collect();
             if fields.is_empty() {
                 return None;
@@ -173,7 +173,7 @@ fn kept(value: &Value, depth: usize) -> Option<Value> {
         Value::Array(members) if depth > 0 => members
             .iter()
             .take(MEMBERS_MAX)
-            .filter_map(|member| kept(member, depth - 1))
+            .filter_map(|member| keep_known_fields(member, depth - 1))
             .collect(),
         Value::String(text) => json!(text.chars().take(TEXT_MAX).collect::<String>()),
         Value::Number(_) | Value::Bool(_) => value.clone(),
@@ -182,8 +182,8 @@ fn kept(value: &Value, depth: usize) -> Option<Value> {
 }
 
 /// Which number of the account it is about: its last four digits.
-fn number(value: &Value) -> Option<String> {
-    let written = text(value, "display_phone_number").or_else(|| text(value, "phone_number"))?;
+fn mask_number(value: &Value) -> Option<String> {
+    let written = get_text(value, "display_phone_number").or_else(|| get_text(value, "phone_number"))?;
     let digits: Vec<char> = written.chars().filter(char::is_ascii_digit).collect();
     let last = digits.len().checked_sub(4).filter(|first| *first > 0)?;
     Some(format!("…{}", digits[last..].iter().collect::<String>()))

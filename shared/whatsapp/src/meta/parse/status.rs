@@ -1,91 +1,96 @@
 //! `statuses[]`: what became of a message.
 
-use super::super::errors::{describe, late_reason};
-use super::{ignored, price};
-use crate::json::{instant, label, list, text};
+use super::super::errors::{describe_error, reason_of_failure};
+use super::{ignored_item, status_detail};
+use crate::json::{get_text, list_members, parse_timestamp, sanitize_label};
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
-use recado_domain::event::{EventKind, InboundJob, event_id};
+use recado_domain::event::{EventKind, InboundJob, derive_event_id};
 use recado_domain::ids::{ExternalId, MessageId};
-use recado_domain::inbound::{FailedDelivery, Inbound, WebhookEvent, WebhookItem};
+use recado_domain::inbound::{FailedDelivery, InboundEvent, WebhookEvent, WebhookItem};
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use serde_json::{Value, json};
 
 /// One status as an item.
-pub(super) fn item(
+pub(super) fn build_status_item(
     provider: Provider,
     external: &ExternalId,
     status: &Value,
     received_at: Timestamp,
 ) -> WebhookItem {
-    if text(status, "recipient_type") == Some("group") {
-        return ignored("group status");
+    if get_text(status, "recipient_type") == Some("group") {
+        return ignored_item("group status");
     }
     // Of an invoice: `failed` says nothing of the message there.
-    if text(status, "type") == Some("payment") {
-        return ignored("payment status");
+    if get_text(status, "type") == Some("payment") {
+        return ignored_item("payment status");
     }
-    let reached = match text(status, "status") {
+    let reached = match get_text(status, "status") {
         Some("sent") => DeliveryStatus::Sent,
         Some("delivered") => DeliveryStatus::Delivered,
         Some("read") => DeliveryStatus::Read,
         Some("played") => DeliveryStatus::Played,
         Some("failed") => DeliveryStatus::Failed,
-        Some(other) => return ignored(format!("status {}", label(other))),
-        None => return ignored("status without a word"),
+        Some(other) => return ignored_item(format!("status {}", sanitize_label(other))),
+        None => return ignored_item("status without a word"),
     };
-    let Some(update) = update(provider, external, status, reached, received_at) else {
-        return ignored("status without an id");
+    let Some(update) = read_status_update(provider, external, status, reached, received_at) else {
+        return ignored_item("status without an id");
     };
     if reached == DeliveryStatus::Failed {
-        return failed(provider, external, status, &update);
+        return build_failure_item(provider, external, status, &update);
     }
     WebhookItem::Status(update)
 }
 
 /// The update, under our own id if Meta echoes one.
-fn update(
+fn read_status_update(
     provider: Provider,
     external: &ExternalId,
     status: &Value,
     reached: DeliveryStatus,
     received_at: Timestamp,
 ) -> Option<StatusUpdate> {
-    let id = text(status, "id");
-    let own = text(status, "biz_opaque_callback_data").and_then(own_id);
+    let id = get_text(status, "id");
+    let own = get_text(status, "biz_opaque_callback_data").and_then(parse_own_message_id);
     let key = match (&own, id) {
-        (Some(own), _) => DeliveryKey::own(provider, external, own),
-        (None, Some(id)) => DeliveryKey::provider(provider, external, id),
+        (Some(own), _) => DeliveryKey::from_own_id(provider, external, own),
+        (None, Some(id)) => DeliveryKey::from_provider_id(provider, external, id),
         (None, None) => return None,
     };
     Some(StatusUpdate {
         key,
         status: reached,
-        at: instant(status.get("timestamp")).unwrap_or(received_at),
+        at: parse_timestamp(status.get("timestamp")).unwrap_or(received_at),
         provider_message_id: id.map(str::to_owned),
-        detail: Some(price::read(status))
+        detail: Some(status_detail::read_status_detail(status))
             .filter(|detail| !detail.is_empty())
             .map(Box::new),
     })
 }
 
 /// Another application on the same account may put anything there.
-fn own_id(callback_data: &str) -> Option<MessageId> {
+fn parse_own_message_id(callback_data: &str) -> Option<MessageId> {
     MessageId::parse(callback_data)
         .ok()
-        .filter(|id| id.parts().is_ok())
+        .filter(|id| id.conversation_and_ordinal().is_ok())
 }
 
 /// To whom the message went.
-fn recipient(status: &Value) -> Option<ContactAddress> {
-    let recipient = text(status, "recipient_id").or_else(|| text(status, "recipient_user_id"));
+fn read_recipient(status: &Value) -> Option<ContactAddress> {
+    let recipient = get_text(status, "recipient_id").or_else(|| get_text(status, "recipient_user_id"));
     recipient.and_then(ContactAddress::parse)
 }
 
 /// A failure is an event. Its payload leaves out what is not read: names, and what masks take out of the error.
-fn failed(provider: Provider, external: &ExternalId, status: &Value, update: &StatusUpdate) -> WebhookItem {
+fn build_failure_item(
+    provider: Provider,
+    external: &ExternalId,
+    status: &Value,
+    update: &StatusUpdate,
+) -> WebhookItem {
     let mut kept = json!({});
     for key in [
         "id",
@@ -100,9 +105,9 @@ fn failed(provider: Provider, external: &ExternalId, status: &Value, update: &St
             kept[key] = value.clone();
         }
     }
-    let errors = list(status.get("errors")).iter().map(|error| {
-        let title = text(error, "title").or_else(|| text(error, "message"));
-        json!({ "code": error.get("code"), "title": title, "details": price::details(error) })
+    let errors = list_members(status.get("errors")).iter().map(|error| {
+        let title = get_text(error, "title").or_else(|| get_text(error, "message"));
+        json!({ "code": error.get("code"), "title": title, "details": status_detail::read_error_details(error) })
     });
     kept["errors"] = errors.collect();
     let kind = EventKind::Failed;
@@ -111,36 +116,36 @@ fn failed(provider: Provider, external: &ExternalId, status: &Value, update: &St
         .as_deref()
         .unwrap_or(update.key.as_str());
     WebhookItem::Event(WebhookEvent {
-        id: event_id(provider, external, kind, &format!("{id}:failed")),
+        id: derive_event_id(provider, external, kind, &format!("{id}:failed")),
         provider,
         external: external.clone(),
         kind,
-        address: recipient(status),
+        address: read_recipient(status),
         payload: json!({ "status": kept }),
         lookalike: false,
     })
 }
 
 /// Reads the payload of a failed delivery.
-pub(super) fn interpret(job: &InboundJob, payload: &Value) -> Inbound {
+pub(super) fn interpret_failure(job: &InboundJob, payload: &Value) -> InboundEvent {
     let none = Value::Null;
     let status = payload.get("status").unwrap_or(&none);
-    let Some(update) = update(
+    let Some(update) = read_status_update(
         job.provider,
         &job.external,
         status,
         DeliveryStatus::Failed,
         job.received_at,
     ) else {
-        return Inbound::Ignored {
+        return InboundEvent::Ignored {
             what: "status without an id".to_owned(),
         };
     };
-    let first = list(status.get("errors")).first();
-    Inbound::Failed(FailedDelivery {
+    let first = list_members(status.get("errors")).first();
+    InboundEvent::Failed(FailedDelivery {
         update,
-        to: recipient(status),
-        error: first.map_or_else(|| "no code".to_owned(), describe),
-        reason: first.map_or(Reason::WhatsappPermanentError, late_reason),
+        to: read_recipient(status),
+        error: first.map_or_else(|| "no code".to_owned(), describe_error),
+        reason: first.map_or(Reason::WhatsappPermanentError, reason_of_failure),
     })
 }

@@ -5,14 +5,14 @@ use super::*;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::MessageId;
 use recado_domain::inbound::WebhookEvent;
-use recado_domain::millis::instant;
+use recado_domain::millis::from_unix_millis;
 use serde_json::json;
 
 const NUMBER: &str = "100000000000001";
 const OWN_ID: &str = "c_0123456789abcdef0123456789abcdef-1.7";
 
 fn items(body: &Value) -> Vec<WebhookItem> {
-    split(body.to_string().as_bytes(), instant(1_760_000_000_000)).unwrap()
+    split_webhook(body.to_string().as_bytes(), from_unix_millis(1_760_000_000_000)).unwrap()
 }
 
 fn body(value: &Value) -> Value {
@@ -98,8 +98,8 @@ fn one_person_is_one_address_however_the_number_is_given() {
 fn also_of(message: &Value, contacts: &Value) -> Option<String> {
     let event = event(items(&body(&json!({"messages": [message], "contacts": contacts}))).remove(0));
     let said = fields::said(&event);
-    assert!(said.also.is_none() || !said.address.is_numberless());
-    said.also.map(|also| also.as_str().to_owned())
+    assert!(said.numberless_identity.is_none() || !said.address.is_numberless());
+    said.numberless_identity.map(|also| also.as_str().to_owned())
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn half_an_emoji_loses_no_message() {
         &json!({"messages": [{"id": "a", "from": "5511900000001", "type": "text", "text": {"body": "oi CUT"}}]}),
     );
     let cut = body.to_string().replace("CUT", r"\ud83d");
-    let items = split(cut.as_bytes(), instant(0)).unwrap();
+    let items = split_webhook(cut.as_bytes(), from_unix_millis(0)).unwrap();
     let payload = event(items.into_iter().next().unwrap()).payload;
     assert_eq!(payload["message"]["text"]["body"], "oi \u{fffd}");
 }
@@ -211,9 +211,12 @@ fn a_status_is_kept_under_our_own_id_where_meta_echoes_it() {
     );
     let external = ExternalId::parse(NUMBER).unwrap();
     let own_id = MessageId::parse(OWN_ID).unwrap();
-    assert_eq!(own.key, DeliveryKey::own(crate::meta::NAME, &external, &own_id));
+    assert_eq!(
+        own.key,
+        DeliveryKey::from_own_id(crate::meta::NAME, &external, &own_id)
+    );
     assert_eq!(own.provider_message_id.as_deref(), Some("wamid.A"));
-    assert_eq!(own.at, instant(1_760_000_001_000));
+    assert_eq!(own.at, from_unix_millis(1_760_000_001_000));
     for foreign in [
         json!("campaign-7"),
         json!("c_x-1.2"),
@@ -225,11 +228,11 @@ fn a_status_is_kept_under_our_own_id_where_meta_echoes_it() {
             status(&json!({"id": "wamid.A", "status": "played", "biz_opaque_callback_data": foreign}));
         assert_eq!(
             other.key,
-            DeliveryKey::provider(crate::meta::NAME, &external, "wamid.A")
+            DeliveryKey::from_provider_id(crate::meta::NAME, &external, "wamid.A")
         );
         assert_eq!(
             (other.status, other.at),
-            (DeliveryStatus::Played, instant(1_760_000_000_000))
+            (DeliveryStatus::Played, from_unix_millis(1_760_000_000_000))
         );
     }
 }
@@ -295,7 +298,10 @@ fn what_is_not_understood_is_ignored_by_name_and_never_an_error() {
     for no_object in [json!([]), json!("x"), json!(null), json!([{"entry": []}])] {
         assert_eq!(ignored(no_object), "body without changes");
     }
-    assert_eq!(split(b"private", instant(0)).unwrap_err(), ParseError::NotJson);
+    assert_eq!(
+        split_webhook(b"private", from_unix_millis(0)).unwrap_err(),
+        WebhookParseError::NotJson
+    );
 }
 
 #[test]

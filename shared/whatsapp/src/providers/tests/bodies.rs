@@ -76,7 +76,7 @@ async fn meta_gets_a_user_id_as_recipient_and_other_content_as_text() {
 #[tokio::test]
 async fn a_text_over_metas_limit_is_refused_and_never_cut() {
     let mut long = message("5511900000001");
-    long.content = Content::text("é".repeat(4097));
+    long.content = Content::from_text("é".repeat(4097));
     let (outcome, stand_in) = sent_to(&meta_number(), &long, Does::Answers(200, "{}")).await;
     assert!(
         matches!(outcome, SendOutcome::Permanent { reason: Reason::WhatsappPermanentError, why } if why == "text too long")

@@ -4,11 +4,11 @@ use super::*;
 
 const ACCEPTED: &str = r#"{"messages":[{"id":"wamid.A"}]}"#;
 
-fn dialog360_number() -> Bound {
+fn dialog360_number() -> InstanceConfig {
     bound(crate::dialog360::NAME, "100000000000001", 2)
 }
 
-fn aws_number() -> Bound {
+fn aws_number() -> InstanceConfig {
     bound(crate::aws_social::NAME, "0123456789abcdef0123456789abcdef", 2)
 }
 
@@ -43,7 +43,7 @@ async fn a_user_id_goes_to_dialog360_as_recipient_and_an_instance_has_its_own_ba
     number.instance.base_url = Some(format!("{}/d360/", stand_in.url));
     number.instance.credential = Some(CredentialRef::Env("RECADO_CREDENTIAL_T_KEY".to_owned()));
     let outcome = whatsapp("http://127.0.0.1:9", Some("key-1"), Simulation::Off)
-        .send(&number, &message("BR.1000000000000001"))
+        .send_message(&number, &message("BR.1000000000000001"))
         .await;
     assert_eq!(outcome, accepted("wamid.A"));
     let request = &stand_in.requests()[0];
@@ -99,7 +99,7 @@ async fn a_refusal_of_dialog360_is_classed_and_a_refused_key_forgotten() {
     )])
     .await;
     let whatsapp = whatsapp(&stand_in.url, Some("key-1"), Simulation::Off);
-    let outcome = whatsapp.send(&number, &message("5511900000001")).await;
+    let outcome = whatsapp.send_message(&number, &message("5511900000001")).await;
     assert!(matches!(outcome, SendOutcome::Credentials { .. }));
     assert_eq!(*whatsapp.secrets.forgotten.lock().unwrap(), 1);
 }
@@ -109,7 +109,7 @@ async fn a_number_of_dialog360_counts_as_open_unless_its_key_is_refused() {
     let answer = async |does| {
         let stand_in = StandIn::start(vec![does]).await;
         let answer = whatsapp(&stand_in.url, Some("key-1"), Simulation::Off)
-            .connection(&dialog360_number())
+            .query_connection(&dialog360_number())
             .await;
         let request = &stand_in.requests()[0];
         assert_eq!(request.line, "GET /v1/configs/webhook");
@@ -143,22 +143,22 @@ async fn neither_can_be_asked_for_evidence() {
         let simulation = Simulation::WithoutCredentials(SimulatedOutbox::default());
         let whatsapp = whatsapp("http://127.0.0.1:9", Some("key-1"), simulation);
         let evidence = whatsapp
-            .evidence(&number, &message("5511900000001"), &[], instant(0))
+            .find_send_evidence(&number, &message("5511900000001"), &[], from_unix_millis(0))
             .await;
-        assert_eq!(evidence, Evidence::None);
+        assert_eq!(evidence, SendEvidence::None);
     }
 }
 
 #[tokio::test]
 async fn without_a_client_aws_sends_nothing_says_why_and_reads_no_secret() {
     let off = whatsapp("http://127.0.0.1:9", Some("key-1"), Simulation::Off);
-    let outcome = off.send(&aws_number(), &message("5511900000001")).await;
+    let outcome = off.send_message(&aws_number(), &message("5511900000001")).await;
     assert!(
         matches!(&outcome, SendOutcome::Credentials { why } if why == aws_social::NO_CLIENT),
         "{outcome:?}"
     );
     assert_eq!(
-        off.connection(&aws_number()).await,
+        off.query_connection(&aws_number()).await,
         ConnectionAnswer::NeedsCredentials
     );
     let outbox = SimulatedOutbox::default();
@@ -167,7 +167,9 @@ async fn without_a_client_aws_sends_nothing_says_why_and_reads_no_secret() {
         Some("key-1"),
         Simulation::WithoutCredentials(outbox.clone()),
     );
-    let outcome = simulated.send(&aws_number(), &message("5511900000001")).await;
+    let outcome = simulated
+        .send_message(&aws_number(), &message("5511900000001"))
+        .await;
     assert!(matches!(outcome, SendOutcome::Accepted { simulated: true, .. }));
-    assert_eq!(outbox.list().len(), 1);
+    assert_eq!(outbox.list_messages().len(), 1);
 }

@@ -23,7 +23,11 @@ async fn a_meta_number_is_open_while_its_token_is_good() {
     ] {
         let stand_in = StandIn::start(vec![does.clone()]).await;
         let whatsapp = whatsapp(&stand_in.url, Some("token-1"), Simulation::Off);
-        assert_eq!(whatsapp.connection(&meta_number()).await, expected, "{does:?}");
+        assert_eq!(
+            whatsapp.query_connection(&meta_number()).await,
+            expected,
+            "{does:?}"
+        );
         let asked = &stand_in.requests()[0].line;
         assert!(
             asked.starts_with("GET /v") && asked.ends_with("?fields=id"),
@@ -69,7 +73,7 @@ async fn the_connection_is_what_evolution_says_of_it() {
         let stand_in = StandIn::start(vec![does.clone()]).await;
         let whatsapp = whatsapp(&stand_in.url, Some("key-1"), Simulation::Off);
         assert_eq!(
-            whatsapp.connection(&evolution_instance()).await,
+            whatsapp.query_connection(&evolution_instance()).await,
             expected,
             "{does:?}"
         );

@@ -2,7 +2,7 @@ use super::*;
 
 #[tokio::test]
 async fn evidence_is_looked_for_in_both_forms_of_a_number_and_in_both_versions() {
-    let claimed = instant(1_760_000_000_000);
+    let claimed = from_unix_millis(1_760_000_000_000);
     let found = r#"{"messages":{"total":1,"records":[{"key":{"id":"A","fromMe":true},"message":{"conversation":"Olá"},"messageTimestamp":1760000001}]}}"#;
     let script = vec![
         Does::Answers(200, r#"{"messages":{"records":[]}}"#),
@@ -11,11 +11,11 @@ async fn evidence_is_looked_for_in_both_forms_of_a_number_and_in_both_versions()
     let stand_in = StandIn::start(script).await;
     let two = whatsapp(&stand_in.url, Some("key-1"), Simulation::Off);
     let evidence = two
-        .evidence(&evolution_instance(), &message(PHONE), &[], claimed)
+        .find_send_evidence(&evolution_instance(), &message(PHONE), &[], claimed)
         .await;
     assert_eq!(
         evidence,
-        Evidence::Sent {
+        SendEvidence::Sent {
             provider_message_id: Some("A".to_owned())
         }
     );
@@ -30,20 +30,21 @@ async fn evidence_is_looked_for_in_both_forms_of_a_number_and_in_both_versions()
     for (does, expected) in [
         (
             Does::Answers(200, list),
-            Evidence::Sent {
+            SendEvidence::Sent {
                 provider_message_id: Some("B".to_owned()),
             },
         ),
-        (Does::Answers(200, "[]"), Evidence::None),
-        (Does::Answers(200, "<html>"), Evidence::Unclear),
-        (Does::Answers(500, "{}"), Evidence::Unclear),
-        (Does::Hangs, Evidence::Unclear),
+        (Does::Answers(200, "[]"), SendEvidence::None),
+        (Does::Answers(200, "<html>"), SendEvidence::Unclear),
+        (Does::Answers(500, "{}"), SendEvidence::Unclear),
+        (Does::Hangs, SendEvidence::Unclear),
     ] {
         let stand_in = StandIn::start(vec![does.clone()]).await;
         let one = whatsapp(&stand_in.url, Some("key-1"), Simulation::Off);
         let bound = bound(crate::evolution::NAME, "suporte-01", 1);
         assert_eq!(
-            one.evidence(&bound, &message(PHONE), &[], claimed).await,
+            one.find_send_evidence(&bound, &message(PHONE), &[], claimed)
+                .await,
             expected,
             "{does:?}"
         );
@@ -54,14 +55,15 @@ async fn evidence_is_looked_for_in_both_forms_of_a_number_and_in_both_versions()
         );
     }
     assert_eq!(
-        two.evidence(&meta_number(), &message(PHONE), &[], claimed).await,
-        Evidence::None
+        two.find_send_evidence(&meta_number(), &message(PHONE), &[], claimed)
+            .await,
+        SendEvidence::None
     );
 }
 
 #[tokio::test]
 async fn evidence_is_looked_for_in_the_chat_of_the_other_name_too() {
-    let claimed = instant(1_760_000_000_000);
+    let claimed = from_unix_millis(1_760_000_000_000);
     let found = r#"{"messages":{"total":1,"records":[{"key":{"id":"A","fromMe":true},"message":{"conversation":"Olá"},"messageTimestamp":1760000001}]}}"#;
     let empty = Does::Answers(200, r#"{"messages":{"records":[]}}"#);
     let script = vec![empty.clone(), empty, Does::Answers(200, found)];
@@ -69,24 +71,24 @@ async fn evidence_is_looked_for_in_the_chat_of_the_other_name_too() {
     let asks = whatsapp(&stand_in.url, Some("key-1"), Simulation::Off);
     let also = [ContactAddress::parse("100000000000001@lid").unwrap()];
     let evidence = asks
-        .evidence(&evolution_instance(), &message(PHONE), &also, claimed)
+        .find_send_evidence(&evolution_instance(), &message(PHONE), &also, claimed)
         .await;
     let provider_message_id = Some("A".to_owned());
-    assert_eq!(evidence, Evidence::Sent { provider_message_id });
+    assert_eq!(evidence, SendEvidence::Sent { provider_message_id });
     let asked = stand_in.requests()[2].body["where"]["key"]["remoteJid"].clone();
     assert_eq!(asked, "100000000000001@lid");
 }
 
 #[tokio::test]
 async fn without_the_key_to_look_nothing_is_known() {
-    let claimed = instant(1_760_000_000_000);
+    let claimed = from_unix_millis(1_760_000_000_000);
     for key in [Some(UNREADABLE), None] {
         let stand_in = StandIn::start(vec![Does::Answers(200, "[]")]).await;
         let asks = whatsapp(&stand_in.url, key, Simulation::Off);
         let evidence = asks
-            .evidence(&evolution_instance(), &message(PHONE), &[], claimed)
+            .find_send_evidence(&evolution_instance(), &message(PHONE), &[], claimed)
             .await;
-        assert_eq!(evidence, Evidence::Unclear, "{key:?}");
+        assert_eq!(evidence, SendEvidence::Unclear, "{key:?}");
         assert!(stand_in.requests().is_empty());
     }
 }

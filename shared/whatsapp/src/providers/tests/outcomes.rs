@@ -22,7 +22,7 @@ async fn what_breaks_after_the_request_left_is_unknown_and_before_it_is_unreache
             .unwrap();
         for base in [format!("http://{closed}"), "nonsense".to_owned()] {
             let outcome = whatsapp(&base, Some("key-1"), Simulation::Off)
-                .send(&bound, &message(PHONE))
+                .send_message(&bound, &message(PHONE))
                 .await;
             assert!(
                 matches!(outcome, SendOutcome::Unreached { .. }),
@@ -91,7 +91,7 @@ async fn a_refused_credential_is_forgotten() {
         let stand_in = StandIn::start(vec![Does::Answers(401, body)]).await;
         let whatsapp = whatsapp(&stand_in.url, Some("key-1"), Simulation::Off);
         assert!(matches!(
-            whatsapp.send(&bound, &message(PHONE)).await,
+            whatsapp.send_message(&bound, &message(PHONE)).await,
             SendOutcome::Credentials { .. }
         ));
         assert_eq!(*whatsapp.secrets.forgotten.lock().unwrap(), 1);
@@ -104,16 +104,19 @@ async fn without_a_credential_messages_wait_or_go_to_the_simulated_provider() {
     for bound in [evolution_instance(), meta_number()] {
         let off = whatsapp("http://127.0.0.1:9", None, Simulation::Off);
         assert!(matches!(
-            off.send(&bound, &message(PHONE)).await,
+            off.send_message(&bound, &message(PHONE)).await,
             SendOutcome::Credentials { .. }
         ));
-        assert_eq!(off.connection(&bound).await, ConnectionAnswer::NeedsCredentials);
+        assert_eq!(
+            off.query_connection(&bound).await,
+            ConnectionAnswer::NeedsCredentials
+        );
         let on = whatsapp(
             "http://127.0.0.1:9",
             None,
             Simulation::WithoutCredentials(outbox.clone()),
         );
-        let outcome = on.send(&bound, &message(PHONE)).await;
+        let outcome = on.send_message(&bound, &message(PHONE)).await;
         let id = Some("sim-000000000000abcd".to_owned());
         assert_eq!(
             outcome,
@@ -122,16 +125,18 @@ async fn without_a_credential_messages_wait_or_go_to_the_simulated_provider() {
                 simulated: true
             }
         );
-        assert_eq!(on.connection(&bound).await, ConnectionAnswer::Open);
-        let evidence = on.evidence(&bound, &message(PHONE), &[], instant(0)).await;
+        assert_eq!(on.query_connection(&bound).await, ConnectionAnswer::Open);
+        let evidence = on
+            .find_send_evidence(&bound, &message(PHONE), &[], from_unix_millis(0))
+            .await;
         assert_eq!(
             evidence,
-            Evidence::Sent {
+            SendEvidence::Sent {
                 provider_message_id: id
             }
         );
     }
-    let listed = serde_json::to_value(outbox.list()).unwrap();
+    let listed = serde_json::to_value(outbox.list_messages()).unwrap();
     assert_eq!(listed[0]["text"], "Olá");
     assert_eq!(listed[0]["sent_at"], "2025-10-09T08:53:20Z");
 }

@@ -9,7 +9,7 @@ fn picture() -> OutgoingMessage {
     message.content = Content::Media(Media {
         source: Some(PNG.to_owned()),
         caption: Some("olhe".to_owned()),
-        ..Media::of(MediaKind::Image)
+        ..Media::from_kind(MediaKind::Image)
     });
     message
 }
@@ -23,7 +23,7 @@ async fn meta_gets_a_file_first_and_then_the_message_with_its_id() {
     .await;
     let whatsapp = whatsapp(&stand_in.url, Some("key-1"), Simulation::Off);
     assert_eq!(
-        whatsapp.send(&meta_number(), &picture()).await,
+        whatsapp.send_message(&meta_number(), &picture()).await,
         accepted("wamid.A")
     );
     let requests = stand_in.requests();
@@ -83,7 +83,7 @@ async fn an_upload_that_is_gone_is_given_up_without_a_request() {
         let mut gone = picture();
         gone.content = Content::Media(Media {
             source: Some("upload:0123456789abcdef0123456789abcdef".to_owned()),
-            ..Media::of(MediaKind::Image)
+            ..Media::from_kind(MediaKind::Image)
         });
         let (outcome, stand_in) = sent_to(&bound, &gone, Does::Answers(200, "{}")).await;
         assert!(matches!(outcome, SendOutcome::Permanent { .. }), "{outcome:?}");

@@ -34,13 +34,13 @@ fn takes(route: &str, path: &str) -> bool {
 }
 
 /// Every path of every door, with as many segments behind it as it may have.
-fn doors_paths() -> Vec<(Method, String)> {
+fn doors_paths() -> Vec<(WebhookMethod, String)> {
     let rests = ["", "/x", "/x/y", "/k/x/y"];
     let mut all = Vec::new();
-    for path in paths() {
+    for path in all_path_prefixes() {
         for path in rests.map(|rest| format!("{path}{rest}")) {
-            let methods = [Method::Get, Method::Post];
-            let has = |method: &Method| Route::find(Some(*method), &path).is_ok();
+            let methods = [WebhookMethod::Get, WebhookMethod::Post];
+            let has = |method: &WebhookMethod| WebhookRoute::for_path(Some(*method), &path).is_ok();
             all.extend(
                 methods
                     .into_iter()
@@ -58,7 +58,11 @@ fn each_path_of_a_door_leads_to_the_webhook_function() {
     let all = doors_paths();
     assert!(all.len() > 15, "{all:?}");
     for (method, path) in all {
-        let name = if method == Method::Get { "GET" } else { "POST" };
+        let name = if method == WebhookMethod::Get {
+            "GET"
+        } else {
+            "POST"
+        };
         let led = routes
             .iter()
             .any(|(known, route, webhook)| *known == name && *webhook && takes(route, &path));
@@ -72,9 +76,9 @@ fn each_route_to_the_webhook_function_is_a_doors_path() {
     let of_webhooks = routes().into_iter().filter(|(_, _, webhook)| *webhook);
     for (method, route, _) in of_webhooks {
         let wanted = if method == "GET" {
-            Method::Get
+            WebhookMethod::Get
         } else {
-            Method::Post
+            WebhookMethod::Post
         };
         let found = doors
             .iter()

@@ -2,7 +2,7 @@
 
 use super::super::call::digits;
 use recado_domain::Timestamp;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -83,7 +83,7 @@ impl Files {
 
     /// The URL of a file, on Meta's host, good from now on for a while.
     pub(super) fn url(&self, id: &str) -> String {
-        let until = shift(self.kept().now(), URL_MS).as_millisecond();
+        let until = add_millis(self.kept().now(), URL_MS).as_millisecond();
         let hash = digits(&format!("{id} {until}"));
         format!("https://lookaside.fbsbx.com/whatsapp_business/attachments/?mid={id}&ext={until}&hash={hash}")
     }
@@ -107,13 +107,14 @@ impl Files {
     pub(super) fn failed(&self, key: &str) {
         let mut kept = self.kept();
         let now = kept.now();
-        let since = shift(now, -WITHIN_MS);
+        let since = add_millis(now, -WITHIN_MS);
         let errors = kept.errors.entry(key.to_owned()).or_default();
         errors.retain(|at| *at > since);
         errors.push(now);
         if errors.len() >= ERRORS {
             errors.clear();
-            kept.blocked_until.insert(key.to_owned(), shift(now, BLOCKED_MS));
+            kept.blocked_until
+                .insert(key.to_owned(), add_millis(now, BLOCKED_MS));
         }
     }
 
@@ -125,6 +126,6 @@ impl Files {
 impl Kept {
     fn now(&self) -> Timestamp {
         let ahead = i64::try_from(self.ahead.as_millis()).unwrap_or(i64::MAX);
-        shift(Timestamp::now(), ahead)
+        add_millis(Timestamp::now(), ahead)
     }
 }

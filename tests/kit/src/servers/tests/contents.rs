@@ -1,36 +1,36 @@
 //! What the product sends, of every kind, is what the servers take.
 
 use super::*;
-use recado_domain::config::{Agent, Bound, CredentialRef, Instance, Tenant};
+use recado_domain::config::{Agent, CredentialRef, Instance, InstanceConfig, Tenant};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::ids::MessageId;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
-    Ambient, Evidence, OutgoingMessage, PortResult, Providers, Secrets, SendOutcome,
+    OutgoingMessage, PortResult, Providers, Secrets, SendEvidence, SendOutcome, System,
 };
 use recado_whatsapp::{ProviderConfig, WhatsApp};
 
 pub(super) struct Key;
 
 impl Secrets for Key {
-    async fn resolve(&self, _: &CredentialRef) -> PortResult<Option<Secret>> {
+    async fn resolve_secret(&self, _: &CredentialRef) -> PortResult<Option<Secret>> {
         Ok(Secret::new("key-1"))
     }
 
-    async fn forget(&self, _: &CredentialRef) {}
+    async fn forget_secret(&self, _: &CredentialRef) {}
 }
 
 pub(super) struct Clock;
 
-impl Ambient for Clock {
+impl System for Clock {
     fn now(&self) -> recado_domain::Timestamp {
         recado_domain::Timestamp::now()
     }
 
-    fn random(&self) -> u64 {
+    fn random_u64(&self) -> u64 {
         7
     }
 
@@ -56,7 +56,7 @@ pub(super) fn server(provider: &str) -> StandIn {
     }
 }
 
-pub(super) fn bound(provider: &str, version: u8) -> Bound {
+pub(super) fn bound(provider: &str, version: u8) -> InstanceConfig {
     let external = if provider == "evolution" {
         "loja-1"
     } else {
@@ -65,7 +65,7 @@ pub(super) fn bound(provider: &str, version: u8) -> Bound {
     let instance = json!({"id": "loja-01", "tenant": "t", "provider": provider, "external_id": external, "agent": "a",
         "api_version": version});
     let agent = json!({"id": "a", "tenant": "t", "model": "m", "system_prompt": "p"});
-    Bound {
+    InstanceConfig {
         instance: serde_json::from_value::<Instance>(instance).unwrap(),
         tenant: serde_json::from_value::<Tenant>(json!({"id": "t"})).unwrap(),
         agent: serde_json::from_value::<Agent>(agent).unwrap(),
@@ -136,8 +136,12 @@ async fn every_kind_is_taken_by_each_provider_and_version() {
         }
         for content in &contents {
             let parsed: Content = serde_json::from_value(content.clone()).unwrap();
-            assert!(product.refuses(bound.instance.provider, &parsed).is_none());
-            let outcome = product.send(&bound, &message(content)).await;
+            assert!(
+                product
+                    .explain_refusal(bound.instance.provider, &parsed)
+                    .is_none()
+            );
+            let outcome = product.send_message(&bound, &message(content)).await;
             assert!(
                 matches!(outcome, SendOutcome::Accepted { .. }),
                 "{provider} {version} {content} {outcome:?}"
@@ -156,21 +160,21 @@ async fn what_evolution_stored_is_evidence_for_every_kind() {
             let server = StandIn::evolution();
             let (product, bound) = (product(&server), bound("evolution", version));
             let message = message(&content);
-            let began = shift(recado_domain::Timestamp::now(), -1_000);
+            let began = add_millis(recado_domain::Timestamp::now(), -1_000);
             assert_eq!(
-                product.evidence(&bound, &message, &[], began).await,
-                Evidence::None
+                product.find_send_evidence(&bound, &message, &[], began).await,
+                SendEvidence::None
             );
             let SendOutcome::Accepted {
                 provider_message_id, ..
-            } = product.send(&bound, &message).await
+            } = product.send_message(&bound, &message).await
             else {
                 panic!("{content}")
             };
-            let found = product.evidence(&bound, &message, &[], began).await;
+            let found = product.find_send_evidence(&bound, &message, &[], began).await;
             assert_eq!(
                 found,
-                Evidence::Sent { provider_message_id },
+                SendEvidence::Sent { provider_message_id },
                 "{version} {content}"
             );
         }

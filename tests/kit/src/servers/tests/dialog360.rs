@@ -5,7 +5,7 @@ use super::*;
 use recado_domain::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_pipeline::ports::Providers;
-use recado_whatsapp::dialog360::{MediaBlock, media_url};
+use recado_whatsapp::dialog360::{MediaDownloadBlock, media_url};
 use reqwest::Method;
 
 const PHOTO: &[u8] = &[0xff, 0xd8, 0xff, 0xe0, 0, 1];
@@ -110,8 +110,10 @@ async fn read_marks_and_typing_are_taken_from_the_product_as_meta_takes_them() {
         let server = super::contents::server(provider);
         let (product, bound) = (product(&server), bound(provider, 2));
         let chat = ContactAddress::parse("5511944440000").unwrap();
-        product.seen(&bound, "wamid.A", &chat, true).await;
-        product.seen(&bound, "wamid.B", &chat, false).await;
+        product.mark_read_and_typing(&bound, "wamid.A", &chat, true).await;
+        product
+            .mark_read_and_typing(&bound, "wamid.B", &chat, false)
+            .await;
         let seen = [("wamid.A".to_owned(), true), ("wamid.B".to_owned(), false)];
         assert_eq!(server.notes().seen(), seen, "{provider}");
         assert_eq!(server.violations(), [], "{provider}");
@@ -248,14 +250,14 @@ async fn twenty_failed_downloads_block_all_of_the_numbers_for_half_an_hour() {
 #[tokio::test]
 async fn who_keeps_to_the_products_own_count_asks_for_nothing_while_blocked() {
     let server = StandIn::dialog360();
-    let mut block = MediaBlock::default();
+    let mut block = MediaDownloadBlock::default();
     for _ in 0..50 {
-        if block.blocked(Timestamp::now()).is_none() {
+        if block.blocked_until(Timestamp::now()).is_none() {
             assert_eq!(go(ask(&server, Method::GET, "/42")).await.0, 404);
-            block.failed(Timestamp::now());
+            block.record_failure(Timestamp::now());
         }
     }
-    assert_eq!(server.requests().len(), MediaBlock::FAILURES);
+    assert_eq!(server.requests().len(), MediaDownloadBlock::FAILURES);
 }
 
 #[tokio::test]

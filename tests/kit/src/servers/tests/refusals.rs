@@ -71,9 +71,9 @@ async fn refused(provider: &str, behaviour: Behaviour) -> Option<Comes> {
     let (product, bound) = (product(&server), bound(provider, 2));
     let message = message(&json!({"type": "text", "text": "Olá"}));
     server.next(behaviour);
-    let outcome = product.send(&bound, &message).await;
+    let outcome = product.send_message(&bound, &message).await;
     assert!(server.phone().is_empty(), "what is refused reaches no phone");
-    let again = product.send(&bound, &message).await;
+    let again = product.send_message(&bound, &message).await;
     assert!(matches!(again, SendOutcome::Accepted { .. }), "{again:?}");
     assert_eq!(server.violations(), []);
     assert_eq!(server.requests().len(), 2, "nothing is repeated below the sender");
@@ -136,9 +136,9 @@ async fn an_upload_that_is_throttled_is_waited_for_and_no_message_leaves_without
         Dialog360Error::RateLimit.behaviour(),
         Dialog360Error::Failed.behaviour(),
     ]);
-    let throttled = product.send(&bound, &message(&picture)).await;
+    let throttled = product.send_message(&bound, &message(&picture)).await;
     assert_eq!(comes(&throttled), Some(Comes::Again(60)));
-    let failed = product.send(&bound, &message(&picture)).await;
+    let failed = product.send_message(&bound, &message(&picture)).await;
     assert_eq!(
         comes(&failed),
         Some(Comes::AgainAnyTime),
@@ -152,7 +152,7 @@ async fn an_upload_that_is_throttled_is_waited_for_and_no_message_leaves_without
             .collect()
     };
     assert_eq!(paths(&server), ["/media", "/media"]);
-    let sent = product.send(&bound, &message(&picture)).await;
+    let sent = product.send_message(&bound, &message(&picture)).await;
     assert!(matches!(sent, SendOutcome::Accepted { .. }), "{sent:?}");
     assert_eq!(paths(&server)[2..], ["/media", "/messages"]);
     assert_eq!(server.phone()[0].content["id"], server.files().ids()[0].as_str());
@@ -164,13 +164,13 @@ async fn a_number_of_360dialog_is_open_unless_its_key_is_refused() {
     let server = server("360dialog");
     let (product, bound) = (product(&server), bound("360dialog", 2));
     assert_eq!(
-        product.connection(&bound).await,
+        product.query_connection(&bound).await,
         ConnectionAnswer::Open,
         "no webhook was ever set"
     );
     server.expect_credential("another");
     assert_eq!(
-        product.connection(&bound).await,
+        product.query_connection(&bound).await,
         ConnectionAnswer::NeedsCredentials
     );
     assert_eq!(server.violations(), []);

@@ -8,7 +8,7 @@ use crate::queue::WorkQueues;
 use crate::stage::Stage;
 use recado_domain::contact::ContactAddress;
 use recado_domain::inbound::WebhookItem;
-use recado_domain::millis::shift;
+use recado_domain::millis::add_millis;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) fn conversation<S, Q>(
 {
     let simulation = stage.simulation();
     let (provider, mut at) = (line.bound.instance.provider, simulation.between(0, 20_000));
-    let Some(external) = line.bound.instance.external() else {
+    let Some(external) = line.bound.instance.resolve_external_id() else {
         return;
     };
     let messages = if simulation.chance(0.03) {
@@ -53,11 +53,11 @@ pub(super) fn conversation<S, Q>(
             id: &format!("in-{name}"),
             text: &text,
             from_me: false,
-            sent_at: Some(shift(simulation.now(), written)),
+            sent_at: Some(add_millis(simulation.now(), written)),
         };
         let shows = habit.shows(simulation, nth);
         let mut event = said.event_in(provider, &external, number, shows);
-        if lost > 0.0 && traits(provider).remembers && simulation.chance(lost) {
+        if lost > 0.0 && traits(provider).has_history && simulation.chance(lost) {
             stage.lose(&mut event);
             continue;
         }
@@ -88,7 +88,7 @@ fn change<S, Q>(
     Q: WorkQueues,
 {
     let (simulation, provider) = (stage.simulation(), line.bound.instance.provider);
-    let Some(external) = line.bound.instance.external() else {
+    let Some(external) = line.bound.instance.resolve_external_id() else {
         return;
     };
     let (mut changes, mut at) = (simulation.pick(&[1, 1, 1, 2]), at);
@@ -107,7 +107,7 @@ fn change<S, Q>(
                 id: &format!("in-{name}"),
                 text: &words,
                 from_me: false,
-                sent_at: Some(shift(simulation.now(), at)),
+                sent_at: Some(add_millis(simulation.now(), at)),
             },
             target: said.id,
             deletes,
@@ -135,14 +135,14 @@ pub(super) fn write<S, Q>(
     Q: WorkQueues,
 {
     let instance = &line.bound.instance;
-    let Some(external) = instance.external() else {
+    let Some(external) = instance.resolve_external_id() else {
         return;
     };
     let said = Said {
         id: &format!("in-{name}"),
         text: &format!("m{name}"),
         from_me: false,
-        sent_at: Some(shift(stage.simulation().now(), at)),
+        sent_at: Some(add_millis(stage.simulation().now(), at)),
     };
     let shows = habit.shows_now(stage.simulation());
     let event = said.event_in(instance.provider, &external, number, shows);
@@ -155,7 +155,7 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let Some(external) = line.bound.instance.external() else {
+    let Some(external) = line.bound.instance.resolve_external_id() else {
         return;
     };
     for number in 0..60 {
@@ -190,6 +190,6 @@ where
         let left = calm_from_ms.saturating_sub(simulation.elapsed_ms()).max(0);
         simulation.sleep(left + simulation.between(0, 60_000)).await;
         // What was written two hours before its webhook is to be found, too.
-        on.fetch(&instance, Some(shift(begun, -7_200_000)));
+        on.fetch(&instance, Some(add_millis(begun, -7_200_000)));
     });
 }

@@ -69,11 +69,13 @@ where
     Q: WorkQueues,
 {
     let conversations = [contact.0.clone(), identity(&contact.0)].map(|name| {
-        let thread = identity_key().thread(&line.bound.instance.id, name.as_str());
-        block_on(stage.store.latest(&thread)).ok().flatten()
+        let thread = identity_key().derive_thread_id(&line.bound.instance.id, name.as_str());
+        block_on(stage.store.find_latest_conversation(&thread))
+            .ok()
+            .flatten()
     });
     let mut shown: Vec<Conversation> = conversations.into_iter().flatten().collect();
-    shown.retain(|conversation| conversation.listed_as().is_some());
+    shown.retain(|conversation| conversation.listed_status().is_some());
     if shown.len() > 1 && stage.simulation().chance(0.5) {
         return shown.pop();
     }
@@ -89,7 +91,7 @@ where
 {
     let (instance, simulation) = (&line.bound.instance, stage.simulation());
     let newest = stage.outside.newest_to(&instance.id, &contact.0);
-    let (Some(external), Some(target)) = (instance.external(), newest) else {
+    let (Some(external), Some(target)) = (instance.resolve_external_id(), newest) else {
         return;
     };
     let changed = Changed {
@@ -114,7 +116,7 @@ where
     Q: WorkQueues,
 {
     let instance = &line.bound.instance;
-    let Some(external) = instance.external() else {
+    let Some(external) = instance.resolve_external_id() else {
         return;
     };
     let shows = contact.1.shows_now(stage.simulation());

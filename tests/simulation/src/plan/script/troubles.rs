@@ -17,7 +17,7 @@ where
 {
     let (on, instance) = (Arc::clone(stage), line.bound.instance.clone());
     happens(stage, async move {
-        let Some(external) = instance.external() else {
+        let Some(external) = instance.resolve_external_id() else {
             return;
         };
         on.simulation().sleep(at).await;

@@ -3,8 +3,8 @@
 
 use super::{DEDUPLICATION_MS, Sqs, State, json};
 use crate::queue::Dead;
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName, RedrivenLetter};
-use recado_pipeline::ports::{DeadCopy, DeadQueues, PortError, PortResult};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
+use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, PortError, PortResult};
 
 /// How long what was received is not handed out again, in milliseconds.
 const HIDDEN_MS: i64 = 5_000;
@@ -38,11 +38,11 @@ impl Left {
 /// A letter's body as its own queue carries it, marked as a redrive, and its group.
 fn marked(letter: &DeadLetter) -> PortResult<(String, String)> {
     let carried = letter
-        .carried()
+        .build_redrive_payload()
         .map_err(|error| PortError::invalid("letter", error))?;
     match (carried, &letter.what) {
         (Some((group, carried)), _) => Ok((group, json("letter", &carried)?)),
-        (None, DeadWhat::Unreadable { body }) => Ok(("unreadable".to_owned(), body.clone())),
+        (None, DeadLetterContent::Unreadable { body }) => Ok(("unreadable".to_owned(), body.clone())),
         (None, _) => Err(PortError::invalid("letter", "it carries nothing")),
     }
 }
@@ -102,8 +102,8 @@ impl Sqs {
     }
 }
 
-impl DeadQueues for Sqs {
-    async fn receive_dead(&self, queue: QueueName) -> PortResult<Vec<DeadCopy>> {
+impl DeadLetterQueues for Sqs {
+    async fn receive_dead_messages(&self, queue: QueueName) -> PortResult<Vec<DeadQueueMessage>> {
         let now = self.now();
         let mut state = self.state();
         let mut copies = Vec::new();
@@ -111,7 +111,7 @@ impl DeadQueues for Sqs {
             let left = &mut state.dead[at];
             left.hidden_until = now + HIDDEN_MS;
             left.received += 1;
-            copies.push(DeadCopy {
+            copies.push(DeadQueueMessage {
                 queue,
                 body: left.dead.body.clone(),
                 sent_at: left.dead.sent_at,
@@ -122,7 +122,7 @@ impl DeadQueues for Sqs {
         Ok(copies)
     }
 
-    async fn remove_dead(&self, copy: &DeadCopy) -> PortResult<()> {
+    async fn remove_dead_message(&self, copy: &DeadQueueMessage) -> PortResult<()> {
         let now = self.now();
         let held =
             |left: &Left| left.receipt() == copy.receipt && (left.group.is_none() || left.hidden_until > now);
@@ -130,7 +130,7 @@ impl DeadQueues for Sqs {
         Ok(())
     }
 
-    async fn send_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+    async fn enqueue_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
         let (group, body) = marked(letter)?;
         if letter.queue == QueueName::Turns {
             self.put(QueueName::Turns, None, &body, self.now());

@@ -1,20 +1,23 @@
 use super::Tap;
 use crate::mutation::Mutation;
 use recado_domain::contact::ContactAddress;
-use recado_domain::conversation::{Conversation, Mode};
-use recado_domain::dead_letter::{DeadLetter, DeadWhat, QueueName};
+use recado_domain::conversation::{Conversation, ConversationMode};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::ids::{InstanceId, ThreadId};
-use recado_domain::instance::{Echo, InFlight};
+use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
 use recado_domain::outbox::{Author, OutboxState};
 use recado_pipeline::ports::{
-    Ambient, Claimed, DeliveryLink, Guard, OutboxStore, PortResult, Store, Written,
+    ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore, PortResult, Store, System, WriteOutcome,
 };
 use std::sync::atomic::Ordering;
 
 impl<S: Store> OutboxStore for Tap<S> {
-    async fn open(&self, thread: &ThreadId) -> PortResult<Vec<Message>> {
-        let mut open = self.hand.call("open", self.inner.open(thread)).await?;
+    async fn list_open_messages(&self, thread: &ThreadId) -> PortResult<Vec<Message>> {
+        let mut open = self
+            .hand
+            .call("open", self.inner.list_open_messages(thread))
+            .await?;
         self.saw(&open);
         if self.hand.lacks(Mutation::NewestConversationFirst) && self.hand.function == "sender" {
             let newest = open.last().map(|message| message.conversation.clone());
@@ -46,7 +49,11 @@ impl<S: Store> OutboxStore for Tap<S> {
         Ok(open)
     }
 
-    async fn save_open(&self, message: &Message, landed: Option<&InFlight>) -> PortResult<Written> {
+    async fn save_open_message(
+        &self,
+        message: &Message,
+        landed: Option<&InFlightSend>,
+    ) -> PortResult<WriteOutcome> {
         let mut message = message.clone();
         self.mutate_state(&mut message, landed);
         if is_dead(&message) && self.hand.lacks(Mutation::LetterBeforeDead) {
@@ -59,31 +66,31 @@ impl<S: Store> OutboxStore for Tap<S> {
             .hand
             .call(
                 "save_open",
-                self.noting(self.inner.save_open(&message, landed), &message),
+                self.noting(self.inner.save_open_message(&message, landed), &message),
             )
             .await?;
         Ok(self.after_conflict(written))
     }
 
-    async fn claim(
+    async fn claim_message(
         &self,
         message: &Message,
-        guard: Option<&Guard>,
-        flight: &InFlight,
-    ) -> PortResult<Claimed> {
+        guard: Option<&ClaimGuard>,
+        flight: &InFlightSend,
+    ) -> PortResult<ClaimOutcome> {
         let guard_used = guard.filter(|_| !self.hand.lacks(Mutation::ClaimWithoutGuard));
         let effect = async {
-            self.hand.common.witness().begin_write(&message.id());
-            let claimed = self.inner.claim(message, guard_used, flight).await?;
-            self.hand.common.witness().end_write(&message.id());
-            if claimed == Claimed::Yes {
+            self.hand.common.witness().begin_write(&message.message_id());
+            let claimed = self.inner.claim_message(message, guard_used, flight).await?;
+            self.hand.common.witness().end_write(&message.message_id());
+            if claimed == ClaimOutcome::Claimed {
                 self.hand.note_claim(message);
                 self.check_takeover(message).await?;
             }
             Ok(claimed)
         };
         let claimed = self.hand.call("claim", effect).await?;
-        if claimed == Claimed::Stopped {
+        if claimed == ClaimOutcome::Stopped {
             self.hand.stopped.store(true, Ordering::Relaxed);
         }
         if self.hand.lacks(Mutation::ClockNotReadAgain) {
@@ -92,19 +99,19 @@ impl<S: Store> OutboxStore for Tap<S> {
                 .frozen
                 .store(flight.claimed_at.as_millisecond(), Ordering::Relaxed);
         }
-        if claimed == Claimed::Conflict && self.hand.lacks(Mutation::ClaimWithoutState) {
+        if claimed == ClaimOutcome::Conflict && self.hand.lacks(Mutation::ClaimWithoutState) {
             return self.claim_anyway(message, flight).await;
         }
         Ok(claimed)
     }
 
-    async fn settle(
+    async fn settle_message(
         &self,
         message: &Message,
-        landed: Option<&InFlight>,
+        landed: Option<&InFlightSend>,
         link: Option<&DeliveryLink>,
         conversation: Option<&Conversation>,
-    ) -> PortResult<Written> {
+    ) -> PortResult<WriteOutcome> {
         let conversation = conversation.filter(|_| !self.hand.lacks(Mutation::CancelKeepsAnswered));
         let conversation = match conversation {
             Some(conversation) if self.hand.lacks(Mutation::CancelLeavesConversation) => {
@@ -114,27 +121,35 @@ impl<S: Store> OutboxStore for Tap<S> {
         };
         let gone = self.note_that_goes(message).await?;
         let landed = landed.or(gone.as_ref());
-        let effect = self.inner.settle(message, landed, link, conversation);
+        let effect = self.inner.settle_message(message, landed, link, conversation);
         let effect = self.noting(effect, message);
         let written = self.hand.call("settle", effect).await?;
         Ok(self.after_conflict(written))
     }
 
-    async fn amend(&self, message: &Message) -> PortResult<Written> {
-        self.hand.call("amend", self.inner.amend(message)).await
+    async fn update_closed_message(&self, message: &Message) -> PortResult<WriteOutcome> {
+        self.hand
+            .call("amend", self.inner.update_closed_message(message))
+            .await
     }
 
-    async fn in_flight(&self, instance: &InstanceId) -> PortResult<Vec<InFlight>> {
+    async fn list_in_flight(&self, instance: &InstanceId) -> PortResult<Vec<InFlightSend>> {
         let flights = self
             .hand
-            .call("in_flight", self.inner.in_flight(instance))
+            .call("in_flight", self.inner.list_in_flight(instance))
             .await?;
         Ok(self.mutate_notes(flights))
     }
 
-    async fn hear(&self, instance: &InstanceId, flight: &InFlight, id: &str, echo: Echo) -> PortResult<bool> {
+    async fn record_echo(
+        &self,
+        instance: &InstanceId,
+        flight: &InFlightSend,
+        id: &str,
+        echo: Echo,
+    ) -> PortResult<bool> {
         let effect = async {
-            let heard = self.inner.hear(instance, flight, id, echo).await?;
+            let heard = self.inner.record_echo(instance, flight, id, echo).await?;
             if heard && echo == Echo::Sure {
                 let at = self.hand.common.simulation.elapsed_ms();
                 self.hand.common.witness().hear(&flight.message, at);
@@ -152,7 +167,7 @@ fn is_dead(message: &Message) -> bool {
 
 fn letter_of(message: &Message) -> DeadLetter {
     DeadLetter {
-        id: message.id().to_string(),
+        id: message.message_id().to_string(),
         queue: QueueName::Outbound,
         reason: recado_domain::reason::Reason::WhatsappPermanentError,
         at: message.stored_at,
@@ -160,8 +175,8 @@ fn letter_of(message: &Message) -> DeadLetter {
         last_error: None,
         correlation: message.correlation.clone(),
         instance: Some(message.instance.clone()),
-        what: DeadWhat::Message {
-            message: message.id(),
+        what: DeadLetterContent::Message {
+            message: message.message_id(),
         },
     }
 }
@@ -169,7 +184,7 @@ fn letter_of(message: &Message) -> DeadLetter {
 impl<S: Store> Tap<S> {
     /// `conversation`, if more than its revision changes.
     async fn changed<'a>(&self, conversation: &'a Conversation) -> PortResult<Option<&'a Conversation>> {
-        let stored = self.inner.conversation(&conversation.id).await?;
+        let stored = self.inner.find_conversation(&conversation.id).await?;
         let next = stored.map(|stored| Conversation {
             rev: stored.rev + 1,
             ..stored
@@ -178,19 +193,19 @@ impl<S: Store> Tap<S> {
     }
 
     /// Claims whatever the message is by now.
-    async fn claim_anyway(&self, message: &Message, flight: &InFlight) -> PortResult<Claimed> {
-        let Some(stored) = self.inner.message(&message.id()).await? else {
-            return Ok(Claimed::Conflict);
+    async fn claim_anyway(&self, message: &Message, flight: &InFlightSend) -> PortResult<ClaimOutcome> {
+        let Some(stored) = self.inner.find_message(&message.message_id()).await? else {
+            return Ok(ClaimOutcome::Conflict);
         };
         let mut message = message.clone();
         if let (Some(out), Some(stored)) = (message.out.as_mut(), stored.out.as_ref()) {
             out.rev = stored.rev + 1;
         }
         if stored.is_open() {
-            return self.inner.claim(&message, None, flight).await;
+            return self.inner.claim_message(&message, None, flight).await;
         }
-        let _ = self.inner.amend(&message).await?;
-        Ok(Claimed::Yes)
+        let _ = self.inner.update_closed_message(&message).await?;
+        Ok(ClaimOutcome::Claimed)
     }
 
     /// Whether the sender sees nothing of takeovers, for a mutation: until a claim tells it.
@@ -211,24 +226,24 @@ impl<S: Store> Tap<S> {
     /// What `write` writes of `message` is how its attempt ended.
     async fn noting(
         &self,
-        write: impl Future<Output = PortResult<Written>>,
+        write: impl Future<Output = PortResult<WriteOutcome>>,
         message: &Message,
-    ) -> PortResult<Written> {
-        self.hand.common.witness().begin_write(&message.id());
+    ) -> PortResult<WriteOutcome> {
+        self.hand.common.witness().begin_write(&message.message_id());
         let written = write.await?;
-        self.hand.common.witness().end_write(&message.id());
+        self.hand.common.witness().end_write(&message.message_id());
         let state = message.out.as_ref().map(|out| out.state.as_str());
         self.hand
             .common
-            .note(|| format!("{} written as {state:?}: {written:?}", message.id()));
-        if written == Written::Yes {
+            .note(|| format!("{} written as {state:?}: {written:?}", message.message_id()));
+        if written == WriteOutcome::Written {
             self.hand.note_written(message);
         }
         Ok(written)
     }
 
     /// The note of the last attempt at a message that others say was sent, for a mutation.
-    async fn note_that_goes(&self, message: &Message) -> PortResult<Option<InFlight>> {
+    async fn note_that_goes(&self, message: &Message) -> PortResult<Option<InFlightSend>> {
         let is_sent = message
             .out
             .as_ref()
@@ -236,12 +251,12 @@ impl<S: Store> Tap<S> {
         if !is_sent || !self.hand.lacks(Mutation::NoteGoesWithEvidence) {
             return Ok(None);
         }
-        let mut flights = self.inner.in_flight(&message.instance).await?;
-        flights.retain(|flight| flight.message == message.id());
+        let mut flights = self.inner.list_in_flight(&message.instance).await?;
+        flights.retain(|flight| flight.message == message.message_id());
         Ok(flights.into_iter().max_by_key(|flight| flight.claimed_at))
     }
 
-    fn mutate_notes(&self, mut flights: Vec<InFlight>) -> Vec<InFlight> {
+    fn mutate_notes(&self, mut flights: Vec<InFlightSend>) -> Vec<InFlightSend> {
         if self.hand.lacks(Mutation::NoInFlightNotes) {
             flights.clear();
         }
@@ -258,14 +273,14 @@ impl<S: Store> Tap<S> {
         flights
     }
 
-    fn after_conflict(&self, written: Written) -> Written {
+    fn after_conflict(&self, written: WriteOutcome) -> WriteOutcome {
         if self.hand.lacks(Mutation::GoOnAfterConflict) {
-            return Written::Yes;
+            return WriteOutcome::Written;
         }
         written
     }
 
-    fn mutate_state(&self, message: &mut Message, landed: Option<&InFlight>) {
+    fn mutate_state(&self, message: &mut Message, landed: Option<&InFlightSend>) {
         let Some(out) = &mut message.out else { return };
         match out.state {
             OutboxState::Unknown { .. } if self.hand.lacks(Mutation::UnknownIsQueued) => {
@@ -283,12 +298,12 @@ impl<S: Store> Tap<S> {
         if message.out.as_ref().is_none_or(|out| out.author != Author::Ai) {
             return Ok(());
         }
-        let conversation = self.inner.conversation(&message.conversation).await?;
-        if conversation.is_some_and(|conversation| conversation.mode == Mode::Manual) {
+        let conversation = self.inner.find_conversation(&message.conversation).await?;
+        if conversation.is_some_and(|conversation| conversation.mode == ConversationMode::Manual) {
             let at = self.hand.now();
             self.hand.common.broken(format!(
                 "{} of the agent was claimed after a takeover, at {at}",
-                message.id()
+                message.message_id()
             ));
         }
         Ok(())

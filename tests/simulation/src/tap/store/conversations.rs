@@ -1,19 +1,22 @@
 use super::Tap;
 use crate::mutation::Mutation;
-use recado_domain::conversation::{Conversation, Mode};
+use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::outbox::{Author, OutboxState};
 use recado_pipeline::ports::{
-    Committed, ConversationFilter, Conversations, KeyClaim, KeyRecord, Page, PageRequest, PortResult, Store,
-    Written,
+    CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, Page, PageRequest,
+    PortResult, Store, WriteOutcome,
 };
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 impl<S: Store> Conversations for Tap<S> {
-    async fn latest(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {
-        let mut found = self.hand.call("latest", self.inner.latest(thread)).await?;
+    async fn find_latest_conversation(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {
+        let mut found = self
+            .hand
+            .call("latest", self.inner.find_latest_conversation(thread))
+            .await?;
         self.saw_conversation(found.as_ref());
         if self.hand.lacks(Mutation::LeadsNowhere)
             && let Some(found) = found.as_mut()
@@ -23,10 +26,10 @@ impl<S: Store> Conversations for Tap<S> {
         Ok(found)
     }
 
-    async fn conversation(&self, id: &ConversationId) -> PortResult<Option<Conversation>> {
+    async fn find_conversation(&self, id: &ConversationId) -> PortResult<Option<Conversation>> {
         let mut found = self
             .hand
-            .call("conversation", self.inner.conversation(id))
+            .call("conversation", self.inner.find_conversation(id))
             .await?;
         self.saw_conversation(found.as_ref());
         if let Some(conversation) = found.as_mut().filter(|_| self.sees_no_takeover()) {
@@ -35,7 +38,7 @@ impl<S: Store> Conversations for Tap<S> {
         Ok(found)
     }
 
-    async fn with_history(
+    async fn find_with_history(
         &self,
         id: &ConversationId,
         limit: usize,
@@ -43,7 +46,7 @@ impl<S: Store> Conversations for Tap<S> {
         let effect = async {
             let at = self.hand.common.simulation.elapsed_ms();
             self.hand.read_at.store(at, Ordering::Relaxed);
-            self.inner.with_history(id, limit).await
+            self.inner.find_with_history(id, limit).await
         };
         let mut found = self.hand.call("with_history", effect).await?;
         if let Some((conversation, messages)) = &mut found {
@@ -56,7 +59,7 @@ impl<S: Store> Conversations for Tap<S> {
         Ok(found)
     }
 
-    async fn messages_after(
+    async fn list_messages_after(
         &self,
         id: &ConversationId,
         after: Ordinal,
@@ -64,41 +67,44 @@ impl<S: Store> Conversations for Tap<S> {
     ) -> PortResult<Vec<Message>> {
         let found = self
             .hand
-            .call("messages_after", self.inner.messages_after(id, after, limit))
+            .call("messages_after", self.inner.list_messages_after(id, after, limit))
             .await?;
         self.saw(&found);
         Ok(found)
     }
 
-    async fn update(&self, conversation: &Conversation) -> PortResult<Written> {
+    async fn update_conversation(&self, conversation: &Conversation) -> PortResult<WriteOutcome> {
         let mut changed = conversation.clone();
         if self.hand.lacks(Mutation::GiveBackKeepsAnswered)
-            && let Some(before) = self.inner.conversation(&conversation.id).await?
-            && before.mode == Mode::Manual
-            && changed.mode == Mode::Ai
+            && let Some(before) = self.inner.find_conversation(&conversation.id).await?
+            && before.mode == ConversationMode::Manual
+            && changed.mode == ConversationMode::Ai
         {
             changed.answered = before.answered;
         }
         if self.is_left_out(conversation).await? {
-            return Ok(Written::Yes);
+            return Ok(WriteOutcome::Written);
         }
-        let written = self.hand.call("update", self.inner.update(&changed)).await?;
-        if written == Written::Conflict && self.hand.lacks(Mutation::GoOnAfterConflict) {
-            return Ok(Written::Yes);
+        let written = self
+            .hand
+            .call("update", self.inner.update_conversation(&changed))
+            .await?;
+        if written == WriteOutcome::Conflict && self.hand.lacks(Mutation::GoOnAfterConflict) {
+            return Ok(WriteOutcome::Written);
         }
         Ok(written)
     }
 
-    async fn commit(
+    async fn commit_message(
         &self,
         conversation: &Conversation,
         message: &Message,
-        key: Option<&KeyClaim>,
-    ) -> PortResult<Committed> {
+        key: Option<&IdempotencyClaim>,
+    ) -> PortResult<CommitOutcome> {
         let key = key.filter(|_| !self.hand.lacks(Mutation::KeyForgotten));
         let effect = async {
-            let committed = self.inner.commit(conversation, message, key).await?;
-            if matches!(committed, Committed::Yes) {
+            let committed = self.inner.commit_message(conversation, message, key).await?;
+            if matches!(committed, CommitOutcome::Committed) {
                 self.note_commit(std::slice::from_ref(message));
             }
             Ok(committed)
@@ -106,7 +112,7 @@ impl<S: Store> Conversations for Tap<S> {
         self.hand.call("commit", effect).await
     }
 
-    async fn commit_reply(&self, conversation: &Conversation, parts: &[Message]) -> PortResult<Written> {
+    async fn commit_reply(&self, conversation: &Conversation, parts: &[Message]) -> PortResult<WriteOutcome> {
         let all = self
             .hand
             .lacks(Mutation::UnreadIsCovered)
@@ -114,35 +120,51 @@ impl<S: Store> Conversations for Tap<S> {
         let (conversation, parts) = all.as_ref().map_or((conversation, parts), |(c, p)| (c, p));
         let effect = async {
             let written = self.inner.commit_reply(conversation, parts).await?;
-            if written == Written::Yes {
+            if written == WriteOutcome::Written {
                 self.note_commit(parts);
             }
             Ok(written)
         };
         let written = self.hand.call("commit", effect).await?;
-        if written == Written::Conflict && self.hand.lacks(Mutation::CommitUnconditional) {
+        if written == WriteOutcome::Conflict && self.hand.lacks(Mutation::CommitUnconditional) {
             return self.commit_anyway(conversation, parts).await;
         }
         Ok(written)
     }
 
-    async fn key(&self, scope: &str, key: &IdempotencyKey) -> PortResult<Option<KeyRecord>> {
-        let found = self.hand.call("key", self.inner.key(scope, key)).await?;
+    async fn find_idempotency_key(
+        &self,
+        scope: &str,
+        key: &IdempotencyKey,
+    ) -> PortResult<Option<IdempotencyRecord>> {
+        let found = self
+            .hand
+            .call("key", self.inner.find_idempotency_key(scope, key))
+            .await?;
         Ok(found.filter(|_| !self.hand.lacks(Mutation::KeyForgotten)))
     }
 
-    async fn list(&self, filter: &ConversationFilter, page: &PageRequest) -> PortResult<Page<Conversation>> {
-        self.hand.call("list", self.inner.list(filter, page)).await
+    async fn search_conversations(
+        &self,
+        filter: &ConversationFilter,
+        page: &PageRequest,
+    ) -> PortResult<Page<Conversation>> {
+        self.hand
+            .call("list", self.inner.search_conversations(filter, page))
+            .await
     }
 
-    async fn messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>> {
-        let found = self.hand.call("messages", self.inner.messages(id, page)).await?;
+    async fn list_messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>> {
+        let found = self
+            .hand
+            .call("messages", self.inner.list_messages(id, page))
+            .await?;
         self.saw(&found.items);
         Ok(found)
     }
 
-    async fn message(&self, id: &MessageId) -> PortResult<Option<Message>> {
-        let mut found = self.hand.call("message", self.inner.message(id)).await?;
+    async fn find_message(&self, id: &MessageId) -> PortResult<Option<Message>> {
+        let mut found = self.hand.call("message", self.inner.find_message(id)).await?;
         self.saw(found.as_slice());
         if self.hand.lacks(Mutation::ReviveAlways)
             && self.hand.function == "sender"
@@ -173,13 +195,13 @@ impl<S: Store> Tap<S> {
     /// Whether a mutation leaves this write out.
     async fn is_left_out(&self, changed: &Conversation) -> PortResult<bool> {
         if self.hand.lacks(Mutation::BeginsUnderIdentity) && changed.address.is_numberless() {
-            return Ok(changed.listed_as().is_none());
+            return Ok(changed.listed_status().is_none());
         }
-        if !self.hand.lacks(Mutation::LeftIsNotTakenOver) || changed.mode == Mode::Ai {
+        if !self.hand.lacks(Mutation::LeftIsNotTakenOver) || changed.mode == ConversationMode::Ai {
             return Ok(false);
         }
-        let before = self.inner.conversation(&changed.id).await?;
-        Ok(before.is_some_and(|before| before.moved_to.is_some() && before.mode == Mode::Ai))
+        let before = self.inner.find_conversation(&changed.id).await?;
+        Ok(before.is_some_and(|before| before.moved_to.is_some() && before.mode == ConversationMode::Ai))
     }
 
     pub(super) fn note_commit(&self, messages: &[Message]) {
@@ -191,7 +213,7 @@ impl<S: Store> Tap<S> {
 
     /// Makes a conversation look as its open replies knew it, for a mutation; where they are of several epochs, that tells.
     async fn hide_takeover(&self, conversation: &mut Conversation) -> PortResult<()> {
-        let open = self.inner.open(conversation.id.thread()).await?;
+        let open = self.inner.list_open_messages(conversation.id.thread_id()).await?;
         let of_it = open
             .iter()
             .filter(|message| message.conversation == conversation.id);
@@ -201,21 +223,21 @@ impl<S: Store> Tap<S> {
             .map(|out| out.epoch)
             .collect();
         if let (Some(epoch), 1) = (epochs.first(), epochs.len()) {
-            (conversation.mode, conversation.epoch) = (Mode::Ai, *epoch);
+            (conversation.mode, conversation.epoch) = (ConversationMode::Ai, *epoch);
         }
         Ok(())
     }
 
     /// Commits on whatever the conversation is by now.
-    async fn commit_anyway(&self, drafted: &Conversation, parts: &[Message]) -> PortResult<Written> {
-        let Some(mut conversation) = self.inner.conversation(&drafted.id).await? else {
-            return Ok(Written::Conflict);
+    async fn commit_anyway(&self, drafted: &Conversation, parts: &[Message]) -> PortResult<WriteOutcome> {
+        let Some(mut conversation) = self.inner.find_conversation(&drafted.id).await? else {
+            return Ok(WriteOutcome::Conflict);
         };
         let mut parts = parts.to_vec();
         conversation.answered = conversation.answered.max(drafted.answered);
         conversation.rev += 1;
         for part in &mut parts {
-            conversation.last = conversation.last.next();
+            conversation.last = conversation.last.next_ordinal();
             part.ordinal = conversation.last;
             if let Some(out) = &mut part.out {
                 out.epoch = conversation.epoch;

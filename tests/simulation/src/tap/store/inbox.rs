@@ -1,34 +1,36 @@
 use super::Tap;
 use crate::mutation::Mutation;
 use jiff::Timestamp;
-use recado_domain::event::{EventRecord, InboundJob, Processed};
+use recado_domain::event::{EventRecord, InboundJob, ProcessingRecord};
 use recado_domain::ids::EventId;
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{InboundStored, InboundWrite, Inbox, PortResult, Recorded, Store};
+use recado_pipeline::ports::{
+    InboundWrite, Inbox, PortResult, RecordEventOutcome, Store, StoreInboundOutcome,
+};
 
 impl<S: Store> Inbox for Tap<S> {
-    async fn record_event(&self, job: &InboundJob) -> PortResult<Recorded> {
+    async fn record_event(&self, job: &InboundJob) -> PortResult<RecordEventOutcome> {
         let at = self.hand.common.simulation.elapsed_ms();
         self.hand.common.witness().receive(&job.event, at);
         let recorded = self
             .hand
             .call("record_event", self.inner.record_event(job))
             .await?;
-        if recorded == Recorded::Pending && self.hand.lacks(Mutation::PendingIsNotEnqueuedAgain) {
-            return Ok(Recorded::Settled);
+        if recorded == RecordEventOutcome::Pending && self.hand.lacks(Mutation::PendingIsNotEnqueuedAgain) {
+            return Ok(RecordEventOutcome::Settled);
         }
         Ok(recorded)
     }
 
-    async fn event(&self, id: &EventId) -> PortResult<Option<EventRecord>> {
-        self.hand.call("event", self.inner.event(id)).await
+    async fn find_event(&self, id: &EventId) -> PortResult<Option<EventRecord>> {
+        self.hand.call("event", self.inner.find_event(id)).await
     }
 
-    async fn store_inbound(&self, write: InboundWrite<'_>) -> PortResult<InboundStored> {
+    async fn store_inbound(&self, write: InboundWrite<'_>) -> PortResult<StoreInboundOutcome> {
         let mut conversation = write.conversation.clone();
         let stale_turn = self.hand.lacks(Mutation::LateMessagesAreOld) && self.is_late(&write).await?;
         if stale_turn || self.hand.lacks(Mutation::EveryMessageWantsAnAnswer) {
-            let before = self.inner.conversation(&conversation.id).await?;
+            let before = self.inner.find_conversation(&conversation.id).await?;
             if stale_turn {
                 conversation.turn_upto = before.as_ref().map(|c| c.turn_upto).unwrap_or_default();
                 conversation.waiting_since = before.and_then(|c| c.waiting_since);
@@ -42,18 +44,21 @@ impl<S: Store> Inbox for Tap<S> {
         };
         let effect = async {
             let stored = self.inner.store_inbound(changed).await?;
-            if matches!(stored, InboundStored::Yes) {
+            if matches!(stored, StoreInboundOutcome::Stored) {
                 let at = self.hand.common.simulation.elapsed_ms();
                 self.hand.common.witness().store(write.event, at);
-                let (id, content) = (write.message.id(), &write.message.content);
+                let (id, content) = (write.message.message_id(), &write.message.content);
                 self.hand.common.note(|| format!("{id} is {content:?}"));
             }
             Ok(stored)
         };
         let stored = self.hand.call("store_inbound", effect).await?;
-        if matches!(stored, InboundStored::Already(_)) && self.hand.lacks(Mutation::StoreTwice) {
-            let _ = self.inner.commit(write.conversation, write.message, None).await?;
-            return Ok(InboundStored::Yes);
+        if matches!(stored, StoreInboundOutcome::AlreadyStored(_)) && self.hand.lacks(Mutation::StoreTwice) {
+            let _ = self
+                .inner
+                .commit_message(write.conversation, write.message, None)
+                .await?;
+            return Ok(StoreInboundOutcome::Stored);
         }
         Ok(stored)
     }
@@ -74,7 +79,7 @@ impl<S: Store> Inbox for Tap<S> {
     async fn finish_event(
         &self,
         id: &EventId,
-        processed: &Processed,
+        processed: &ProcessingRecord,
         at: Timestamp,
         expires: Timestamp,
     ) -> PortResult<()> {
@@ -83,8 +88,8 @@ impl<S: Store> Inbox for Tap<S> {
         self.hand.call("finish_event", effect).await
     }
 
-    async fn set_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {
-        let effect = self.inner.set_attempts(id, seen, attempts);
+    async fn set_event_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {
+        let effect = self.inner.set_event_attempts(id, seen, attempts);
         self.hand.call("set_attempts", effect).await
     }
 
@@ -105,8 +110,10 @@ impl<S: Store> Inbox for Tap<S> {
         self.hand.call("purge_event", effect).await
     }
 
-    async fn note_again(&self, id: &EventId, at: Timestamp) -> PortResult<u32> {
-        self.hand.call("note_again", self.inner.note_again(id, at)).await
+    async fn record_reenqueue(&self, id: &EventId, at: Timestamp) -> PortResult<u32> {
+        self.hand
+            .call("note_again", self.inner.record_reenqueue(id, at))
+            .await
     }
 }
 
@@ -119,7 +126,7 @@ impl<S: Store> Tap<S> {
 
     /// Whether a newer message of the contact, by its own clock, is stored already.
     async fn is_late(&self, write: &InboundWrite<'_>) -> PortResult<bool> {
-        let history = self.inner.with_history(&write.conversation.id, 50).await?;
+        let history = self.inner.find_with_history(&write.conversation.id, 50).await?;
         let newer = |message: &recado_domain::message::Message| message.written_at > write.message.written_at;
         Ok(history.is_some_and(|(_, messages)| messages.iter().any(newer)))
     }

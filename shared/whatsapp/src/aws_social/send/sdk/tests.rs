@@ -29,21 +29,21 @@ fn message(to: &str, text: &str) -> OutgoingMessage {
     OutgoingMessage {
         id: MessageId::parse(OWN_ID).unwrap(),
         to: ContactAddress::parse(to).unwrap(),
-        content: Content::text(text),
+        content: Content::from_text(text),
         options: SendOptions::default(),
         attempt: 1,
     }
 }
 
 async fn sent(config: Builder, message: &OutgoingMessage) -> SendOutcome {
-    let client = Client::new(config);
-    let endpoint = Endpoint {
+    let client = AwsSocialClient::new(config);
+    let endpoint = AwsSocialEndpoint {
         client: &client,
         number: &ExternalId::parse("0123456789abcdef0123456789abcdef").unwrap(),
         version: "v20.0",
         timeout: Duration::from_millis(500),
     };
-    send(&endpoint, message).await
+    send_message(&endpoint, message).await
 }
 
 async fn answered(does: Does) -> (SendOutcome, StandIn) {
@@ -144,7 +144,7 @@ async fn without_a_connection_nothing_has_left_and_any_answer_shows_that_there_i
     assert!(matches!(outcome, SendOutcome::Unreached { .. }), "{outcome:?}");
     let time = Duration::from_millis(500);
     assert_eq!(
-        connection(&Client::new(nowhere), time).await,
+        fetch_connection(&AwsSocialClient::new(nowhere), time).await,
         ConnectionAnswer::Unclear
     );
     let denied = Does::Answers(403, r#"{"__type":"AccessDeniedException","message":"x"}"#);
@@ -158,8 +158,8 @@ async fn without_a_connection_nothing_has_left_and_any_answer_shows_that_there_i
         (Does::Hangs, ConnectionAnswer::Unclear),
     ] {
         let stand_in = StandIn::start(vec![does.clone()]).await;
-        let client = Client::new(config(&stand_in.url).credentials_provider(keys()));
-        assert_eq!(connection(&client, time).await, expected, "{does:?}");
+        let client = AwsSocialClient::new(config(&stand_in.url).credentials_provider(keys()));
+        assert_eq!(fetch_connection(&client, time).await, expected, "{does:?}");
     }
 }
 
@@ -188,13 +188,18 @@ struct Shelf {
     put: Mutex<Vec<(String, String, Vec<u8>)>>,
 }
 
-impl Bucket for Shelf {
-    fn put<'a>(&'a self, name: &'a str, mime_type: &'a str, bytes: Vec<u8>) -> BoxFuture<'a, Option<Place>> {
+impl MediaBucket for Shelf {
+    fn put_file<'a>(
+        &'a self,
+        name: &'a str,
+        mime_type: &'a str,
+        bytes: Vec<u8>,
+    ) -> BoxFuture<'a, Option<S3Location>> {
         let key = format!("payloads/{name}");
         let mut put = self.put.lock().unwrap();
         put.push((name.to_owned(), mime_type.to_owned(), bytes));
         let bucket = "a-bucket".to_owned();
-        ready((!self.full).then_some(Place { bucket, key })).boxed()
+        ready((!self.full).then_some(S3Location { bucket, key })).boxed()
     }
 }
 
@@ -203,7 +208,7 @@ fn picture() -> OutgoingMessage {
         content: Content::Media(Media {
             source: Some("data:image/png;base64,iVBORw0KGgo=".to_owned()),
             caption: Some("olhe".to_owned()),
-            ..Media::of(MediaKind::Image)
+            ..Media::from_kind(MediaKind::Image)
         }),
         ..message("5511900000001", "")
     }
@@ -212,17 +217,17 @@ fn picture() -> OutgoingMessage {
 async fn picture_sent(shelf: Option<Arc<Shelf>>, script: Vec<Does>) -> (SendOutcome, Vec<Request>) {
     let stand_in = StandIn::start(script).await;
     let keys = Credentials::new("key", "secret", None, None, "test");
-    let mut client = Client::new(config(&stand_in.url).credentials_provider(keys));
+    let mut client = AwsSocialClient::new(config(&stand_in.url).credentials_provider(keys));
     if let Some(shelf) = shelf {
         client = client.with_bucket(shelf);
     }
-    let endpoint = Endpoint {
+    let endpoint = AwsSocialEndpoint {
         client: &client,
         number: &ExternalId::parse("0123456789abcdef0123456789abcdef").unwrap(),
         version: "v20.0",
         timeout: Duration::from_secs(4),
     };
-    (send(&endpoint, &picture()).await, stand_in.requests())
+    (send_message(&endpoint, &picture()).await, stand_in.requests())
 }
 
 #[tokio::test]

@@ -1,35 +1,40 @@
 //! What businesses send: templates, buttons, lists. Another business may write to this one, and what the instance's own
 //! owner sends through other programs comes here, too.
 
-use crate::json::{list, parsed, prose, scalar, text};
-use recado_domain::content::{Button, ButtonKind, Buttons, Content, ListMenu, Row, Section};
+use crate::json::{get_scalar_text, get_text, get_untrimmed_text, list_members, parse_lenient_json};
+use recado_domain::content::{Button, ButtonKind, Buttons, Content, ListMenu, ListRow, ListSection};
 use serde_json::Value;
 
-pub(super) fn read(kind: &str, body: &Value) -> Option<Content> {
+pub(super) fn parse_business_content(kind: &str, body: &Value) -> Option<Content> {
     match kind {
-        "templateMessage" => template(body),
-        "highlyStructuredMessage" => template(body.get("hydratedHsm")?),
-        "buttonsMessage" => Some(with_buttons(
-            header(body),
-            &prose(body, "contentText").or_else(|| caption(body))?,
-            prose(body, "footerText"),
-            list(body.get("buttons"))
+        "templateMessage" => parse_template(body),
+        "highlyStructuredMessage" => parse_template(body.get("hydratedHsm")?),
+        "buttonsMessage" => Some(content_with_buttons(
+            header_text(body),
+            &get_untrimmed_text(body, "contentText").or_else(|| file_caption(body))?,
+            get_untrimmed_text(body, "footerText"),
+            list_members(body.get("buttons"))
                 .iter()
-                .filter_map(plain_button)
+                .filter_map(parse_plain_button)
                 .collect(),
         )),
-        "listMessage" => menu(body),
-        "interactiveMessage" => interactive(body),
+        "listMessage" => parse_list_menu(body),
+        "interactiveMessage" => parse_interactive(body),
         _ => None,
     }
 }
 
 /// `body` with buttons below, or alone if there are none.
-fn with_buttons(header: Option<String>, body: &str, footer: Option<String>, buttons: Vec<Button>) -> Content {
+fn content_with_buttons(
+    header: Option<String>,
+    body: &str,
+    footer: Option<String>,
+    buttons: Vec<Button>,
+) -> Content {
     let body = body.trim_end().to_owned();
     if buttons.is_empty() {
         let words: Vec<String> = [header, Some(body), footer].into_iter().flatten().collect();
-        return Content::text(words.join("\n"));
+        return Content::from_text(words.join("\n"));
     }
     Content::Buttons(Buttons {
         header,
@@ -40,112 +45,121 @@ fn with_buttons(header: Option<String>, body: &str, footer: Option<String>, butt
 }
 
 /// A header in words, where it is not a file.
-fn header(body: &Value) -> Option<String> {
-    prose(body, "text").or_else(|| prose(body, "headerText"))
+fn header_text(body: &Value) -> Option<String> {
+    get_untrimmed_text(body, "text").or_else(|| get_untrimmed_text(body, "headerText"))
 }
 
 /// The caption of a file that stands where the header is.
-fn caption(body: &Value) -> Option<String> {
+fn file_caption(body: &Value) -> Option<String> {
     ["imageMessage", "videoMessage", "documentMessage"]
         .iter()
-        .find_map(|file| prose(body.get(file)?, "caption"))
+        .find_map(|file| get_untrimmed_text(body.get(file)?, "caption"))
 }
 
 /// A template as it was filled in.
-fn template(body: &Value) -> Option<Content> {
+fn parse_template(body: &Value) -> Option<Content> {
     if let Some(interactive_template) = body.get("interactiveMessageTemplate") {
-        return interactive(interactive_template);
+        return parse_interactive(interactive_template);
     }
     let filled = ["hydratedTemplate", "hydratedFourRowTemplate"]
         .iter()
         .find_map(|form| body.get(form).filter(|filled| filled.is_object()))?;
-    Some(with_buttons(
-        prose(filled, "hydratedTitleText"),
-        &prose(filled, "hydratedContentText").or_else(|| caption(filled))?,
-        prose(filled, "hydratedFooterText"),
-        list(filled.get("hydratedButtons"))
+    Some(content_with_buttons(
+        get_untrimmed_text(filled, "hydratedTitleText"),
+        &get_untrimmed_text(filled, "hydratedContentText").or_else(|| file_caption(filled))?,
+        get_untrimmed_text(filled, "hydratedFooterText"),
+        list_members(filled.get("hydratedButtons"))
             .iter()
-            .filter_map(template_button)
+            .filter_map(parse_template_button)
             .collect(),
     ))
 }
 
-fn template_button(button: &Value) -> Option<Button> {
-    let title = |of: &Value| prose(of, "displayText");
+fn parse_template_button(button: &Value) -> Option<Button> {
+    let title = |of: &Value| get_untrimmed_text(of, "displayText");
     if let Some(reply) = button.get("quickReplyButton") {
         let title = title(reply)?;
-        let id = scalar(reply, "id").unwrap_or_else(|| title.clone());
-        return Some(made(ButtonKind::Reply { id }, title));
+        let id = get_scalar_text(reply, "id").unwrap_or_else(|| title.clone());
+        return Some(new_button(ButtonKind::Reply { id }, title));
     }
     if let Some(page) = button.get("urlButton") {
-        let url = scalar(page, "url")?;
-        return Some(made(ButtonKind::Url { url }, title(page)?));
+        let url = get_scalar_text(page, "url")?;
+        return Some(new_button(ButtonKind::Url { url }, title(page)?));
     }
     let call = button.get("callButton")?;
-    let phone = scalar(call, "phoneNumber")?;
-    Some(made(ButtonKind::Call { phone }, title(call)?))
+    let phone = get_scalar_text(call, "phoneNumber")?;
+    Some(new_button(ButtonKind::Call { phone }, title(call)?))
 }
 
-fn plain_button(button: &Value) -> Option<Button> {
+fn parse_plain_button(button: &Value) -> Option<Button> {
     let title = button
         .get("buttonText")
-        .and_then(|shown| prose(shown, "displayText"));
-    let title = title.or_else(|| button.get("nativeFlowInfo").and_then(|flow| prose(flow, "name")))?;
-    let id = scalar(button, "buttonId").unwrap_or_else(|| title.clone());
-    Some(made(ButtonKind::Reply { id }, title))
+        .and_then(|shown| get_untrimmed_text(shown, "displayText"));
+    let title = title.or_else(|| {
+        button
+            .get("nativeFlowInfo")
+            .and_then(|flow| get_untrimmed_text(flow, "name"))
+    })?;
+    let id = get_scalar_text(button, "buttonId").unwrap_or_else(|| title.clone());
+    Some(new_button(ButtonKind::Reply { id }, title))
 }
 
-fn made(does: ButtonKind, title: String) -> Button {
+fn new_button(does: ButtonKind, title: String) -> Button {
     Button { does, title }
 }
 
-fn menu(body: &Value) -> Option<Content> {
-    let (title, description) = (prose(body, "title"), prose(body, "description"));
+fn parse_list_menu(body: &Value) -> Option<Content> {
+    let (title, description) = (
+        get_untrimmed_text(body, "title"),
+        get_untrimmed_text(body, "description"),
+    );
     let (header, said) = match (title, description) {
         (title, Some(description)) => (title, description),
         (Some(title), None) => (None, title),
         (None, None) => return None,
     };
     let rows = |section: &Value| {
-        let rows = list(section.get("rows")).iter();
-        rows.filter_map(|each| row(each, "rowId")).collect()
+        let rows = list_members(section.get("rows")).iter();
+        rows.filter_map(|each| parse_menu_row(each, "rowId")).collect()
     };
-    Some(list_of(
+    Some(content_with_list(
         header,
         &said,
-        prose(body, "footerText"),
-        prose(body, "buttonText"),
-        sections(body, rows),
+        get_untrimmed_text(body, "footerText"),
+        get_untrimmed_text(body, "buttonText"),
+        parse_sections(body, rows),
     ))
 }
 
 /// The sections of a menu that have rows.
-fn sections(body: &Value, rows: impl Fn(&Value) -> Vec<Row>) -> Vec<Section> {
-    let all = list(body.get("sections")).iter().map(|section| Section {
-        title: prose(section, "title"),
-        rows: rows(section),
-    });
+fn parse_sections(body: &Value, rows: impl Fn(&Value) -> Vec<ListRow>) -> Vec<ListSection> {
+    let all = list_members(body.get("sections"))
+        .iter()
+        .map(|section| ListSection {
+            title: get_untrimmed_text(section, "title"),
+            rows: rows(section),
+        });
     all.filter(|section| !section.rows.is_empty()).collect()
 }
 
-fn row(row: &Value, id: &str) -> Option<Row> {
-    let title = prose(row, "title")?;
-    Some(Row {
-        id: scalar(row, id).unwrap_or_else(|| title.clone()),
+fn parse_menu_row(row: &Value, id: &str) -> Option<ListRow> {
+    let title = get_untrimmed_text(row, "title")?;
+    Some(ListRow {
+        id: get_scalar_text(row, id).unwrap_or_else(|| title.clone()),
         title,
-        description: prose(row, "description"),
+        description: get_untrimmed_text(row, "description"),
     })
 }
 
-fn list_of(
+fn content_with_list(
     header: Option<String>,
     body: &str,
     footer: Option<String>,
     button: Option<String>,
-    sections: Vec<Section>,
+    sections: Vec<ListSection>,
 ) -> Content {
     if sections.is_empty() {
-        return with_buttons(header, body, footer, Vec::new());
+        return content_with_buttons(header, body, footer, Vec::new());
     }
     Content::List(ListMenu {
         header,
@@ -157,49 +171,63 @@ fn list_of(
 }
 
 /// Native flows: each button has a name and parameters, which are a JSON text.
-fn interactive(body: &Value) -> Option<Content> {
-    let at = |field: &str, name: &str| body.get(field).and_then(|part| prose(part, name));
+fn parse_interactive(body: &Value) -> Option<Content> {
+    let at = |field: &str, name: &str| body.get(field).and_then(|part| get_untrimmed_text(part, name));
     let header = at("header", "title");
     let (said, header) = match at("body", "text") {
         Some(said) => (said, header),
-        None => (header.or_else(|| body.get("header").and_then(caption))?, None),
+        None => (
+            header.or_else(|| body.get("header").and_then(file_caption))?,
+            None,
+        ),
     };
     let footer = at("footer", "text");
     let flow = body.get("nativeFlowMessage");
-    let buttons = list(flow.and_then(|flow| flow.get("buttons")));
-    let read: Vec<(&str, Value)> = buttons.iter().filter_map(parameters).collect();
+    let buttons = list_members(flow.and_then(|flow| flow.get("buttons")));
+    let read: Vec<(&str, Value)> = buttons.iter().filter_map(parse_button_parameters).collect();
     if let Some((_, choices)) = read.iter().find(|(name, _)| *name == "single_select") {
         let rows = |section: &Value| {
-            let rows = list(section.get("rows")).iter();
-            rows.filter_map(|each| row(each, "id")).collect()
+            let rows = list_members(section.get("rows")).iter();
+            rows.filter_map(|each| parse_menu_row(each, "id")).collect()
         };
-        let button = prose(choices, "title");
-        return Some(list_of(header, &said, footer, button, sections(choices, rows)));
+        let button = get_untrimmed_text(choices, "title");
+        return Some(content_with_list(
+            header,
+            &said,
+            footer,
+            button,
+            parse_sections(choices, rows),
+        ));
     }
-    let buttons = read.iter().filter_map(|(name, given)| flow_button(name, given));
-    Some(with_buttons(header, &said, footer, buttons.collect()))
+    let buttons = read
+        .iter()
+        .filter_map(|(name, given)| parse_flow_button(name, given));
+    Some(content_with_buttons(header, &said, footer, buttons.collect()))
 }
 
-fn parameters(button: &Value) -> Option<(&str, Value)> {
-    let given = text(button, "buttonParamsJson").unwrap_or("{}");
-    Some((text(button, "name")?, parsed(given.as_bytes()).ok()?))
+fn parse_button_parameters(button: &Value) -> Option<(&str, Value)> {
+    let given = get_text(button, "buttonParamsJson").unwrap_or("{}");
+    Some((
+        get_text(button, "name")?,
+        parse_lenient_json(given.as_bytes()).ok()?,
+    ))
 }
 
-fn flow_button(name: &str, given: &Value) -> Option<Button> {
-    let title = prose(given, "display_text")?;
+fn parse_flow_button(name: &str, given: &Value) -> Option<Button> {
+    let title = get_untrimmed_text(given, "display_text")?;
     let does = match name {
         "cta_url" => ButtonKind::Url {
-            url: scalar(given, "url")?,
+            url: get_scalar_text(given, "url")?,
         },
         "cta_call" => ButtonKind::Call {
-            phone: scalar(given, "phone_number")?,
+            phone: get_scalar_text(given, "phone_number")?,
         },
         "cta_copy" => ButtonKind::Copy {
-            code: scalar(given, "copy_code")?,
+            code: get_scalar_text(given, "copy_code")?,
         },
         _ => ButtonKind::Reply {
-            id: scalar(given, "id").unwrap_or_else(|| title.clone()),
+            id: get_scalar_text(given, "id").unwrap_or_else(|| title.clone()),
         },
     };
-    Some(made(does, title))
+    Some(new_button(does, title))
 }

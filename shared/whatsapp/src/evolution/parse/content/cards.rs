@@ -1,26 +1,26 @@
 //! Contact cards: a name beside a vCard (versions 2.1 to 4).
 
-use crate::json::{list, prose};
+use crate::json::{get_untrimmed_text, list_members};
 use recado_domain::content::{ContactCard, Content};
 use serde_json::Value;
 
 /// Reads one card or several; `None` if there is none.
-pub(super) fn read(body: &Value) -> Option<Content> {
+pub(super) fn parse_contact_cards(body: &Value) -> Option<Content> {
     let bodies = match body.get("contacts") {
-        Some(_) => list(body.get("contacts")),
+        Some(_) => list_members(body.get("contacts")),
         None => std::slice::from_ref(body),
     };
-    let contacts: Vec<ContactCard> = bodies.iter().filter_map(card).collect();
+    let contacts: Vec<ContactCard> = bodies.iter().filter_map(parse_contact_card).collect();
     (!contacts.is_empty()).then_some(Content::Contacts { contacts })
 }
 
-fn card(body: &Value) -> Option<ContactCard> {
+fn parse_contact_card(body: &Value) -> Option<ContactCard> {
     let mut card = body
         .get("vcard")
         .and_then(Value::as_str)
-        .map(of_vcard)
+        .map(parse_vcard)
         .unwrap_or_default();
-    if let Some(name) = prose(body, "displayName") {
+    if let Some(name) = get_untrimmed_text(body, "displayName") {
         name.trim().clone_into(&mut card.name);
     }
     let empty = card == ContactCard::default();
@@ -28,11 +28,11 @@ fn card(body: &Value) -> Option<ContactCard> {
 }
 
 /// Reads a vCard. What is not understood is passed over: phones write what they like.
-fn of_vcard(vcard: &str) -> ContactCard {
+fn parse_vcard(vcard: &str) -> ContactCard {
     let mut card = ContactCard::default();
     let mut parts_of_name = None;
-    for line in unfolded(vcard) {
-        let Some((head, value)) = split_head(&line) else {
+    for line in unfold_lines(vcard) {
+        let Some((head, value)) = split_property_head(&line) else {
             continue;
         };
         let mut parameters = head.split(';');
@@ -40,40 +40,40 @@ fn of_vcard(vcard: &str) -> ContactCard {
         let name = parameters.next().unwrap_or_default();
         let name = name.rsplit('.').next().unwrap_or_default().to_ascii_uppercase();
         let value = if head.to_ascii_uppercase().contains("QUOTED-PRINTABLE") {
-            of_quoted_printable(value)
+            decode_quoted_printable(value)
         } else {
             value.to_owned()
         };
         match name.as_str() {
-            "FN" => card.name = plain(&value),
+            "FN" => card.name = unescape_value(&value),
             "N" => parts_of_name = Some(value),
             "TEL" => {
                 let waid = parameters.find_map(|parameter| {
                     let (name, digits) = parameter.split_once('=')?;
                     name.eq_ignore_ascii_case("waid").then(|| digits.to_owned())
                 });
-                let written = plain(value.strip_prefix("tel:").unwrap_or(&value));
-                push(
+                let written = unescape_value(value.strip_prefix("tel:").unwrap_or(&value));
+                push_unique(
                     &mut card.phones,
                     if written.is_empty() { waid } else { Some(written) },
                 );
             }
-            "EMAIL" => push(&mut card.emails, Some(plain(&value))),
+            "EMAIL" => push_unique(&mut card.emails, Some(unescape_value(&value))),
             "ORG" if card.organization.is_none() => {
-                let units: Vec<String> = fields(&value).collect();
+                let units: Vec<String> = split_fields(&value).collect();
                 card.organization = (!units.is_empty()).then(|| units.join(", "));
             }
             _ => {}
         }
     }
     if let Some(parts) = parts_of_name.filter(|_| card.name.is_empty()) {
-        card.name = spoken(&parts);
+        card.name = format_spoken_name(&parts);
     }
     card
 }
 
 /// Name and parameters of a line, and its value: the first colon outside quotation marks parts them.
-fn split_head(line: &str) -> Option<(&str, &str)> {
+fn split_property_head(line: &str) -> Option<(&str, &str)> {
     let mut quoted = false;
     let colon = line.char_indices().find(|(_, c)| {
         quoted ^= *c == '"';
@@ -84,7 +84,7 @@ fn split_head(line: &str) -> Option<(&str, &str)> {
 }
 
 /// The lines, with what was folded (a line that begins with a space or tab continues the one before) put together.
-fn unfolded(vcard: &str) -> Vec<String> {
+fn unfold_lines(vcard: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in vcard.lines() {
         match (line.strip_prefix([' ', '\t']), lines.last_mut()) {
@@ -96,7 +96,7 @@ fn unfolded(vcard: &str) -> Vec<String> {
 }
 
 /// A value without escapes and surrounding space.
-fn plain(value: &str) -> String {
+fn unescape_value(value: &str) -> String {
     let mut text = String::with_capacity(value.len());
     let mut characters = value.chars();
     while let Some(c) = characters.next() {
@@ -112,7 +112,7 @@ fn plain(value: &str) -> String {
 }
 
 /// The non-empty parts of a value between semicolons that are not escaped.
-fn fields(value: &str) -> impl Iterator<Item = String> {
+fn split_fields(value: &str) -> impl Iterator<Item = String> {
     let mut parts = vec![String::new()];
     let mut escaped = false;
     for c in value.chars() {
@@ -125,13 +125,13 @@ fn fields(value: &str) -> impl Iterator<Item = String> {
     }
     parts
         .into_iter()
-        .map(|part| plain(&part))
+        .map(|part| unescape_value(&part))
         .filter(|part| !part.is_empty())
 }
 
 /// `Exemplo;Ana;;Dra.;` (surname, name, more names, title, suffix) as it is spoken.
-fn spoken(name: &str) -> String {
-    let parts: Vec<String> = name.split(';').map(plain).collect();
+fn format_spoken_name(name: &str) -> String {
+    let parts: Vec<String> = name.split(';').map(unescape_value).collect();
     let ordered: Vec<&str> = [3, 1, 2, 0, 4]
         .into_iter()
         .filter_map(|at| parts.get(at).map(String::as_str))
@@ -140,7 +140,7 @@ fn spoken(name: &str) -> String {
     ordered.join(" ")
 }
 
-fn of_quoted_printable(value: &str) -> String {
+fn decode_quoted_printable(value: &str) -> String {
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.bytes();
     while let Some(byte) = rest.next() {
@@ -157,7 +157,7 @@ fn of_quoted_printable(value: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn push(values: &mut Vec<String>, value: Option<String>) {
+fn push_unique(values: &mut Vec<String>, value: Option<String>) {
     if let Some(value) = value.filter(|value| !value.is_empty() && !values.contains(value)) {
         values.push(value);
     }
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn names_numbers_addresses_and_employers_are_read_from_a_vcard() {
-        let card = of_vcard(
+        let card = parse_vcard(
             "BEGIN:VCARD\r\nVERSION:3.0\r\nN:Exemplo;Ana;;Dra.;\r\nFN:Dra. Ana Exemplo\r\n\
              item1.TEL;type=CELL;waid=5511900000001:+55 11 90000-0001\r\nitem1.X-ABLabel:Celular\r\n\
              TEL;TYPE=\"work:main\":+55 11 3000-0001\r\nEMAIL;type=INTERNET:ana@\r\n example.org\r\n\
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_vcard_without_a_whole_name_or_with_old_spelling_is_read_too() {
-        let card = of_vcard(
+        let card = parse_vcard(
             "BEGIN:VCARD\nN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:Jos=C3=A9;Maria;;;\nTEL;waid=5511900000001:\n\
              TEL;CELL:tel:+5511900000002\nORG:;\nnonsense\n:\nEMAIL:\nN2:=C",
         );
@@ -209,7 +209,7 @@ mod tests {
             json!({"contacts": []}),
             json!({"contacts": null}),
         ] {
-            assert_eq!(read(&body), None, "{body}");
+            assert_eq!(parse_contact_cards(&body), None, "{body}");
         }
     }
 
@@ -224,7 +224,7 @@ mod tests {
             " FN:Ana",
             "\"FN:Ana",
         ] {
-            let card = of_vcard(vcard);
+            let card = parse_vcard(vcard);
             assert!(card.phones.is_empty() && card.emails.is_empty(), "{vcard}");
         }
     }

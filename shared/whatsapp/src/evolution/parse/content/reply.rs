@@ -1,31 +1,35 @@
 //! Answers to buttons, lists, forms and polls, and polls themselves.
 
-use super::{count, target};
-use crate::json::{list, parsed, prose, scalar, text};
+use super::{message_key_id, parse_count};
+use crate::json::{get_scalar_text, get_text, get_untrimmed_text, list_members, parse_lenient_json};
 use recado_domain::content::Content;
 use serde_json::Value;
 
-pub(super) fn read(kind: &str, body: &Value) -> Option<Content> {
+pub(super) fn parse_reply(kind: &str, body: &Value) -> Option<Content> {
     match kind {
-        "buttonsResponseMessage" => choice(
-            scalar(body, "selectedButtonId"),
-            prose(body, "selectedDisplayText"),
+        "buttonsResponseMessage" => choice_content(
+            get_scalar_text(body, "selectedButtonId"),
+            get_untrimmed_text(body, "selectedDisplayText"),
             None,
         ),
-        "templateButtonReplyMessage" => choice(
-            scalar(body, "selectedId"),
-            prose(body, "selectedDisplayText"),
+        "templateButtonReplyMessage" => choice_content(
+            get_scalar_text(body, "selectedId"),
+            get_untrimmed_text(body, "selectedDisplayText"),
             None,
         ),
         "listResponseMessage" => {
             let reply = body.get("singleSelectReply");
-            let id = reply.and_then(|reply| scalar(reply, "selectedRowId"));
-            choice(id, prose(body, "title"), prose(body, "description"))
+            let id = reply.and_then(|reply| get_scalar_text(reply, "selectedRowId"));
+            choice_content(
+                id,
+                get_untrimmed_text(body, "title"),
+                get_untrimmed_text(body, "description"),
+            )
         }
-        "interactiveResponseMessage" => interactive(body),
+        "interactiveResponseMessage" => parse_interactive_reply(body),
         "pollUpdateMessage" => Some(Content::PollVote {
-            target: target(body, "pollCreationMessageKey"),
-            options: chosen(body),
+            target: message_key_id(body, "pollCreationMessageKey"),
+            options: chosen_options(body),
         }),
         // Version 4 is a wrapper; the others differ in what the poll may look like.
         "pollCreationMessage"
@@ -33,20 +37,20 @@ pub(super) fn read(kind: &str, body: &Value) -> Option<Content> {
         | "pollCreationMessageV3"
         | "pollCreationMessageV5"
         | "pollCreationMessageV6" => Some(Content::Poll {
-            question: prose(body, "name")?,
-            options: list(body.get("options"))
+            question: get_untrimmed_text(body, "name")?,
+            options: list_members(body.get("options"))
                 .iter()
-                .filter_map(|option| prose(option, "optionName"))
+                .filter_map(|option| get_untrimmed_text(option, "optionName"))
                 .collect(),
-            selectable: count(body, "selectableOptionsCount")
-                .or_else(|| count(body, "selectableCount"))
+            selectable: parse_count(body, "selectableOptionsCount")
+                .or_else(|| parse_count(body, "selectableCount"))
                 .unwrap_or(0),
         }),
         _ => None,
     }
 }
 
-fn choice(id: Option<String>, title: Option<String>, description: Option<String>) -> Option<Content> {
+fn choice_content(id: Option<String>, title: Option<String>, description: Option<String>) -> Option<Content> {
     Some(Content::Choice {
         title: title.or_else(|| id.clone())?,
         id,
@@ -55,9 +59,9 @@ fn choice(id: Option<String>, title: Option<String>, description: Option<String>
 }
 
 /// Names after decryption (2.3.7 on); before, bytes that mean nothing.
-fn chosen(body: &Value) -> Vec<String> {
+fn chosen_options(body: &Value) -> Vec<String> {
     let options = body.get("vote").and_then(|vote| vote.get("selectedOptions"));
-    list(options)
+    list_members(options)
         .iter()
         .filter_map(Value::as_str)
         .map(str::to_owned)
@@ -65,22 +69,25 @@ fn chosen(body: &Value) -> Vec<String> {
 }
 
 /// The answer to a native flow, whose parameters are a JSON text: a button or row is an `id`, a form anything else.
-fn interactive(body: &Value) -> Option<Content> {
-    let shown = body.get("body").and_then(|shown| prose(shown, "text"));
+fn parse_interactive_reply(body: &Value) -> Option<Content> {
+    let shown = body
+        .get("body")
+        .and_then(|shown| get_untrimmed_text(shown, "text"));
     let Some(flow) = body.get("nativeFlowResponseMessage") else {
-        return choice(None, shown, None);
+        return choice_content(None, shown, None);
     };
-    let name = text(flow, "name");
-    let written = text(flow, "paramsJson");
-    let parameters = written.and_then(|json| parsed(json.as_bytes()).ok());
+    let name = get_text(flow, "name");
+    let written = get_text(flow, "paramsJson");
+    let parameters = written.and_then(|json| parse_lenient_json(json.as_bytes()).ok());
     let id = parameters
         .as_ref()
-        .and_then(|parameters| scalar(parameters, "id"));
+        .and_then(|parameters| get_scalar_text(parameters, "id"));
     if let Some(parameters) = &parameters
         && id.is_some()
     {
-        let title = prose(parameters, "title").or_else(|| prose(parameters, "display_text"));
-        return choice(id, shown.or(title), prose(parameters, "description"));
+        let title = get_untrimmed_text(parameters, "title")
+            .or_else(|| get_untrimmed_text(parameters, "display_text"));
+        return choice_content(id, shown.or(title), get_untrimmed_text(parameters, "description"));
     }
     let answers = match (parameters, written) {
         (Some(Value::Object(mut fields)), _) => {
@@ -91,11 +98,11 @@ fn interactive(body: &Value) -> Option<Content> {
         (Some(other), _) => other,
         // Not JSON after all: as it was written.
         (None, Some(written)) => Value::from(written),
-        (None, None) => return choice(None, shown, None),
+        (None, None) => return choice_content(None, shown, None),
     };
     let nothing = answers.is_null() || answers.as_object().is_some_and(serde_json::Map::is_empty);
     if nothing && name != Some("flow") {
-        return choice(None, shown, None);
+        return choice_content(None, shown, None);
     }
     Some(Content::Form {
         name: name.filter(|name| *name != "flow").map(str::to_owned),

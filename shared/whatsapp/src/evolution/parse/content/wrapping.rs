@@ -14,7 +14,7 @@ const METADATA: [&str; 6] = [
 ];
 
 /// The content, without what was around it.
-pub(super) struct Unwrapped<'a> {
+pub(super) struct UnwrappedMessage<'a> {
     pub(super) message: &'a Value,
     /// It may be looked at once.
     pub(super) view_once: bool,
@@ -25,13 +25,13 @@ pub(super) struct Unwrapped<'a> {
 /// Takes the wrappers off: keys whose value has a `message` that is an object (`ephemeralMessage`, `viewOnceMessageV2`,
 /// `documentWithCaptionMessage`, `editedMessage`, `deviceSentMessage`, `associatedChildMessage` and what WhatsApp adds
 /// every year). JSON is not nested deeper than its reader allows, so this ends.
-pub(super) fn unwrapped(message: &Value) -> Unwrapped<'_> {
-    let mut found = Unwrapped {
+pub(super) fn unwrap_message(message: &Value) -> UnwrappedMessage<'_> {
+    let mut found = UnwrappedMessage {
         message,
         view_once: false,
         edited: false,
     };
-    while let Some((wrapper, inner)) = wrapper(found.message) {
+    while let Some((wrapper, inner)) = find_wrapper(found.message) {
         found.view_once |= wrapper.starts_with("viewOnce");
         found.edited |= wrapper == "editedMessage";
         found.message = inner;
@@ -39,7 +39,7 @@ pub(super) fn unwrapped(message: &Value) -> Unwrapped<'_> {
     found
 }
 
-fn wrapper(message: &Value) -> Option<(&str, &Value)> {
+fn find_wrapper(message: &Value) -> Option<(&str, &Value)> {
     message.as_object()?.iter().find_map(|(key, body)| {
         let inner = body.get("message").filter(|inner| inner.is_object())?;
         (!METADATA.contains(&key.as_str())).then_some((key.as_str(), inner))
@@ -47,7 +47,7 @@ fn wrapper(message: &Value) -> Option<(&str, &Value)> {
 }
 
 /// The first key that is content, with its value.
-pub(super) fn kind_of(message: &Value) -> Option<(&str, &Value)> {
+pub(super) fn find_content_kind(message: &Value) -> Option<(&str, &Value)> {
     let fields: &Map<String, Value> = message.as_object()?;
     fields
         .iter()
@@ -56,14 +56,17 @@ pub(super) fn kind_of(message: &Value) -> Option<(&str, &Value)> {
 }
 
 /// Whether there is more than metadata, or a notice that says something.
-pub(in super::super) fn says_something(message: &Value) -> bool {
-    let inner = unwrapped(message).message;
-    kind_of(inner).is_some() || inner.get("protocolMessage").is_some_and(protocol::speaks)
+pub(in super::super) fn has_content(message: &Value) -> bool {
+    let inner = unwrap_message(message).message;
+    find_content_kind(inner).is_some()
+        || inner
+            .get("protocolMessage")
+            .is_some_and(protocol::has_notice_content)
 }
 
 /// What stands at every key of the content that is not metadata, where a `contextInfo` may lie.
-pub(in super::super) fn bodies(message: &Value) -> impl Iterator<Item = &Value> {
-    let fields = unwrapped(message).message.as_object();
+pub(in super::super) fn content_bodies(message: &Value) -> impl Iterator<Item = &Value> {
+    let fields = unwrap_message(message).message.as_object();
     fields
         .into_iter()
         .flatten()

@@ -20,7 +20,7 @@ fn edit(text: &str) -> Value {
 
 fn change(body: &Value) -> InboundMessage {
     match read(&event(body)) {
-        Inbound::Change(message) => *message,
+        InboundEvent::Change(message) => *message,
         other => panic!("no change: {other:?}"),
     }
 }
@@ -32,7 +32,7 @@ fn an_edit_is_a_change_of_the_message_that_it_names() {
         serde_json::to_value(&read.content).unwrap(),
         json!({"type": "edit", "target": "AB12", "content": {"type": "text", "text": "às 15h"}})
     );
-    assert_eq!(read.sent_at, Some(instant(1_760_000_100_000)));
+    assert_eq!(read.sent_at, Some(from_unix_millis(1_760_000_100_000)));
     assert_eq!(read.provider_message_id, None);
 }
 
@@ -55,7 +55,7 @@ fn edits_are_read_in_every_form_that_they_have() {
             let Content::Edit { content, .. } = change(&body("messages.edited", notice)).content else {
                 panic!("no edit: {edited}")
             };
-            assert_eq!(content.as_text(), words, "{edited}");
+            assert_eq!(content.render_text(), words, "{edited}");
         }
     }
 }
@@ -64,7 +64,7 @@ fn edits_are_read_in_every_form_that_they_have() {
 fn an_edit_is_another_event_than_its_message_and_than_the_next_edit() {
     let id = |notice: Value| event(&body("messages.edited", notice)).id;
     let external = ExternalId::parse("suporte-01").unwrap();
-    let original = event_id(crate::evolution::NAME, &external, EventKind::Message, "AB12");
+    let original = derive_event_id(crate::evolution::NAME, &external, EventKind::Message, "AB12");
     let mut later = edit("a");
     later["timestampMs"] = json!(1_760_000_200_000_i64);
     assert_eq!(id(edit("a")), id(edit("a")));
@@ -171,7 +171,7 @@ fn disappearing_messages_are_a_note_where_the_chat_is_certain() {
                 "ephemeralSettingTimestamp": "1760000000"}),
         )
     };
-    let said_by = |body: &Value| said(body).content.as_text();
+    let said_by = |body: &Value| said(body).content.render_text();
     assert_eq!(
         said_by(&setting(CONTACT, false, json!(604_800))),
         "[disappearing messages changed] after 7 days"
@@ -195,7 +195,7 @@ fn version_one_wraps_an_edit_in_a_message_of_its_own() {
     let read = said(&upsert(&wrapped));
     assert_eq!(read.address.as_str(), CONTACT);
     assert_eq!(read.provider_message_id.as_deref(), Some("AB12"));
-    assert_eq!(read.content.as_text(), "[edited] às 15h");
+    assert_eq!(read.content.render_text(), "[edited] às 15h");
     assert!(matches!(&read.content, Content::Edit { target: Some(target), .. } if target == "OLD"));
     let bare = said(&upsert(
         &json!({"editedMessage": {"message": {"conversation": "às 15h"}}}),

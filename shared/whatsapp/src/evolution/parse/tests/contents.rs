@@ -149,7 +149,7 @@ fn reactions_places_orders_and_products_say_what_they_are() {
         &json!({"productMessage": {"product": {"productId": "77", "title": "Creme",
         "priceAmount1000": {"low": 50000, "high": 0, "unsigned": true}, "currencyCode": "BRL"}}}),
     ));
-    assert_eq!(product.content, Content::text("Creme\n50.00 BRL"));
+    assert_eq!(product.content, Content::from_text("Creme\n50.00 BRL"));
     assert_eq!(product.context.product.as_deref(), Some("77"));
 }
 
@@ -227,7 +227,7 @@ fn notes_of_the_chat_ask_for_nothing() {
     ] {
         let said = said(&upsert(&message)).content;
         assert!(matches!(said, Content::System { .. }), "{message}");
-        assert!(!said.wants_answer(), "{message}");
+        assert!(!said.expects_answer(), "{message}");
     }
 }
 

@@ -50,8 +50,8 @@ fn the_error_webhook_names_no_instance_and_is_refused_without_repeating_its_key(
     let body = json!({"event": "error", "data": {"error": "Internal Server Error", "message": "private", "status": 500},
         "date_time": "t", "api_key": "global-key", "server_url": "https://a.example"});
     let body = body.to_string();
-    assert_eq!(instance_of(body.as_bytes()).unwrap_err(), NO_INSTANCE);
-    let error = split(body.as_bytes(), Timestamp::UNIX_EPOCH).unwrap_err();
+    assert_eq!(read_instance_name(body.as_bytes()).unwrap_err(), NO_INSTANCE);
+    let error = split_webhook(body.as_bytes(), Timestamp::UNIX_EPOCH).unwrap_err();
     assert_eq!(error, NO_INSTANCE);
     assert!(!error.to_string().contains("global-key"));
 }
@@ -95,7 +95,7 @@ fn times_are_read_in_every_form() {
     ] {
         let mut body = upsert(&json!({"conversation": "oi"}));
         body["data"]["messageTimestamp"] = written;
-        assert_eq!(said(&body).sent_at, Some(instant(1_760_000_000_000)));
+        assert_eq!(said(&body).sent_at, Some(from_unix_millis(1_760_000_000_000)));
     }
     let mut body = upsert(&json!({"conversation": "oi"}));
     body["data"]["messageTimestamp"] = json!(null);
@@ -123,7 +123,7 @@ fn the_row_of_the_database_is_never_taken_for_the_message() {
         panic!("no status")
     };
     assert_eq!(by_key.key, by_id.key);
-    assert_eq!(by_id.at, instant(1_760_000_100_000));
+    assert_eq!(by_id.at, from_unix_millis(1_760_000_100_000));
 }
 
 #[test]

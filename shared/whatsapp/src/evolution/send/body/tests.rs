@@ -82,11 +82,11 @@ fn sticker() -> Value {
 fn each_kind_has_its_call_and_its_body_in_both_versions() {
     for (content, action, nested, fields) in kinds() {
         let message = message(content.clone());
-        let two = call(2, &message).unwrap();
+        let two = build_call(2, &message).unwrap();
         let mut expected = fields.clone();
         expected["number"] = json!("5511900000001");
         assert_eq!((two.action, &two.body), (action, &expected));
-        let one = call(1, &message).unwrap();
+        let one = build_call(1, &message).unwrap();
         assert_eq!(one.action, action);
         if content != sticker() {
             assert_eq!(
@@ -95,7 +95,7 @@ fn each_kind_has_its_call_and_its_body_in_both_versions() {
             );
         }
     }
-    let one = call(1, &message(sticker())).unwrap();
+    let one = build_call(1, &message(sticker())).unwrap();
     assert_eq!(
         one.body["stickerMessage"],
         json!({"image": "https://example.org/a.webp"})
@@ -105,7 +105,7 @@ fn each_kind_has_its_call_and_its_body_in_both_versions() {
 #[test]
 fn a_place_without_a_name_shows_its_degrees() {
     let place = json!({"type": "location", "latitude": "-23.550", "longitude": "-46.6"});
-    let body = call(2, &message(place)).unwrap().body;
+    let body = build_call(2, &message(place)).unwrap().body;
     assert_eq!(
         (&body["name"], &body["address"]),
         (&json!("-23.55, -46.6"), &json!("-23.55, -46.6"))
@@ -117,13 +117,13 @@ fn a_card_with_two_numbers_is_two_cards() {
     let cards = json!({"type": "contacts", "contacts": [{"name": "Ana", "phones": ["+5511900000001", "+5511900000002"],
         "emails": ["ana@example.org"], "organization": "Clínica"}]});
     let card = |phone: &str| json!({"fullName": "Ana", "phoneNumber": phone, "email": "ana@example.org", "organization": "Clínica"});
-    let two = call(2, &message(cards.clone())).unwrap();
+    let two = build_call(2, &message(cards.clone())).unwrap();
     assert_eq!(two.action, "sendContact");
     assert_eq!(
         two.body,
         json!({"number": "5511900000001", "contact": [card("+5511900000001"), card("+5511900000002")]})
     );
-    let one = call(1, &message(cards)).unwrap().body;
+    let one = build_call(1, &message(cards)).unwrap().body;
     assert_eq!(one["contactMessage"][0]["wuid"], "5511900000001");
 }
 
@@ -134,8 +134,8 @@ fn a_reaction_names_the_chat_and_whose_message_it_is() {
     message.options.reply_to = Some("3EB0Q".to_owned());
     let key = |own: bool| json!({"id": "3EB0A", "remoteJid": "5511900000001@s.whatsapp.net", "fromMe": own});
     assert_eq!(
-        call(2, &message).unwrap(),
-        Call {
+        build_call(2, &message).unwrap(),
+        EvolutionCall {
             action: "sendReaction",
             body: json!({"key": key(false), "reaction": "👍"})
         }
@@ -146,12 +146,12 @@ fn a_reaction_names_the_chat_and_whose_message_it_is() {
         target: Some("3EB0A".to_owned()),
     };
     assert_eq!(
-        call(1, &message).unwrap().body,
+        build_call(1, &message).unwrap().body,
         json!({"reactionMessage": {"key": key(true), "reaction": ""}})
     );
     message.to = ContactAddress::parse("100000000000001@lid").unwrap();
     assert_eq!(
-        call(2, &message).unwrap().body["key"]["remoteJid"],
+        build_call(2, &message).unwrap().body["key"]["remoteJid"],
         "100000000000001@lid"
     );
 }
@@ -167,12 +167,12 @@ fn options_lie_where_each_version_looks() {
     };
     let quoted = json!({"key": {"id": "3EB0Q"}});
     assert_eq!(
-        call(2, &message).unwrap().body,
+        build_call(2, &message).unwrap().body,
         json!({"number": "5511900000001", "text": "Olá @5511900000002", "quoted": quoted, "linkPreview": false,
             "mentioned": ["5511900000002"]})
     );
     assert_eq!(
-        call(1, &message).unwrap().body["options"],
+        build_call(1, &message).unwrap().body["options"],
         json!({"quoted": quoted, "linkPreview": false, "mentions": {"everyOne": false, "mentioned": ["5511900000002"]}})
     );
 }
@@ -185,9 +185,9 @@ fn menus_and_large_polls_go_as_the_text_that_their_echo_says() {
     let poll = json!({"type": "poll", "question": "Que dia?", "options": options});
     for content in [buttons, list, poll] {
         let message = message(content);
-        let sent = call(2, &message).unwrap();
+        let sent = build_call(2, &message).unwrap();
         assert_eq!(sent.action, "sendText");
-        assert_eq!(sent.body["text"], message.content.as_echo());
+        assert_eq!(sent.body["text"], message.content.render_echo_text());
     }
 }
 
@@ -198,7 +198,7 @@ fn templates_and_what_only_comes_in_are_refused() {
         json!({"type": "choice", "title": "Sim"}),
         json!({"type": "media", "media": "image", "source": "123456"}),
     ] {
-        let refused = call(2, &message(content.clone()));
+        let refused = build_call(2, &message(content.clone()));
         assert!(matches!(refused, Err(SendOutcome::Permanent { .. })), "{content}");
     }
 }

@@ -1,41 +1,46 @@
 //! Contact cards.
 
-use crate::json::{list, prose, scalar};
+use crate::json::{get_scalar_text, get_untrimmed_text, list_members};
 use recado_domain::content::ContactCard;
 use serde_json::Value;
 
 /// Reads a card. One that somebody shared on request has no name but a number, and may be a vCard only; one that says
 /// nothing is none.
-pub(super) fn read(card: &Value) -> Option<ContactCard> {
-    let vcard = prose(card, "vcard").unwrap_or_default();
-    let name = name(card).or_else(|| lines(&vcard, "FN").into_iter().next());
-    let phone = |phone: &Value| scalar(phone, "phone").or_else(|| scalar(phone, "wa_id"));
-    let phones: Vec<String> = list(card.get("phones")).iter().filter_map(phone).collect();
-    let emails = list(card.get("emails")).iter();
+pub(super) fn read_contact_card(card: &Value) -> Option<ContactCard> {
+    let vcard = get_untrimmed_text(card, "vcard").unwrap_or_default();
+    let name = read_card_name(card).or_else(|| read_vcard_lines(&vcard, "FN").into_iter().next());
+    let phone = |phone: &Value| get_scalar_text(phone, "phone").or_else(|| get_scalar_text(phone, "wa_id"));
+    let phones: Vec<String> = list_members(card.get("phones"))
+        .iter()
+        .filter_map(phone)
+        .collect();
+    let emails = list_members(card.get("emails")).iter();
     let read = ContactCard {
         name: name.unwrap_or_default(),
         phones: if phones.is_empty() {
-            lines(&vcard, "TEL")
+            read_vcard_lines(&vcard, "TEL")
         } else {
             phones
         },
-        emails: emails.filter_map(|email| prose(email, "email")).collect(),
-        organization: card.get("org").and_then(|org| prose(org, "company")),
+        emails: emails
+            .filter_map(|email| get_untrimmed_text(email, "email"))
+            .collect(),
+        organization: card.get("org").and_then(|org| get_untrimmed_text(org, "company")),
     };
     (read != ContactCard::default()).then_some(read)
 }
 
-fn name(card: &Value) -> Option<String> {
+fn read_card_name(card: &Value) -> Option<String> {
     let name = card.get("name")?;
     let parts = ["first_name", "last_name"]
         .into_iter()
-        .filter_map(|part| prose(name, part));
+        .filter_map(|part| get_untrimmed_text(name, part));
     let parts: Vec<String> = parts.collect();
-    prose(name, "formatted_name").or_else(|| (!parts.is_empty()).then(|| parts.join(" ")))
+    get_untrimmed_text(name, "formatted_name").or_else(|| (!parts.is_empty()).then(|| parts.join(" ")))
 }
 
 /// The values of a vCard's lines of one kind: `TEL;type=CELL:+55 …`, `item1.TEL:…`.
-fn lines(vcard: &str, kind: &str) -> Vec<String> {
+fn read_vcard_lines(vcard: &str, kind: &str) -> Vec<String> {
     let value = |line: &str| {
         let (before, value) = line.split_once(':')?;
         let named = before.split(';').next()?;
@@ -62,24 +67,25 @@ mod tests {
             emails: vec!["ana@exemplo.example".to_owned()],
             organization: Some("Clínica Exemplo".to_owned()),
         };
-        assert_eq!(read(&full), Some(expected));
+        assert_eq!(read_contact_card(&full), Some(expected));
     }
 
     #[test]
     fn a_shared_number_comes_without_a_name_and_perhaps_as_a_vcard_only() {
-        let number = read(&json!({"vcard": "x", "phones": [{"phone": "+55 11 90000-0002"}]})).unwrap();
+        let number =
+            read_contact_card(&json!({"vcard": "x", "phones": [{"phone": "+55 11 90000-0002"}]})).unwrap();
         assert_eq!(
             (number.name.as_str(), &*number.phones),
             ("", &["+55 11 90000-0002".to_owned()][..])
         );
         let vcard = "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ana Exemplo\r\nitem1.TEL;waid=5511900000002:+55 11 90000-0002\r\nEND:VCARD";
-        let card = read(&json!({ "vcard": vcard })).unwrap();
+        let card = read_contact_card(&json!({ "vcard": vcard })).unwrap();
         assert_eq!(
             (card.name.as_str(), &*card.phones),
             ("Ana Exemplo", &["+55 11 90000-0002".to_owned()][..])
         );
-        assert_eq!(read(&json!({"vcard": "x", "phones": []})), None);
+        assert_eq!(read_contact_card(&json!({"vcard": "x", "phones": []})), None);
         let parts = json!({"name": {"first_name": "Ana", "last_name": "Exemplo"}});
-        assert_eq!(read(&parts).unwrap().name, "Ana Exemplo");
+        assert_eq!(read_contact_card(&parts).unwrap().name, "Ana Exemplo");
     }
 }

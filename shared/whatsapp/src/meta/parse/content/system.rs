@@ -1,14 +1,14 @@
 //! `system`: what WhatsApp tells of the contact.
 
-use crate::json::{prose, text};
+use crate::json::{get_text, get_untrimmed_text};
 use recado_domain::content::{Content, SystemNote};
 use serde_json::Value;
 
 /// Reads a system message. Its text is the new number or user id, which is what is acted on; else what WhatsApp writes.
 /// A number's change brings a new user id, too; the number counts, if it may be shown.
-pub(super) fn read(body: &Value) -> Content {
-    let first = |keys: &[&str]| keys.iter().find_map(|key| text(body, key)).map(str::to_owned);
-    let (what, known) = match text(body, "type") {
+pub(super) fn read_system_note(body: &Value) -> Content {
+    let first = |keys: &[&str]| keys.iter().find_map(|key| get_text(body, key)).map(str::to_owned);
+    let (what, known) = match get_text(body, "type") {
         Some("user_changed_number" | "customer_changed_number") => {
             let new = first(&["wa_id", "new_wa_id", "user_id"]);
             (SystemNote::NumberChanged, new)
@@ -22,7 +22,7 @@ pub(super) fn read(body: &Value) -> Content {
     };
     Content::System {
         what,
-        text: known.or_else(|| prose(body, "body")),
+        text: known.or_else(|| get_untrimmed_text(body, "body")),
     }
 }
 
@@ -82,7 +82,7 @@ mod tests {
                 what,
                 text: words.map(str::to_owned),
             };
-            assert_eq!(read(&body), expected, "{body}");
+            assert_eq!(read_system_note(&body), expected, "{body}");
         }
     }
 }

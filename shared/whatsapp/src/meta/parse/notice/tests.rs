@@ -3,7 +3,13 @@ use recado_domain::millis;
 
 fn notice(field: &str, value: &Value) -> Notice {
     let entry = json!({"id": "200000000000001", "time": 1_772_442_900});
-    match item(crate::meta::NAME, &entry, field, value, millis::instant(0)) {
+    match build_notice_item(
+        crate::meta::NAME,
+        &entry,
+        field,
+        value,
+        millis::from_unix_millis(0),
+    ) {
         Some(WebhookItem::Notice { notice, .. }) => notice,
         other => panic!("not a notice: {other:?}"),
     }
@@ -166,23 +172,23 @@ fn an_account_that_is_not_named_is_left_alone_by_the_fields_name() {
         json!({"id": "<account>"}),
         json!({"id": "x".repeat(65)}),
     ] {
-        let found = item(
+        let found = build_notice_item(
             crate::meta::NAME,
             &entry,
             "security",
             &json!({}),
-            millis::instant(0),
+            millis::from_unix_millis(0),
         );
         assert!(matches!(found, Some(WebhookItem::Ignored { what }) if what == "security"));
     }
     for other in ["messages", "calls", "group_lifecycle_update", "unknown"] {
         assert!(
-            item(
+            build_notice_item(
                 crate::meta::NAME,
                 &json!({"id": "1"}),
                 other,
                 &json!({}),
-                millis::instant(0)
+                millis::from_unix_millis(0)
             )
             .is_none()
         );
@@ -193,12 +199,12 @@ fn an_account_that_is_not_named_is_left_alone_by_the_fields_name() {
 fn a_repetition_is_the_same_notice_and_its_size_is_bounded() {
     let entry = json!({"id": "1"});
     let value = json!({"event": "X".repeat(5_000), "rejection_reasons": vec!["Y".repeat(5_000); 500], "other": "Z".repeat(5_000)});
-    let read = |received_at| match item(
+    let read = |received_at| match build_notice_item(
         crate::meta::NAME,
         &entry,
         "account_update",
         &value,
-        millis::instant(received_at),
+        millis::from_unix_millis(received_at),
     ) {
         Some(WebhookItem::Notice { notice, .. }) => notice,
         other => panic!("{other:?}"),

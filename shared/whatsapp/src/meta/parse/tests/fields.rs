@@ -1,12 +1,12 @@
 //! Fields besides `messages`.
 
 use super::{NUMBER, event, items, what};
-use crate::meta::interpret;
+use crate::meta::interpret_payload;
 use recado_domain::content::{Content, SystemNote};
-use recado_domain::event::{EventKind, InboundJob, Payload, event_id};
+use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
 use recado_domain::ids::{CorrelationId, ExternalId};
-use recado_domain::inbound::{Inbound, InboundMessage, WebhookEvent, WebhookItem};
-use recado_domain::millis::instant;
+use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
+use recado_domain::millis::from_unix_millis;
 use serde_json::{Value, json};
 
 const OWN: &str = "5511900000099";
@@ -26,20 +26,20 @@ pub(super) fn said(event: &WebhookEvent) -> InboundMessage {
         kind: event.kind,
         group: String::new(),
         correlation: CorrelationId::parse("test").unwrap(),
-        received_at: instant(1_760_000_000_000),
-        payload: Payload::Inline(event.payload.clone()),
+        received_at: from_unix_millis(1_760_000_000_000),
+        payload: EventPayload::Inline(event.payload.clone()),
         lookalike: false,
         redrive: None,
     };
-    match interpret(&job, &event.payload) {
-        Inbound::Message(message) => *message,
+    match interpret_payload(&job, &event.payload) {
+        InboundEvent::Message(message) => *message,
         other => panic!("not a message: {other:?}"),
     }
 }
 
 fn live_id(provider_id: &str) -> recado_domain::ids::EventId {
     let external = ExternalId::parse(NUMBER).unwrap();
-    event_id(crate::meta::NAME, &external, EventKind::Message, provider_id)
+    derive_event_id(crate::meta::NAME, &external, EventKind::Message, provider_id)
 }
 
 fn text_of(from: &str, id: &str) -> Value {
@@ -69,7 +69,7 @@ fn every_message_of_a_history_is_an_event_under_its_own_id_and_its_threads_conta
         assert_eq!(event.id, live_id(id), "as if it had come live");
         let message = said(&event);
         assert_eq!((message.address.as_str(), message.from_me), (address, from_me));
-        assert_eq!(message.sent_at, Some(instant(1_750_000_000_000)));
+        assert_eq!(message.sent_at, Some(from_unix_millis(1_750_000_000_000)));
         assert_eq!(event.address, Some(message.address));
     }
 }
@@ -105,8 +105,8 @@ fn a_file_of_a_history_is_not_swallowed_by_its_placeholder() {
     let file = event(items(&body("history", &json!({"messages": [file]}))).remove(0));
     assert_ne!(placeholder.id, file.id);
     assert_eq!(file.id, live_id("file"));
-    assert!(!said(&placeholder).content.wants_answer());
-    assert_eq!(said(&file).content.kind(), "image");
+    assert!(!said(&placeholder).content.expects_answer());
+    assert_eq!(said(&file).content.kind_name(), "image");
 }
 
 #[test]
@@ -168,9 +168,9 @@ fn a_stop_and_a_resumption_of_marketing_are_told_of_the_contact() {
             assert_eq!((message.address.as_str(), message.from_me), (address, false));
             assert_eq!(
                 (event.address, message.sent_at),
-                (Some(message.address), Some(instant(1_750_000_000_000)))
+                (Some(message.address), Some(from_unix_millis(1_750_000_000_000)))
             );
-            assert!(!message.content.wants_answer());
+            assert!(!message.content.expects_answer());
         }
     }
 }
@@ -230,12 +230,12 @@ fn echoes_of_the_phone_and_of_other_applications_are_the_businesss_words_to_the_
     let echo = |kind: &str, of: Value| json!({"from": OWN, "to": MARIA, "id": "e", "type": kind, kind: of});
     for field in ["smb_message_echoes", "message_echoes"] {
         for (message, expected) in [
-            (echo("text", json!({"body": "oi"})), Content::text("oi")),
+            (echo("text", json!({"body": "oi"})), Content::from_text("oi")),
             (
                 echo("edit", edit.clone()),
                 Content::Edit {
                     target: Some("target".to_owned()),
-                    content: Box::new(Content::text("novo")),
+                    content: Box::new(Content::from_text("novo")),
                 },
             ),
             (

@@ -52,7 +52,7 @@ fn a_forms_answers_are_what_its_string_holds_without_the_token() {
     }
     assert!(
         !form(&json!(r#"{"flow_token":"t"}"#))
-            .as_text()
+            .render_text()
             .contains('t'.to_string().repeat(2).as_str())
     );
 }
@@ -75,7 +75,7 @@ fn what_was_chosen_keeps_its_id_title_and_description() {
         &json!({"type": "interactive", "interactive": {"type": "list_reply",
         "list_reply": {"id": "x", "title": "Manhã", "description": "8h às 12h"}}}),
     );
-    assert_eq!(list.as_text(), "Manhã (8h às 12h)");
+    assert_eq!(list.render_text(), "Manhã (8h às 12h)");
     let untyped = content(&json!({"interactive": {"button_reply": {"id": 7, "title": "Sim"}}}));
     assert_eq!(
         untyped,
@@ -153,19 +153,19 @@ fn files_have_all_that_is_told_of_them() {
         ),
     ] {
         let read = content(&json!({"type": kind, kind: body}));
-        assert_eq!(read.media().map(|file| file.media), Some(media), "{kind}");
+        assert_eq!(read.media_file().map(|file| file.media), Some(media), "{kind}");
     }
     let film = content(
         &json!({"type": "video", "video": {"id": "1", "url": "https://x.example", "seconds": "7", "view_once": true}}),
     );
-    let film = film.media().unwrap();
+    let film = film.media_file().unwrap();
     assert_eq!(
         (film.source.as_deref(), film.seconds, film.view_once),
         (Some("1"), Some(7), true)
     );
     let broken = content(&json!({"type": "image", "image": {"id": "1"}, "errors": [{"code": 131_052}]}));
     assert_eq!(
-        broken.media().unwrap().source.as_deref(),
+        broken.media_file().unwrap().source.as_deref(),
         Some("1"),
         "it has errors and an id"
     );
@@ -238,10 +238,10 @@ fn a_product_that_was_passed_on_is_told_and_named() {
     );
     assert_eq!(
         (asked.content, asked.context.product.as_deref()),
-        (Content::text("Ainda tem?"), Some("p"))
+        (Content::from_text("Ainda tem?"), Some("p"))
     );
     let silent = of(json!({"type": "product", "product": {"product_retailer_id": "p"}}));
-    assert_eq!(silent.content, Content::text("product p"));
+    assert_eq!(silent.content, Content::from_text("product p"));
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn the_first_word_of_who_opens_the_chat_is_a_welcome_and_a_shared_number_is_a_ca
     let card = content(
         &json!({"type": "contacts", "origin": "contact_request", "contacts": [{"vcard": "x", "phones": [{"phone": "+55 11 90000-0001"}]}]}),
     );
-    assert_eq!(card.as_text(), "[contacts] +55 11 90000-0001");
+    assert_eq!(card.render_text(), "[contacts] +55 11 90000-0001");
 }
 
 #[test]

@@ -1,0 +1,148 @@
+//! `recado catch-up`: fetches what a provider failed to deliver.
+
+use crate::environment::LocalEnvironment;
+use crate::installation::InstallationArguments;
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use jiff::{SignedDuration, Timestamp};
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+
+/// Fetches what a provider failed to deliver to an instance, from its own memory, and tells how much that was.
+#[derive(Debug, Args)]
+pub(crate) struct CatchUpArguments {
+    /// The instance's id.
+    instance: String,
+    /// From then on: an instant (RFC 3339), or how long ago, such as 90m, 6h or 2d. Absent: since the last message that is
+    /// known.
+    #[arg(long)]
+    since: Option<String>,
+    #[command(flatten)]
+    there: InstallationArguments,
+    /// Prints the report as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Asks until there is no more.
+pub(crate) async fn run_catch_up(command: CatchUpArguments, environment: &LocalEnvironment) -> Result<()> {
+    let there = command.there.build_client(environment)?;
+    let since = command
+        .since
+        .as_deref()
+        .map(|text| parse_instant(text, Timestamp::now()));
+    let mut since: Option<String> = since.transpose()?.map(|at| at.to_string());
+    let path = format!("/v1/instances/{}/catch-up", command.instance);
+    let mut report = Map::new();
+    loop {
+        let body = json!({ "since": since });
+        let part = there.request_json(Method::POST, &path, Some(&body)).await?;
+        let next = part.get("next").and_then(Value::as_str).map(str::to_owned);
+        let more = part.get("more") == Some(&Value::Bool(true));
+        add_counts(&mut report, &part);
+        if !more {
+            break;
+        }
+        if next.is_none() || next == since {
+            bail!("it goes no further than {}", since.unwrap_or_default());
+        }
+        since = next;
+    }
+    if command.json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        print!("{}", format_report(&report));
+    }
+    Ok(())
+}
+
+/// An instant, or so long before `now`.
+fn parse_instant(text: &str, now: Timestamp) -> Result<Timestamp> {
+    if let Ok(at) = text.parse::<Timestamp>() {
+        return Ok(at);
+    }
+    let unit = text.chars().last().map_or(0, |unit| match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86_400,
+        _ => 0,
+    });
+    let count = text
+        .get(..text.len().saturating_sub(1))
+        .and_then(|digits| digits.parse::<u32>().ok());
+    let ago = count
+        .filter(|_| unit > 0)
+        .map(|count| SignedDuration::from_secs(i64::from(count) * unit));
+    let ago = ago.with_context(|| format!("{text} is no instant: 2026-03-01T08:00:00Z, 90m, 6h, 2d"))?;
+    now.checked_sub(ago)
+        .with_context(|| format!("{text} is too long ago"))
+}
+
+/// Adds the counts of a part to the report; the beginning stays the first part's, the end is the last one's.
+fn add_counts(report: &mut Map<String, Value>, part: &Value) {
+    for (name, value) in part.as_object().into_iter().flatten() {
+        let known = report.get(name);
+        let sum = match (known.and_then(Value::as_u64), value.as_u64()) {
+            (Some(known), Some(value)) => json!(known + value),
+            _ if name == "since" && known.is_some() => continue,
+            _ => value.clone(),
+        };
+        report.insert(name.clone(), sum);
+    }
+}
+
+fn format_report(report: &Map<String, Value>) -> String {
+    let number = |name: &str| report.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let text = |name: &str| report.get(name).and_then(Value::as_str).unwrap_or("-");
+    if report.get("offered") == Some(&Value::Bool(false)) {
+        return "Nothing to fetch: the provider keeps no messages that could be asked for.\n".to_owned();
+    }
+    let mut told = format!(
+        "{} missed, {} known, {} statuses ({} messages on {} pages since {})\n",
+        number("missed"),
+        number("known"),
+        number("statuses"),
+        number("looked_at"),
+        number("pages"),
+        text("since"),
+    );
+    if report.get("cut") == Some(&Value::Bool(true)) {
+        told.push_str("The provider gives its newest messages only: there may be older ones.\n");
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instant_is_written_out_or_told_by_how_long_ago_it_was() {
+        let now: Timestamp = "2026-03-03T10:00:00Z".parse().unwrap();
+        let read = |text: &str| parse_instant(text, now).map(|at| at.to_string());
+        assert_eq!(read("2026-03-01T08:00:00Z").unwrap(), "2026-03-01T08:00:00Z");
+        assert_eq!(read("90m").unwrap(), "2026-03-03T08:30:00Z");
+        assert_eq!(read("2d").unwrap(), "2026-03-01T10:00:00Z");
+        for wrong in ["", "h", "yesterday", "-3h", "9999999999999d", "3ü"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn parts_add_up_and_keep_their_beginning() {
+        let mut report = Map::new();
+        add_counts(
+            &mut report,
+            &json!({"since": "a", "until": "b", "missed": 2, "known": 1, "more": true}),
+        );
+        add_counts(
+            &mut report,
+            &json!({"since": "c", "until": "d", "missed": 3, "known": 4, "more": false}),
+        );
+        assert_eq!(
+            Value::Object(report),
+            json!({"since": "a", "until": "d", "missed": 5, "known": 5, "more": false})
+        );
+    }
+}

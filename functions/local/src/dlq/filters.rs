@@ -1,0 +1,105 @@
+use anyhow::{Result, bail};
+use clap::Args;
+
+/// Which dead letters.
+#[derive(Debug, Default, Args)]
+pub(super) struct DeadLetterFilterArguments {
+    /// Of this queue: inbound, turns or outbound.
+    #[arg(long)]
+    queue: Option<String>,
+    /// With this reason.
+    #[arg(long)]
+    reason: Option<String>,
+    /// Of this instance.
+    #[arg(long)]
+    instance: Option<String>,
+    /// That died then (RFC 3339) or later.
+    #[arg(long)]
+    since: Option<String>,
+    /// That died before then.
+    #[arg(long)]
+    until: Option<String>,
+}
+
+impl DeadLetterFilterArguments {
+    /// The filters that were given, as the API names them.
+    pub(super) fn query_fields(&self) -> Vec<(&'static str, &str)> {
+        let fields = [
+            ("queue", &self.queue),
+            ("reason", &self.reason),
+            ("instance", &self.instance),
+            ("since", &self.since),
+            ("until", &self.until),
+        ];
+        fields
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value.as_deref()?)))
+            .collect()
+    }
+
+    /// What is to be changed must be named: nothing is meant by nothing.
+    pub(super) fn require_selection(&self, ids: &[String], all: bool) -> Result<()> {
+        if ids.is_empty() && !all && self.query_fields().is_empty() {
+            bail!("say which: ids, --queue, --reason, --instance, --since, --until or --all");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_to_be_changed_must_be_named() {
+        assert!(
+            DeadLetterFilterArguments::default()
+                .require_selection(&[], false)
+                .is_err()
+        );
+        assert!(
+            DeadLetterFilterArguments::default()
+                .require_selection(&[], true)
+                .is_ok()
+        );
+        assert!(
+            DeadLetterFilterArguments::default()
+                .require_selection(&["x".to_owned()], false)
+                .is_ok()
+        );
+        let queue = Some("inbound".to_owned());
+        let which = DeadLetterFilterArguments {
+            queue,
+            ..DeadLetterFilterArguments::default()
+        };
+        assert!(which.require_selection(&[], false).is_ok());
+    }
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        which: DeadLetterFilterArguments,
+    }
+
+    #[test]
+    fn every_filter_that_is_given_is_asked_for() {
+        let given = [
+            ("queue", "inbound"),
+            ("reason", "poison"),
+            ("instance", "suporte-01"),
+            ("since", "2026-03-01T00:00:00Z"),
+            ("until", "2026-03-02T00:00:00Z"),
+        ];
+        let all = given.map(|(name, value)| format!("--{name}={value}"));
+        let which = |options: &[String]| {
+            let line = std::iter::once("dlq").chain(options.iter().map(String::as_str));
+            <Line as clap::Parser>::try_parse_from(line).unwrap().which
+        };
+        assert_eq!(which(&all).query_fields(), given);
+        for (option, field) in all.iter().zip(given) {
+            let alone = which(std::slice::from_ref(option));
+            assert_eq!(alone.query_fields(), [field]);
+            assert!(alone.require_selection(&[], false).is_ok(), "{option}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What the installation says of itself.
+
+use crate::installation::InstallationClient;
+use recado_domain::config::Instance;
+use recado_whatsapp::onboarding::{self, CheckResult, InstanceWebhook};
+use reqwest::Method;
+use serde_json::Value;
+
+/// Whether it is there, and healthy.
+pub(super) async fn check_installation(there: &InstallationClient) -> Vec<CheckResult> {
+    let (status, body) = match there.send_request(Method::GET, "/health", None).await {
+        Ok(answer) => answer,
+        Err(error) => {
+            let found = CheckResult::check_failed("-", "reachable", format!("{error:#}"));
+            return vec![found.with_fix("start it, or give --url as it listens")];
+        }
+    };
+    let said = body["status"].as_str().unwrap_or("no word of its health");
+    vec![if status.is_success() {
+        CheckResult::check_passed("-", "health", said)
+    } else {
+        CheckResult::check_failed("-", "health", format!("{status}: {said}"))
+            .with_fix("see its log; GET /health/whatsapp/detailed tells what waits")
+    }]
+}
+
+/// What the installation knows of an instance: the proof of its webhooks, where they go, its connection, its rate.
+pub(super) async fn check_instance(
+    there: &InstallationClient,
+    instance: &Instance,
+    webhook: Option<&InstanceWebhook>,
+) -> Vec<CheckResult> {
+    let mut findings = onboarding::setup_state(instance, webhook);
+    findings.push(check_connection_state(there, instance).await);
+    findings.extend(onboarding::check_rate_limit(instance));
+    findings
+}
+
+/// The connection, as the installation believes it to be.
+async fn check_connection_state(there: &InstallationClient, instance: &Instance) -> CheckResult {
+    let name = instance.id.as_str();
+    let path = format!("/health/whatsapp?instance={name}");
+    let answer = there.send_request(Method::GET, &path, None).await;
+    // Unhealthy is a 503 with the same body.
+    let instance = match &answer {
+        Ok((_, body)) => &body["instances"][0],
+        Err(_) => &Value::Null,
+    };
+    if let Some(since) = instance["silent_since"].as_str() {
+        return CheckResult::check_failed(
+            name,
+            "silence",
+            format!("nothing came in since {since}, though it usually would"),
+        )
+        .with_fix(format!(
+            "recado catch-up {name}; then docs/runbooks/silent-instance.md"
+        ));
+    }
+    if instance["llm_needs_credentials"] == true {
+        return CheckResult::check_failed(
+            name,
+            "model",
+            "the model's key is missing or was refused: turns wait",
+        )
+        .with_fix("set ANTHROPIC_API_KEY there");
+    }
+    match instance["connection"].as_str() {
+        Some("open") => CheckResult::check_passed(name, "state", "open, as far as the installation knows"),
+        Some("needs_credentials") => CheckResult::check_failed(
+            name,
+            "state",
+            "its key is missing or was refused there: messages wait",
+        )
+        .with_fix("docs/runbooks/needs-credentials.md"),
+        Some("unreachable") => CheckResult::check_failed(
+            name,
+            "state",
+            "its provider cannot be reached, or its credential cannot be read: messages wait",
+        )
+        .with_fix("docs/runbooks/disconnected-instance.md"),
+        Some(other) => CheckResult::check_failed(name, "state", format!("{other}: messages wait"))
+            .with_fix("docs/runbooks/disconnected-instance.md"),
+        None => CheckResult::check_failed(name, "state", "the installation says nothing of it"),
+    }
+}

@@ -1,0 +1,44 @@
+//! `recado try`: a request to try an installation with.
+
+use crate::credential;
+use crate::demonstration;
+use crate::environment::LocalEnvironment;
+use crate::installation::InstallationArguments;
+use anyhow::{Context, Result};
+use clap::Args;
+use recado_domain::config::Instance;
+use recado_whatsapp::onboarding::WebhookCredentials;
+
+/// Prints a `curl` line that posts a message as an instance's provider would. It holds the instance's webhook secret.
+#[derive(Debug, Args)]
+pub(crate) struct TryArguments {
+    /// The instance's id; the first that can be tried so if absent.
+    instance: Option<String>,
+    #[command(flatten)]
+    there: InstallationArguments,
+}
+
+/// Prints it.
+pub(crate) async fn print_try_request(command: TryArguments, environment: &LocalEnvironment) -> Result<()> {
+    let there = command.there.build_client(environment)?;
+    let configured = there.get_configuration().await?;
+    let instances: Vec<&Instance> = match &command.instance {
+        Some(name) => vec![configured.find_instance(name)?],
+        None => configured.document.instances.iter().collect(),
+    };
+    let mut proofs = WebhookCredentials::new(credential::read_secret_variable);
+    for (instance, webhook) in instances
+        .iter()
+        .zip(there.fetch_webhook_secrets(&instances).await?)
+    {
+        if let Some(secret) = webhook.secret {
+            proofs.add_instance_secret(instance, secret);
+        }
+    }
+    let line = demonstration::format_curl_line(&there.url, &proofs, instances.into_iter());
+    println!(
+        "{}",
+        line.context("no instance can be tried so: its webhooks are proven by other secrets")?
+    );
+    Ok(())
+}

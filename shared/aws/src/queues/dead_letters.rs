@@ -1,0 +1,345 @@
+//! What is in the queues and in their dead-letter queues.
+
+use super::AwsQueues;
+use super::message_body::encode_body;
+use crate::error::{invalid_request, port_error};
+use aws_sdk_sqs::operation::delete_message::DeleteMessageError;
+use aws_sdk_sqs::types::{MessageAttributeValue, MessageSystemAttributeName, QueueAttributeName};
+use recado_domain::dead_letter::{
+    DeadLetter, DeadLetterContent, QueueName, RedrivenLetter, UNREADABLE_GROUP,
+};
+use recado_domain::ids::hash_parts;
+use recado_domain::millis;
+use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, PortError, PortResult, System};
+
+/// How much is in a queue, as SQS estimates it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ApproximateDepth {
+    /// To be handed out.
+    pub waiting: u64,
+    /// Handed out and not acknowledged.
+    pub in_flight: u64,
+    /// Not to be handed out yet.
+    pub delayed: u64,
+}
+
+/// How long what was received of a dead-letter queue is not handed out again: a person who looks into it, or moves what
+/// lies there, must not miss it for long.
+const HIDDEN_SECONDS: i32 = 5;
+
+impl<A: System> AwsQueues<A> {
+    /// How much is in a queue.
+    pub async fn read_depth(&self, queue: QueueName) -> PortResult<ApproximateDepth> {
+        const WHAT: &str = "reading a queue's depth";
+        self.read_depth_at_url(WHAT, self.config.queue_url(WHAT, queue)?)
+            .await
+    }
+
+    /// How much is in a queue's dead-letter queue.
+    pub async fn read_dead_depth(&self, queue: QueueName) -> PortResult<ApproximateDepth> {
+        const WHAT: &str = "reading a dead-letter queue's depth";
+        self.read_depth_at_url(WHAT, self.config.dlq_url(WHAT, queue)?)
+            .await
+    }
+
+    async fn read_depth_at_url(&self, what: &'static str, url: &str) -> PortResult<ApproximateDepth> {
+        use QueueAttributeName as Name;
+        let names = [
+            Name::ApproximateNumberOfMessages,
+            Name::ApproximateNumberOfMessagesNotVisible,
+            Name::ApproximateNumberOfMessagesDelayed,
+        ];
+        let request = self
+            .clients
+            .sqs
+            .get_queue_attributes()
+            .queue_url(url)
+            .set_attribute_names(Some(names.into()));
+        let attributes = request
+            .send()
+            .await
+            .map_err(|error| port_error(what, &error))?
+            .attributes;
+        let attributes = attributes.unwrap_or_default();
+        let number = |name| {
+            attributes
+                .get(&name)
+                .and_then(|text: &String| text.parse().ok())
+                .unwrap_or_default()
+        };
+        Ok(ApproximateDepth {
+            waiting: number(Name::ApproximateNumberOfMessages),
+            in_flight: number(Name::ApproximateNumberOfMessagesNotVisible),
+            delayed: number(Name::ApproximateNumberOfMessagesDelayed),
+        })
+    }
+
+    /// Puts the copy of a dead letter into its queue's dead-letter queue. SQS cannot replace an earlier copy; one of the
+    /// same death inside five minutes is dropped.
+    pub(super) async fn put_dead_letter_copy(
+        &self,
+        what: &'static str,
+        letter: &DeadLetter,
+    ) -> PortResult<()> {
+        let (group, body) = build_copy(what, letter)?;
+        let mut request = self
+            .clients
+            .sqs
+            .send_message()
+            .queue_url(self.config.dlq_url(what, letter.queue)?)
+            .message_body(body);
+        for (name, value) in copy_attributes(letter) {
+            let attribute = MessageAttributeValue::builder()
+                .data_type("String")
+                .string_value(value);
+            request = request.message_attributes(
+                name,
+                attribute.build().map_err(|error| invalid_request(what, error))?,
+            );
+        }
+        if letter.queue != QueueName::Turns {
+            let death = hash_parts(&["dead", &letter.id, &letter.at.as_millisecond().to_string()], 32);
+            request = request
+                .message_group_id(copy_group_id(&group))
+                .message_deduplication_id(death);
+        }
+        request
+            .send()
+            .await
+            .map(|_| ())
+            .map_err(|error| port_error(what, &error))
+    }
+}
+
+/// The group of a group's copies. What the queue itself gave up keeps its group, and must not stand behind them: of a group
+/// no more than the first ten are handed out.
+fn copy_group_id(group: &str) -> String {
+    super::queue_id(&format!("copies-{group}"))
+}
+
+/// The group and the body of a dead letter's copy: what the queue itself would carry, marked for redrive, so that a
+/// redrive in the console of AWS is one of ours.
+fn build_copy(what: &'static str, letter: &DeadLetter) -> PortResult<(String, String)> {
+    let carried = letter
+        .build_redrive_payload()
+        .map_err(|error| PortError::invalid(what, error))?;
+    match (carried, &letter.what) {
+        (Some((group, carried)), _) => Ok((group, encode_body(what, &carried)?)),
+        (None, DeadLetterContent::Unreadable { body }) => Ok((UNREADABLE_GROUP.to_owned(), body.clone())),
+        (None, _) => Err(PortError::invalid(what, "a dead letter of nothing")),
+    }
+}
+
+/// A message of a dead-letter queue; one without a body or a receipt cannot be worked on.
+fn parse_dead_message(queue: QueueName, message: aws_sdk_sqs::types::Message) -> Option<DeadQueueMessage> {
+    let beside = message.message_attributes.unwrap_or_default();
+    let field = |name: &str| beside.get(name)?.string_value.clone();
+    let died = field("at").and_then(|at| at.parse().ok());
+    let copy_of = field("id")
+        .zip(died)
+        .map(|(letter, died)| RedrivenLetter { letter, died });
+    let system = message.attributes.unwrap_or_default();
+    let sent_at = system.get(&MessageSystemAttributeName::SentTimestamp);
+    let sent_at = sent_at.and_then(|at| at.parse().ok()).unwrap_or_default();
+    Some(DeadQueueMessage {
+        queue,
+        body: message.body?,
+        sent_at: millis::from_unix_millis(sent_at),
+        copy_of,
+        receipt: message.receipt_handle?,
+    })
+}
+
+impl<A: System> DeadLetterQueues for AwsQueues<A> {
+    async fn receive_dead_messages(&self, queue: QueueName) -> PortResult<Vec<DeadQueueMessage>> {
+        const WHAT: &str = "reading a dead-letter queue";
+        let request = self
+            .clients
+            .sqs
+            .receive_message()
+            .queue_url(self.config.dlq_url(WHAT, queue)?)
+            .max_number_of_messages(10)
+            .visibility_timeout(HIDDEN_SECONDS)
+            .message_attribute_names("id")
+            .message_attribute_names("at")
+            .message_system_attribute_names(MessageSystemAttributeName::SentTimestamp);
+        let output = request.send().await.map_err(|error| port_error(WHAT, &error))?;
+        let messages = output.messages.unwrap_or_default().into_iter();
+        Ok(messages
+            .filter_map(|message| parse_dead_message(queue, message))
+            .collect())
+    }
+
+    async fn remove_dead_message(&self, copy: &DeadQueueMessage) -> PortResult<()> {
+        const WHAT: &str = "removing a message from a dead-letter queue";
+        let request = self
+            .clients
+            .sqs
+            .delete_message()
+            .queue_url(self.config.dlq_url(WHAT, copy.queue)?)
+            .receipt_handle(&copy.receipt);
+        match request.send().await {
+            Ok(_) => Ok(()),
+            // It is gone: removed by this receipt before, or by another.
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(DeleteMessageError::is_receipt_handle_is_invalid) =>
+            {
+                Ok(())
+            }
+            Err(error) => Err(port_error(WHAT, &error)),
+        }
+    }
+
+    async fn enqueue_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
+        const WHAT: &str = "redriving a dead letter";
+        let (group, body) = build_copy(WHAT, letter)?;
+        let mut request = self
+            .clients
+            .sqs
+            .send_message()
+            .queue_url(self.config.queue_url(WHAT, letter.queue)?)
+            .message_body(body)
+            .message_group_id(super::queue_id(&group));
+        if letter.queue != QueueName::Turns {
+            request = request.message_deduplication_id(super::queue_id(deduplication));
+        }
+        let sent = request.send().await;
+        sent.map(|_| ()).map_err(|error| port_error(WHAT, &error))
+    }
+}
+
+/// A text as SQS takes it in an attribute: it refuses control characters and some others that a provider may write.
+fn sanitize_attribute(text: &str) -> String {
+    let odd = |character: char| character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}');
+    text.chars()
+        .map(|character| if odd(character) { ' ' } else { character })
+        .collect()
+}
+
+/// What is shown beside the body: no personal data.
+fn copy_attributes(letter: &DeadLetter) -> Vec<(&'static str, String)> {
+    let mut fields = vec![
+        ("id", letter.id.clone()),
+        ("reason", letter.reason.to_string()),
+        ("at", letter.at.to_string()),
+        ("attempts", letter.attempts.to_string()),
+        ("correlation_id", letter.correlation.to_string()),
+    ];
+    fields.extend(
+        letter
+            .instance
+            .as_ref()
+            .map(|instance| ("instance", instance.to_string())),
+    );
+    // An attribute must not be empty.
+    fields.extend(
+        letter
+            .last_error
+            .clone()
+            .filter(|error| !error.is_empty())
+            .map(|error| ("last_error", error)),
+    );
+    for (_, value) in &mut fields {
+        *value = sanitize_attribute(value);
+    }
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recado_domain::ids::{CorrelationId, MessageId};
+    use recado_domain::millis::from_unix_millis;
+    use recado_domain::reason::Reason;
+    use recado_domain::wake_up::{Redrive, SendJob};
+
+    fn letter(what: DeadLetterContent) -> DeadLetter {
+        DeadLetter {
+            id: "x".to_owned(),
+            queue: QueueName::Outbound,
+            reason: Reason::Poison,
+            at: from_unix_millis(0),
+            attempts: 3,
+            last_error: Some(String::new()),
+            correlation: CorrelationId::parse("r").unwrap(),
+            instance: None,
+            what,
+        }
+    }
+
+    #[test]
+    fn a_messages_copy_is_the_kick_that_revives_it() {
+        let message = MessageId::parse("c_0123456789abcdef0123456789abcdef-1.7").unwrap();
+        let (group, body) = build_copy(
+            "test",
+            &letter(DeadLetterContent::Message {
+                message: message.clone(),
+            }),
+        )
+        .unwrap();
+        let kick: SendJob = serde_json::from_str(&body).unwrap();
+        let died = from_unix_millis(0);
+        assert_eq!(group, kick.thread_id().as_str());
+        assert_eq!((kick.redrive, kick.upto.0), (Some(Redrive { message, died }), 7));
+    }
+
+    #[test]
+    fn a_copy_is_known_by_what_lies_beside_it_and_anything_else_was_put_there_by_the_queue() {
+        let letter = letter(DeadLetterContent::Unreadable { body: "{".to_owned() });
+        let mut message = aws_sdk_sqs::types::Message::builder()
+            .body("{")
+            .receipt_handle("r")
+            .attributes(MessageSystemAttributeName::SentTimestamp, "1700000000000");
+        let raw = parse_dead_message(QueueName::Inbound, message.clone().build()).unwrap();
+        assert_eq!(
+            (raw.copy_of, raw.sent_at),
+            (None, from_unix_millis(1_700_000_000_000))
+        );
+        for (name, value) in copy_attributes(&letter) {
+            let attribute = MessageAttributeValue::builder()
+                .data_type("String")
+                .string_value(value);
+            message = message.message_attributes(name, attribute.build().unwrap());
+        }
+        let copy = parse_dead_message(QueueName::Inbound, message.build()).unwrap();
+        let of = RedrivenLetter {
+            letter: letter.id,
+            died: letter.at,
+        };
+        assert_eq!(copy.copy_of, Some(of));
+    }
+
+    #[test]
+    fn what_a_provider_wrote_does_not_keep_a_copy_from_being_made() {
+        let odd = DeadLetter {
+            last_error: Some("refused\u{0}: \u{1b}[31mno\u{7f}\u{ffff}\n, ão \u{1f600}".to_owned()),
+            ..letter(DeadLetterContent::Unreadable { body: "{".to_owned() })
+        };
+        let fields = copy_attributes(&odd);
+        let error = fields.iter().find(|(name, _)| *name == "last_error").unwrap();
+        assert_eq!(error.1, "refused :  [31mno   , ão \u{1f600}");
+    }
+
+    #[test]
+    fn copies_stand_in_no_group_of_the_queues_own() {
+        let group = "c_0123456789abcdef0123456789abcdef-1";
+        assert_ne!(copy_group_id(group), super::super::queue_id(group));
+        assert_ne!(
+            copy_group_id(group),
+            copy_group_id("c_0123456789abcdef0123456789abcdef-2")
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_kept_as_it_came_and_no_attribute_is_empty() {
+        let letter = letter(DeadLetterContent::Unreadable { body: "{".to_owned() });
+        assert_eq!(build_copy("test", &letter).unwrap().1, "{");
+        assert!(
+            copy_attributes(&letter)
+                .iter()
+                .all(|(_, value)| !value.is_empty())
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! Configuration as records: each tenant, agent and instance one, and each instance once more by the provider's name
+//! for it, so that a webhook's instance is found by one read among any number.
+
+use super::item::{self, Item};
+use super::keys::{ConfigurationKind, TableKey};
+use super::transaction::TransactionAction;
+use recado_domain::config::{ConfigDocument, Instance};
+use recado_pipeline::ports::PortResult;
+use serde::Serialize;
+use std::collections::{HashMap, HashSet};
+
+/// The most that one transaction does.
+const ACTIONS_MAX: usize = 100;
+/// The most that one transaction carries, in characters of its attributes (the limit is 4 MB).
+const SIZE_MAX: usize = 3_000_000;
+
+fn put_action<T: Serialize>(what: &'static str, key: TableKey, record: &T) -> PortResult<TransactionAction> {
+    Ok(TransactionAction::Put(
+        key.into_item(item::encode_record(what, record)?),
+        None,
+    ))
+}
+
+/// What applying `change` writes, in the order in which it must be there: who is referred to comes first. `before` are
+/// the instances of the change as they are now: one that has another name at its provider loses the old one.
+pub(super) fn configuration_actions(
+    what: &'static str,
+    change: &ConfigDocument,
+    before: &HashMap<String, Instance>,
+) -> PortResult<Vec<TransactionAction>> {
+    let mut actions = Vec::new();
+    for tenant in &change.tenants {
+        actions.push(put_action(
+            what,
+            TableKey::for_configured(ConfigurationKind::Tenant, tenant.id.as_str()),
+            tenant,
+        )?);
+    }
+    for agent in &change.agents {
+        actions.push(put_action(
+            what,
+            TableKey::for_configured(ConfigurationKind::Agent, agent.id.as_str()),
+            agent,
+        )?);
+    }
+    let current: HashSet<TableKey> = change
+        .instances
+        .iter()
+        .filter_map(TableKey::for_instance_lookup)
+        .collect();
+    for instance in &change.instances {
+        actions.push(put_action(
+            what,
+            TableKey::for_configured(ConfigurationKind::Instance, instance.id.as_str()),
+            instance,
+        )?);
+        if let Some(lookup) = TableKey::for_instance_lookup(instance) {
+            actions.push(put_action(what, lookup, instance)?);
+        }
+        let old = before
+            .get(instance.id.as_str())
+            .and_then(TableKey::for_instance_lookup);
+        actions.extend(
+            old.filter(|old| !current.contains(old))
+                .map(|old| TransactionAction::Delete(old, None)),
+        );
+    }
+    Ok(actions)
+}
+
+/// The actions in as few transactions as they fit in. A document of usual size is one.
+pub(super) fn split_transactions(actions: Vec<TransactionAction>) -> Vec<Vec<TransactionAction>> {
+    let mut transactions: Vec<Vec<TransactionAction>> = Vec::new();
+    let mut size = 0;
+    for action in actions {
+        let more = estimate_size(&action);
+        match transactions.last_mut() {
+            Some(last) if last.len() < ACTIONS_MAX && size + more <= SIZE_MAX => {
+                size += more;
+                last.push(action);
+            }
+            _ => {
+                size = more;
+                transactions.push(vec![action]);
+            }
+        }
+    }
+    transactions
+}
+
+/// About how large an action is: what can be long in configuration is text.
+fn estimate_size(action: &TransactionAction) -> usize {
+    let texts = |item: &Item| {
+        item.values()
+            .map(|value| value.as_s().map_or(64, String::len))
+            .sum()
+    };
+    match action {
+        TransactionAction::Put(item, _) => texts(item),
+        _ => 256,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn document(external: &str) -> ConfigDocument {
+        serde_json::from_value(json!({
+            "tenants": [{"id": "clinic"}],
+            "agents": [{"id": "ana", "tenant": "clinic", "model": "m", "system_prompt": "p"}],
+            "instances": [{"id": "desk", "tenant": "clinic", "agent": "ana", "provider": "meta", "external_id": external}],
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn an_instance_that_got_another_name_loses_the_old_one() {
+        let old = HashMap::from([("desk".to_owned(), document("100").instances.remove(0))]);
+        let same = configuration_actions("test", &document("100"), &old).unwrap();
+        assert!(
+            !same
+                .iter()
+                .any(|action| matches!(action, TransactionAction::Delete(..)))
+        );
+        let moved = configuration_actions("test", &document("200"), &old).unwrap();
+        let gone = moved.iter().find_map(|action| match action {
+            TransactionAction::Delete(key, _) => Some(key.sk.clone()),
+            _ => None,
+        });
+        assert_eq!((gone.as_deref(), moved.len()), (Some("100"), 5));
+    }
+
+    #[test]
+    fn two_instances_that_swap_names_both_keep_one() {
+        let mut change = document("200");
+        change.instances.push({
+            let mut other = document("100").instances.remove(0);
+            other.id = recado_domain::ids::InstanceId::parse("ward").unwrap();
+            other
+        });
+        let mut before = HashMap::new();
+        for (instance, name) in change.instances.iter().zip(["100", "200"]) {
+            let mut instance = instance.clone();
+            instance.external_id = Some(recado_domain::ids::ExternalId::parse(name).unwrap());
+            before.insert(instance.id.to_string(), instance);
+        }
+        let all = configuration_actions("test", &change, &before).unwrap();
+        assert!(
+            !all.iter()
+                .any(|action| matches!(action, TransactionAction::Delete(..)))
+        );
+    }
+
+    #[test]
+    fn many_records_are_split_by_number_and_by_size_and_keep_their_order() {
+        let small = (0..250)
+            .map(|n| TransactionAction::Delete(TableKey::for_dead_letter(&n.to_string()), None))
+            .collect();
+        let split = split_transactions(small);
+        assert_eq!(split.iter().map(Vec::len).collect::<Vec<_>>(), [100, 100, 50]);
+        assert!(matches!(&split[1][0], TransactionAction::Delete(key, _) if key.pk == "X#100"));
+        let large = || {
+            TransactionAction::Put(
+                Item::from([("p".to_owned(), item::text_attribute("x".repeat(1_400_000)))]),
+                None,
+            )
+        };
+        assert_eq!(split_transactions(vec![large(), large(), large()]).len(), 2);
+    }
+}

@@ -1,0 +1,233 @@
+//! The silence of an instance that says it is open: its session may be dead all the same.
+
+use crate::millis::{self, add_millis};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+const HOUR_MS: i64 = 3_600_000;
+const DAY_MS: i64 = 24 * HOUR_MS;
+
+/// For how many days after a message its hour of the day counts as usual.
+const USUAL_DAYS: u8 = 7;
+
+/// So many gaps must be known before a silence means anything.
+const GAPS_MIN: u32 = 20;
+
+/// A silence is at least so long …
+const SILENCE_MIN_MS: i64 = 30 * 60_000;
+/// … and so many times the usual gap.
+const SILENCE_GAPS: i64 = 10;
+
+/// The newest gap's share in the mean: one tenth.
+const GAP_WEIGHT: i64 = 10;
+
+/// Longer silences are not measured.
+const MEASURED_MAX_MS: i64 = 14 * DAY_MS;
+
+/// How an instance's contacts usually write: the mean of the gaps between looks that found something new, and the hours
+/// in which they write. All by UTC: what is usual shifts with it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrafficProfile {
+    /// When the newest message came in.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub last: Option<Timestamp>,
+    /// The weighted mean of the gaps, in milliseconds of usual hours.
+    #[serde(default)]
+    pub gap_ms: i64,
+    /// How many gaps it was made of.
+    #[serde(default)]
+    pub gaps: u32,
+    /// For how many more days each hour of the day counts as usual.
+    #[serde(default)]
+    pub hours: [u8; 24],
+    /// The day, counted from 1970, by which `hours` were counted down last.
+    #[serde(default)]
+    pub day: i64,
+    /// Since when it is silent, if that was found.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub silent_since: Option<Timestamp>,
+}
+
+/// The hour of the day.
+fn hour_of_day(ms: i64) -> usize {
+    usize::try_from(ms.rem_euclid(DAY_MS) / HOUR_MS).unwrap_or_default()
+}
+
+impl TrafficProfile {
+    /// Takes in that the newest message came at `newest`. One that is known already changes nothing.
+    pub fn record_message_time(&mut self, newest: Timestamp) {
+        if self.last.is_some_and(|last| newest <= last) {
+            return;
+        }
+        let day = newest.as_millisecond().div_euclid(DAY_MS);
+        let passed = u8::try_from(day.saturating_sub(self.day).max(0)).unwrap_or(u8::MAX);
+        for left in &mut self.hours {
+            *left = left.saturating_sub(passed);
+        }
+        self.day = self.day.max(day);
+        if let Some(usual) = self.hours.get_mut(hour_of_day(newest.as_millisecond())) {
+            *usual = USUAL_DAYS;
+        }
+        if let Some(last) = self.last {
+            let gap = self.usual_time_between(last, newest);
+            self.gap_ms = if self.gaps == 0 {
+                gap
+            } else {
+                self.gap_ms + (gap - self.gap_ms) / GAP_WEIGHT
+            };
+            self.gaps = self.gaps.saturating_add(1);
+        }
+        self.last = Some(newest);
+        self.silent_since = None;
+    }
+
+    /// Judges the silence at `now` of an instance that has been open since `open_since` (`None`: that is not known);
+    /// whether one has just been found.
+    pub fn detect_inactivity(&mut self, open_since: Option<Timestamp>, now: Timestamp) -> bool {
+        let Some(last) = self.last.filter(|_| self.gaps >= GAPS_MIN) else {
+            return false;
+        };
+        let usual = self.is_usual_hour(now.as_millisecond());
+        if self.silent_since.is_some() || !usual {
+            return false;
+        }
+        let from = open_since.map_or(last, |since| since.max(last));
+        let limit = self.gap_ms.saturating_mul(SILENCE_GAPS).max(SILENCE_MIN_MS);
+        if self.usual_time_between(from, now) <= limit {
+            return false;
+        }
+        self.silent_since = Some(last);
+        true
+    }
+
+    fn is_usual_hour(&self, ms: i64) -> bool {
+        self.hours.get(hour_of_day(ms)).is_some_and(|days| *days > 0)
+    }
+
+    /// How much of the time between two instants lies in usual hours.
+    fn usual_time_between(&self, from: Timestamp, to: Timestamp) -> i64 {
+        let to = to.as_millisecond();
+        let mut at = from
+            .max(add_millis(Timestamp::UNIX_EPOCH, to - MEASURED_MAX_MS))
+            .as_millisecond();
+        let mut usual = 0;
+        while at < to {
+            let next = ((at.div_euclid(HOUR_MS) + 1) * HOUR_MS).min(to);
+            if self.is_usual_hour(at) {
+                usual += next - at;
+            }
+            at = next;
+        }
+        usual
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::millis::from_unix_millis;
+
+    const MINUTE: i64 = 60_000;
+
+    /// A week of messages from 9 to 17 o'clock, `every` so many minutes.
+    fn week(every: i64) -> TrafficProfile {
+        let mut pattern = TrafficProfile::default();
+        for day in 0..7 {
+            for minute in (0..8 * 60).step_by(usize::try_from(every).unwrap()) {
+                pattern.record_message_time(from_unix_millis(day * DAY_MS + 9 * HOUR_MS + minute * MINUTE));
+            }
+        }
+        pattern
+    }
+
+    fn at(day: i64, minute: i64) -> Timestamp {
+        from_unix_millis(day * DAY_MS + minute * MINUTE)
+    }
+
+    #[test]
+    fn a_busy_instance_is_silent_after_ten_usual_gaps() {
+        let mut pattern = week(10);
+        let last = pattern.last.unwrap();
+        assert_eq!(last, at(6, 16 * 60 + 50));
+        assert!(
+            (9 * MINUTE..12 * MINUTE).contains(&pattern.gap_ms),
+            "{}",
+            pattern.gap_ms
+        );
+        // Ten minutes of usual time were left that day.
+        assert!(!pattern.clone().detect_inactivity(None, at(7, 9 * 60 + 80)));
+        assert!(pattern.detect_inactivity(None, at(7, 9 * 60 + 110)));
+        assert_eq!(pattern.silent_since, Some(last));
+        assert!(
+            !pattern.detect_inactivity(None, at(7, 9 * 60 + 180)),
+            "it is found once"
+        );
+        pattern.record_message_time(at(7, 9 * 60 + 181));
+        assert_eq!(pattern.silent_since, None);
+    }
+
+    #[test]
+    fn nights_are_no_silence() {
+        let mut pattern = week(10);
+        for minute in [17 * 60, 20 * 60, 23 * 60 + 59] {
+            assert!(!pattern.detect_inactivity(None, at(6, minute)));
+        }
+        assert!(
+            !pattern.detect_inactivity(None, at(7, 9 * 60 + 1)),
+            "nor the first minute of the next day"
+        );
+        assert!(
+            !pattern.detect_inactivity(None, at(9, 3 * 60)),
+            "nor is it found at night"
+        );
+    }
+
+    #[test]
+    fn half_an_hour_at_least_must_pass() {
+        let mut pattern = week(1);
+        assert!(pattern.gap_ms < 3 * MINUTE);
+        let last = pattern.last.unwrap();
+        assert_eq!(last, at(6, 16 * 60 + 59));
+        assert!(!pattern.clone().detect_inactivity(None, at(7, 9 * 60 + 28)));
+        assert!(pattern.detect_inactivity(None, at(7, 9 * 60 + 30)));
+    }
+
+    #[test]
+    fn a_silence_is_counted_from_when_the_instance_opened() {
+        let mut pattern = week(1);
+        let opened = at(7, 12 * 60);
+        assert!(
+            !pattern
+                .clone()
+                .detect_inactivity(Some(opened), at(7, 12 * 60 + 30))
+        );
+        assert!(pattern.detect_inactivity(Some(opened), at(7, 12 * 60 + 31)));
+    }
+
+    #[test]
+    fn of_an_instance_that_is_hardly_known_nothing_is_said() {
+        let mut pattern = TrafficProfile::default();
+        for minute in 0..=i64::from(GAPS_MIN) {
+            assert!(
+                !pattern
+                    .clone()
+                    .detect_inactivity(None, from_unix_millis(30 * DAY_MS))
+            );
+            pattern.record_message_time(from_unix_millis(minute * MINUTE));
+        }
+        assert!(
+            pattern.detect_inactivity(None, from_unix_millis(30 * DAY_MS)),
+            "now it is known"
+        );
+    }
+
+    #[test]
+    fn an_hour_without_messages_for_a_week_is_no_longer_usual() {
+        let mut pattern = week(10);
+        for day in 7..15 {
+            pattern.record_message_time(at(day, 10 * 60));
+        }
+        assert!(pattern.is_usual_hour(at(15, 10 * 60 + 5).as_millisecond()));
+        assert!(!pattern.is_usual_hour(at(15, 9 * 60 + 5).as_millisecond()));
+    }
+}

@@ -1,0 +1,103 @@
+//! Which network addresses a provider may have.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Whether nothing is ever sent to `address`: it is link-local (`169.254.0.0/16`, `fe80::/10`), where clouds give a machine's
+/// credentials to whoever asks, or the same service of AWS under IPv6 (`fd00:ec2::/32`). An IPv4 address inside an IPv6 one
+/// counts as itself.
+pub fn is_forbidden_address(address: IpAddr) -> bool {
+    match unwrap_embedded_ipv4(address) {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => {
+            let first = address.segments();
+            first[0] & 0xffc0 == 0xfe80 || first[..2] == [0xfd00, 0x0ec2]
+        }
+    }
+}
+
+/// Whether `address` is of this machine or of a private network, where a provider may be reached without TLS.
+pub fn is_local_or_private(address: IpAddr) -> bool {
+    match unwrap_embedded_ipv4(address) {
+        IpAddr::V4(address) => address.is_loopback() || address.is_private(),
+        IpAddr::V6(address) => address.is_loopback() || address.segments()[0] & 0xfe00 == 0xfc00,
+    }
+}
+
+/// The IPv4 address that an IPv6 one stands for, if it does: mapped, compatible, translated (`64:ff9b::/96`) or 6to4.
+pub(crate) fn unwrap_embedded_ipv4(address: IpAddr) -> IpAddr {
+    let IpAddr::V6(six) = address else {
+        return address;
+    };
+    embedded_ipv4(six).map_or(address, IpAddr::V4)
+}
+
+fn embedded_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let of = |high: u16, low: u16| Ipv4Addr::from_bits((u32::from(high) << 16) | u32::from(low));
+    match address.segments() {
+        // Loopback and the unspecified address are IPv6's own.
+        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => None,
+        [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
+        | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0x2002, high, low, ..] => Some(of(high, low)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn link_local_addresses_are_forbidden_in_every_form() {
+        for text in [
+            "169.254.169.254",
+            "169.254.0.1",
+            "fe80::1",
+            "febf::1",
+            "::ffff:169.254.169.254",
+            "::169.254.169.254",
+            "64:ff9b::a9fe:a9fe",
+            "2002:a9fe:a9fe::1",
+            "fd00:ec2::254",
+        ] {
+            assert!(is_forbidden_address(text.parse().unwrap()), "{text}");
+            assert!(!is_local_or_private("169.254.169.254".parse().unwrap()), "{text}");
+        }
+        for text in [
+            "127.0.0.1",
+            "10.0.0.1",
+            "::1",
+            "fd00::1",
+            "8.8.8.8",
+            "2001:db8::1",
+        ] {
+            assert!(!is_forbidden_address(text.parse().unwrap()), "{text}");
+        }
+    }
+
+    #[test]
+    fn this_machine_and_private_networks_are_near() {
+        for text in [
+            "127.0.0.1",
+            "127.1.2.3",
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.1.1",
+            "::1",
+            "fd12::1",
+            "::ffff:10.0.0.1",
+        ] {
+            assert!(is_local_or_private(text.parse().unwrap()), "{text}");
+        }
+        for text in [
+            "8.8.8.8",
+            "172.32.0.1",
+            "0.0.0.0",
+            "100.64.0.1",
+            "2001:db8::1",
+            "::",
+        ] {
+            assert!(!is_local_or_private(text.parse().unwrap()), "{text}");
+        }
+    }
+}

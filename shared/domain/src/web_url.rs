@@ -1,0 +1,192 @@
+//! Where a URL leads, as far as its text tells: nothing is looked up.
+
+use crate::network_address::{is_forbidden_address, unwrap_embedded_ipv4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Where a host is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostScope {
+    /// This machine.
+    Loopback,
+    /// A network of one's own: a private address, a name without a dot, or one that ends in `.local` or `.internal`.
+    Private,
+    /// What only the machines on one cable reach, the metadata services of clouds among them.
+    LinkLocal,
+    /// Anywhere else.
+    Public,
+}
+
+/// A URL of HTTP, as far as it matters where it leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WebUrl<'a> {
+    /// Whether it is encrypted.
+    pub https: bool,
+    /// The host, without its port and without the brackets of IPv6.
+    pub host: &'a str,
+    /// Where that is.
+    pub scope: HostScope,
+}
+
+impl<'a> WebUrl<'a> {
+    /// Reads `http://` and `https://` URLs in lower-case spelling. `None` for anything else, and for what programs read in
+    /// different ways: a name and password before the host, a `\`, spaces and control characters, and numeric hosts that
+    /// are no IPv4 address of four numbers (`127.1`).
+    pub fn parse(text: &'a str) -> Option<Self> {
+        if text
+            .chars()
+            .any(|c| c.is_whitespace() || c.is_control() || c == '\\')
+        {
+            return None;
+        }
+        let (https, rest) = match (text.strip_prefix("https://"), text.strip_prefix("http://")) {
+            (Some(rest), _) => (true, rest),
+            (None, Some(rest)) => (false, rest),
+            (None, None) => return None,
+        };
+        let authority = rest.split(['/', '?', '#']).next()?;
+        if authority.contains('@') {
+            return None;
+        }
+        let host = match authority.rsplit_once(':') {
+            Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host,
+            _ => authority,
+        };
+        if let Some(address) = host.strip_prefix('[') {
+            let address = address.strip_suffix(']')?;
+            let place = scope_of_address(IpAddr::V6(address.parse().ok()?));
+            return Some(Self {
+                https,
+                host: address,
+                scope: place,
+            });
+        }
+        let place = scope_of_name(host)?;
+        Some(Self {
+            https,
+            host,
+            scope: place,
+        })
+    }
+}
+
+fn scope_of_name(host: &str) -> Option<HostScope> {
+    let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+    let fine = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if name.is_empty() || name.starts_with('.') || name.contains("..") || !name.chars().all(fine) {
+        return None;
+    }
+    let last = name.rsplit('.').next().unwrap_or_default();
+    if last.bytes().all(|b| b.is_ascii_digit()) || last.starts_with("0x") {
+        return name
+            .parse()
+            .ok()
+            .map(|address| scope_of_address(IpAddr::V4(address)));
+    }
+    let private = !name.contains('.') || [".local", ".internal"].iter().any(|end| name.ends_with(end));
+    Some(match name.as_str() {
+        "localhost" => HostScope::Loopback,
+        name if name.ends_with(".localhost") => HostScope::Loopback,
+        "metadata.google.internal" => HostScope::LinkLocal,
+        _ if private => HostScope::Private,
+        _ => HostScope::Public,
+    })
+}
+
+fn scope_of_address(address: IpAddr) -> HostScope {
+    if is_forbidden_address(address) {
+        return HostScope::LinkLocal;
+    }
+    match unwrap_embedded_ipv4(address) {
+        IpAddr::V4(address) => scope_of_ipv4(address),
+        IpAddr::V6(address) => scope_of_ipv6(address),
+    }
+}
+
+fn scope_of_ipv4(address: Ipv4Addr) -> HostScope {
+    let [a, b, ..] = address.octets();
+    // Shared with a carrier's customers (RFC 6598), and the networks of benchmarks.
+    let shared = (a == 100 && (64..128).contains(&b)) || (a == 198 && (b == 18 || b == 19));
+    if address.is_loopback() || a == 0 {
+        HostScope::Loopback
+    } else if address.is_private() || shared || address.is_multicast() || a >= 240 {
+        HostScope::Private
+    } else {
+        HostScope::Public
+    }
+}
+
+fn scope_of_ipv6(address: Ipv6Addr) -> HostScope {
+    if address.is_loopback() || address.is_unspecified() {
+        HostScope::Loopback
+    } else if address.segments()[0] & 0xfe00 == 0xfc00 || address.is_multicast() {
+        HostScope::Private
+    } else {
+        HostScope::Public
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_says_where_it_leads() {
+        for (url, place) in [
+            ("https://example.org", HostScope::Public),
+            ("https://example.org:8443/a?b#c", HostScope::Public),
+            ("https://8.8.8.8/", HostScope::Public),
+            ("https://[2606:4700::1111]:443/", HostScope::Public),
+            ("http://localhost:8080", HostScope::Loopback),
+            ("http://LOCALHOST.", HostScope::Loopback),
+            ("http://a.localhost", HostScope::Loopback),
+            ("http://127.0.0.1", HostScope::Loopback),
+            ("http://127.9.9.9", HostScope::Loopback),
+            ("http://0.0.0.0", HostScope::Loopback),
+            ("http://[::1]:1/a", HostScope::Loopback),
+            ("http://[::ffff:127.0.0.1]", HostScope::Loopback),
+            ("http://evolution:8080", HostScope::Private),
+            ("http://evolution.local", HostScope::Private),
+            ("http://10.1.2.3", HostScope::Private),
+            ("http://172.16.0.1", HostScope::Private),
+            ("http://192.168.0.1", HostScope::Private),
+            ("http://100.64.0.1", HostScope::Private),
+            ("http://[fd12::1]", HostScope::Private),
+            ("http://169.254.169.254/latest", HostScope::LinkLocal),
+            ("http://[::ffff:169.254.169.254]/latest", HostScope::LinkLocal),
+            ("http://[fe80::1]", HostScope::LinkLocal),
+            ("http://[fd00:ec2::254]/latest", HostScope::LinkLocal),
+            ("http://metadata.google.internal", HostScope::LinkLocal),
+        ] {
+            assert_eq!(WebUrl::parse(url).map(|url| url.scope), Some(place), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_programs_read_in_different_ways_leads_nowhere() {
+        for url in [
+            "",
+            "https://",
+            "https:///a",
+            "ftp://example.org",
+            "file:///etc/passwd",
+            "HTTPS://example.org",
+            "https://ana:secret@example.org",
+            "http://localhost\\@example.org/",
+            "https://example.org\\a",
+            "https://exa mple.org",
+            "https://example.org/\n",
+            "https://127.1",
+            "https://0x7f.1",
+            "https://2130706433",
+            "https://0177.0.0.1",
+            "https://[::1",
+            "https://[example]",
+            "https://a..b",
+            "https://.a",
+            "https://a%2eb",
+            "https://127。0。0。1",
+        ] {
+            assert_eq!(WebUrl::parse(url), None, "{url}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+use super::{TenantKey, is_fifo, update_group_row};
+use crate::Embedded;
+use crate::db_error::DbError;
+use crate::sql_records::{decode_json, encode_json, execute_sql, to_sql_limit};
+use jiff::Timestamp;
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, UNREADABLE_GROUP};
+use recado_domain::millis;
+use recado_pipeline::ports::PortResult;
+use rusqlite::{Connection, Row, params};
+
+/// A message in a queue's dead-letter queue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeadMessage {
+    /// Names it among the dead.
+    pub id: i64,
+    /// Which queue it was on.
+    pub queue: QueueName,
+    /// Its group there.
+    pub group: Option<String>,
+    /// How often it was handed out.
+    pub receives: u32,
+    /// As it was sent.
+    pub body: String,
+    /// When it was sent.
+    pub sent_at: Timestamp,
+    /// When it was put here.
+    pub dead_at: Timestamp,
+    /// What it is the copy of. Absent: the queue put it here by itself, and no record says so yet.
+    pub letter: Option<DeadLetter>,
+}
+
+/// Puts a message into its dead-letter queue. Its group is for the caller to bring in line.
+pub(super) fn move_to_dead_letters(connection: &Connection, seq: i64, now: Timestamp) -> Result<(), DbError> {
+    let sql = "UPDATE queue_messages SET dead_at = ?2, name = NULL WHERE seq = ?1";
+    execute_sql(connection, sql, params![seq, now.as_millisecond()])?;
+    Ok(())
+}
+
+/// The columns that [`parse_dead_message`] reads.
+const COLUMNS: &str = "seq, grp, receives, body, sent_at, dead_at, letter";
+
+fn parse_dead_message(queue: QueueName, row: &Row<'_>) -> Result<DeadMessage, DbError> {
+    Ok(DeadMessage {
+        id: row.get(0)?,
+        queue,
+        group: row.get(1)?,
+        receives: row.get(2)?,
+        body: row.get(3)?,
+        sent_at: millis::from_unix_millis(row.get(4)?),
+        dead_at: millis::from_unix_millis(row.get(5)?),
+        letter: row
+            .get::<_, Option<String>>(6)?
+            .as_deref()
+            .map(decode_json)
+            .transpose()?,
+    })
+}
+
+fn select_dead(connection: &Connection, queue: QueueName, most: usize) -> Result<Vec<DeadMessage>, DbError> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM queue_messages WHERE queue = ?1 AND dead_at IS NOT NULL ORDER BY seq LIMIT ?2"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![queue.as_str(), to_sql_limit(most)])?;
+    let mut messages = Vec::new();
+    while let Some(row) = rows.next()? {
+        messages.push(parse_dead_message(queue, row)?);
+    }
+    Ok(messages)
+}
+
+fn take_dead_row(connection: &Connection, queue: QueueName, id: i64) -> Result<Option<DeadMessage>, DbError> {
+    let sql =
+        format!("SELECT {COLUMNS} FROM queue_messages WHERE seq = ?1 AND queue = ?2 AND dead_at IS NOT NULL");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![id, queue.as_str()])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let message = parse_dead_message(queue, row)?;
+    execute_sql(connection, "DELETE FROM queue_messages WHERE seq = ?1", [id])?;
+    Ok(Some(message))
+}
+
+/// What a dead letter's own queue would carry, marked as a redrive, and its group there.
+pub(super) struct DeadLetterCopy {
+    pub(super) queue: QueueName,
+    pub(super) group: Option<String>,
+    pub(super) body: String,
+    id: String,
+    at: Timestamp,
+    letter: String,
+}
+
+impl DeadLetterCopy {
+    pub(super) fn from_letter(letter: &DeadLetter) -> Result<Self, DbError> {
+        let carried = letter
+            .build_redrive_payload()
+            .map_err(|_| DbError::Argument("a dead letter of no message of ours"))?;
+        let (group, body) = match (carried, &letter.what) {
+            (Some((group, carried)), _) => (group, encode_json(&carried)?),
+            (None, DeadLetterContent::Unreadable { body }) => (UNREADABLE_GROUP.to_owned(), body.clone()),
+            (None, _) => return Err(DbError::Argument("a dead letter of nothing")),
+        };
+        let group = is_fifo(letter.queue).then_some(group);
+        let (id, letter_text) = (letter.id.clone(), encode_json(letter)?);
+        Ok(Self {
+            queue: letter.queue,
+            group,
+            body,
+            id,
+            at: letter.at,
+            letter: letter_text,
+        })
+    }
+
+    /// Puts it into the dead-letter queue, in the place of an earlier copy of the same letter.
+    pub(super) fn insert_copy(&self, connection: &Connection, now: Timestamp) -> Result<(), DbError> {
+        let sql = "INSERT OR REPLACE INTO queue_messages
+            (queue, grp, name, visible_at, sent_at, dead_at, body, letter) VALUES (?1, ?2, ?3, ?5, ?4, ?5, ?6, ?7)";
+        let Self {
+            queue,
+            group,
+            body,
+            id,
+            at,
+            letter,
+        } = self;
+        let (name, now) = (format!("dead#{id}"), now.as_millisecond());
+        let values = params![
+            queue.as_str(),
+            group,
+            name,
+            at.as_millisecond(),
+            now,
+            body,
+            letter
+        ];
+        execute_sql(connection, sql, values)?;
+        Ok(())
+    }
+}
+
+/// Sends a dead message anew, to the end of its group, past every deduplication.
+fn requeue_dead(connection: &Connection, queue: QueueName, id: i64, now: Timestamp) -> Result<bool, DbError> {
+    let Some(message) = take_dead_row(connection, queue, id)? else {
+        return Ok(false);
+    };
+    let owner = TenantKey::for_message(connection, queue, &message.body)?;
+    let sql = "INSERT INTO queue_messages (queue, grp, owner, visible_at, sent_at, body)
+        VALUES (?1, ?2, ?3, ?4, ?4, ?5)";
+    let (name, at) = (queue.as_str(), now.as_millisecond());
+    execute_sql(
+        connection,
+        sql,
+        params![name, message.group, owner.as_str(), at, message.body],
+    )?;
+    update_group_row(connection, queue, message.group.as_deref())?;
+    Ok(true)
+}
+
+impl Embedded {
+    /// What lies in the dead-letter queue of `queue`, the oldest first, at most `max`.
+    pub async fn list_dead_messages(&self, queue: QueueName, max: usize) -> PortResult<Vec<DeadMessage>> {
+        self.run_read("dead", move |c| select_dead(c, queue, max)).await
+    }
+
+    /// Removes a message from the dead-letter queue of `queue` and returns it; `None` if it is not there.
+    pub async fn take_dead_message(&self, queue: QueueName, id: i64) -> PortResult<Option<DeadMessage>> {
+        self.run_write("take_dead", move |c| take_dead_row(c, queue, id))
+            .await
+    }
+
+    /// Puts a message of the dead-letter queue back to the end of `queue`, as if it were new; `false` if it is not there.
+    pub async fn redrive_dead_message(&self, queue: QueueName, id: i64) -> PortResult<bool> {
+        let now = self.current_time();
+        self.run_queue_write(queue, "redrive_dead", move |c| requeue_dead(c, queue, id, now))
+            .await
+    }
+}

@@ -1,0 +1,139 @@
+//! Turns between owners: the oldest of each, then the next of each. The owners go round by name from where the last receive
+//! stopped, so that a backlog of one costs the others one message each time round, and nobody is passed over.
+//!
+//! Who is next, and what is the oldest of one owner, are one step each into an index: a receive looks at no more rows than it
+//! hands out, and at one of each owner that may have nothing.
+
+use super::{TenantKey, is_fifo};
+use crate::database_threads::lock_unpoisoned;
+use crate::db_error::DbError;
+use crate::sql_records::execute_sql;
+use jiff::Timestamp;
+use recado_domain::dead_letter::QueueName;
+use rusqlite::{Connection, OptionalExtension, params};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+/// Who was served last on each queue. Not kept on the disk: where a round begins after a restart does not matter.
+#[derive(Debug, Default)]
+pub(crate) struct RoundRobin(Mutex<BTreeMap<QueueName, TenantKey>>);
+
+impl RoundRobin {
+    pub(super) fn last_served(&self, queue: QueueName) -> Option<TenantKey> {
+        lock_unpoisoned(&self.0).get(&queue).cloned()
+    }
+
+    pub(super) fn set_last_served(&self, queue: QueueName, owner: TenantKey) {
+        lock_unpoisoned(&self.0).insert(queue, owner);
+    }
+}
+
+/// A message that is about to be handed out.
+pub(super) struct ReceivableMessage {
+    pub(super) seq: i64,
+    pub(super) group: Option<String>,
+    pub(super) receives: u32,
+    pub(super) sent_at: i64,
+    pub(super) body: String,
+}
+
+/// Marks the groups as free whose time has come.
+pub(super) fn release_due_groups(
+    connection: &Connection,
+    queue: QueueName,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let sql = "UPDATE queue_groups SET free_at = 0 WHERE queue = ?1 AND free_at > 0 AND free_at <= ?2";
+    execute_sql(connection, sql, params![queue.as_str(), now.as_millisecond()])?;
+    Ok(())
+}
+
+/// The oldest of `owner` that may be handed out.
+pub(super) fn oldest_receivable(
+    connection: &Connection,
+    queue: QueueName,
+    owner: &TenantKey,
+    now: Timestamp,
+) -> Result<Option<ReceivableMessage>, DbError> {
+    let sql = if is_fifo(queue) {
+        "SELECT m.seq, m.grp, m.receives, m.sent_at, m.body
+            FROM queue_groups AS g INDEXED BY queue_groups_ready CROSS JOIN queue_messages AS m ON m.seq = g.head
+            WHERE g.queue = ?1 AND g.owner = ?2 AND g.free_at = 0 AND g.free_at <= ?3 ORDER BY g.head LIMIT 1"
+    } else {
+        "SELECT seq, grp, receives, sent_at, body FROM queue_messages INDEXED BY queue_messages_of_owner
+            WHERE queue = ?1 AND owner = ?2 AND visible_at <= ?3 AND dead_at IS NULL AND grp IS NULL
+            ORDER BY visible_at, seq LIMIT 1"
+    };
+    let values = params![queue.as_str(), owner.as_str(), now.as_millisecond()];
+    let row = |row: &rusqlite::Row<'_>| {
+        Ok(ReceivableMessage {
+            seq: row.get(0)?,
+            group: row.get(1)?,
+            receives: row.get(2)?,
+            sent_at: row.get(3)?,
+            body: row.get(4)?,
+        })
+    };
+    Ok(connection
+        .prepare_cached(sql)?
+        .query_row(values, row)
+        .optional()?)
+}
+
+/// The first owner by name behind `after` that has something, and whether its time has come.
+fn next_tenant(
+    connection: &Connection,
+    queue: QueueName,
+    after: Option<&TenantKey>,
+    now: Timestamp,
+) -> Result<Option<(TenantKey, bool)>, DbError> {
+    let behind = if after.is_some() { ">" } else { ">=" };
+    let sql = if is_fifo(queue) {
+        format!(
+            "SELECT owner, free_at <= ?3 FROM queue_groups INDEXED BY queue_groups_ready
+                WHERE queue = ?1 AND owner {behind} ?2 AND free_at = 0 ORDER BY owner LIMIT 1"
+        )
+    } else {
+        format!(
+            "SELECT owner, visible_at <= ?3 FROM queue_messages INDEXED BY queue_messages_of_owner
+                WHERE queue = ?1 AND owner {behind} ?2 AND dead_at IS NULL AND grp IS NULL
+                ORDER BY owner, visible_at LIMIT 1"
+        )
+    };
+    let after = after.map_or("", TenantKey::as_str);
+    let values = params![queue.as_str(), after, now.as_millisecond()];
+    let row = |row: &rusqlite::Row<'_>| Ok((TenantKey::from_column(row.get(0)?), row.get(1)?));
+    Ok(connection
+        .prepare_cached(&sql)?
+        .query_row(values, row)
+        .optional()?)
+}
+
+/// At most `most` owners of whom something may be handed out and whom `admits` lets in: those behind `last` by name, then
+/// the others.
+pub(super) fn select_round(
+    connection: &Connection,
+    queue: QueueName,
+    last: Option<&TenantKey>,
+    most: usize,
+    now: Timestamp,
+    admits: impl Fn(&TenantKey) -> bool,
+) -> Result<Vec<TenantKey>, DbError> {
+    let mut owners = Vec::new();
+    let (mut at, mut again) = (last.cloned(), false);
+    while owners.len() < most {
+        let next = next_tenant(connection, queue, at.as_ref(), now)?;
+        match next {
+            Some((owner, _)) if again && Some(&owner) > last => break,
+            Some((owner, ready)) => {
+                if ready && admits(&owner) {
+                    owners.push(owner.clone());
+                }
+                at = Some(owner);
+            }
+            None if again || last.is_none() => break,
+            None => (at, again) = (None, true),
+        }
+    }
+    Ok(owners)
+}

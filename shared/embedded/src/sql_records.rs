@@ -1,0 +1,176 @@
+//! How records lie in columns: JSON text, integers of milliseconds, lists by cursor.
+
+use crate::db_error::DbError;
+use jiff::Timestamp;
+use recado_domain::millis;
+use recado_pipeline::ports::{Page, PageRequest};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Params, params_from_iter};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::time::Duration;
+
+/// A record as it lies in a `body` column.
+pub(crate) fn encode_json<T: Serialize>(record: &T) -> Result<String, DbError> {
+    Ok(serde_json::to_string(record)?)
+}
+
+/// A record out of a `body` column.
+pub(crate) fn decode_json<T: DeserializeOwned>(body: &str) -> Result<T, DbError> {
+    Ok(serde_json::from_str(body)?)
+}
+
+/// A count as a column holds it. Counts here start at 0 and grow by one: none gets beyond 2⁶³.
+pub(crate) fn to_sql_integer(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// A column's count.
+pub(crate) fn count_from_sql(column: i64) -> u64 {
+    u64::try_from(column).unwrap_or(0)
+}
+
+/// A limit as SQL takes it.
+pub(crate) fn to_sql_limit(most: usize) -> i64 {
+    i64::try_from(most).unwrap_or(i64::MAX)
+}
+
+/// `at` and `after` later, in milliseconds.
+pub(crate) fn millis_after(at: Timestamp, after: Duration) -> i64 {
+    let wait = i64::try_from(after.as_millis()).unwrap_or(i64::MAX);
+    millis::add_millis(at, wait).as_millisecond()
+}
+
+/// The record in the first column of the only row, if there is one.
+pub(crate) fn query_one<T: DeserializeOwned>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+) -> Result<Option<T>, DbError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let body: Option<String> = statement.query_row(params, |row| row.get(0)).optional()?;
+    body.as_deref().map(decode_json).transpose()
+}
+
+/// The records in the first column of all rows.
+pub(crate) fn query_all<T: DeserializeOwned>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+) -> Result<Vec<T>, DbError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params)?;
+    let mut records = Vec::new();
+    while let Some(row) = rows.next()? {
+        records.push(decode_json(
+            row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?,
+        )?);
+    }
+    Ok(records)
+}
+
+/// Whether a row is there.
+pub(crate) fn row_exists(connection: &Connection, sql: &str, params: impl Params) -> Result<bool, DbError> {
+    Ok(connection.prepare_cached(sql)?.exists(params)?)
+}
+
+/// Runs a statement; returns how many rows it changed.
+pub(crate) fn execute_sql(connection: &Connection, sql: &str, params: impl Params) -> Result<usize, DbError> {
+    Ok(connection.prepare_cached(sql)?.execute(params)?)
+}
+
+/// A list whose newest come first, narrowed by columns; its cursor is time and id of the last one shown.
+pub(crate) struct NewestFirstQuery {
+    table: &'static str,
+    time: &'static str,
+    conditions: Vec<String>,
+    values: Vec<Value>,
+    most: usize,
+}
+
+impl NewestFirstQuery {
+    /// The rows of `table`, by its column `time` and then `id`.
+    pub(crate) fn for_table(
+        table: &'static str,
+        time: &'static str,
+        page: &PageRequest,
+    ) -> Result<Self, DbError> {
+        let mut list = Self {
+            table,
+            time,
+            conditions: Vec::new(),
+            values: Vec::new(),
+            most: page.limit.min(10_000),
+        };
+        if let Some(cursor) = &page.cursor {
+            let (at, id) = cursor.split_once('.').ok_or(DbError::Cursor)?;
+            let at: i64 = at.parse().map_err(|_| DbError::Cursor)?;
+            list.conditions.push(format!("({time}, id) < (?, ?)"));
+            list.values.extend([at.into(), id.to_owned().into()]);
+        }
+        Ok(list)
+    }
+
+    /// Only where `column` is `value`, if there is a value.
+    pub(crate) fn where_equal(mut self, column: &'static str, value: Option<&str>) -> Self {
+        if let Some(value) = value {
+            self.conditions.push(format!("{column} = ?"));
+            self.values.push(value.to_owned().into());
+        }
+        self
+    }
+
+    /// Only where `column` is not `value`.
+    pub(crate) fn where_not_equal(mut self, column: &'static str, value: &str) -> Self {
+        self.conditions.push(format!("{column} <> ?"));
+        self.values.push(value.to_owned().into());
+        self
+    }
+
+    /// Only what is of `since` or later and from before `until`, where they are given.
+    pub(crate) fn where_between(mut self, since: Option<Timestamp>, until: Option<Timestamp>) -> Self {
+        for (at, than) in [(since, ">="), (until, "<")] {
+            if let Some(at) = at {
+                self.conditions.push(format!("{} {than} ?", self.time));
+                self.values.push(at.as_millisecond().into());
+            }
+        }
+        self
+    }
+
+    /// Reads it.
+    pub(crate) fn fetch_page<T: DeserializeOwned>(
+        mut self,
+        connection: &Connection,
+    ) -> Result<Page<T>, DbError> {
+        let (table, time) = (self.table, self.time);
+        let conditions = if self.conditions.is_empty() {
+            "1".to_owned()
+        } else {
+            self.conditions.join(" AND ")
+        };
+        let sql = format!(
+            "SELECT body, {time}, id FROM {table} WHERE {conditions} ORDER BY {time} DESC, id DESC LIMIT ?"
+        );
+        // One more than wanted tells whether there is another page.
+        self.values.push(to_sql_limit(self.most + 1).into());
+        let mut statement = connection.prepare_cached(&sql)?;
+        let mut rows = statement.query(params_from_iter(self.values))?;
+        let mut page = Page {
+            items: Vec::new(),
+            next_cursor: None,
+        };
+        let mut last = None;
+        while let Some(row) = rows.next()? {
+            if page.items.len() == self.most {
+                page.next_cursor = last;
+                break;
+            }
+            page.items.push(decode_json(
+                row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?,
+            )?);
+            last = Some(format!("{}.{}", row.get::<_, i64>(1)?, row.get::<_, String>(2)?));
+        }
+        Ok(page)
+    }
+}

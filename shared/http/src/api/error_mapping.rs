@@ -1,0 +1,68 @@
+//! How the use cases' refusals look over HTTP.
+
+use crate::problem::HttpProblem;
+use axum::http::StatusCode;
+use recado_pipeline::NotSendable;
+use recado_pipeline::configure::ConfigureError;
+use recado_pipeline::deliver::DeliverError;
+use recado_pipeline::operate::OperateError;
+use recado_pipeline::ports::PortError;
+
+impl From<OperateError> for HttpProblem {
+    fn from(error: OperateError) -> Self {
+        let status = match &error {
+            OperateError::NotFound(_) => StatusCode::NOT_FOUND,
+            OperateError::KeyReused | OperateError::Refused(_) => StatusCode::CONFLICT,
+            OperateError::NotSendable(why) => not_sendable_status(why),
+            OperateError::Busy => return Self::unavailable(error.to_string()),
+            OperateError::Port(error) => return Self::from_port_error(error),
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<DeliverError> for HttpProblem {
+    fn from(error: DeliverError) -> Self {
+        let status = match &error {
+            DeliverError::NotFound(_) => StatusCode::NOT_FOUND,
+            DeliverError::NotSendable(why) => not_sendable_status(why),
+            DeliverError::Recipient(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            DeliverError::TooFarAhead => StatusCode::BAD_REQUEST,
+            DeliverError::KeyReused | DeliverError::NotPending(_) => StatusCode::CONFLICT,
+            DeliverError::Busy => return Self::unavailable(error.to_string()),
+            DeliverError::Port(error) => return Self::from_port_error(error),
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<ConfigureError> for HttpProblem {
+    fn from(error: ConfigureError) -> Self {
+        match error {
+            ConfigureError::Invalid(error) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
+            ConfigureError::Port(error) => Self::from_port_error(&error),
+        }
+    }
+}
+
+/// What is wrong with the request is 400; what it names and is not there, 404.
+fn not_sendable_status(why: &NotSendable) -> StatusCode {
+    match why {
+        NotSendable::Content(_)
+        | NotSendable::Provider(_)
+        | NotSendable::PrivateSource
+        | NotSendable::UploadTooOld => StatusCode::BAD_REQUEST,
+        NotSendable::NoSuchMessage(_) | NotSendable::NoSuchUpload => StatusCode::NOT_FOUND,
+        NotSendable::NotYetSent(_) => StatusCode::CONFLICT,
+    }
+}
+
+/// The problem of a list that was asked with a cursor: what the store cannot read is most likely the cursor.
+pub(super) fn list_problem(error: OperateError, with_cursor: bool) -> HttpProblem {
+    match error {
+        OperateError::Port(PortError::Invalid { .. }) if with_cursor => {
+            HttpProblem::bad_request("the cursor is not one that a list gave")
+        }
+        error => error.into(),
+    }
+}

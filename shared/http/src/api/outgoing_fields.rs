@@ -1,0 +1,68 @@
+//! What a client wants to be said: a text, or content of another kind.
+
+use crate::problem::HttpProblem;
+use recado_domain::content::Content;
+use recado_domain::options::SendOptions;
+use recado_domain::outgoing::TEXT_MAX;
+use serde_json::Value;
+
+/// The longest text that is read, in characters.
+const TEXT_READ_MAX: usize = 65_536;
+
+/// A request's fields about it, as they came.
+pub(super) struct OutgoingFields {
+    pub(super) text: Option<String>,
+    pub(super) content: Option<Value>,
+    pub(super) reply_to: Option<String>,
+    pub(super) mentions: Vec<String>,
+    pub(super) link_preview: Option<bool>,
+}
+
+impl OutgoingFields {
+    /// What it says and how. What WhatsApp would not take is refused now, not by a dead letter later.
+    pub(super) fn parse_outgoing(self) -> Result<(Content, SendOptions), HttpProblem> {
+        let content = match (self.text, self.content) {
+            (Some(text), None) => Content::from_text(check_text(text)?),
+            (None, Some(content)) => parse_content(content)?,
+            (Some(_), Some(_)) => {
+                return Err(HttpProblem::bad_request(
+                    "text and content: only one of them can be sent",
+                ));
+            }
+            (None, None) => return Err(HttpProblem::bad_request("text or content is missing")),
+        };
+        let options = SendOptions {
+            reply_to: self.reply_to,
+            mentions: self.mentions,
+            link_preview: self.link_preview,
+            ..SendOptions::default()
+        };
+        let checked = content.check_outgoing().and_then(|()| options.check_options());
+        checked.map_err(|error| HttpProblem::bad_request(error.to_string()))?;
+        Ok((content, options))
+    }
+}
+
+fn check_text(text: String) -> Result<String, HttpProblem> {
+    match text.trim().chars().count() {
+        1..=TEXT_MAX => Ok(text),
+        length if length > TEXT_MAX && length <= TEXT_READ_MAX => Err(HttpProblem::bad_request(format!(
+            "text has {length} characters: WhatsApp takes at most {TEXT_MAX} in one message"
+        ))),
+        _ => Err(HttpProblem::bad_request(format!(
+            "text must have 1 to {TEXT_MAX} characters"
+        ))),
+    }
+}
+
+/// Degrees may come as numbers too: they are kept as text, with the digits that JSON gives them.
+fn parse_content(mut content: Value) -> Result<Content, HttpProblem> {
+    for field in ["latitude", "longitude"] {
+        if let Some(degrees) = content.get_mut(field).filter(|degrees| degrees.is_number()) {
+            *degrees = Value::String(degrees.to_string());
+        }
+    }
+    // What serde says of it may quote the request, which is the client's own.
+    serde_json::from_value(content)
+        .map_err(|error| HttpProblem::bad_request(format!("content is malformed: {error}")))
+}

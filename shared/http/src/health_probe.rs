@@ -1,0 +1,169 @@
+//! Whether the store takes writes: asked by the process itself, whatever strangers request.
+
+use crate::problem;
+use futures::future::{Either, select};
+use recado_domain::Timestamp;
+use recado_domain::dead_letter::QueueName;
+use recado_pipeline::Deps;
+use recado_pipeline::health::{HealthStatus, check_store_writes};
+use recado_pipeline::ports::{PortError, QueueDepths, System};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a write that succeeded proves anything.
+const FRESH_MS: i64 = 10_000;
+
+/// How long the store and the queue may take.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// What the store and the queue last did, and when. Clones are the same one.
+#[derive(Debug, Clone)]
+pub struct HealthProbe {
+    last: Arc<Mutex<HealthProbeState>>,
+    /// Whether a request for `/health` may cause a write, once in ten seconds at most.
+    on_request: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct HealthProbeState {
+    tried: Option<Timestamp>,
+    written: Option<Timestamp>,
+    queue: HealthStatus,
+}
+
+/// What is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HealthProbeResult {
+    pub(crate) store: HealthStatus,
+    pub(crate) queue: HealthStatus,
+    /// When the last write succeeded that was made to prove that one can.
+    pub(crate) written: Option<Timestamp>,
+}
+
+impl HealthProbe {
+    /// One that its process beats, every few seconds, with [`HealthProbe::probe_store`].
+    pub fn by_timer() -> Self {
+        Self::new(false)
+    }
+
+    /// One for a process that runs only while it is asked: beaten by a request if the last beat is ten seconds old.
+    pub fn on_request() -> Self {
+        Self::new(true)
+    }
+
+    fn new(on_request: bool) -> Self {
+        let last = HealthProbeState {
+            tried: None,
+            written: None,
+            queue: HealthStatus::Degraded,
+        };
+        Self {
+            last: Arc::new(Mutex::new(last)),
+            on_request,
+        }
+    }
+
+    fn lock_state(&self) -> MutexGuard<'_, HealthProbeState> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes a record, asks a queue for its depth, and keeps what came of it. A store that does not take the write is
+    /// unhealthy; a queue whose depth cannot be read may still take messages, so that is only degraded.
+    pub async fn probe_store<W: Deps, D: QueueDepths>(&self, deps: &W, depths: &D) {
+        let at = deps.system().now();
+        self.lock_state().tried = Some(at);
+        let write = with_timeout(deps, "proving a write", check_store_writes(deps, at)).await;
+        let depth = with_timeout(
+            deps,
+            "the depth of a queue",
+            depths.read_queue_depth(QueueName::Inbound),
+        )
+        .await;
+        let mut last = self.lock_state();
+        match write {
+            Ok(()) => last.written = Some(at),
+            Err(error) => problem::log_port_error(&error),
+        }
+        last.queue = match depth {
+            Ok(_) => HealthStatus::Healthy,
+            Err(error) => {
+                problem::log_port_error(&error);
+                HealthStatus::Degraded
+            }
+        };
+    }
+
+    /// What is known, after a beat if that is for the request to cause.
+    pub(crate) async fn probe_if_stale<W: Deps, D: QueueDepths>(
+        &self,
+        deps: &W,
+        depths: &D,
+    ) -> HealthProbeResult {
+        let old = !is_fresh(self.lock_state().tried, deps.system().now());
+        if self.on_request && old {
+            self.probe_store(deps, depths).await;
+        }
+        self.current_result(deps.system().now())
+    }
+
+    fn current_result(&self, now: Timestamp) -> HealthProbeResult {
+        let last = *self.lock_state();
+        let store = if is_fresh(last.written, now) {
+            HealthStatus::Healthy
+        } else {
+            HealthStatus::Unhealthy
+        };
+        HealthProbeResult {
+            store,
+            queue: last.queue,
+            written: last.written,
+        }
+    }
+}
+
+/// Whether `at` is less than ten seconds away; a clock that was set back makes nothing fresh.
+fn is_fresh(at: Option<Timestamp>, now: Timestamp) -> bool {
+    at.is_some_and(|at| now.as_millisecond().abs_diff(at.as_millisecond()) <= FRESH_MS.unsigned_abs())
+}
+
+async fn with_timeout<W: Deps, T>(
+    deps: &W,
+    what: &'static str,
+    work: impl Future<Output = Result<T, PortError>>,
+) -> Result<T, PortError> {
+    match select(pin!(work), pin!(deps.system().sleep(PROBE_TIMEOUT))).await {
+        Either::Left((done, _)) => done,
+        Either::Right(_) => Err(PortError::unavailable(what, "it took longer than four seconds")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recado_domain::millis::from_unix_millis;
+
+    #[test]
+    fn a_write_proves_something_for_ten_seconds() {
+        let pulse = HealthProbe::by_timer();
+        assert_eq!(
+            pulse.current_result(from_unix_millis(0)).store,
+            HealthStatus::Unhealthy,
+            "none was made yet"
+        );
+        pulse.lock_state().written = Some(from_unix_millis(50_000));
+        for (now, store) in [
+            (50_000, HealthStatus::Healthy),
+            (60_000, HealthStatus::Healthy),
+            (60_001, HealthStatus::Unhealthy),
+            (39_999, HealthStatus::Unhealthy),
+        ] {
+            let vitals = pulse.current_result(from_unix_millis(now));
+            assert_eq!(
+                (vitals.store, vitals.written),
+                (store, Some(from_unix_millis(50_000))),
+                "{now}"
+            );
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! What lies in the queues' dead-letter queues. A message that a queue put there by itself is entered into the record
+//! that it is about, gets a dead letter with its marked copy, and only then goes: a crash in between does it again. A copy
+//! whose dead letter is gone, since it was redriven or deleted, goes too.
+
+use crate::Deps;
+use crate::give_up::{
+    build_message_letter, dead_letter_unreadable, give_up_event, give_up_message, move_to_dead_letters,
+    save_dead_letter, turn_letter_id, unreadable_letter_id,
+};
+use crate::ports::{
+    ConfigurationStore, Conversations, DeadLetterQueues, DeadLetters, DeadQueueMessage, Inbox, PortError,
+    PortResult, Queues, System,
+};
+use crate::process::enqueue_turn_if_stored;
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
+use recado_domain::event::{EventState, InboundJob};
+use recado_domain::millis::add_millis;
+use recado_domain::outbox::OutboxState;
+use recado_domain::reason::Reason;
+use recado_domain::wake_up::{SendJob, TurnJob};
+use serde::de::DeserializeOwned;
+use std::collections::BTreeSet;
+
+/// How many batches of one queue are looked at in one go. What a queue gave up by itself may stand behind many copies.
+const BATCHES_MAX: usize = 200;
+
+/// For how long they are looked at: what was received is handed out again after some seconds.
+const COLLECT_TIME_MS: i64 = 4_000;
+
+/// A copy is made before its dead letter; a younger one may still get its own.
+const COPY_GRACE_MS: i64 = 120_000;
+
+/// What is told of a message whose queue gave it up.
+const GIVEN_UP_BY_QUEUE: &str = "its queue handed it out too often";
+
+/// Looks through the dead-letter queue of `queue`. Returns how many messages went.
+pub(crate) async fn collect_dead_queue<W: Deps>(deps: &W, queue: QueueName) -> PortResult<usize> {
+    let mut gone = 0;
+    let until = add_millis(deps.system().now(), COLLECT_TIME_MS);
+    for _ in 0..BATCHES_MAX {
+        // What is received is looked at: it is hidden from the next look for a while.
+        if deps.system().now() > until {
+            break;
+        }
+        let batch = deps.queues().receive_dead_messages(queue).await?;
+        if batch.is_empty() {
+            break;
+        }
+        for copy in batch {
+            let goes = match &copy.copy_of {
+                Some(letter) => is_obsolete_copy(deps, &copy, letter).await?,
+                None => record_queue_failure(deps, &copy).await.map(|()| true)?,
+            };
+            if goes {
+                deps.queues().remove_dead_message(&copy).await?;
+                gone += 1;
+            }
+        }
+    }
+    Ok(gone)
+}
+
+/// Removes the copies of dead letters that are gone. What is not found now is found by [`collect_dead_queue`].
+pub(crate) async fn remove_dead_copies<W: Deps>(
+    deps: &W,
+    queue: QueueName,
+    gone: &BTreeSet<RedrivenLetter>,
+) -> PortResult<()> {
+    let mut left = gone.clone();
+    for _ in 0..BATCHES_MAX {
+        let batch = deps.queues().receive_dead_messages(queue).await?;
+        if batch.is_empty() {
+            break;
+        }
+        for copy in batch {
+            if copy.copy_of.as_ref().is_some_and(|letter| gone.contains(letter)) {
+                deps.queues().remove_dead_message(&copy).await?;
+                if let Some(letter) = &copy.copy_of {
+                    left.remove(letter);
+                }
+            }
+        }
+        if left.is_empty() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+async fn is_obsolete_copy<W: Deps>(
+    deps: &W,
+    copy: &DeadQueueMessage,
+    letter: &RedrivenLetter,
+) -> PortResult<bool> {
+    if add_millis(copy.sent_at, COPY_GRACE_MS) > deps.system().now() {
+        return Ok(false);
+    }
+    let kept = deps.store().find_dead_letter(&letter.letter).await?;
+    Ok(kept.is_none_or(|kept| kept.at != letter.died))
+}
+
+/// Enters what a queue gave up into the record that it is about.
+async fn record_queue_failure<W: Deps>(deps: &W, dead: &DeadQueueMessage) -> PortResult<()> {
+    tracing::error!(queue = dead.queue.as_str(), "a queue gave a message up by itself");
+    match dead.queue {
+        QueueName::Inbound => match parse_dead_body::<InboundJob, W>(deps, dead).await? {
+            Some(job) => give_up_queued_event(deps, &job).await,
+            None => Ok(()),
+        },
+        QueueName::Outbound => match parse_dead_body::<SendJob, W>(deps, dead).await? {
+            Some(kick) => give_up_queued_message(deps, &kick).await,
+            None => Ok(()),
+        },
+        QueueName::Turns => match parse_dead_body::<TurnJob, W>(deps, dead).await? {
+            Some(kick) => dead_letter_turn(deps, kick).await,
+            None => Ok(()),
+        },
+    }
+}
+
+/// Reads the body; one that cannot be read is kept as it came.
+async fn parse_dead_body<T: DeserializeOwned, W: Deps>(
+    deps: &W,
+    dead: &DeadQueueMessage,
+) -> PortResult<Option<T>> {
+    match serde_json::from_str(&dead.body) {
+        Ok(read) => Ok(Some(read)),
+        Err(error) => {
+            let id = unreadable_letter_id(dead.queue, &dead.body);
+            if deps.store().find_dead_letter(&id).await?.is_none() {
+                dead_letter_unreadable(deps, dead.queue, &dead.body, &error).await?;
+            }
+            Ok(None)
+        }
+    }
+}
+
+async fn give_up_queued_event<W: Deps>(deps: &W, job: &InboundJob) -> PortResult<()> {
+    let Some(record) = deps.store().find_event(&job.event).await? else {
+        return Ok(());
+    };
+    match record.state {
+        EventState::Applied => Ok(()),
+        EventState::Pending => {
+            let bound = deps
+                .store()
+                .find_instance_config(job.provider, &job.external)
+                .await?;
+            if let Some(bound) = &bound {
+                // The answer to a message that was stored is owed all the same.
+                enqueue_turn_if_stored(deps, job, bound).await?;
+            }
+            let (instance, why) = (
+                bound.map(|bound| bound.instance.id),
+                Some(GIVEN_UP_BY_QUEUE.to_owned()),
+            );
+            give_up_event(deps, job, instance, Reason::Poison, record.attempts, why).await
+        }
+        EventState::Dead => match deps.store().find_dead_letter(job.event.as_str()).await? {
+            // It was the letter's copy, redriven.
+            Some(letter) if job.redrive == Some(letter.at) => deps.queues().enqueue_dead_copy(&letter).await,
+            Some(_) => Ok(()),
+            None => {
+                let reason = record.reason.unwrap_or(Reason::Poison);
+                give_up_event(deps, job, None, reason, record.attempts, None).await
+            }
+        },
+    }
+}
+
+/// The message that a kick names dies if it waits to be sent. One in an attempt is judged by its outcome; `reconcile`
+/// kicks it.
+async fn give_up_queued_message<W: Deps>(deps: &W, kick: &SendJob) -> PortResult<()> {
+    let id = kick.redrive.as_ref().map_or_else(
+        || kick.conversation.message_id(kick.upto),
+        |redrive| redrive.message.clone(),
+    );
+    let Some(message) = deps.store().find_message(&id).await? else {
+        return Ok(());
+    };
+    let Some(out) = &message.out else { return Ok(()) };
+    let done = match out.state {
+        OutboxState::Queued => {
+            give_up_message(deps, message, Reason::Poison, Some(GIVEN_UP_BY_QUEUE.to_owned())).await?
+        }
+        OutboxState::Dead { .. } if !out.copied => move_to_dead_letters(deps, message).await?,
+        OutboxState::Dead { at, reason } if reason != Reason::Purged => {
+            let redriven = kick.redrive.as_ref().is_some_and(|redrive| redrive.died == at);
+            if let Some(letter) = build_message_letter(&message)
+                && (redriven || deps.store().find_dead_letter(&letter.id).await?.is_none())
+            {
+                save_dead_letter(deps, &letter).await?;
+            }
+            true
+        }
+        _ => true,
+    };
+    if done {
+        return Ok(());
+    }
+    Err(PortError::unavailable("message", "others kept writing it"))
+}
+
+/// No record dies of a lost turn: the answer stays owed, and `reconcile` asks for it.
+async fn dead_letter_turn<W: Deps>(deps: &W, kick: TurnJob) -> PortResult<()> {
+    let json = serde_json::to_string(&kick).map_err(|error| PortError::invalid("turn", error))?;
+    let id = turn_letter_id(&json);
+    if deps.store().find_dead_letter(&id).await?.is_some() {
+        return Ok(());
+    }
+    let conversation = deps.store().find_conversation(&kick.conversation).await?;
+    let letter = DeadLetter {
+        id,
+        queue: QueueName::Turns,
+        reason: Reason::Poison,
+        at: deps.system().now(),
+        attempts: 0,
+        last_error: Some(GIVEN_UP_BY_QUEUE.to_owned()),
+        correlation: kick.correlation.clone(),
+        instance: conversation.map(|conversation| conversation.instance),
+        what: DeadLetterContent::Turn(Box::new(kick)),
+    };
+    save_dead_letter(deps, &letter).await
+}

@@ -1,0 +1,224 @@
+//! Giving up: the record says `dead` first, then its copies are made, for eyes and for redrive. A crash in between leaves
+//! a dead record without a copy, which the queue's redelivery finds and completes; the other way round it would leave a
+//! dead letter of something that is still to be done.
+
+use crate::Deps;
+use crate::ports::{
+    Conversations, DeadLetters, Inbox, OutboxStore, PortResult, Queues, System, WriteOutcome,
+};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
+use recado_domain::event::InboundJob;
+use recado_domain::ids::{InstanceId, MessageId, hash_parts};
+use recado_domain::instance::InFlightSend;
+use recado_domain::message::Message;
+use recado_domain::millis::add_millis;
+use recado_domain::outbox::{Outbox, OutboxState};
+use recado_domain::reason::Reason;
+
+/// Gives up an event.
+pub(crate) async fn give_up_event<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    instance: Option<InstanceId>,
+    reason: Reason,
+    attempts: u32,
+    last_error: Option<String>,
+) -> PortResult<()> {
+    // Clocks differ, and a later death is known by its time.
+    let redriven = job.redrive.map(|died| add_millis(died, 1));
+    let now = redriven.into_iter().fold(deps.system().now(), Ord::max);
+    deps.store()
+        .settle_event(&job.event, Some(reason), now, now)
+        .await?;
+    // Somebody else may have settled it before: the letter is of the death that the record tells of.
+    let record = deps.store().find_event(&job.event).await?;
+    let Some((record, died)) = record.and_then(|record| record.failed_at().map(|at| (record, at))) else {
+        return Ok(());
+    };
+    let letter = DeadLetter {
+        id: job.event.to_string(),
+        queue: QueueName::Inbound,
+        reason: record.reason.unwrap_or(reason),
+        at: died,
+        attempts,
+        last_error,
+        correlation: job.correlation.clone(),
+        instance,
+        what: DeadLetterContent::Event(Box::new(InboundJob {
+            redrive: Some(died),
+            ..job.clone()
+        })),
+    };
+    save_dead_letter(deps, &letter).await?;
+    // Who stalled before that may have made the letter when the event has been redriven already.
+    let record = deps.store().find_event(&job.event).await?;
+    if record.and_then(|record| record.failed_at()) != Some(died) {
+        deps.store().remove_dead_letter(&letter.id, died).await?;
+    }
+    Ok(())
+}
+
+/// Keeps a queue message that cannot be read: it will never be, so it must not come back.
+pub(crate) async fn dead_letter_unreadable<W: Deps>(
+    deps: &W,
+    queue: QueueName,
+    body: &str,
+    error: &serde_json::Error,
+) -> PortResult<()> {
+    // Not its text: that repeats values.
+    let error = format!("{:?} error in column {}", error.classify(), error.column());
+    dead_letter_poison(deps, queue, body, error).await
+}
+
+/// How much of a queue message that cannot be read is kept: a record holds no more.
+const UNREADABLE_BYTES_MAX: usize = 300_000;
+
+/// Keeps a queue message of which nobody can make anything; `error`: why, without a word of it.
+pub(crate) async fn dead_letter_poison<W: Deps>(
+    deps: &W,
+    queue: QueueName,
+    body: &str,
+    error: String,
+) -> PortResult<()> {
+    tracing::error!(queue = queue.as_str(), error, "queue message cannot be read");
+    let letter = DeadLetter {
+        id: unreadable_letter_id(queue, body),
+        queue,
+        reason: Reason::Poison,
+        at: deps.system().now(),
+        attempts: 1,
+        last_error: Some(error),
+        correlation: crate::random_id::generate_correlation_id(deps.system()),
+        instance: None,
+        what: DeadLetterContent::Unreadable {
+            body: body[..body.floor_char_boundary(UNREADABLE_BYTES_MAX)].to_owned(),
+        },
+    };
+    save_dead_letter(deps, &letter).await
+}
+
+/// The id of the dead letter of a queue message that cannot be read.
+pub(crate) fn unreadable_letter_id(queue: QueueName, body: &str) -> String {
+    hash_parts(&["unreadable", queue.as_str(), body], 32)
+}
+
+/// The id of the dead letter of a turn's kick.
+pub(crate) fn turn_letter_id(kick: &str) -> String {
+    hash_parts(&["turn", kick], 32)
+}
+
+/// The dead letter of a message, if it is dead.
+pub(crate) fn build_message_letter(message: &Message) -> Option<DeadLetter> {
+    let (id, out) = (message.message_id(), message.out.as_ref()?);
+    let OutboxState::Dead { at, reason } = out.state else {
+        return None;
+    };
+    Some(DeadLetter {
+        id: id.to_string(),
+        queue: QueueName::Outbound,
+        reason,
+        at,
+        attempts: out.attempts,
+        last_error: out.history.last().and_then(|step| step.why.clone()),
+        correlation: message.correlation.clone(),
+        instance: Some(message.instance.clone()),
+        what: DeadLetterContent::Message { message: id },
+    })
+}
+
+/// Makes the copies of a message that is dead, and takes it off the open list. `false`: somebody else was faster.
+pub(crate) async fn move_to_dead_letters<W: Deps>(deps: &W, mut message: Message) -> PortResult<bool> {
+    let Some(letter) = build_message_letter(&message) else {
+        return Ok(true);
+    };
+    save_dead_letter(deps, &letter).await?;
+    if let Some(out) = message.out.as_mut() {
+        out.mark_dead_lettered();
+    }
+    if deps.store().settle_message(&message, None, None, None).await? == WriteOutcome::Written {
+        return Ok(true);
+    }
+    // Who stalled before the letter was made may make it when the message has been redriven already.
+    let now = deps.store().find_message(&message.message_id()).await?;
+    let died = now.and_then(|now| now.out).and_then(|out| out.failed_at());
+    if died != Some(letter.at) {
+        deps.store().remove_dead_letter(&letter.id, letter.at).await?;
+    }
+    Ok(false)
+}
+
+/// Gives up an open message for `reason`: dead in its record, then its copies.
+pub(crate) async fn give_up_message<W: Deps>(
+    deps: &W,
+    mut message: Message,
+    reason: Reason,
+    why: Option<String>,
+) -> PortResult<bool> {
+    let now = deps.system().now();
+    let id = message.message_id();
+    let Some(out) = message.out.as_mut() else {
+        return Ok(true);
+    };
+    let flight = find_landed_attempt(&id, out);
+    if out.mark_dead(now, reason, why).is_err() {
+        return Ok(false);
+    }
+    tracing::warn!(
+        reason = reason.as_str(),
+        attempts = out.attempts,
+        "message given up"
+    );
+    if deps.store().save_open_message(&message, flight.as_ref()).await? == WriteOutcome::Conflict {
+        return Ok(false);
+    }
+    move_to_dead_letters(deps, message).await
+}
+
+/// The in-flight note of the attempt that a message is in, whose outcome is known now. That of an attempt of unknown outcome
+/// stays: the request may still go out, and its echo must not count as typed on the phone.
+fn find_landed_attempt(id: &MessageId, out: &Outbox) -> Option<InFlightSend> {
+    let OutboxState::Sending {
+        nonce, claimed_at, ..
+    } = &out.state
+    else {
+        return None;
+    };
+    Some(InFlightSend {
+        message: id.clone(),
+        to: out.to.clone(),
+        nonce: nonce.clone(),
+        claimed_at: *claimed_at,
+        until: *claimed_at,
+        text_hash: String::new(),
+        echo: None,
+        maybe_echo: None,
+    })
+}
+
+/// The queue's copy first: the letter in the store is what tells a redelivery that nothing is left to be made.
+pub(crate) async fn save_dead_letter<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<()> {
+    tracing::warn!(
+        dead_letter = %letter.id, queue = letter.queue.as_str(), reason = letter.reason.as_str(),
+        correlation_id = %letter.correlation, "dead letter"
+    );
+    deps.queues().enqueue_dead_copy(letter).await?;
+    deps.store().put_dead_letter(letter).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A letter is found again under its id when its queue hands the message out again, also by a later version.
+    #[test]
+    fn ids_of_letters_are_known() {
+        assert_eq!(
+            unreadable_letter_id(QueueName::Inbound, "{ poison"),
+            "1ccf257c7d93a70e859b8e40c7e42a0db548eaf99d1ed64bcbb3a5555bb341e6"
+        );
+        assert_eq!(
+            turn_letter_id(r#"{"conversation":"x"}"#),
+            "2990de99de23e8daf02e653a964650e77ee81786dee660b08f8468ea5708dc5e"
+        );
+    }
+}

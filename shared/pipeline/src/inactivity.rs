@@ -1,0 +1,131 @@
+//! Silence: an instance says it is open, but nothing comes in although it usually would.
+
+use crate::Deps;
+use crate::catch_up::catch_up_automatically;
+use crate::ports::{
+    ConfigurationStore, ConversationFilter, Conversations, InstanceStates, PageRequest, PortResult, System,
+};
+use futures::stream::{self, StreamExt};
+use jiff::Timestamp;
+use recado_domain::config::Instance;
+use recado_domain::ids::InstanceId;
+use recado_domain::instance::{ConnectionStatus, InstanceState};
+use recado_domain::millis::add_millis;
+use std::collections::BTreeMap;
+
+/// So often it is looked at, in minutes of the clock.
+const CHECK_INTERVAL_MINUTES: i64 = 5;
+
+/// What came since the last look, and a little more: an index may be late.
+const LOOK_BACK_MS: i64 = (CHECK_INTERVAL_MINUTES + 2) * 60_000;
+
+/// How many conversations one page brings, and how many pages are read: more come in within a look of busy installations
+/// only, whose instances are in the first of them already.
+const PAGE: usize = 100;
+const PAGES: usize = 20;
+
+const SIDE_BY_SIDE: usize = 16;
+
+/// Whether this minute's pass looks at it.
+pub(crate) fn is_check_minute(now: Timestamp) -> bool {
+    now.as_second().div_euclid(60) % CHECK_INTERVAL_MINUTES == 0
+}
+
+/// Learns how each instance's contacts write, and reports silences, each once. Returns how many were found. No message
+/// pays for this: it reads the list of conversations, and each instance's state.
+pub(crate) async fn check_inactivity<W: Deps>(deps: &W) -> PortResult<usize> {
+    let now = deps.system().now();
+    let newest = newest_inbound_times(deps, add_millis(now, -LOOK_BACK_MS)).await?;
+    let instances = deps.store().read_configuration().await?.instances;
+    let looks = instances.into_iter().map(|instance| {
+        let newest = newest.get(&instance.id).copied();
+        check_instance(deps, instance, newest, now)
+    });
+    let looks: Vec<PortResult<bool>> = stream::iter(looks).buffer_unordered(SIDE_BY_SIDE).collect().await;
+    let mut found = 0;
+    for look in looks {
+        found += usize::from(look?);
+    }
+    Ok(found)
+}
+
+/// When the newest message of a contact came in since `since`, by instance.
+async fn newest_inbound_times<W: Deps>(
+    deps: &W,
+    since: Timestamp,
+) -> PortResult<BTreeMap<InstanceId, Timestamp>> {
+    let mut newest = BTreeMap::new();
+    let mut page = PageRequest {
+        limit: PAGE,
+        cursor: None,
+    };
+    for _ in 0..PAGES {
+        let found = deps
+            .store()
+            .search_conversations(&ConversationFilter::default(), &page)
+            .await?;
+        let mut older = false;
+        for conversation in found.items {
+            older |= conversation.last_message_at < since;
+            if let Some(at) = conversation.last_inbound_at.filter(|at| *at >= since) {
+                let entry = newest.entry(conversation.instance).or_insert(at);
+                *entry = at.max(*entry);
+            }
+        }
+        match found.next_cursor {
+            Some(cursor) if !older => page.cursor = Some(cursor),
+            _ => break,
+        }
+    }
+    Ok(newest)
+}
+
+async fn check_instance<W: Deps>(
+    deps: &W,
+    instance: Instance,
+    newest: Option<Timestamp>,
+    now: Timestamp,
+) -> PortResult<bool> {
+    let state = deps.store().read_instance_state(&instance.id).await?;
+    let mut pattern = state.pattern.clone().unwrap_or_default();
+    if let Some(newest) = newest {
+        pattern.record_message_time(newest);
+    }
+    let found = if state.connection == ConnectionStatus::Open {
+        pattern.detect_inactivity(state.since, now)
+    } else {
+        // Nobody wonders at the silence of an instance that is known not to be connected.
+        pattern.silent_since = None;
+        false
+    };
+    if state.pattern.clone().unwrap_or_default() != pattern {
+        deps.store().set_traffic_profile(&instance.id, &pattern).await?;
+    }
+    if found {
+        tracing::error!(
+            instance_id = %instance.id, event = "instance_silent", silent_since = ?pattern.silent_since,
+            "the instance says it is open, and nothing comes in"
+        );
+    }
+    let state = InstanceState {
+        pattern: Some(pattern),
+        ..state
+    };
+    catch_up_automatically(deps, &instance.id, &state).await?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recado_domain::millis::from_unix_millis;
+
+    #[test]
+    fn one_minute_in_five_is_looked_at() {
+        let looked = (0..60).filter(|minute| is_check_minute(from_unix_millis(minute * 60_000 + 17_000)));
+        assert_eq!(
+            looked.collect::<Vec<i64>>(),
+            (0..60).step_by(5).collect::<Vec<i64>>()
+        );
+    }
+}

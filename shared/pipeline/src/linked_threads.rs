@@ -1,0 +1,186 @@
+//! One person in several threads: an identity without a number and the number itself may each have a conversation. What
+//! comes in goes to one of them, and who has one has them all.
+
+use crate::Deps;
+use crate::identity;
+use crate::ports::{ContactAliases, Conversations, OutboxStore, PortError, PortResult, System, WriteOutcome};
+use crate::reply_coverage::highest_covered_ordinal;
+use crate::wake_up;
+use recado_domain::contact::ContactAddress;
+use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
+use recado_domain::ids::{ConversationId, CorrelationId, ThreadId};
+
+/// How often a conversation that others write too is read again.
+const TRIES: usize = 5;
+
+/// How many threads are followed at most. Each that is left leads to one that is not.
+const THREADS_MAX: usize = 8;
+
+/// The newest conversation of the person whom `thread` names, and the thread that it lies in.
+pub(crate) async fn find_latest_conversation<W: Deps>(
+    deps: &W,
+    thread: ThreadId,
+) -> PortResult<(ThreadId, Option<Conversation>)> {
+    let latest = deps.store().find_latest_conversation(&thread).await?;
+    follow_moved_threads(deps, thread, latest).await
+}
+
+/// Where `newest`, the newest conversation of `thread`, leads, if it leads anywhere.
+pub(crate) async fn follow_moved_threads<W: Deps>(
+    deps: &W,
+    mut thread: ThreadId,
+    mut newest: Option<Conversation>,
+) -> PortResult<(ThreadId, Option<Conversation>)> {
+    for _ in 0..THREADS_MAX {
+        let moved_to = newest.as_ref().and_then(|newest| newest.moved_to.as_ref());
+        let Some(moved_to) = moved_to else {
+            return Ok((thread, newest));
+        };
+        thread = moved_to.thread_id().clone();
+        newest = deps.store().find_latest_conversation(&thread).await?;
+    }
+    let why = "its threads lead in a circle";
+    Err(PortError::unavailable("conversation", why))
+}
+
+/// Takes over what else goes on with the person of `conversation`, which people have. Done before that is written: nothing
+/// of the agent's is claimed anywhere once it is.
+pub(crate) async fn take_over_others<W: Deps>(
+    deps: &W,
+    conversation: &Conversation,
+    correlation: &CorrelationId,
+) -> PortResult<()> {
+    if conversation.mode != ConversationMode::Manual {
+        return Ok(());
+    }
+    for other in list_other_conversations(deps, conversation).await? {
+        if let Some(other) = change_mode(deps, other, ConversationMode::Manual).await? {
+            tracing::info!("taken over with the person's other conversation");
+            wake_up::enqueue_after_handover(deps, &other.id, correlation).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives back what else goes on with the person of `conversation`, which the agent has.
+pub(crate) async fn give_back_others<W: Deps>(
+    deps: &W,
+    conversation: &Conversation,
+    correlation: &CorrelationId,
+) -> PortResult<()> {
+    for other in list_other_conversations(deps, conversation).await? {
+        let other = match change_mode(deps, other.clone(), ConversationMode::Ai).await? {
+            Some(changed) => {
+                wake_up::enqueue_after_handover(deps, &changed.id, correlation).await?;
+                changed
+            }
+            // It may have been given back by a request that came no further.
+            None => other,
+        };
+        if other.agent_owes_answer() {
+            wake_up::enqueue_turn(deps, &other, correlation).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes `conversation` with another mode; `None` if it has it.
+async fn change_mode<W: Deps>(
+    deps: &W,
+    mut conversation: Conversation,
+    mode: ConversationMode,
+) -> PortResult<Option<Conversation>> {
+    for _ in 0..TRIES {
+        let changed = match mode {
+            ConversationMode::Manual => conversation.take_over(),
+            ConversationMode::Ai => {
+                let left = highest_covered_ordinal(deps, &conversation, None).await?;
+                conversation.give_back_to_agent(left, deps.system().now())
+            }
+        };
+        if !changed {
+            return Ok(None);
+        }
+        conversation.rev += 1;
+        if deps.store().update_conversation(&conversation).await? == WriteOutcome::Written {
+            return Ok(Some(conversation));
+        }
+        let Some(again) = deps.store().find_conversation(&conversation.id).await? else {
+            return Ok(None);
+        };
+        conversation = again;
+    }
+    Err(PortError::unavailable("conversation", "others kept writing it"))
+}
+
+/// The person's other conversations in which something goes on or may come back: the one that took this one's place, those
+/// that were left, and the one under the other identity that is known.
+async fn list_other_conversations<W: Deps>(
+    deps: &W,
+    conversation: &Conversation,
+) -> PortResult<Vec<Conversation>> {
+    let mut found = Vec::new();
+    let mut head = conversation.clone();
+    if let Some(moved_to) = &conversation.moved_to
+        && let (_, Some(newest)) = find_latest_conversation(deps, moved_to.thread_id().clone()).await?
+    {
+        found.push(newest.clone());
+        head = newest;
+    }
+    for beside in &head.beside {
+        found.extend(deps.store().find_conversation(beside).await?);
+    }
+    if let Some(thread) = find_other_thread(deps, &head).await? {
+        found.extend(deps.store().find_latest_conversation(&thread).await?);
+    }
+    let mut seen: Vec<ConversationId> = vec![conversation.id.clone()];
+    found.retain(|other| {
+        let goes_on = other.listed_status().is_some()
+            && (other.status == ConversationStatus::Active || other.moved_to.is_some());
+        let is_new = !seen.contains(&other.id);
+        seen.push(other.id.clone());
+        goes_on && is_new
+    });
+    Ok(found)
+}
+
+/// The thread of the person's other identity, where one is known.
+async fn find_other_thread<W: Deps>(deps: &W, conversation: &Conversation) -> PortResult<Option<ThreadId>> {
+    let Some(other) = other_name(deps, conversation).await? else {
+        return Ok(None);
+    };
+    let thread = identity::derive_thread_id(deps, &conversation.instance, other.as_str()).await?;
+    Ok(Some(thread))
+}
+
+/// The person's other name, where one is known: the identity beside a number, the number of an identity.
+pub(crate) async fn other_name<W: Deps>(
+    deps: &W,
+    conversation: &Conversation,
+) -> PortResult<Option<ContactAddress>> {
+    if conversation.known_as.is_some() || !conversation.address.is_numberless() {
+        return Ok(conversation.known_as.clone());
+    }
+    let (instance, address) = (&conversation.instance, conversation.address.as_str());
+    let thread = identity::derive_thread_id(deps, instance, address).await?;
+    deps.store().find_alias(&thread).await
+}
+
+/// Forgets those conversations beside in which nothing is owed any more and nothing on its way: what is made from now on
+/// waits for none of theirs.
+pub(crate) async fn forget_quiet_conversations<W: Deps>(
+    deps: &W,
+    conversation: &mut Conversation,
+) -> PortResult<()> {
+    let mut beside = Vec::new();
+    for id in std::mem::take(&mut conversation.beside) {
+        let left = deps.store().find_conversation(&id).await?;
+        // In this order: what is made meanwhile is of what is owed.
+        let is_quiet = left.is_none_or(|left| left.is_settled());
+        if !is_quiet || !deps.store().list_open_messages(id.thread_id()).await?.is_empty() {
+            beside.push(id);
+        }
+    }
+    conversation.beside = beside;
+    Ok(())
+}

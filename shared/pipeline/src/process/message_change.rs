@@ -1,0 +1,97 @@
+//! Edits and deletions: whose message it was and in which chat, the message itself tells. What the provider says of that
+//! may be written as the author sees it, with the two sides exchanged.
+
+use crate::Deps;
+use crate::ports::{Conversations, Deliveries, Inbox, PortResult, System};
+use crate::verdict::Verdict;
+use recado_domain::config::InstanceConfig;
+use recado_domain::content::Content;
+use recado_domain::delivery::DeliveryKey;
+use recado_domain::event::{EventKind, InboundJob, derive_event_id};
+use recado_domain::ids::MessageId;
+use recado_domain::inbound::{InboundEvent, InboundMessage};
+use recado_domain::message::Role;
+use recado_domain::millis::add_millis;
+
+/// How long the message itself may be on its way: webhooks come in no order, and what is sent learns its id last.
+const WAIT_MS: i64 = 60_000;
+
+/// When to look again.
+const RECHECK_MS: i64 = 5_000;
+
+/// What an event comes to.
+pub(super) enum ResolvedChange {
+    /// This is to be followed.
+    Apply(InboundEvent),
+    /// Not known yet.
+    Later(Verdict),
+}
+
+/// Puts a change where the message lies that it is about; lets everything else pass.
+pub(super) async fn resolve_change<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    inbound: InboundEvent,
+) -> PortResult<ResolvedChange> {
+    let InboundEvent::Change(mut change) = inbound else {
+        return Ok(ResolvedChange::Apply(inbound));
+    };
+    let Some(id) = find_original_message(deps, job, &change).await? else {
+        let now = deps.system().now();
+        if add_millis(job.received_at, WAIT_MS) > now {
+            return Ok(ResolvedChange::Later(Verdict::retry_at(
+                add_millis(now, RECHECK_MS),
+                now,
+            )));
+        }
+        return Ok(ResolvedChange::Apply(convert_orphan_change(change)));
+    };
+    let Some(message) = deps.store().find_message(&id).await? else {
+        return Ok(ResolvedChange::Apply(convert_orphan_change(change)));
+    };
+    // The number may have been another instance's when the message was stored.
+    if message.instance != bound.instance.id {
+        return Ok(ResolvedChange::Apply(convert_orphan_change(change)));
+    }
+    let Some(conversation) = deps.store().find_conversation(&message.conversation).await? else {
+        return Ok(ResolvedChange::Apply(convert_orphan_change(change)));
+    };
+    change.address = conversation.address;
+    change.phone = conversation.phone;
+    change.from_me = message.role != Role::User;
+    Ok(ResolvedChange::Apply(InboundEvent::Message(change)))
+}
+
+/// Looks for it among what came in, then among what was sent.
+async fn find_original_message<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    change: &InboundMessage,
+) -> PortResult<Option<MessageId>> {
+    let (Content::Edit { target, .. } | Content::Deletion { target }) = &change.content else {
+        return Ok(None);
+    };
+    let Some(target) = target else {
+        return Ok(None);
+    };
+    let came = derive_event_id(job.provider, &job.external, EventKind::Message, target);
+    let came = deps.store().find_event(&came).await?;
+    if let Some(place) = came.and_then(|record| record.stored) {
+        return Ok(Some(place.conversation.message_id(place.ordinal)));
+    }
+    let sent = DeliveryKey::from_provider_id(job.provider, &job.external, target);
+    let sent = deps.store().find_delivery(&sent).await?;
+    Ok(sent.and_then(|delivery| delivery.message))
+}
+
+/// What becomes of a change whose message was never seen. New words of the contact are words all the same; what the body
+/// says of an author who is the business cannot be relied on, and a deletion of nothing is nothing.
+fn convert_orphan_change(change: Box<InboundMessage>) -> InboundEvent {
+    if !change.from_me && matches!(change.content, Content::Edit { .. }) {
+        return InboundEvent::Message(change);
+    }
+    InboundEvent::Ignored {
+        what: "change of a message that is not known".to_owned(),
+    }
+}

@@ -1,0 +1,96 @@
+//! What every worker does with a queue message around its own work: reads it first, answers the queue last.
+
+use crate::Deps;
+use crate::give_up::dead_letter_unreadable;
+use crate::ports::{InboundEntry, Inbox, PortError, PortResult, Queues, System};
+use crate::settings::VisibilityTimeouts;
+use crate::verdict::Verdict;
+use recado_domain::backoff::Backoff;
+use recado_domain::dead_letter::QueueName;
+use recado_domain::event::InboundJob;
+use serde::de::DeserializeOwned;
+
+/// From so many receives on a kick is sent anew and the old one acknowledged: waiting must never bring one to the number
+/// at which its queue gives it up.
+pub(crate) const REQUEUE_AFTER_RECEIVES: u32 = VisibilityTimeouts::RECEIVES_MAX / 2;
+
+/// Enqueues an event anew that its queue has handed out too often. `false` if it is not pending: then there is nothing
+/// that could come back often.
+pub(crate) async fn reenqueue_event<W: Deps>(deps: &W, job: &InboundJob) -> PortResult<bool> {
+    let count = deps
+        .store()
+        .record_reenqueue(&job.event, deps.system().now())
+        .await?;
+    if count == 0 {
+        return Ok(false);
+    }
+    tracing::warn!(count, "an event that came back often is enqueued anew");
+    let deduplication = format!("{}-{count}", job.event);
+    let job = job.clone();
+    deps.queues()
+        .enqueue_inbound(&[InboundEntry { job, deduplication }])
+        .await?;
+    Ok(true)
+}
+
+/// Reads a queue message. One that cannot be read never will be: it is kept as a dead letter, and the verdict on it is
+/// the error.
+pub(crate) async fn parse_queue_message<T: DeserializeOwned, W: Deps>(
+    deps: &W,
+    queue: QueueName,
+    body: &str,
+) -> Result<T, Verdict> {
+    match serde_json::from_str(body) {
+        Ok(kick) => Ok(kick),
+        Err(error) => {
+            let kept = dead_letter_unreadable(deps, queue, body, &error).await;
+            Err(kept.map_or(Verdict::RETRY_SOON, |()| Verdict::Done))
+        }
+    }
+}
+
+/// The answer to the queue. A store or queue that failed brings the message back, after the backoff for the number of
+/// times that it was received.
+pub(crate) fn decide_verdict<W: Deps>(
+    deps: &W,
+    worked: PortResult<Verdict>,
+    backoff: &Backoff,
+    receives: u32,
+) -> Verdict {
+    worked.unwrap_or_else(|error| {
+        let after = backoff.delay_for_attempt(receives, deps.system().random_u64());
+        tracing::warn!(error = %format_error_chain(&error), ?after, "not finished yet");
+        Verdict::Retry { after }
+    })
+}
+
+/// An error with its causes, in one line. What could not be read is not shown: parsers repeat values.
+pub(crate) fn format_error_chain(error: &PortError) -> String {
+    let mut text = error.to_string();
+    let mut cause = if error.is_retryable() {
+        std::error::Error::source(error)
+    } else {
+        None
+    };
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cause_of_an_outage_is_told_and_that_of_unreadable_data_is_not() {
+        let outage = PortError::unavailable("the queue", "connection refused");
+        assert_eq!(
+            format_error_chain(&outage),
+            "the queue is unavailable: connection refused"
+        );
+        let unreadable = PortError::invalid("the table", "invalid type: string \"Maria\"");
+        assert!(!format_error_chain(&unreadable).contains("Maria"));
+    }
+}

@@ -1,0 +1,164 @@
+//! What later edits and deletions make of the messages that the model reads.
+
+use super::super::reading::TurnReading;
+use recado_domain::content::Content;
+use recado_domain::ids::Ordinal;
+use recado_domain::message::{Message, Role};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a message is shown as that was taken back.
+pub(super) const DELETED: &str = "[message deleted]";
+
+/// What a message of the contact is shown as that says nothing. It is owed an answer as any other.
+const EMPTY: &str = "[empty message]";
+
+/// A message as the provider knows it: whose side it is on, and its id there.
+type RevisionTarget<'a> = (bool, &'a str);
+
+/// Which messages were changed after they were sent. One side changes only its own.
+pub(super) struct Revisions<'a> {
+    originals: BTreeMap<RevisionTarget<'a>, &'a Message>,
+    deleted: BTreeSet<RevisionTarget<'a>>,
+    /// The newest words of each edited message that had not been answered when it was edited.
+    edited: BTreeMap<RevisionTarget<'a>, (&'a Message, &'a Content)>,
+    our_ordinals: Vec<Ordinal>,
+    answered: Ordinal,
+}
+
+fn is_from_contact(message: &Message) -> bool {
+    message.role == Role::User
+}
+
+fn revision_target<'a>(message: &Message, id: Option<&'a String>) -> Option<RevisionTarget<'a>> {
+    id.map(|id| (is_from_contact(message), id.as_str()))
+}
+
+impl<'a> Revisions<'a> {
+    /// What the messages that are read say of one another, and which of them were taken back by any that is known: their
+    /// edits are answered with them, but what they take back is not repeated.
+    pub(super) fn from_reading(reading: &'a TurnReading) -> Self {
+        let known = reading.known_messages();
+        let mut revised = Self {
+            originals: BTreeMap::new(),
+            deleted: BTreeSet::new(),
+            edited: BTreeMap::new(),
+            our_ordinals: known
+                .iter()
+                .filter(|message| !is_from_contact(message))
+                .map(|message| message.ordinal)
+                .collect(),
+            answered: reading.answered,
+        };
+        for message in known {
+            if let Content::Deletion { target: id } = &message.content {
+                revised.deleted.extend(revision_target(message, id.as_ref()));
+            }
+        }
+        for message in reading.chosen_messages() {
+            if !matches!(message.content, Content::Deletion { .. } | Content::Edit { .. }) {
+                let own = revision_target(message, message.provider_message_id.as_ref());
+                revised.originals.extend(own.map(|own| (own, message)));
+            }
+        }
+        for edit in reading.chosen_messages() {
+            revised.record_edit(edit);
+        }
+        revised
+    }
+
+    fn record_edit(&mut self, edit: &'a Message) {
+        let Content::Edit { target: id, content } = &edit.content else {
+            return;
+        };
+        let Some(at) = revision_target(edit, id.as_ref()).filter(|at| self.replaces_original(edit, *at))
+        else {
+            return;
+        };
+        let newest = self.edited.entry(at).or_insert((edit, content));
+        if (edit.written_at, edit.ordinal) > (newest.0.written_at, newest.0.ordinal) {
+            *newest = (edit, content);
+        }
+    }
+
+    /// Whether the new words are read in the place of the old: those are among the messages, and nobody had answered them.
+    fn replaces_original(&self, edit: &Message, at: RevisionTarget<'_>) -> bool {
+        let Some(original) = self.originals.get(&at) else {
+            return false;
+        };
+        if !is_from_contact(edit) {
+            return true;
+        }
+        let between = |said: &Ordinal| (original.ordinal..edit.ordinal).contains(said);
+        let was_answered = original.ordinal <= self.answered && self.answered < edit.ordinal;
+        !was_answered && !self.our_ordinals.iter().any(between)
+    }
+
+    /// What the model reads of a message; empty if it adds nothing.
+    pub(super) fn visible_text(&self, message: &Message) -> String {
+        match &message.content {
+            Content::Deletion { .. } => String::new(),
+            Content::Edit { target: id, .. } => {
+                self.text_of_edit(message, revision_target(message, id.as_ref()))
+            }
+            _ => self.text_of_original(message),
+        }
+    }
+
+    fn text_of_edit(&self, edit: &Message, at: Option<RevisionTarget<'_>>) -> String {
+        let Some(at) = at else { return edit.render_text() };
+        let has_place = self.originals.contains_key(&at);
+        if self.deleted.contains(&at) {
+            // What was taken back is shown once.
+            return if has_place {
+                String::new()
+            } else {
+                DELETED.to_owned()
+            };
+        }
+        if self.replaces_original(edit, at) {
+            return String::new();
+        }
+        self.text_or_placeholder(edit)
+    }
+
+    fn text_of_original(&self, message: &Message) -> String {
+        let Some(at) = revision_target(message, message.provider_message_id.as_ref()) else {
+            return self.text_or_placeholder(message);
+        };
+        if self.deleted.contains(&at) {
+            return DELETED.to_owned();
+        }
+        match self.edited.get(&at) {
+            Some((_, content)) => self.text_or_placeholder(&Message {
+                content: Content::clone(content),
+                ..message.clone()
+            }),
+            None => self.text_or_placeholder(message),
+        }
+    }
+
+    /// The message in words, without repeating what it quotes if that was taken back.
+    fn text_or_placeholder(&self, message: &Message) -> String {
+        let words = self.text_without_deleted_quote(message);
+        if is_from_contact(message) && words.trim().is_empty() {
+            return EMPTY.to_owned();
+        }
+        words
+    }
+
+    fn text_without_deleted_quote(&self, message: &Message) -> String {
+        let quoted = message.context.reply_to.as_ref();
+        let id = quoted.and_then(|quoted| quoted.id.as_deref());
+        let gone = id.is_some_and(|id| {
+            [true, false]
+                .iter()
+                .any(|side| self.deleted.contains(&(*side, id)))
+        });
+        if !gone {
+            return message.render_text();
+        }
+        let mut message = message.clone();
+        message.context.reply_to = None;
+        message.render_text()
+    }
+}

@@ -1,0 +1,36 @@
+//! What was made before for the same person under another identity leaves first.
+
+use super::{SendContext, SendStep, handle_open_message, parking};
+use crate::Deps;
+use crate::ports::{OutboxStore, PortResult, System};
+use crate::verdict::Verdict;
+use recado_domain::message::Message;
+use recado_domain::millis::add_millis;
+
+/// How soon a message comes back that waits for one which is parked.
+const PARKED_RECHECK_MS: i64 = 60_000;
+
+/// Finishes what leaves before `message` in the person's other threads. Costs nothing unless it has some.
+pub(super) async fn finish_earlier_messages<W: Deps>(
+    deps: &W,
+    context: SendContext<'_>,
+    message: &Message,
+) -> PortResult<SendStep> {
+    for beside in message.out.iter().flat_map(|out| &out.beside) {
+        let open = deps.store().list_open_messages(beside.thread_id()).await?;
+        let last = open.iter().rposition(|other| other.is_sent_before(message));
+        // Whatever the clocks say, a thread keeps its own order.
+        for other in open.into_iter().take(last.map_or(0, |last| last + 1)) {
+            match handle_open_message(deps, context, other).await? {
+                SendStep::Next | SendStep::Void => {}
+                // It is parked, and its release is no kick for this one.
+                SendStep::Stop(Verdict::Done) => {
+                    let at = add_millis(deps.system().now(), PARKED_RECHECK_MS);
+                    return parking::park_conversation(deps, message, Some(at)).await;
+                }
+                waits @ SendStep::Stop(_) => return Ok(waits),
+            }
+        }
+    }
+    Ok(SendStep::Next)
+}

@@ -1,0 +1,113 @@
+//! Where an instance's requests go, and with which secret: what an instance may not name is refused when it is configured
+//! and once more before each use.
+
+use crate::config::ProviderConfig;
+use crate::registry::ProviderModule;
+use recado_domain::config::{ConfigError, CredentialRef, Instance};
+use recado_domain::network_address::{is_forbidden_address, is_local_or_private};
+use reqwest::Url;
+use std::net::IpAddr;
+
+/// Checks what an instance says of itself alone: its credential and its base URL.
+pub(crate) fn check_credential_and_url(
+    module: ProviderModule,
+    instance: &Instance,
+) -> Result<(), ConfigError> {
+    if let Some(reference) = &instance.credential
+        && !may_use_credential(module, instance, reference)
+    {
+        let own = module.credential_variable();
+        let tenants = CredentialRef::describe_allowed_for(&instance.tenant);
+        return Err(ConfigError::ForeignCredential {
+            instance: instance.id.clone(),
+            allowed: own.map_or(tenants.clone(), |own| format!("`env:{own}`, {tenants}")),
+        });
+    }
+    match instance.base_url.as_deref().map(parse_base_url) {
+        Some(Err(why)) => Err(ConfigError::BaseUrl {
+            instance: instance.id.clone(),
+            why,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Checks also that the installation's own key stays with the installation's own URLs.
+pub(crate) fn check_with_installation(
+    module: ProviderModule,
+    instance: &Instance,
+    config: &ProviderConfig,
+) -> Result<(), ConfigError> {
+    check_credential_and_url(module, instance)?;
+    let (Some(setting), Some(own)) = (module.base_url_variable(), module.credential_variable()) else {
+        return Ok(());
+    };
+    let named = instance.credential.as_ref();
+    let installations = named.is_none_or(|named| *named == CredentialRef::Env(own.to_owned()));
+    if installations && !uses_installation_host(module, instance, config) {
+        return Err(ConfigError::KeyForForeignHost {
+            instance: instance.id.clone(),
+            setting,
+            allowed: CredentialRef::describe_allowed_for(&instance.tenant),
+        });
+    }
+    Ok(())
+}
+
+/// Whether the instance's requests go to the host that the installation itself is configured with.
+pub(crate) fn uses_installation_host(
+    module: ProviderModule,
+    instance: &Instance,
+    config: &ProviderConfig,
+) -> bool {
+    let origin = |text: &str| parse_base_url(text).ok().map(|url| url.origin());
+    match (&instance.base_url, module.base_url(config)) {
+        (None, _) => true,
+        (Some(its), Some(ours)) => origin(its).is_some_and(|its| origin(ours) == Some(its)),
+        (Some(_), None) => false,
+    }
+}
+
+/// Whether an instance may name this secret: its provider's own of the installation, or one of its tenant's.
+fn may_use_credential(module: ProviderModule, instance: &Instance, reference: &CredentialRef) -> bool {
+    let own = module
+        .credential_variable()
+        .map(|own| CredentialRef::Env(own.to_owned()));
+    own.as_ref() == Some(reference) || reference.belongs_to_tenant(&instance.tenant)
+}
+
+/// Reads a base URL, in the way in which requests are made of it; why nothing is sent there.
+pub(crate) fn parse_base_url(text: &str) -> Result<Url, &'static str> {
+    // A browser's reading of these is not everybody's.
+    if text.contains(|c: char| c == '\\' || c.is_control()) {
+        return Err("must hold no backslash and no control character");
+    }
+    let url = Url::parse(text.trim()).map_err(|_| "must begin with https:// (or http://) and name a host")?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err("must begin with https:// (or http://)");
+    }
+    let host = url.host_str().filter(|host| !host.is_empty());
+    let host = host.ok_or("must name a host")?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("must hold no user and no password");
+    }
+    let near = match host.trim_matches(['[', ']']).parse::<IpAddr>() {
+        Ok(address) if is_forbidden_address(address) => return Err("must not be a link-local address"),
+        Ok(address) => is_local_or_private(address),
+        Err(_) => is_local_name(host),
+    };
+    if url.scheme() == "http" && !near {
+        return Err(
+            "must begin with https://: http is for this machine, private addresses and names without a dot",
+        );
+    }
+    Ok(url)
+}
+
+fn is_local_name(host: &str) -> bool {
+    let name = host.strip_suffix('.').unwrap_or(host);
+    !name.contains('.') || name.ends_with(".localhost")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! Setting a number's webhook, and asking where it goes.
+
+use crate::admin_request::{AdminRequestError, AdminResponse, send_admin_request};
+use crate::http_exchange::build_url;
+use crate::onboarding::OnboardingTarget;
+use recado_domain::secret::Secret;
+use reqwest::{Client, Method, RequestBuilder};
+use serde_json::{Map, Value, json};
+
+/// A number as whoever sets it up reaches it. The key names it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dialog360AdminClient<'a> {
+    /// A client that follows no redirects: they would carry the key along.
+    pub(crate) http: &'a Client,
+    /// 360dialog's base URL.
+    pub(crate) base: &'a str,
+    /// The number's key.
+    pub(crate) key: &'a Secret,
+}
+
+impl<'a> Dialog360AdminClient<'a> {
+    /// The number as `subject` has it.
+    pub(super) fn for_target(subject: &OnboardingTarget<'a>, key: &'a Secret) -> Self {
+        let base = subject.instance.base_url.as_ref();
+        Self {
+            http: subject.http,
+            base: base.unwrap_or(&subject.config.dialog360_base_url),
+            key,
+        }
+    }
+
+    fn build_request(&self, method: Method) -> Result<RequestBuilder, AdminRequestError> {
+        let url = build_url(self.base, &["v1", "configs", "webhook"]).ok_or(AdminRequestError::NotUrl)?;
+        let request = self.http.request(method, url);
+        Ok(request.header("D360-API-KEY", self.key.expose_secret()))
+    }
+
+    /// Sets the webhook (`POST {base}/v1/configs/webhook`): where to, and the headers that each of them is to carry.
+    pub(crate) async fn set_webhook(
+        &self,
+        url: &str,
+        headers: &Map<String, Value>,
+    ) -> Result<(), AdminRequestError> {
+        let body = json!({ "url": url, "headers": headers });
+        send_admin_request(self.build_request(Method::POST)?.json(&body))
+            .await
+            .map(drop)
+    }
+
+    /// Reads where the webhooks go now.
+    pub(crate) async fn get_webhook(&self) -> Result<AdminResponse, AdminRequestError> {
+        send_admin_request(self.build_request(Method::GET)?).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stand_in::{Does, StandIn};
+
+    #[tokio::test]
+    async fn a_number_is_told_where_to_and_with_which_headers() {
+        let server = StandIn::start(vec![Does::Answers(200, "{}")]).await;
+        let http = recado_ai::http_client().unwrap();
+        let headers = Map::from_iter([("x-recado-secret".to_owned(), json!("s"))]);
+        let key = Secret::new("the-key").unwrap();
+        let at = Dialog360AdminClient {
+            http: &http,
+            base: &server.url,
+            key: &key,
+        };
+        let url = "https://recado.example/webhooks/360dialog/n";
+        at.set_webhook(url, &headers).await.unwrap();
+        let asked = &server.requests()[0];
+        assert_eq!(asked.line, "POST /v1/configs/webhook");
+        assert!(asked.headers.contains(&"d360-api-key: the-key".to_owned()));
+        assert_eq!(
+            asked.body,
+            json!({"url": url, "headers": {"x-recado-secret": "s"}})
+        );
+    }
+}

@@ -1,0 +1,65 @@
+//! What 360dialog says of a number.
+
+use super::admin_client::Dialog360AdminClient;
+use crate::admin_request::AdminRequestError;
+use crate::onboarding::{CheckResult, InstanceWebhook, OnboardingTarget, SetupRequirements, check_clock};
+use recado_domain::secret::Secret;
+
+/// What 360dialog demands of an installation.
+pub(crate) const REQUIREMENTS: SetupRequirements = SetupRequirements {
+    secret_setting: "RECADO_WEBHOOK_SECRET",
+    handshake: None,
+    allows_http: false,
+    rate_max: None,
+};
+
+pub(crate) async fn check_setup(
+    subject: &OnboardingTarget<'_>,
+    webhook: Option<&InstanceWebhook>,
+    key: &Secret,
+) -> Vec<CheckResult> {
+    let name = subject.instance_name();
+    let said = match Dialog360AdminClient::for_target(subject, key).get_webhook().await {
+        Ok(said) => said,
+        Err(error) => return vec![explain_refusal(name, &error)],
+    };
+    let expected = webhook.map(|webhook| webhook.url.as_str());
+    let set = match said.body["url"].as_str() {
+        Some(url) if Some(url) == expected => {
+            CheckResult::check_passed(name, "webhook", "goes to the installation")
+        }
+        None | Some("") => CheckResult::check_failed(name, "webhook", "is not set")
+            .with_fix(format!("recado connect {name}")),
+        Some(_) => CheckResult::check_failed(name, "webhook", "goes elsewhere")
+            .with_fix(format!("recado connect {name}")),
+    };
+    vec![
+        CheckResult::check_passed(name, "credential", "360dialog takes the key"),
+        set,
+        check_clock(name, (subject.now)(), said.date),
+    ]
+}
+
+fn explain_refusal(name: &str, error: &AdminRequestError) -> CheckResult {
+    let (check, mend) = match error {
+        AdminRequestError::Refused { .. } => (
+            "credential",
+            "make a key for this number in 360dialog's hub, and set D360_API_KEY",
+        ),
+        AdminRequestError::NotFound { .. } => ("webhook", "no webhook was ever set: run recado connect"),
+        // A bill that was not paid, a number that was switched off.
+        AdminRequestError::Failed {
+            status: 400..=499, ..
+        } => (
+            "provider",
+            "360dialog's hub says what is to be done for this number",
+        ),
+        AdminRequestError::NotUrl
+        | AdminRequestError::Unreachable { .. }
+        | AdminRequestError::Failed { .. } => (
+            "provider",
+            "is D360_BASE_URL right, and may this machine reach it?",
+        ),
+    };
+    CheckResult::check_failed(name, check, error.to_string()).with_fix(mend)
+}

@@ -1,0 +1,230 @@
+//! Which numbers a body is about, read before the body is trusted: the webhook secret is derived from them.
+
+use crate::WebhookParseError;
+use crate::json::extract::{
+    AtKey, ExternalIdExtractor, JsonExtractor, extract_from_body, extract_member, skip_list,
+};
+use recado_domain::ids::ExternalId;
+use serde::de::{MapAccess, SeqAccess};
+use serde_json::Number;
+use std::collections::BTreeSet;
+
+/// So many numbers of a body are kept at most. One number's secret proves a body that names no other, so a body that names
+/// as many as these is proven by a partner's signature or not at all, whichever the rest are.
+const NUMBERS_MAX: usize = 16;
+
+/// Which numbers a body is about, as it says itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AddressedNumbers {
+    /// These, and nothing else; the first 16 of more.
+    Numbers(BTreeSet<ExternalId>),
+    /// None, or something besides that names none: only who sent it, or where to, can say.
+    Unnamed,
+}
+
+/// Reads which numbers a body is about: the `phone_number_id` of each change. Nothing else of the body is built.
+pub fn read_addressed_numbers(body: &[u8]) -> Result<AddressedNumbers, WebhookParseError> {
+    let found = extract_from_body(
+        AtKey("entry", EachMember(AtKey("changes", EachMember(ChangeExtractor)))),
+        body,
+    );
+    let found = found.map_err(|_| WebhookParseError::NotJson)?;
+    if found.unnamed || found.numbers.is_empty() {
+        return Ok(AddressedNumbers::Unnamed);
+    }
+    Ok(AddressedNumbers::Numbers(found.numbers))
+}
+
+/// What the changes of a body name.
+#[derive(Debug, Default)]
+struct NumbersOfChanges {
+    numbers: BTreeSet<ExternalId>,
+    /// Whether one of them names none.
+    unnamed: bool,
+}
+
+impl NumbersOfChanges {
+    fn merge_numbers(&mut self, other: Self) {
+        self.unnamed |= other.unnamed;
+        for number in other.numbers {
+            if self.numbers.len() < NUMBERS_MAX {
+                self.numbers.insert(number);
+            }
+        }
+    }
+}
+
+/// The members of a list, or the one that is no list, as [`list_members`](crate::json::list_members) has them.
+#[derive(Debug, Clone, Copy)]
+struct EachMember<P>(P);
+
+impl<P: JsonExtractor<Found = NumbersOfChanges>> JsonExtractor for EachMember<P> {
+    type Found = NumbersOfChanges;
+
+    fn extract_object<'de, A: MapAccess<'de>>(self, object: A) -> Result<NumbersOfChanges, A::Error> {
+        self.0.extract_object(object)
+    }
+
+    fn extract_list<'de, A: SeqAccess<'de>>(self, mut list: A) -> Result<NumbersOfChanges, A::Error> {
+        let mut all = NumbersOfChanges::default();
+        while let Some(one) = extract_member(&mut list, self.0)? {
+            all.merge_numbers(one);
+        }
+        Ok(all)
+    }
+
+    fn extract_text(self, text: &str) -> NumbersOfChanges {
+        self.0.extract_text(text)
+    }
+
+    fn extract_number(self, number: &Number) -> NumbersOfChanges {
+        self.0.extract_number(number)
+    }
+
+    fn extract_bool(self) -> NumbersOfChanges {
+        self.0.extract_bool()
+    }
+}
+
+/// One change: the number that its value names. What is no object names none.
+#[derive(Debug, Clone, Copy)]
+struct ChangeExtractor;
+
+impl ChangeExtractor {
+    fn unnamed_change() -> NumbersOfChanges {
+        NumbersOfChanges {
+            unnamed: true,
+            ..NumbersOfChanges::default()
+        }
+    }
+}
+
+impl JsonExtractor for ChangeExtractor {
+    type Found = NumbersOfChanges;
+
+    fn extract_object<'de, A: MapAccess<'de>>(self, object: A) -> Result<NumbersOfChanges, A::Error> {
+        let number = AtKey("phone_number_id", ExternalIdExtractor { numbers: true });
+        let number = AtKey("value", AtKey("metadata", number)).extract_object(object)?;
+        Ok(
+            number.map_or_else(Self::unnamed_change, |number| NumbersOfChanges {
+                numbers: BTreeSet::from([number]),
+                unnamed: false,
+            }),
+        )
+    }
+
+    fn extract_list<'de, A: SeqAccess<'de>>(self, list: A) -> Result<NumbersOfChanges, A::Error> {
+        skip_list::<A, ()>(list).map(|()| Self::unnamed_change())
+    }
+
+    fn extract_text(self, _: &str) -> NumbersOfChanges {
+        Self::unnamed_change()
+    }
+
+    fn extract_number(self, _: &Number) -> NumbersOfChanges {
+        Self::unnamed_change()
+    }
+
+    fn extract_bool(self) -> NumbersOfChanges {
+        Self::unnamed_change()
+    }
+
+    fn extract_null(self) -> NumbersOfChanges {
+        Self::unnamed_change()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{get_scalar_text, list_members, parse_lenient_json};
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    /// The same by building all of it.
+    fn built(body: &[u8]) -> AddressedNumbers {
+        let root = parse_lenient_json(body).unwrap();
+        let changes = list_members(root.get("entry")).iter();
+        let changes = changes.flat_map(|entry| list_members(entry.get("changes")));
+        let number = |change: &Value| {
+            let id = get_scalar_text(change.get("value")?.get("metadata")?, "phone_number_id")?;
+            ExternalId::parse(&id).ok()
+        };
+        let numbers: Option<BTreeSet<ExternalId>> = changes.map(number).collect();
+        numbers
+            .filter(|numbers| !numbers.is_empty())
+            .map_or(AddressedNumbers::Unnamed, AddressedNumbers::Numbers)
+    }
+
+    /// A value, as text: the path to a number, with whatever may stand in its way, and keys that come twice.
+    fn written() -> impl Strategy<Value = String> {
+        let leaf = prop::sample::select(vec![
+            "1",
+            "2",
+            "\"1\"",
+            "\" 2 \"",
+            "\"\"",
+            "null",
+            "true",
+            "1.5",
+            "-7",
+            "[]",
+            "{}",
+            "\"\\ud83d\"",
+        ]);
+        leaf.prop_map(str::to_owned).prop_recursive(7, 48, 3, |inner| {
+            let keys = vec![
+                "entry",
+                "changes",
+                "value",
+                "metadata",
+                "phone_number_id",
+                "\\u0065ntry",
+                "x",
+            ];
+            let member = (prop::sample::select(keys), inner.clone());
+            let object = prop::collection::vec(member, 0..4).prop_map(|members| {
+                let members: Vec<String> = members
+                    .iter()
+                    .map(|(key, value)| format!("\"{key}\":{value}"))
+                    .collect();
+                format!("{{{}}}", members.join(","))
+            });
+            let list =
+                prop::collection::vec(inner, 0..3).prop_map(|members| format!("[{}]", members.join(",")));
+            prop_oneof![3 => object, 1 => list]
+        })
+    }
+
+    /// A body that leads to `ids`.
+    fn body(ids: &[String]) -> String {
+        let changes = ids.iter().map(|id| format!(r#"{{"value":{{"metadata":{id}}}}}"#));
+        format!(
+            r#"{{"entry":[{{"changes":[{}]}}]}}"#,
+            changes.collect::<Vec<_>>().join(",")
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_picked_is_what_is_built(
+            any in written(),
+            ids in prop::collection::vec(written().prop_map(|id| format!(r#"{{"phone_number_id":{id}}}"#)), 0..4),
+        ) {
+            for body in [any, body(&ids)] {
+                prop_assert_eq!(read_addressed_numbers(body.as_bytes()).unwrap(), built(body.as_bytes()), "{}", body);
+            }
+        }
+    }
+
+    #[test]
+    fn of_very_many_numbers_a_few_are_kept() {
+        let ids: Vec<String> = (0..1000)
+            .map(|id| format!(r#"{{"phone_number_id":{id}}}"#))
+            .collect();
+        match read_addressed_numbers(body(&ids).as_bytes()).unwrap() {
+            AddressedNumbers::Numbers(numbers) => assert_eq!(numbers.len(), NUMBERS_MAX),
+            AddressedNumbers::Unnamed => panic!("they are named"),
+        }
+    }
+}

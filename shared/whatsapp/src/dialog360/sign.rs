@@ -1,0 +1,19 @@
+//! Webhooks as 360dialog would post them.
+
+use super::SECRET_HEADER;
+use crate::onboarding::{AuthenticateError, AuthenticatedWebhook, WebhookCredentials};
+use serde_json::Value;
+
+/// With the secret of the number that the body names.
+pub(crate) fn sign_webhook(
+    body: &Value,
+    proofs: &WebhookCredentials,
+) -> Result<AuthenticatedWebhook, AuthenticateError> {
+    let number = body.pointer("/entry/0/changes/0/value/metadata/phone_number_id");
+    let number = number
+        .and_then(Value::as_str)
+        .ok_or(AuthenticateError::NoInstanceName(
+            "a body of 360dialog names no number: only its URL did",
+        ))?;
+    proofs.authenticate_with_header(crate::dialog360::NAME, number, SECRET_HEADER, body)
+}

@@ -1,0 +1,77 @@
+//! Tables of what a provider's refusals mean, by HTTP status and by what they say.
+
+use crate::error_class::ErrorClass;
+
+/// One row: the first that fits counts.
+pub(crate) struct ErrorRow {
+    /// First and last HTTP status.
+    pub(crate) status: (u16, u16),
+    /// Any of these in what it says, in lower case; an empty list fits everything.
+    pub(crate) phrases: &'static [&'static str],
+    pub(crate) class: ErrorClass,
+    pub(crate) title: &'static str,
+    /// Why it is certain that nothing was sent; empty where it is not.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "the page of errors is written from it")
+    )]
+    pub(crate) not_sent_reason: &'static str,
+}
+
+/// A refusal of which it is certain that nothing was sent, and why.
+pub(crate) const fn error_row(
+    status: (u16, u16),
+    says: &'static [&'static str],
+    class: ErrorClass,
+    title: &'static str,
+    certain: &'static str,
+) -> ErrorRow {
+    ErrorRow {
+        status,
+        phrases: says,
+        class,
+        title,
+        not_sent_reason: certain,
+    }
+}
+
+/// An answer after which the message may have been sent.
+pub(crate) const fn unknown_outcome_row(
+    status: (u16, u16),
+    says: &'static [&'static str],
+    timed_out: bool,
+    title: &'static str,
+) -> ErrorRow {
+    error_row(status, says, ErrorClass::Unknown { timed_out }, title, "")
+}
+
+/// First and last HTTP status, class, and why it is certain that nothing was sent.
+pub(crate) type StatusRow = (u16, u16, ErrorClass, &'static str);
+
+/// The class of the first row that fits `status`.
+pub(crate) fn class_by_status(status: u16, rows: &[StatusRow]) -> ErrorClass {
+    rows.iter()
+        .find(|(first, last, ..)| (*first..=*last).contains(&status))
+        .map_or(ErrorClass::Unknown { timed_out: false }, |(_, _, class, _)| {
+            *class
+        })
+}
+
+/// Why it is certain that nothing was sent, for rows of several tables.
+pub(crate) mod not_sent_reason {
+    /// A limiter, a router or a guard.
+    pub(crate) const BEFORE_HANDLER: &str = "it is answered in place of the handler that sends";
+    pub(crate) const KEY_CHECKED: &str = "the key is checked before anything is sent";
+    pub(crate) const BODY_CHECKED: &str = "the request is checked before anything is sent";
+    pub(crate) const LIMIT_CHECKED: &str = "a limit is checked before a message is taken";
+    pub(crate) const REQUEST_REFUSED: &str =
+        "a 4xx refuses the request; none is answered once a message is taken";
+}
+
+/// The first row that fits an answer of `status` that says `said`, in lower case.
+pub(crate) fn find_error_row<'a>(rows: &'a [ErrorRow], status: u16, said: &str) -> Option<&'a ErrorRow> {
+    rows.iter().find(|row| {
+        (row.status.0..=row.status.1).contains(&status)
+            && (row.phrases.is_empty() || row.phrases.iter().any(|words| said.contains(words)))
+    })
+}

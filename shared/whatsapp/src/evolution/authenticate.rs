@@ -1,0 +1,66 @@
+//! Webhooks as Evolution would post them.
+
+use crate::onboarding::{AuthenticateError, AuthenticatedWebhook, SampleMessage, WebhookCredentials};
+use recado_domain::config::Instance;
+use serde_json::{Value, json};
+
+/// Whether a body looks like one of Evolution's.
+pub(crate) fn is_evolution_body(body: &Value) -> bool {
+    body.get("instance").is_some() || body.get("instanceName").is_some()
+}
+
+/// With the secret of the instance that the body names, after it was given another name if it is to have one.
+pub(crate) fn authenticate(
+    mut body: Value,
+    proofs: &WebhookCredentials,
+) -> Result<AuthenticatedWebhook, AuthenticateError> {
+    const NO_INSTANCE_NAME: AuthenticateError = AuthenticateError::NoInstanceName("a body names no instance");
+    let field = if body.get("instance").is_some() {
+        "instance"
+    } else {
+        "instanceName"
+    };
+    let fields = body.as_object_mut().ok_or(NO_INSTANCE_NAME)?;
+    if let Some(name) = proofs.replacement_name() {
+        fields.insert(field.to_owned(), json!(name));
+    }
+    let named = fields.get(field).ok_or(NO_INSTANCE_NAME)?;
+    let name = named.as_str().or_else(|| named["instanceName"].as_str());
+    let name = name.ok_or(NO_INSTANCE_NAME)?.to_owned();
+    proofs.authenticate_with_header(crate::evolution::NAME, &name, "apikey", &body)
+}
+
+/// A contact's text.
+pub(crate) fn example_webhook(instance: &Instance, sample: &SampleMessage<'_>) -> Option<Value> {
+    Some(json!({
+        "event": "messages.upsert",
+        "instance": instance.resolve_external_id()?,
+        "data": {
+            "key": {
+                "remoteJid": format!("{}@s.whatsapp.net", sample.phone),
+                "fromMe": false,
+                "id": sample.id,
+            },
+            "pushName": sample.name,
+            "message": {"conversation": sample.text},
+            "messageType": "conversation",
+            "messageTimestamp": sample.at.as_second(),
+        },
+        "date_time": sample.at.to_string(),
+    }))
+}
+
+/// A contact's text between a shell's single quotes, with an id and a time that the shell makes.
+pub(crate) fn example_webhook_in_shell(instance: &Instance, sample: &SampleMessage<'_>) -> Option<String> {
+    let SampleMessage {
+        phone, name, text, ..
+    } = sample;
+    let external = instance.resolve_external_id()?;
+    Some(format!(
+        r#"{{
+  "event": "messages.upsert", "instance": "{external}",
+  "data": {{"key": {{"remoteJid": "{phone}@s.whatsapp.net", "fromMe": false, "id": "'$RANDOM$RANDOM'"}},
+           "pushName": "{name}", "message": {{"conversation": "{text}"}},
+           "messageType": "conversation", "messageTimestamp": '$(date +%s)'}}}}"#
+    ))
+}

@@ -1,0 +1,211 @@
+//! What Meta's app must be told, and asking how a number and its account are.
+
+use crate::admin_request::{AdminRequestError, AdminResponse, send_admin_request};
+use crate::http_exchange::build_url;
+use crate::json::{get_text, list_members};
+use recado_domain::ids::ExternalId;
+use recado_domain::secret::Secret;
+use reqwest::{Client, Method, Url};
+use serde_json::Value;
+
+/// A number as whoever sets it up reaches it.
+#[derive(Debug, Clone, Copy)]
+pub struct MetaAdminClient<'a> {
+    /// A client that follows no redirects: they would carry the token along.
+    pub http: &'a Client,
+    /// The Graph API's base URL.
+    pub base: &'a str,
+    /// Its version, such as `v24.0`.
+    pub version: &'a str,
+    /// The access token.
+    pub token: &'a Secret,
+}
+
+/// How a number is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MetaNumber {
+    /// As people read it.
+    pub display: Option<String>,
+    /// `GREEN`, `YELLOW`, `RED` or `UNKNOWN`.
+    pub quality: Option<String>,
+    /// How many people may be written to first in 24 hours, such as `TIER_1K`.
+    pub limit: Option<String>,
+    /// `CONNECTED`, or why not.
+    pub status: Option<String>,
+}
+
+/// A message template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetaTemplate {
+    /// Its name.
+    pub name: String,
+    /// Its language, such as `pt_BR`.
+    pub language: String,
+    /// `APPROVED`, or why it cannot be sent.
+    pub status: String,
+}
+
+impl MetaAdminClient<'_> {
+    async fn call_graph_api(
+        &self,
+        method: Method,
+        path: &[&str],
+        query: &str,
+    ) -> Result<AdminResponse, AdminRequestError> {
+        let whole: Vec<&str> = [self.version].into_iter().chain(path.iter().copied()).collect();
+        let mut url = build_url(self.base, &whole).ok_or(AdminRequestError::NotUrl)?;
+        if !query.is_empty() {
+            url.set_query(Some(query));
+        }
+        send_admin_request(
+            self.http
+                .request(method, url)
+                .bearer_auth(self.token.expose_secret()),
+        )
+        .await
+    }
+
+    /// Reads a number; with that comes Meta's clock.
+    pub async fn get_number(
+        &self,
+        phone_number_id: &ExternalId,
+    ) -> Result<(MetaNumber, AdminResponse), AdminRequestError> {
+        let fields = "fields=display_phone_number,quality_rating,messaging_limit_tier,status";
+        let said = self
+            .call_graph_api(Method::GET, &[phone_number_id.as_str()], fields)
+            .await?;
+        let own = |name: &str| get_text(&said.body, name).map(str::to_owned);
+        let number = MetaNumber {
+            display: own("display_phone_number"),
+            quality: own("quality_rating"),
+            limit: own("messaging_limit_tier"),
+            status: own("status"),
+        };
+        Ok((number, said))
+    }
+
+    /// Subscribes the token's app to an account (WABA): without that, no webhook comes of any of its numbers.
+    pub async fn subscribe_app(&self, account: &str) -> Result<(), AdminRequestError> {
+        self.call_graph_api(Method::POST, &[account, "subscribed_apps"], "")
+            .await
+            .map(drop)
+    }
+
+    /// The names of the apps that are subscribed to an account.
+    pub async fn list_subscribed_apps(&self, account: &str) -> Result<Vec<String>, AdminRequestError> {
+        let said = self
+            .call_graph_api(Method::GET, &[account, "subscribed_apps"], "")
+            .await?;
+        let name = |app: &Value| {
+            let data = app.get("whatsapp_business_api_data").unwrap_or(app);
+            get_text(data, "name")
+                .or_else(|| get_text(data, "id"))
+                .map(str::to_owned)
+        };
+        Ok(list_members(said.body.get("data"))
+            .iter()
+            .filter_map(name)
+            .collect())
+    }
+
+    /// The templates of an account, the first 1,000.
+    pub async fn list_templates(&self, account: &str) -> Result<Vec<MetaTemplate>, AdminRequestError> {
+        let query = "fields=name,language,status&limit=1000";
+        let said = self
+            .call_graph_api(Method::GET, &[account, "message_templates"], query)
+            .await?;
+        let own = |row: &Value, name: &str| get_text(row, name).unwrap_or_default().to_owned();
+        let rows = list_members(said.body.get("data")).iter();
+        Ok(rows
+            .map(|row| MetaTemplate {
+                name: own(row, "name"),
+                language: own(row, "language"),
+                status: own(row, "status"),
+            })
+            .collect())
+    }
+}
+
+/// Shakes hands with `callback` as Meta does when it is entered there: whether the challenge came back.
+pub async fn try_handshake(
+    http: &Client,
+    callback: &str,
+    verify_token: &Secret,
+) -> Result<bool, AdminRequestError> {
+    const CHALLENGE: u32 = 1_158_201_444;
+    let mut url = Url::parse(callback).map_err(|_| AdminRequestError::NotUrl)?;
+    url.query_pairs_mut().extend_pairs([
+        ("hub.mode", "subscribe"),
+        ("hub.challenge", &CHALLENGE.to_string()),
+        ("hub.verify_token", verify_token.expose_secret()),
+    ]);
+    // The challenge is digits, and so JSON.
+    let said = send_admin_request(http.get(url)).await?;
+    Ok(said.body == CHALLENGE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stand_in::{Does, StandIn};
+
+    #[tokio::test]
+    async fn the_app_is_subscribed_and_templates_are_read_with_the_token() {
+        let script = vec![
+            Does::Answers(200, r#"{"success": true}"#),
+            Does::Answers(
+                200,
+                r#"{"data": [{"whatsapp_business_api_data": {"name": "Recado", "id": "7"}}]}"#,
+            ),
+            Does::Answers(
+                200,
+                r#"{"data": [{"name": "volte", "language": "pt_BR", "status": "PAUSED"}]}"#,
+            ),
+        ];
+        let server = StandIn::start(script).await;
+        let (http, token) = (recado_ai::http_client().unwrap(), Secret::new("token").unwrap());
+        let at = MetaAdminClient {
+            http: &http,
+            base: &server.url,
+            version: "v24.0",
+            token: &token,
+        };
+        at.subscribe_app("900").await.unwrap();
+        assert_eq!(at.list_subscribed_apps("900").await.unwrap(), ["Recado"]);
+        let templates = at.list_templates("900").await.unwrap();
+        assert_eq!(templates[0].status, "PAUSED");
+        let lines: Vec<String> = server
+            .requests()
+            .iter()
+            .map(|request| request.line.clone())
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                "POST /v24.0/900/subscribed_apps",
+                "GET /v24.0/900/subscribed_apps",
+                "GET /v24.0/900/message_templates?fields=name,language,status&limit=1000",
+            ]
+        );
+        let bearer = "authorization: bearer token".to_owned();
+        assert!(
+            server
+                .requests()
+                .iter()
+                .all(|request| request.headers.contains(&bearer))
+        );
+    }
+
+    #[tokio::test]
+    async fn a_handshake_is_good_only_if_the_challenge_comes_back() {
+        let http = recado_ai::http_client().unwrap();
+        let token = Secret::new("verify me").unwrap();
+        for (answer, good) in [("1158201444", true), ("{}", false)] {
+            let server = StandIn::start(vec![Does::Answers(200, answer)]).await;
+            let callback = format!("{}/webhooks/meta", server.url);
+            assert_eq!(try_handshake(&http, &callback, &token).await.unwrap(), good);
+            let line = &server.requests()[0].line;
+            assert!(line.ends_with("hub.verify_token=verify+me"), "{line}");
+        }
+    }
+}
