@@ -32,7 +32,7 @@ fi
 # the one whose events come by AWS's queue and whose sends need AWS's client.)
 named=$(git ls-files 'shared/*.rs' 'functions/*.rs' ':!shared/whatsapp' ':!shared/domain/src/provider.rs' | grep -vE '/tests?(/|\.rs$)' |
   xargs awk 'FNR == 1 { tests = 0 } /^#\[cfg\(test\)\]/ { tests = 1 }
-    !tests && !/^ *\/\// && /recado_whatsapp::(evolution|meta|dialog360)|Provider::named|"(evolution|meta|360dialog|aws-social)"/ {
+    !tests && !/^ *\/\// && /recado_whatsapp::(evolution|meta|dialog360)|Provider::from_static|"(evolution|meta|360dialog|aws-social)"/ {
       print FILENAME ":" FNR ": " $0 }' | grep -v 'feature = ' || true)
 if [ -n "$named" ]; then
   echo "$named"
@@ -43,6 +43,8 @@ for function in webhook processor deferred-reply sender api reconcile; do
   [ -d "functions/$function" ] || complain "functions/$function is missing"
   grep -q "target/lambda/$function/" template.yaml || complain "template.yaml does not deploy $function"
 done
+# Names and comments that a newcomer understands.
+tests/plain_words.py || complain "names or comments are hard to read: tests/plain_words.py --list"
 # Rooms, not halls.
 while read -r lines file; do
   [ "$file" = total ] || [ "$lines" -le 480 ] || complain "$file has $lines lines"

@@ -1,4 +1,4 @@
-//! api: health, configuration, conversations, messages, dead letters.
+//! The function `api`: serves health, configuration, conversations, messages and dead letters.
 
 use lambda_http::Error;
 use recado_aws::{AwsQueues, OsSystem};

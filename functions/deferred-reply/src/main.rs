@@ -1,4 +1,5 @@
-//! deferred-reply: takes `turns`, one at a time; asks the model, commits the reply, kicks the sender.
+//! The function `deferred-reply`: takes turn jobs from `turns`, one at a time, asks the model, commits the reply and
+//! enqueues its send job.
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use recado_domain::dead_letter::QueueName;

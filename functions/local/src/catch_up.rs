@@ -1,4 +1,4 @@
-//! `recado catch-up`: fetches what a provider failed to deliver.
+//! `recado catch-up`: fetches messages that a provider failed to deliver.
 
 use crate::environment::LocalEnvironment;
 use crate::installation::InstallationArguments;
@@ -8,13 +8,14 @@ use jiff::{SignedDuration, Timestamp};
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
-/// Fetches what a provider failed to deliver to an instance, from its own memory, and tells how much that was.
+/// Fetches messages that a provider failed to deliver to an instance from the provider's history. Prints how many there
+/// were.
 #[derive(Debug, Args)]
 pub(crate) struct CatchUpArguments {
     /// The instance's id.
     instance: String,
-    /// From then on: an instant (RFC 3339), or how long ago, such as 90m, 6h or 2d. Absent: since the last message that is
-    /// known.
+    /// From this time on: an instant (RFC 3339), or a time ago, such as 90m, 6h or 2d. Absent: since the last message
+    /// that is known.
     #[arg(long)]
     since: Option<String>,
     #[command(flatten)]
@@ -24,7 +25,8 @@ pub(crate) struct CatchUpArguments {
     json: bool,
 }
 
-/// Asks until there is no more.
+/// Requests parts of the catch-up until there is no more, and prints the sum. Fails if a part does not go further than
+/// the one before.
 pub(crate) async fn run_catch_up(command: CatchUpArguments, environment: &LocalEnvironment) -> Result<()> {
     let there = command.there.build_client(environment)?;
     let since = command
@@ -56,7 +58,7 @@ pub(crate) async fn run_catch_up(command: CatchUpArguments, environment: &LocalE
     Ok(())
 }
 
-/// An instant, or so long before `now`.
+/// Parses an instant, or a time before `now` such as `90m`.
 fn parse_instant(text: &str, now: Timestamp) -> Result<Timestamp> {
     if let Ok(at) = text.parse::<Timestamp>() {
         return Ok(at);
@@ -79,7 +81,7 @@ fn parse_instant(text: &str, now: Timestamp) -> Result<Timestamp> {
         .with_context(|| format!("{text} is too long ago"))
 }
 
-/// Adds the counts of a part to the report; the beginning stays the first part's, the end is the last one's.
+/// Adds the counts of a part to the report. The report's beginning is the first part's, its end the last part's.
 fn add_counts(report: &mut Map<String, Value>, part: &Value) {
     for (name, value) in part.as_object().into_iter().flatten() {
         let known = report.get(name);

@@ -1,12 +1,12 @@
-//! Whether the machine's clock was set back while the process ran.
+//! Notices that the machine's clock was set back while the process runs.
 
 use jiff::Timestamp;
 use std::time::{Duration, Instant};
 
-/// A clock that was set back by no more than this is left alone: nothing waits longer than that for it.
+/// The largest step back that is ignored: no work waits longer than that for the clock.
 pub(crate) const SET_BACK_TOLERATED: Duration = Duration::from_secs(30);
 
-/// What the clock said, and when that was by the time that really passes.
+/// The time of the machine's clock at the last look, with the monotonic time of the same moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClockWatch {
     wall_time: Timestamp,
@@ -21,7 +21,8 @@ impl ClockWatch {
         }
     }
 
-    /// By how much the clock was set back since it was last looked at, if it was.
+    /// Returns how far the clock was set back since the last call. `None` if it was not, or by no more than
+    /// [`SET_BACK_TOLERATED`].
     pub(crate) fn measure_set_back(&mut self, says: Timestamp, now: Instant) -> Option<Duration> {
         let before = std::mem::replace(self, Self::new(says, now));
         let passed = i128::try_from(now.saturating_duration_since(before.monotonic_time).as_millis()).ok()?;

@@ -1,4 +1,4 @@
-//! Everything that one machine consists of, put together once at start.
+//! Creates all parts of an installation on one machine, once at start.
 
 use crate::environment::LocalEnvironment;
 use crate::installation::is_sent_unencrypted;
@@ -11,7 +11,7 @@ use recado_pipeline::Components;
 use recado_pipeline::ports::{PortResult, QueueDepth, QueueDepths};
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
 
-/// The dependencies of one machine.
+/// The ports of an installation on one machine.
 pub(crate) type LocalDeps = Components<
     Embedded,
     Embedded,
@@ -20,18 +20,18 @@ pub(crate) type LocalDeps = Components<
     EmbeddedSystem,
 >;
 
-/// What was put together.
+/// The parts of the installation.
 #[derive(Debug)]
 pub(crate) struct LocalComposition {
-    /// What the use cases reach.
+    /// The ports that the use cases call.
     pub(crate) deps: LocalDeps,
-    /// The queues, as workers see them.
+    /// The store and the queues; the workers receive messages from it.
     pub(crate) embedded: Embedded,
-    /// What the simulated provider took, where instances without credentials are simulated.
+    /// The messages that the simulated provider accepted. `None` if instances without credentials are not simulated.
     pub(crate) simulator: Option<SimulatedOutbox>,
 }
 
-/// Opens the data folder and puts the parts together.
+/// Opens the data folder and creates the parts.
 pub(crate) async fn compose_components(environment: &LocalEnvironment) -> Result<LocalComposition> {
     let embedded = Embedded::open_folder(&environment.data, Clock::from_system())
         .with_context(|| format!("cannot open the data folder {}", environment.data.display()))?;
@@ -79,7 +79,7 @@ pub(crate) async fn compose_components(environment: &LocalEnvironment) -> Result
     })
 }
 
-/// The depths of the embedded queues.
+/// Reads the depths of the embedded queues.
 #[derive(Debug, Clone)]
 pub(crate) struct EmbeddedDepths(pub(crate) Embedded);
 

@@ -1,4 +1,4 @@
-//! `recado.toml`: reading it, and bringing it to an installation.
+//! Reads `recado.toml`, and applies it to a running installation.
 
 use crate::environment::LocalEnvironment;
 use crate::installation::{InstallationArguments, warn_if_unencrypted};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The sample that a start without any configuration loads.
+/// The sample configuration, which is loaded if there is no other.
 const SAMPLE: &str = include_str!("../../../recado.toml");
 
 /// Reads a configuration file.
@@ -18,7 +18,7 @@ pub(crate) fn read_configuration(path: &Path) -> Result<ConfigDocument> {
     toml::from_str(&text).with_context(|| format!("{} is not a configuration", path.display()))
 }
 
-/// The configuration of a start, and where it comes from.
+/// Loads the configuration for a start. Also returns the place that it came from.
 pub(crate) fn load_start_configuration(environment: &LocalEnvironment) -> Result<(ConfigDocument, String)> {
     let usual = PathBuf::from("recado.toml");
     match &environment.config {
@@ -31,17 +31,17 @@ pub(crate) fn load_start_configuration(environment: &LocalEnvironment) -> Result
     }
 }
 
-/// Brings a configuration file to a running installation, here or on AWS, and shows what that changes.
+/// Applies a configuration file to a running installation, here or on AWS, and shows what that changes.
 #[derive(Debug, Args)]
 pub(crate) struct ApplyArguments {
-    /// The file.
+    /// The configuration file.
     #[arg(default_value = "recado.toml")]
     file: PathBuf,
     #[command(flatten)]
     there: InstallationArguments,
 }
 
-/// `recado apply`: sends a file to a running installation and prints what that changes.
+/// `recado apply`: sends a configuration file to a running installation and prints what that changes.
 pub(crate) async fn apply_configuration(
     command: ApplyArguments,
     environment: &LocalEnvironment,

@@ -1,4 +1,4 @@
-//! `recado connect`: tells a provider where an instance's webhooks go, and checks that they would arrive.
+//! `recado connect`: sets an instance's webhook at its provider, and checks that webhooks would arrive.
 
 use crate::consent::Consent;
 use crate::credential;
@@ -10,29 +10,30 @@ use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_whatsapp::onboarding::{self, ConnectOptions, ConnectParameters, OnboardingTarget};
 
-/// Sets an instance's webhook at its provider, and checks that what the provider posts would be taken.
+/// Sets an instance's webhook at its provider, and checks that the provider's webhooks would be accepted.
 #[derive(Debug, Args)]
 pub(crate) struct ConnectArguments {
     /// The instance's id.
     instance: String,
     #[command(flatten)]
     there: InstallationArguments,
-    /// How the provider reaches the installation, if not as the installation says itself (`RECADO_PUBLIC_URL`).
+    /// The URL at which the provider reaches the installation, if not the one that the installation names
+    /// (`RECADO_PUBLIC_URL`).
     #[arg(long)]
     public_url: Option<String>,
     /// The provider's key or token, if not the one that the instance names.
     #[arg(long, env = "RECADO_PROVIDER_KEY", hide_env_values = true)]
     key: Option<String>,
-    /// Evolution: files come along in the webhook (base64). Bodies grow by a third of each file.
+    /// Evolution: webhooks include files (base64). Bodies grow by a third of each file.
     #[arg(long)]
     base64: bool,
-    /// Evolution from 2.3 on: webhooks carry a signed token, and the secret itself does not travel.
+    /// Evolution from 2.3 on: webhooks carry a signed token instead of the secret itself.
     #[arg(long)]
     jwt: bool,
-    /// Checks how it is set, and sets nothing.
+    /// Only checks the webhook's settings, and changes nothing.
     #[arg(long)]
     check: bool,
-    /// Sends keys to hosts that the installation names without asking.
+    /// Sends keys to hosts that the installation names, without asking.
     #[arg(long, short)]
     yes: bool,
 }
@@ -84,8 +85,8 @@ pub(crate) async fn run_connect(command: ConnectArguments, environment: &LocalEn
     Ok(connected?)
 }
 
-/// Returns if what connecting shows to the webhook's URL may be shown there: it is at a host that was named here, or a person
-/// agrees.
+/// Succeeds if the setting that connecting shows to the webhook's URL may be sent there: the host was named on this
+/// machine, or a person agrees.
 fn check_may_be_shown(
     command: &ConnectArguments,
     environment: &LocalEnvironment,
@@ -113,7 +114,7 @@ fn check_may_be_shown(
     consent.confirm_sending(setting, &host)
 }
 
-/// The same path at another base.
+/// Returns the URL with the same path at another base.
 fn replace_base_url(url: &str, public: &str) -> Result<String> {
     let path = url
         .splitn(4, '/')

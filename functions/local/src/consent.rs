@@ -1,11 +1,11 @@
-//! Whether a secret of this machine may go to a host that somebody else named.
+//! Asks before a secret of this machine is sent to a host that the installation named.
 
 use anyhow::{Result, bail};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io::{BufRead, IsTerminal, Write, stderr, stdin};
 
-/// What was asked, and what `--yes` answered beforehand.
+/// The consents that were given in this run, and the answer of `--yes`.
 #[derive(Debug, Default)]
 pub(crate) struct Consent {
     yes: bool,
@@ -13,7 +13,7 @@ pub(crate) struct Consent {
 }
 
 impl Consent {
-    /// With `yes`, every question is answered so.
+    /// Creates a memory without consents. With `yes`, every question is answered with yes.
     pub(crate) fn new(yes: bool) -> Self {
         Self {
             yes,
@@ -21,8 +21,8 @@ impl Consent {
         }
     }
 
-    /// Returns if `secret` may be sent to `host`, which the installation named. Asks the person at the terminal, once for
-    /// each secret and host; where there is nobody to ask, the answer is no.
+    /// Succeeds if `secret` may be sent to `host`, which the installation named. Asks the person at the terminal, once
+    /// for each secret and host. Without a terminal the answer is no.
     pub(crate) fn confirm_sending(&self, secret: &str, host: &str) -> Result<()> {
         let question = (secret.to_owned(), host.to_owned());
         if self.yes || self.given.borrow().contains(&question) {

@@ -1,4 +1,4 @@
-//! The keys of providers, as far as the command line has them.
+//! Finds the credentials of providers for the command line.
 
 use crate::consent::Consent;
 use anyhow::{Context, Result, bail};
@@ -7,10 +7,12 @@ use recado_domain::secret::Secret;
 use recado_whatsapp::ProviderConfig;
 use recado_whatsapp::onboarding::check_key_destination;
 
-/// The key of an instance: as given, else from the environment. What lies in AWS's Parameter Store must be given.
+/// Returns the credential of an instance: the one that was given, else one from the environment. A credential in AWS's
+/// Parameter Store must be given.
 ///
-/// The installation names the instance's reference and host, and may be anybody's: only references that an instance may
-/// have are looked up, and a person is asked before a key goes to a host that is not configured here.
+/// The installation names the instance's reference and host, and may belong to anybody. So only references that an
+/// instance may have are looked up, and a person is asked before a credential goes to a host that is not configured
+/// here.
 pub(crate) fn find_credential(
     instance: &Instance,
     given: Option<&str>,
@@ -28,12 +30,12 @@ pub(crate) fn find_credential(
     Ok(secret)
 }
 
-/// Whether this machine keeps the key of an instance.
+/// Returns whether this machine has the credential of an instance.
 pub(crate) fn has_local_credential(instance: &Instance) -> bool {
     read_local_credential(instance).is_ok()
 }
 
-/// The key that this machine keeps, and its name.
+/// Returns the credential that this machine has, and its name.
 fn read_local_credential(instance: &Instance) -> Result<(Secret, String)> {
     match recado_whatsapp::find_credential_ref(instance) {
         Some(CredentialRef::Env(name)) => {
@@ -48,7 +50,7 @@ fn read_local_credential(instance: &Instance) -> Result<(Secret, String)> {
     }
 }
 
-/// A secret of this machine, by its setting's name.
+/// Reads a secret from the environment variable `setting`.
 pub(crate) fn read_secret_variable(setting: &str) -> Option<Secret> {
     std::env::var(setting).ok().and_then(|text| Secret::new(&text))
 }

@@ -1,4 +1,4 @@
-//! The first two minutes: a burst of three messages goes in as a provider would post it, and one reply comes out.
+//! The demonstration at start: a burst of three messages comes in as a provider would post it, and one reply goes out.
 
 use crate::credential;
 use crate::keyring::Keyring;
@@ -18,10 +18,10 @@ use std::time::Duration;
 const CONTACT: &str = "5511900000001";
 const BURST: [&str; 3] = ["Oi!", "Queria marcar uma consulta", "Pode ser na terça de manhã?"];
 
-/// How long the reply may take: debounce, model and send, with room to spare.
+/// The longest time that the reply may take: debounce, model and send, with a reserve.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What the invented contact writes.
+/// Builds a message of the invented contact.
 fn build_sample<'a>(text: &'a str, id: &'a str, at: Timestamp) -> SampleMessage<'a> {
     SampleMessage {
         phone: CONTACT,
@@ -32,7 +32,7 @@ fn build_sample<'a>(text: &'a str, id: &'a str, at: Timestamp) -> SampleMessage<
     }
 }
 
-/// What the webhooks of these instances are proven with.
+/// Derives the secrets with which webhooks of these instances are signed.
 fn derive_signing_secrets<'i>(
     keyring: &Keyring,
     instances: impl Iterator<Item = &'i Instance>,
@@ -48,7 +48,7 @@ fn derive_signing_secrets<'i>(
     proofs
 }
 
-/// A webhook, proven with the instance's own secret.
+/// Signs a webhook with the instance's own secret.
 fn sign_with_keyring(keyring: &Keyring, instance: &Instance, body: Value) -> Result<AuthenticatedWebhook> {
     Ok(authenticate(
         instance.provider,
@@ -57,8 +57,8 @@ fn sign_with_keyring(keyring: &Keyring, instance: &Instance, body: Value) -> Res
     )?)
 }
 
-/// How this start can be tried by hand. The line to paste holds a secret, so it is shown to who sits at a terminal, and not
-/// to a log.
+/// Returns a hint how this installation can be tried by hand. The command line to paste holds a secret, so it is
+/// printed to a terminal only, and never to a log.
 pub(crate) fn format_try_hint(
     address: SocketAddr,
     keyring: &Keyring,
@@ -73,8 +73,8 @@ pub(crate) fn format_try_hint(
     })
 }
 
-/// A webhook as the provider of one of `instances` posts it to the installation at `url`, ready to be pasted; `None` where
-/// none of them has one that could be.
+/// Returns a `curl` command line that posts a message as the provider of one of `instances` would. The message goes to
+/// the installation at `url`. `None` if no instance has webhooks that can be signed here.
 pub(crate) fn format_curl_line<'i>(
     url: &str,
     proofs: &WebhookCredentials,
@@ -103,7 +103,8 @@ pub(crate) fn format_curl_line<'i>(
     })
 }
 
-/// Shows it, unless `wanted` says no or the instance would really send: nothing is ever sent to the invented number.
+/// Runs the demonstration, unless `wanted` is `false` or the instance would really send: nothing is ever sent to the
+/// invented number.
 pub(crate) async fn run_demonstration(
     wanted: bool,
     address: SocketAddr,

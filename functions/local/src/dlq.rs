@@ -1,4 +1,4 @@
-//! `recado dlq`: dead letters of a running installation, here or on AWS.
+//! `recado dlq`: lists, shows, redrives and deletes dead letters of a running installation, here or on AWS.
 
 mod client;
 mod filters;
@@ -18,7 +18,7 @@ use tables::{format_dead_letters, format_deletions, format_fields};
 pub(crate) struct DeadLetterArguments {
     #[command(subcommand)]
     command: DeadLetterCommand,
-    /// Where the installation is.
+    /// The URL of the installation.
     #[arg(
         long,
         global = true,
@@ -26,7 +26,7 @@ pub(crate) struct DeadLetterArguments {
         default_value = "http://127.0.0.1:8080"
     )]
     url: String,
-    /// The operators' token; on the machine that serves, the one kept in the data folder.
+    /// The operators' token. Default on the machine that serves: the one in the data folder.
     #[arg(long, global = true, env = "RECADO_TOKEN", hide_env_values = true)]
     token: Option<String>,
     /// Prints the answer as JSON.
@@ -40,55 +40,55 @@ enum DeadLetterCommand {
     List {
         #[command(flatten)]
         which: DeadLetterFilterArguments,
-        /// At most so many.
+        /// Lists at most so many.
         #[arg(long, default_value_t = 50)]
         limit: usize,
-        /// Where the list before ended.
+        /// The cursor that the page before gave.
         #[arg(long)]
         cursor: Option<String>,
     },
-    /// Shows one dead letter, with what would be done again.
+    /// Shows one dead letter, with the payload that a redrive would process again.
     Show {
-        /// Its id.
+        /// The dead letter's id.
         id: String,
     },
     /// Puts dead letters back on their way, each conversation's in order.
     Redrive {
-        /// These.
+        /// The ids of the dead letters.
         #[arg(conflicts_with_all = ["all", "queue", "reason", "instance", "since", "until"])]
         ids: Vec<String>,
-        /// All there are.
+        /// Redrives all dead letters.
         #[arg(long)]
         all: bool,
         #[command(flatten)]
         which: DeadLetterFilterArguments,
-        /// Only says how many there are, and what a redrive would meet.
+        /// Only shows how many there are, and what a redrive would find.
         #[arg(long)]
         dry_run: bool,
     },
-    /// Deletes dead letters for good. Who did is kept: `recado dlq audit`.
+    /// Deletes dead letters for good. Who deleted them is recorded: see `recado dlq audit`.
     Purge {
-        /// These.
+        /// The ids of the dead letters.
         #[arg(conflicts_with_all = ["all", "queue", "reason", "instance", "since", "until"])]
         ids: Vec<String>,
-        /// All there are.
+        /// Deletes all dead letters.
         #[arg(long)]
         all: bool,
         #[command(flatten)]
         which: DeadLetterFilterArguments,
-        /// Who deletes them.
+        /// The name of the person who deletes them.
         #[arg(long, env = "USER", default_value = "operator")]
         by: String,
     },
-    /// Lists who deleted which dead letters, the newest first.
+    /// Lists the deletions of dead letters and who made them, the newest first.
     Audit {
-        /// At most so many.
+        /// Lists at most so many.
         #[arg(long, default_value_t = 50)]
         limit: usize,
     },
 }
 
-/// Does what was asked for and prints what came of it, as a table or as JSON.
+/// Runs the subcommand and prints its result, as a table or as JSON.
 pub(crate) async fn run_dead_letter_command(
     arguments: DeadLetterArguments,
     environment: &LocalEnvironment,

@@ -1,4 +1,4 @@
-//! `recado doctor`: looks an installation over, instance by instance, and says how to mend what is wrong.
+//! `recado doctor`: checks an installation, instance by instance, and says how to fix what is wrong.
 
 mod installation_checks;
 mod qr_code;
@@ -14,26 +14,26 @@ use recado_domain::config::Instance;
 use recado_whatsapp::onboarding::{self, CheckResult, OnboardingTarget, Severity};
 use serde_json::json;
 
-/// Checks every instance of a running installation (credentials, connection, webhook, templates, clock, limits) and says
-/// how to mend what is wrong. Exit status 1 if something is broken.
+/// Checks every instance of a running installation and says how to fix what is wrong. The checks cover credentials,
+/// connection, webhook, templates, clock and limits. Exit status 1 if something is broken.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
-    /// Only these instances.
+    /// Checks only these instances.
     instances: Vec<String>,
     #[command(flatten)]
     there: InstallationArguments,
     /// The providers' key or token, if not the ones that the instances name.
     #[arg(long, env = "RECADO_PROVIDER_KEY", hide_env_values = true)]
     key: Option<String>,
-    /// Sends keys to hosts that the installation names without asking.
+    /// Sends keys to hosts that the installation names, without asking.
     #[arg(long, short)]
     yes: bool,
-    /// Prints the findings as JSON; no QR code then.
+    /// Prints the findings as JSON, without a QR code.
     #[arg(long)]
     json: bool,
 }
 
-/// Examines everything.
+/// Runs all checks and prints the findings. Fails if something is broken.
 pub(crate) async fn run_doctor(command: DoctorArguments, environment: &LocalEnvironment) -> Result<()> {
     let there = command.there.build_client(environment)?;
     let mut findings = installation_checks::check_installation(&there).await;
@@ -68,7 +68,7 @@ pub(crate) async fn run_doctor(command: DoctorArguments, environment: &LocalEnvi
     Ok(())
 }
 
-/// Prints a finding, and the QR code that it may come with.
+/// Prints a finding, and its QR code if it has one.
 fn print_result(finding: &CheckResult) {
     println!("{finding}");
     let name = &finding.instance;
@@ -98,7 +98,8 @@ async fn check_instances(
     if chosen.is_empty() {
         chosen.extend(&configured.document.instances);
     }
-    // With their secrets, to compare what is set at the provider. Whoever may not apply looks without.
+    // The webhook settings are read with their secrets, to compare them with the settings at the provider. If the token
+    // may not apply a configuration, the checks run without secrets.
     let secrets = there.fetch_webhook_secrets(&chosen).await.unwrap_or_default();
     let consent = Consent::new(command.yes);
     let mut findings = Vec::new();

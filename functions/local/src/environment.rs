@@ -14,50 +14,51 @@ use std::path::PathBuf;
 use std::time::Duration;
 use variables::VariableReader;
 
-/// Every setting that is not in `recado.toml`.
+/// The settings that are not in `recado.toml`.
 #[derive(Debug, Clone)]
 pub(crate) struct LocalEnvironment {
-    /// `RECADO_ADDR`: where to listen.
+    /// `RECADO_ADDR`: the address to listen on.
     pub(crate) address: SocketAddr,
     /// `RECADO_DATA`: the data folder.
     pub(crate) data: PathBuf,
-    /// `RECADO_CONFIG`: the configuration that is applied at start; absent: `recado.toml` here, else the sample.
+    /// `RECADO_CONFIG`: the configuration that is applied at start. `None`: `recado.toml` in the current folder, else
+    /// the sample.
     pub(crate) config: Option<PathBuf>,
-    /// `RECADO_PUBLIC_URL`: how providers reach this machine.
+    /// `RECADO_PUBLIC_URL`: the base URL at which providers reach this machine.
     pub(crate) public_url: Option<String>,
     /// `RECADO_TOKEN`: the operators' token.
     pub(crate) token: Option<Secret>,
     /// `RECADO_WEBHOOK_SECRET`: the master that webhook secrets are derived from.
     pub(crate) master: Option<Secret>,
-    /// `RECADO_WEBHOOK_SECRET_OLD`: the one before it, accepted while it is being replaced.
+    /// `RECADO_WEBHOOK_SECRET_OLD`: the master before it, accepted while the master is being replaced.
     pub(crate) master_old: Option<Secret>,
-    /// What proves webhooks besides the master: the settings that the providers name for it.
+    /// The other secrets that prove webhooks, from the settings that the providers name for them.
     pub(crate) webhook: WebhookKeys,
-    /// Where the providers are, by settings of their own.
+    /// The providers' settings, such as their base URLs and API versions.
     pub(crate) providers: ProviderConfig,
-    /// `ANTHROPIC_BASE_URL`.
+    /// `ANTHROPIC_BASE_URL`: the base URL of the model's API.
     pub(crate) anthropic_url: Option<String>,
-    /// `RECADO_SIMULATION`: `auto` simulates what has no credentials, `off` nothing.
+    /// `RECADO_SIMULATION`: `auto` (`true`) simulates everything that has no credentials, `off` (`false`) nothing.
     pub(crate) simulation: bool,
-    /// `RECADO_SIMULATED_LATENCY_MS`: how long the simulated model takes.
+    /// `RECADO_SIMULATED_LATENCY_MS`: the time that the simulated model takes.
     pub(crate) simulated_latency: Duration,
-    /// `RECADO_WEBHOOK_MAX_BYTES`.
+    /// `RECADO_WEBHOOK_MAX_BYTES`: the largest webhook.
     pub(crate) webhook_bytes_max: usize,
-    /// What connections may cost.
+    /// The limits of connections.
     pub(crate) server: ServerLimits,
-    /// `RECADO_RECORD`: what is kept of each webhook.
+    /// `RECADO_RECORD`: the part of each webhook that is recorded.
     pub(crate) record: RecordMode,
-    /// `RECADO_RECORD_DIR`: where.
+    /// `RECADO_RECORD_DIR`: the folder of the recordings.
     pub(crate) record_folder: PathBuf,
-    /// Times and limits.
+    /// Times and limits of the use cases.
     pub(crate) settings: Settings,
 }
 
-/// The largest webhook that is taken unless a setting says otherwise. Meta sends up to 3 MB; AWS carries 6 MB.
+/// The largest webhook that is accepted without a setting, in bytes. Meta sends up to 3 MB; AWS carries 6 MB.
 const WEBHOOK_BYTES_MAX: usize = 6_000_000;
 
 impl LocalEnvironment {
-    /// Reads everything from `variable`; names everything that is wrong.
+    /// Reads all settings from `variable`. The error lists all settings that are wrong.
     pub(crate) fn from_variables(
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, Vec<SettingError>> {

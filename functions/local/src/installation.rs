@@ -1,4 +1,4 @@
-//! A running installation, here or on AWS, as the command line reaches it.
+//! The command line's client for a running installation, here or on AWS.
 
 use crate::environment::LocalEnvironment;
 use crate::keyring;
@@ -14,27 +14,27 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// How long one request may take: as long as a function of the API.
+/// The longest time of one request: longer than the function `api` may run (29 s).
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Which installation.
+/// The installation that a command calls.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct InstallationArguments {
-    /// Where the installation is.
+    /// The URL of the installation.
     #[arg(long, env = "RECADO_URL", default_value = "http://127.0.0.1:8080")]
     pub(crate) url: String,
-    /// The operators' token; on the machine that serves, the one kept in the data folder.
+    /// The operators' token. Default on the machine that serves: the one in the data folder.
     #[arg(long, env = "RECADO_TOKEN", hide_env_values = true)]
     token: Option<String>,
 }
 
 impl InstallationArguments {
-    /// The token that was given, else the one that this machine keeps.
+    /// Returns the token that was given, else the token in this machine's data folder.
     pub(crate) fn find_token(&self, environment: &LocalEnvironment) -> Result<Secret> {
         find_operator_token(self.token.as_deref(), environment)
     }
 
-    /// The installation.
+    /// Creates a client for the installation.
     pub(crate) fn build_client(&self, environment: &LocalEnvironment) -> Result<InstallationClient> {
         warn_if_unencrypted(&self.url);
         Ok(InstallationClient {
@@ -45,19 +45,19 @@ impl InstallationArguments {
     }
 }
 
-/// Says so where the operators' token would travel readably.
+/// Prints a note if the operators' token would be sent unencrypted.
 pub(crate) fn warn_if_unencrypted(url: &str) {
     if is_sent_unencrypted(url) {
         eprintln!("Note: {url} is not https: whoever is on the way there can read the operators' token.");
     }
 }
 
-/// Whether what is sent to `url` leaves this machine unencrypted.
+/// Returns whether requests to `url` leave this machine unencrypted.
 pub(crate) fn is_sent_unencrypted(url: &str) -> bool {
     WebUrl::parse(url).is_some_and(|url| !url.https && url.scope != HostScope::Loopback)
 }
 
-/// The token that was given, else the one that this machine keeps.
+/// Returns the token that was given, else the token in this machine's data folder.
 pub(crate) fn find_operator_token(given: Option<&str>, environment: &LocalEnvironment) -> Result<Secret> {
     given
         .and_then(Secret::new)
@@ -65,7 +65,7 @@ pub(crate) fn find_operator_token(given: Option<&str>, environment: &LocalEnviro
         .context("no operators' token: set RECADO_TOKEN or give --token")
 }
 
-/// See the module.
+/// A client for a running installation.
 #[derive(Debug, Clone)]
 pub(crate) struct InstallationClient {
     pub(crate) http: Client,
@@ -73,7 +73,7 @@ pub(crate) struct InstallationClient {
     token: Secret,
 }
 
-/// What is configured there.
+/// The configuration of the installation.
 #[derive(Debug, Deserialize)]
 pub(crate) struct InstalledConfiguration {
     pub(crate) document: ConfigDocument,
@@ -81,7 +81,7 @@ pub(crate) struct InstalledConfiguration {
 }
 
 impl InstallationClient {
-    /// Asks; what is no success is an error with the problem's detail.
+    /// Sends a request. An answer other than a success is an error with the problem's `detail`.
     pub(crate) async fn request_json(
         &self,
         method: Method,
@@ -96,7 +96,7 @@ impl InstallationClient {
         Ok(body)
     }
 
-    /// Asks; any answer is good.
+    /// Sends a request and returns the status and the body of any answer.
     pub(crate) async fn send_request(
         &self,
         method: Method,
@@ -120,14 +120,14 @@ impl InstallationClient {
         Ok((status, answer.json().await.unwrap_or_default()))
     }
 
-    /// Everything that is configured, without secrets.
+    /// Fetches the whole configuration, without secrets.
     pub(crate) async fn get_configuration(&self) -> Result<InstalledConfiguration> {
         let answer = self.request_json(Method::GET, "/v1/config", None).await?;
         serde_json::from_value(answer).context("the installation speaks of its configuration in another way")
     }
 
-    /// How the provider is to be set up for these instances, with their secrets: they are told to who applies, so they
-    /// are applied as they are, which changes nothing.
+    /// Fetches the webhook URL and secret of each instance. The installation returns secrets only to requests that
+    /// apply a configuration, so this applies the current configuration of the instances again, which changes nothing.
     pub(crate) async fn fetch_webhook_secrets(
         &self,
         instances: &[&Instance],
@@ -145,7 +145,7 @@ impl InstallationClient {
 }
 
 impl InstalledConfiguration {
-    /// An instance by its id, or by the provider's name for it.
+    /// Finds an instance by its id, or by the provider's name for it.
     pub(crate) fn find_instance(&self, name: &str) -> Result<&Instance> {
         let external = |instance: &&Instance| {
             let external = instance.resolve_external_id();
@@ -162,7 +162,7 @@ impl InstalledConfiguration {
             })
     }
 
-    /// How the provider is to be set up for an instance, without its secret.
+    /// Returns the webhook settings of an instance, without its secret.
     pub(crate) fn find_webhook(&self, instance: &Instance) -> Option<&InstanceWebhook> {
         self.instances
             .iter()

@@ -1,4 +1,4 @@
-//! Secrets on one machine: what the environment names, and what a first start makes for itself.
+//! The secrets of one machine: from the environment, or generated at the first start.
 
 use crate::environment::LocalEnvironment;
 use anyhow::{Context, Result, anyhow};
@@ -15,7 +15,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Credentials of providers and models: environment variables.
+/// The credentials of providers and models, read from environment variables.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EnvironmentSecrets;
 
@@ -36,21 +36,21 @@ impl Secrets for EnvironmentSecrets {
     async fn forget_secret(&self, _: &CredentialRef) {}
 }
 
-/// A token that is shorter can be guessed.
+/// The shortest token that is accepted without a warning, in bytes: a shorter one can be guessed.
 const TOKEN_MIN: usize = 32;
 
-/// What opens the doors of this installation.
+/// The secrets with which this installation checks requests.
 #[derive(Debug, Clone)]
 pub(crate) struct Keyring {
     /// The operators' token.
     pub(crate) token: Secret,
-    /// What webhooks prove themselves with.
+    /// The secrets that prove webhooks.
     webhook: Arc<WebhookKeys>,
 }
 
 impl Keyring {
-    /// Takes the secrets from the environment, and makes and keeps in the data folder those that it lacks: nothing is
-    /// ever open for want of one.
+    /// Takes the secrets from the environment. Missing ones are generated and stored in the data folder, so that the
+    /// installation is never open because a secret is missing.
     pub(crate) fn load_or_generate(environment: &LocalEnvironment) -> Result<Self> {
         let kept = |given: &Option<Secret>, file: &str| match given {
             Some(secret) => Ok(secret.clone()),
@@ -72,7 +72,7 @@ impl Keyring {
         })
     }
 
-    /// The master that new webhook secrets are derived from.
+    /// Returns the master from which new webhook secrets are derived.
     pub(crate) fn get_master_secret(&self) -> Option<&Secret> {
         self.webhook.masters.first()
     }
@@ -88,7 +88,7 @@ impl Keys for Keyring {
     }
 }
 
-/// The secret in `file`, made at the first start, readable by its owner only.
+/// Reads the secret in `file`. At the first start it is generated; only its owner can read the file.
 fn load_or_generate_secret(file: &Path) -> Result<Secret> {
     if file.exists() {
         let private = restrict_to_owner(file);
@@ -120,7 +120,7 @@ fn load_or_generate_secret(file: &Path) -> Result<Secret> {
     Secret::new(&text).context("a secret of 64 digits")
 }
 
-/// The operators' token that a start in `data` made, for the command line on the same machine.
+/// Reads the operators' token that `recado serve` generated in `data`, for the command line on the same machine.
 pub(crate) fn read_kept_token(data: &Path) -> Option<Secret> {
     fs::read_to_string(data.join("operator-token"))
         .ok()

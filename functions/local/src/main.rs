@@ -1,4 +1,4 @@
-//! The `recado` binary: every function of Recado in one process on one machine, and the command line.
+//! The `recado` binary: all functions of Recado in one process on one machine, and the command line.
 
 #![expect(
     clippy::print_stdout,
@@ -71,8 +71,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// JSON lines on standard error. `RUST_LOG` says which; `recado serve` logs each event, `recado` alone only warnings.
-/// Whatever it says, libraries that write bodies to the log are held to their warnings.
+/// Logs JSON lines to standard error. `RUST_LOG` selects the lines; without it `recado serve` logs from `info` on,
+/// `recado` alone only warnings. Whatever `RUST_LOG` says, libraries that write bodies to the log are limited to
+/// warnings.
 fn init_logging(serving: bool) {
     let default = if serving { "info" } else { "warn" };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
@@ -121,7 +122,7 @@ fn run_command(arguments: CommandLine) -> Result<()> {
             runtime.block_on(dlq::run_dead_letter_command(command, &environment))
         }
     };
-    // What was not to be waited for is not waited for here either.
+    // Tasks that are still running at this point are not waited for.
     runtime.shutdown_background();
     done
 }

@@ -1,7 +1,7 @@
-//! Raw webhooks, kept to be played again: `RECADO_RECORD` while serving, `recado record redact` afterwards.
+//! Records raw webhooks, to be replayed later: `RECADO_RECORD` while serving, `recado record redact` afterwards.
 //!
-//! A recording is a folder with a file of JSON lines for each hour, each line a webhook that was answered 200.
-//! Credentials are in none of them, redacted or not; what a provider was asked to show as proof is in no body.
+//! A recording is a folder with a file of JSON lines for each hour; each line is a webhook that was answered 200. No
+//! recording holds credentials, redacted or not. The provider's proof is not recorded either: it is not in the body.
 
 mod recorded_webhook;
 mod redact;
@@ -18,18 +18,18 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// What is kept of a webhook.
+/// The part of a webhook that is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RecordMode {
-    /// Nothing.
+    /// Nothing is recorded.
     Off,
-    /// Its shape: names, texts and numbers are others.
+    /// The structure of the webhook, with replaced names, texts and numbers.
     Redacted,
-    /// Everything but credentials.
+    /// The whole body, without credentials.
     Full,
 }
 
-/// Recorded webhooks (see `RECADO_RECORD` of the settings): takes out what names people.
+/// Recorded webhooks (see `RECADO_RECORD` of the settings): removes what names people.
 #[derive(Debug, Args)]
 pub(crate) struct RecordArguments {
     #[command(subcommand)]
@@ -48,7 +48,7 @@ enum RecordCommand {
     },
 }
 
-/// Does what was asked for.
+/// Runs the subcommand.
 pub(crate) fn run_record_command(record: RecordArguments) -> Result<()> {
     let RecordCommand::Redact { from, out } = record.command;
     let made = DirBuilder::new().recursive(true).mode(0o700).create(&out);
@@ -67,7 +67,7 @@ pub(crate) fn run_record_command(record: RecordArguments) -> Result<()> {
     Ok(())
 }
 
-/// A file, or the files of a folder (`.json` and `.jsonl`), in the order of their names.
+/// Lists the file itself, or the files of a folder (`.json` and `.jsonl`), in the order of their names.
 pub(crate) fn list_recordings(from: &Path) -> Result<Vec<PathBuf>> {
     if from.is_file() {
         return Ok(vec![from.to_owned()]);
@@ -88,8 +88,8 @@ pub(crate) fn list_recordings(from: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Writes the text into a new file of `out` that only its owner can read: `a.jsonl` for `a.json` and for `a.jsonl`, and
-/// `a.json.jsonl` or `a.jsonl.jsonl` for the second of both.
+/// Writes the text into a new file of `out` that only its owner can read. The name is `a.jsonl` for `a.json` and for
+/// `a.jsonl`; if both exist, the second becomes `a.json.jsonl` or `a.jsonl.jsonl`.
 fn write_new(file: &Path, out: &Path, text: &str) -> Result<()> {
     let stem = file.file_stem().context("a file without a name")?;
     let mut second = file.file_name().unwrap_or(stem).to_owned();
@@ -115,7 +115,8 @@ fn write_new(file: &Path, out: &Path, text: &str) -> Result<()> {
     written.with_context(|| format!("cannot write {}", to.display()))
 }
 
-/// Each file by itself: in another file, one person is another one.
+/// Redacts a file and returns the number of its webhooks. Each file is redacted by itself: in another file, the same
+/// person gets another number.
 fn redact_file(file: &Path, out: &Path) -> Result<usize> {
     let lines = read_recording(file)?;
     let mut redaction = Redaction::default();

@@ -1,4 +1,4 @@
-//! `recado replay`: posts recorded webhooks again, with their proofs, at a chosen rate.
+//! `recado replay`: posts recorded webhooks again, with new proofs, at a chosen rate.
 
 mod signing_secrets;
 mod statistics;
@@ -15,21 +15,22 @@ use statistics::ReplayStatistics;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Posts recorded webhooks again, with the proofs of their providers, at a chosen rate. Exit status 1 if one is not taken.
+/// Posts recorded webhooks again, with the proofs of their providers, at a chosen rate. Exit status 1 if one is not
+/// accepted.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArguments {
     /// A file, or a folder of files: JSON bodies as providers post them, or what `recado serve` recorded.
     from: PathBuf,
-    /// How many a second.
+    /// Webhooks per second.
     #[arg(long, default_value_t = 10.0)]
     rate: f64,
-    /// How many may wait for their answer at a time.
+    /// The number of webhooks that may wait for their answer at a time.
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..))]
     at_once: u16,
-    /// How often the whole is posted. The same webhook again is known, and changes nothing.
+    /// The number of times that the whole recording is posted. A repeated webhook is recognized, and changes nothing.
     #[arg(long, default_value_t = 1)]
     times: u32,
-    /// Evolution: as if they came from this instance (its id), whatever the bodies say.
+    /// Evolution: posts the webhooks as if they came from this instance (its id), whatever the bodies say.
     #[arg(long = "as")]
     instance: Option<String>,
     #[command(flatten)]
@@ -39,10 +40,10 @@ pub(crate) struct ReplayArguments {
     json: bool,
 }
 
-/// How long an answer may take.
+/// The longest time that an answer may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Posts everything and tells what came of it.
+/// Posts all webhooks and prints the figures. Fails if one was not accepted.
 pub(crate) async fn run_replay(command: ReplayArguments, environment: &LocalEnvironment) -> Result<()> {
     if !(command.rate > 0.0 && command.rate <= 100_000.0) {
         bail!("--rate must be above 0, and at most 100000");
@@ -85,7 +86,7 @@ async fn post_all_webhooks(
     let count = signed.len().saturating_mul(times);
     let all = signed.iter().cycle().take(count).enumerate();
     let posts = all.map(|(number, webhook)| {
-        // Each at its time, however long the ones before it take.
+        // Each webhook is posted at its own time, however long the ones before it take.
         #[expect(clippy::cast_precision_loss, reason = "no recording has that many webhooks")]
         let due = begun + Duration::from_secs_f64(number as f64 / command.rate);
         async move {
@@ -103,14 +104,14 @@ async fn post_all_webhooks(
     figures
 }
 
-/// Posts one; what came of it, in a word, and how long it took.
+/// Posts one webhook. Returns its result (a status code, `time-out` or `no answer`) and the time that it took.
 async fn post_webhook(http: &Client, url: &str, webhook: &AuthenticatedWebhook) -> (String, Duration) {
     let begun = Instant::now();
     let request = webhook.build_request(http, url).timeout(TIMEOUT);
     let outcome = match request.send().await {
         Ok(answer) => {
             let status = answer.status().as_u16();
-            // The connection is used again only when the answer was read.
+            // The connection is used again only if the answer was read.
             let _ = answer.bytes().await;
             status.to_string()
         }

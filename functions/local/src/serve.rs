@@ -1,4 +1,4 @@
-//! `recado serve`: the HTTP server and the workers, until a signal.
+//! `recado serve`: runs the HTTP server and the workers until a signal.
 
 use crate::clock;
 use crate::compose::{EmbeddedDepths, LocalComposition, LocalDeps, compose_components};
@@ -22,9 +22,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Serves until Ctrl-C or SIGTERM, then finishes what was begun; a second signal ends that at once, as a crash would: what
-/// was acknowledged is stored, and a restart takes the rest up. With `demonstrate`, a burst goes in and its reply comes
-/// out first, provided that both ends are simulated.
+/// Serves until Ctrl-C or SIGTERM, then finishes the work that was begun. A second signal stops at once, like a crash:
+/// acknowledged webhooks and requests are stored, and the next start takes up the rest.
+///
+/// With `demonstrate`, a burst comes in and its reply goes out first, provided that provider and model are simulated.
 pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrate: bool) -> Result<()> {
     for (name, why) in settings::list_ignored_variables(|name| std::env::var(name).ok()) {
         tracing::warn!(name, why, "this variable is ignored");
@@ -92,7 +93,7 @@ pub(crate) async fn serve_until_signal(environment: LocalEnvironment, demonstrat
     }
 }
 
-/// Proves every few seconds that the store takes writes, for `/health` to tell.
+/// Checks every few seconds that the store accepts writes. `/health` reports the result.
 async fn beat_periodically(pulse: HealthProbe, deps: Arc<LocalDeps>, embedded: Embedded) {
     let depths = EmbeddedDepths(embedded);
     loop {
@@ -101,12 +102,13 @@ async fn beat_periodically(pulse: HealthProbe, deps: Arc<LocalDeps>, embedded: E
     }
 }
 
-/// The wait between two proofs. With the time that one may take, the last is never ten seconds old while the store works.
+/// Time between two checks. Together with the time that one check may take it is less than ten seconds, so the result
+/// is never stale while the store works.
 const BETWEEN_BEATS: Duration = Duration::from_secs(5);
 
 /// Waits for requests and work that are under way, and closes the store.
 async fn finish_and_close(server: JoinHandle<()>, crew: JoinHandle<()>, embedded: &Embedded) -> Result<()> {
-    // A client that never finishes its request must not keep the process: what was acknowledged is stored.
+    // A client that never finishes its request must not keep the process running: acknowledged requests are stored.
     if let Ok(ended) = tokio::time::timeout(LAST_REQUESTS, server).await {
         ended.context("the server panicked")?;
     } else {
@@ -118,10 +120,10 @@ async fn finish_and_close(server: JoinHandle<()>, crew: JoinHandle<()>, embedded
     Ok(())
 }
 
-/// What a stopping server waits for requests that are under way.
+/// The longest time that a stopping server waits for requests that are under way.
 const LAST_REQUESTS: Duration = Duration::from_secs(30);
 
-/// Takes up what a process that crashed was doing.
+/// Takes up the work that a crashed process left behind, and corrects stored times if the clock was set back.
 async fn recover_crashed_work(embedded: &Embedded) -> Result<()> {
     let recovered = embedded.recover_after_crash().await?;
     if recovered != RecoveryCounts::default() {
@@ -142,7 +144,7 @@ async fn recover_crashed_work(embedded: &Embedded) -> Result<()> {
     Ok(())
 }
 
-/// Runs the demonstration, and returns once a signal says stop.
+/// Runs the demonstration, and returns once a stop signal comes.
 async fn wait_for_stop(demonstration: impl Future<Output = Result<()>>, signals: &mut StopSignals) {
     tokio::select! {
         done = demonstration => {
@@ -155,7 +157,7 @@ async fn wait_for_stop(demonstration: impl Future<Output = Result<()>>, signals:
     signals.wait_for_signal().await;
 }
 
-/// Ctrl-C and SIGTERM, listened for from the start: none gets lost between two waits.
+/// Ctrl-C and SIGTERM. The process listens for both from the start, so that none is missed between two waits.
 struct StopSignals {
     interrupt: Signal,
     terminate: Signal,

@@ -1,5 +1,5 @@
-//! The HTTP server of one machine: connections have limits, in number and in time, so that who opens many and says nothing
-//! keeps nobody else out.
+//! The HTTP server of one machine. Connections are limited in number and in time, so that a client that opens many and
+//! sends nothing cannot keep others out.
 
 mod addresses;
 mod body;
@@ -36,13 +36,13 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tower::ServiceExt;
 
-/// The most that is read ahead of a connection, headers included, in bytes.
+/// The number of bytes that are read ahead on a connection at most, headers included.
 const BUFFER_MAX: usize = 64 * 1024;
 
-/// How long to wait when the system gives no connection, for want of descriptors or memory.
+/// Time to wait after the system failed to give a connection, because descriptors or memory ran out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// What all connections share.
+/// The state that all connections share.
 struct HttpServer {
     router: Router,
     limits: ServerLimits,
@@ -50,7 +50,7 @@ struct HttpServer {
     addresses: AddressLimits,
 }
 
-/// Serves until `closing` says so, then finishes what is under way.
+/// Serves until `closing` is `true`, then finishes the requests that are under way.
 pub(crate) async fn serve_connections(
     listener: TcpListener,
     router: Router,
@@ -82,13 +82,13 @@ pub(crate) async fn serve_connections(
     while running.join_next().await.is_some() {}
 }
 
-/// Waits for the end.
+/// Waits until the server must stop.
 async fn wait_for_closing(closing: &mut watch::Receiver<bool>) {
     // An error means that the sender is gone, which is a stop as well.
     let _ = closing.wait_for(|closing| *closing).await;
 }
 
-/// The next connection, however often the system fails to give one.
+/// Waits for the next connection. Errors of the system are logged, and it tries again.
 async fn accept_connection(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
@@ -110,7 +110,7 @@ fn is_client_error(error: &io::Error) -> bool {
 }
 
 impl HttpServer {
-    /// Serves one connection until it ends, is idle for too long, or is given up for another.
+    /// Serves one connection until it ends, is idle for too long, or must make room for another.
     async fn handle_connection(
         self: Arc<Self>,
         stream: TcpStream,
@@ -121,19 +121,20 @@ impl HttpServer {
         let AdmittedConnection { connection, given_up } = entered;
         let own = self.limits.proxies.is_trusted(peer.ip().to_canonical());
         let work = async {
-            // Whoever stands behind a proxy is counted by request.
+            // Clients behind a proxy are limited by request, not by connection.
             let _place = if own {
                 None
             } else {
                 Some(self.addresses.acquire_permit(peer.ip().to_canonical()).await?)
             };
             connection.enter_phase(ConnectionPhase::Opening);
-            // A failure costs milliseconds.
+            // A failure here only costs milliseconds.
             let _ = stream.set_nodelay(true);
             let io = TokioIo::new(MonitoredStream::new(stream, connection.clone()));
             let service = service_fn(|request| self.answer_request(request, peer, connection.clone()));
             let mut http = http1::Builder::new();
-            // The connection's own clock tells a pause from headers that do not end.
+            // The connection's own timer is used, since it distinguishes a pause between requests from headers that do
+            // not end.
             http.header_read_timeout(None);
             let mut serving = std::pin::pin!(http.max_buf_size(BUFFER_MAX).serve_connection(io, service));
             let ended = tokio::select! {
@@ -203,7 +204,7 @@ impl HttpServer {
     }
 }
 
-/// What one address gets that asks for more at a time than others may.
+/// Returns the answer to an address that has too many requests at a time.
 fn too_many_requests() -> Response {
     let why = "too many requests from one address at a time: try again";
     HttpProblem::new(StatusCode::TOO_MANY_REQUESTS, why).into_response()

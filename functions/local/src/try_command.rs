@@ -1,4 +1,4 @@
-//! `recado try`: a request to try an installation with.
+//! `recado try`: prints a request to try an installation with.
 
 use crate::credential;
 use crate::demonstration;
@@ -12,13 +12,13 @@ use recado_whatsapp::onboarding::WebhookCredentials;
 /// Prints a `curl` line that posts a message as an instance's provider would. It holds the instance's webhook secret.
 #[derive(Debug, Args)]
 pub(crate) struct TryArguments {
-    /// The instance's id; the first that can be tried so if absent.
+    /// The instance's id. Absent: the first instance that can be tried like this.
     instance: Option<String>,
     #[command(flatten)]
     there: InstallationArguments,
 }
 
-/// Prints it.
+/// Prints the command line.
 pub(crate) async fn print_try_request(command: TryArguments, environment: &LocalEnvironment) -> Result<()> {
     let there = command.there.build_client(environment)?;
     let configured = there.get_configuration().await?;

@@ -1,4 +1,4 @@
-//! The functions' part of the process: one loop per queue, and the clockwork.
+//! The workers of the process: one loop per queue, one for scheduled messages, and one that runs every minute.
 
 use crate::clock::ClockWatch;
 use crate::compose::LocalDeps;
@@ -15,18 +15,21 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
-/// What a stopping process waits for what it has begun: longer than the longest lease.
+/// The longest time that a stopping process waits for work that was begun: longer than the longest lease.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(100);
 
-/// How long a queue is left alone at most, should a wake-up be missed.
+/// The longest time between two looks at a queue, in case a wake-up is missed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a queue is left alone that could not be read: what it would hand out is there all the time.
+/// Time to wait after a queue could not be read. Its messages stay receivable meanwhile, so an error would otherwise
+/// repeat at once.
 const FAILURE_PAUSE: Duration = Duration::from_secs(1);
 
-/// How many messages of each queue are worked on at once. One tenant or instance gets three quarters of them at most
-/// ([`FairShare`]): a model or a provider that hangs does not hold the others up. Events wait for nothing but the store, which has
-/// one writer: more of them at once would only make its queue longer, for everybody.
+/// Returns the number of messages of each queue that are processed at a time.
+///
+/// One tenant or instance gets three quarters of them at most ([`FairShare`]), so that a model or a provider that hangs
+/// does not hold the others up. Events wait for nothing but the store, which has one writer: more of them at a time
+/// would only make its queue longer, for everybody.
 fn max_concurrency(queue: QueueName) -> usize {
     match queue {
         QueueName::Inbound => 12,
@@ -49,7 +52,7 @@ impl WorkerPool {
         }
     }
 
-    /// A panic cannot leave the counts half changed.
+    /// Locks the share, also after a panic: a panic cannot leave the counts half changed.
     fn lock_share(&self) -> MutexGuard<'_, FairShare> {
         self.share.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -63,7 +66,7 @@ impl WorkerPool {
     }
 }
 
-/// A worker's place, for as long as it works.
+/// The permit of a worker, held for as long as it works.
 struct WorkerPermit {
     pool: WorkerPool,
     owner: TenantKey,
@@ -84,7 +87,8 @@ fn visibility_timeout(queue: QueueName) -> Duration {
     }
 }
 
-/// Runs until `stop` says so, then receives nothing more and finishes what was begun, for as long as the longest lease.
+/// Runs until `stop` is `true`. Then receives no more messages and finishes those that were begun, for as long as the
+/// longest lease.
 pub(crate) async fn run_workers(deps: Arc<LocalDeps>, queues: Embedded, mut stop: watch::Receiver<bool>) {
     let mut loops = JoinSet::new();
     for queue in QueueName::ALL {
@@ -165,7 +169,7 @@ async fn run_queue_worker(
     }
 }
 
-/// Waits until there may be something to do.
+/// Waits until there may be a message to receive.
 async fn wait_for_work(
     queue: QueueName,
     deps: &LocalDeps,
@@ -176,7 +180,7 @@ async fn wait_for_work(
     let next = queues.next_visible_at(queue).await.ok().flatten();
     let now = deps.system().now();
     let wait = next.map_or(IDLE_TIMEOUT, |at| {
-        // A message that is visible already is only waiting for its group or for room: `finished` tells.
+        // A message that is visible already only waits for its group or for a free worker: `finished` is notified then.
         let milliseconds = at.as_millisecond().saturating_sub(now.as_millisecond()).max(20);
         Duration::from_millis(milliseconds.unsigned_abs()).min(IDLE_TIMEOUT)
     });
@@ -188,8 +192,8 @@ async fn wait_for_work(
     }
 }
 
-/// What the queue is told. A panic is its message's failure: the queue brings it back, and its attempts are counted in its
-/// record.
+/// Returns the verdict of `work`. A panic counts as a failure of the message: the queue delivers it again, and its
+/// record counts the attempts.
 async fn catch_panic(queue: QueueName, work: impl Future<Output = Verdict>) -> Verdict {
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!(queue = queue.as_str(), "a worker panicked");
@@ -219,10 +223,10 @@ async fn handle_message(deps: &LocalDeps, queues: &Embedded, received: DequeuedM
     }
 }
 
-/// How many scheduled messages fall due in one go.
+/// The number of scheduled messages that are released in one go.
 const DUE_AT_ONCE: usize = 100;
 
-/// Lets scheduled messages fall due in their second: `reconcile`, which does it on AWS, comes only every minute.
+/// Releases scheduled messages in the second in which they are due. On AWS `reconcile` does it, but only every minute.
 async fn run_scheduled_sends(deps: Arc<LocalDeps>, queues: Embedded, mut stop: watch::Receiver<bool>) {
     loop {
         let now = deps.system().now();
@@ -238,7 +242,7 @@ async fn run_scheduled_sends(deps: Arc<LocalDeps>, queues: Embedded, mut stop: w
                 tracing::warn!(message_id = %id, %error, "a scheduled message could not be sent yet");
             }
         }
-        // One that is asked for meanwhile may be due before the next that is known.
+        // A message that is scheduled meanwhile may be due before the next one that is known.
         let wait = next.map_or(1_000, |at| {
             at.as_millisecond().saturating_sub(now.as_millisecond())
         });
@@ -249,7 +253,7 @@ async fn run_scheduled_sends(deps: Arc<LocalDeps>, queues: Embedded, mut stop: w
     }
 }
 
-/// Every minute: reconcile, and forget what has expired.
+/// Runs `reconcile` and deletes expired records, every minute.
 async fn run_every_minute(deps: Arc<LocalDeps>, queues: Embedded, mut stop: watch::Receiver<bool>) {
     let mut minute = tokio::time::interval(Duration::from_secs(60));
     minute.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -270,8 +274,8 @@ async fn run_every_minute(deps: Arc<LocalDeps>, queues: Embedded, mut stop: watc
     }
 }
 
-/// Lets nothing wait for what the clock said before it was set back, a minute after that was found: by then no send runs any
-/// more that was begun before. Returns whether that is still to be done.
+/// Corrects stored times a minute after the clock was found set back: by then no send that began before is still
+/// running. Returns whether a correction is still to be made.
 async fn handle_clock_set_back(
     watch: &mut ClockWatch,
     found: bool,

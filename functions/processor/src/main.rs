@@ -1,5 +1,7 @@
-//! processor: takes `inbound`, ten records at a time, the groups of a batch side by side. Where AWS End User Messaging Social
-//! is set up, it takes that queue too: its events go into `inbound`, as a webhook's do.
+//! The function `processor`: takes events from `inbound`, ten at a time, the groups of a batch side by side.
+//!
+//! If AWS End User Messaging Social is set up, it takes that queue too and puts its events into `inbound`, as the
+//! function `webhook` does.
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use recado_domain::dead_letter::QueueName;

@@ -1,4 +1,5 @@
-//! reconcile: every minute; kicks what has been open too long, and enters what queues gave up by themselves.
+//! The function `reconcile`: every minute, enqueues work that has been open too long, and records the messages that the
+//! queues dead-lettered by themselves.
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use recado_lambda::{compose_aws_deps, required_variables, telemetry};

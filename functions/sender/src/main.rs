@@ -1,4 +1,4 @@
-//! sender: takes `outbound`, one kick at a time; the only function that sends.
+//! The function `sender`: takes send jobs from `outbound`, one at a time. It is the only function that sends.
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use recado_domain::dead_letter::QueueName;
@@ -19,7 +19,7 @@ async fn main() -> Result<(), Error> {
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
         let ends = invocation_deadline(&event.context);
         let handle = |received: BatchMessage| async move {
-            // On the heap: with everything that a send may come to, it is a large one.
+            // The future is on the heap, since with all steps that a send may take it is a large one.
             Box::pin(handle_outbound_message(
                 deps,
                 &received.body,

@@ -1,4 +1,4 @@
-//! webhook: verifies the payload, records each event, enqueues, answers 200.
+//! The function `webhook`: checks a webhook's proof, records and enqueues each event, and answers 200.
 
 use lambda_http::Error;
 use recado_http::webhook_router;

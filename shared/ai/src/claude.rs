@@ -1,13 +1,14 @@
-//! Claude, over Anthropic's Messages API.
+//! Claude, asked over Anthropic's Messages API.
 //!
-//! The wire format is `genai`'s. Its price, and what is done about it here: the `Display` of its errors holds the
-//! response's body, so they are read into a [`failure::ModelFailure`] at once and never printed; and it writes bodies to the
-//! log at level TRACE, so no log filter may let `genai` through at that level.
+//! The wire format is implemented by the crate `genai`, which requires two precautions. The `Display` of its errors
+//! contains the response's body, so errors are converted to [`failure::ModelFailure`] at once and never printed. And
+//! `genai` logs bodies at level TRACE, so a log filter must not let `genai` through at that level.
 //!
-//! What was tried against a stand-in server (see the tests) and found right in 0.7.2: the headers of a refusal
-//! (`retry-after`, `request-id`), the tokens read from and written to the prompt cache, another base URL, our own HTTP
-//! client, a marked system prompt. Two habits to know: `input_tokens` of its usage includes what came from the cache
-//! (taken out again here), and a model name that ends in an effort (`-low`, `-high`) is read as that effort.
+//! Tested against a stand-in server (see the tests) and correct in version 0.7.2: the headers of a refusal
+//! (`retry-after`, `request-id`), the tokens read from and written to the prompt cache, another base URL, Recado's own
+//! HTTP client, a system prompt marked for the cache. Two properties to know: `input_tokens` of its usage includes the
+//! tokens of the cache (subtracted here), and a model name that ends in an effort (`-low`, `-high`) is read as that
+//! effort.
 
 mod failure;
 
@@ -31,22 +32,23 @@ use recado_pipeline::ports::{
 use std::pin::pin;
 use std::time::Duration;
 
-/// The environment variable that holds the key, unless [`ClaudeSettings::key`] says otherwise.
+/// Name of the environment variable that holds the key, unless [`ClaudeSettings::key`] names another place.
 pub const ANTHROPIC_API_KEY: &str = "ANTHROPIC_API_KEY";
 
-/// An attempt with less time than this left is not begun: no answer comes that fast.
+/// Shortest useful time for an attempt. With less time left, no further attempt is made, because no answer comes that
+/// fast.
 const ATTEMPT_MIN: Duration = Duration::from_millis(500);
 
-/// How Claude is asked.
+/// The settings for requests to Claude.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaudeSettings {
-    /// The API's address, with or without `/v1` (`ANTHROPIC_BASE_URL`).
+    /// Address of the API, with or without `/v1` (`ANTHROPIC_BASE_URL`).
     pub base_url: String,
-    /// Where the key is.
+    /// Reference to the key.
     pub key: CredentialRef,
-    /// The longest that one attempt may take; [`LlmRequest::within`] bounds all of them together.
+    /// Longest duration of one attempt; [`LlmRequest::within`] limits all attempts together.
     pub attempt_timeout: Duration,
-    /// How many attempts at most.
+    /// Largest number of attempts.
     pub attempts_max: u32,
     /// Waits between attempts, where the answer does not ask for a longer one.
     pub backoff: Backoff,
@@ -68,7 +70,8 @@ impl Default for ClaudeSettings {
     }
 }
 
-/// Claude. The key is asked of `S` at every call (it keeps keys for some minutes), so a new one needs no restart.
+/// A client of Claude. It asks `S` for the key at every call (`S` keeps keys for some minutes), so a new key needs no
+/// restart.
 #[derive(Debug, Clone)]
 pub struct Claude<S, A> {
     client: genai::Client,
@@ -78,7 +81,7 @@ pub struct Claude<S, A> {
     ambient: A,
 }
 
-/// Why Claude cannot be asked with these settings.
+/// The reason why Claude cannot be used with these settings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClaudeError {
     /// The base URL is not an http(s) URL.
@@ -90,7 +93,7 @@ pub enum ClaudeError {
 }
 
 impl<S: Secrets, A: System> Claude<S, A> {
-    /// Claude through `http`, which should follow no redirects (see [`crate::http_client`]).
+    /// Creates a client that sends through `http`, which should follow no redirects (see [`crate::http_client`]).
     pub fn new(
         http: reqwest::Client,
         settings: ClaudeSettings,
@@ -111,7 +114,7 @@ impl<S: Secrets, A: System> Claude<S, A> {
         })
     }
 
-    /// Whether there is a key now.
+    /// Returns `true` if there is a key now.
     pub async fn has_key(&self) -> PortResult<bool> {
         Ok(self.secrets.resolve_secret(&self.settings.key).await?.is_some())
     }
@@ -133,7 +136,7 @@ impl<S: Secrets, A: System> Claude<S, A> {
         }
     }
 
-    /// One request, given up after `at_most`.
+    /// Makes one request and gives up after `at_most`.
     async fn attempt_request(
         &self,
         request: &LlmRequest,
@@ -202,7 +205,7 @@ fn time_left(now: recado_domain::Timestamp, deadline: recado_domain::Timestamp) 
     Duration::try_from(deadline.duration_since(now)).unwrap_or_default()
 }
 
-/// `base` with `/v1/` at its end, as `genai` wants it.
+/// Returns `base` with `/v1/` at its end, as `genai` expects it.
 fn versioned_base_url(base: &str) -> Result<String, ClaudeError> {
     let base = base.trim().trim_end_matches('/');
     let url = reqwest::Url::parse(base).map_err(|_| ClaudeError::BaseUrl)?;
@@ -212,8 +215,8 @@ fn versioned_base_url(base: &str) -> Result<String, ClaudeError> {
     Ok(format!("{}/v1/", base.strip_suffix("/v1").unwrap_or(base)))
 }
 
-/// The request in `genai`'s terms. The system prompt is marked for the prompt cache; an empty one is left out, because
-/// the API refuses to cache an empty block.
+/// Converts the request to the types of `genai`. The system prompt is marked for the prompt cache. An empty prompt is
+/// left out, because the API refuses to cache an empty block.
 fn to_chat_request(request: &LlmRequest) -> ChatRequest {
     let system = (!request.system.trim().is_empty())
         .then(|| ChatMessage::system(request.system.as_str()).with_options(CacheControl::Ephemeral));

@@ -1,4 +1,4 @@
-//! The HTTP client that everything which calls out shares.
+//! The HTTP client for all outgoing requests.
 
 use crate::proxy;
 use recado_domain::network_address::is_forbidden_address;
@@ -10,26 +10,25 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long an unused connection is kept. Shorter than the idle time-outs of the load balancers on the other side, so
-/// that a request is not written into a connection that is being closed.
+/// Time for which an unused connection is kept. It is shorter than the idle time-outs of the load balancers on the other
+/// side, so that a request is not written into a connection that is being closed.
 const POOL_IDLE: Duration = Duration::from_secs(30);
 
-/// How long connecting may take, TLS included.
+/// Longest time for connecting, TLS included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Libraries of this client that write requests and answers to the log when they are asked for details: what people wrote
-/// would stand there, and keys.
+/// Libraries of this client whose detailed logs contain requests and answers, and so the text of messages and keys.
 const BODY_LOGGING_LIBRARIES: [&str; 5] = ["genai", "h2", "hyper", "reqwest", "rustls"];
 
-/// Whether a library, by the target of its log lines, may write what people wrote: whatever the level, only its warnings
-/// are to be let through.
+/// Returns `true` if the log lines with this target come from a library that may log the text of messages. At every log
+/// level, only its warnings may be let through.
 pub fn logs_message_bodies(target: &str) -> bool {
     BODY_LOGGING_LIBRARIES
         .iter()
         .any(|library| target.starts_with(library))
 }
 
-/// Why there is no client.
+/// The reason why the client could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The TLS configuration was refused.
@@ -40,8 +39,8 @@ pub enum ClientError {
     Build(#[source] reqwest::Error),
 }
 
-/// The system's resolver, without the addresses to which nothing is sent: a name may lead to them, or begin to between two
-/// requests.
+/// The system's resolver without forbidden addresses. Addresses are checked at every look-up, because a name may lead to
+/// a forbidden address, or begin to do so between two requests.
 #[derive(Debug, Clone, Copy)]
 struct GuardedResolver;
 
@@ -54,12 +53,12 @@ impl Resolve for GuardedResolver {
     }
 }
 
-/// The name leads to nothing but addresses to which nothing is sent.
+/// The error for a name that leads only to forbidden addresses, or to none.
 #[derive(Debug, thiserror::Error)]
 #[error("the name leads to a link-local address")]
 struct ForbiddenAddress;
 
-/// Of the addresses of a name, those to which something may be sent.
+/// Returns the addresses of a name that are not forbidden (see [`is_forbidden_address`]). Fails if none is left.
 fn allowed_addresses(found: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, ForbiddenAddress> {
     let allowed: Vec<SocketAddr> = found
         .filter(|address| !is_forbidden_address(address.ip()))
@@ -70,12 +69,13 @@ fn allowed_addresses(found: impl Iterator<Item = SocketAddr>) -> Result<Vec<Sock
     Ok(allowed)
 }
 
-/// A client with TLS by `ring` and Mozilla's roots compiled in. (Reading the system's bundle costs several
-/// milliseconds at every cold start, and a Lambda image need not have one.)
+/// Builds an HTTP client with TLS by `ring` and with Mozilla's root certificates compiled in. (Reading the system's
+/// bundle costs several milliseconds at every cold start, and a Lambda image need not have one.)
 ///
-/// No name leads it to a link-local address. It follows no redirect: a provider's API never redirects, and a redirect could
-/// carry a key elsewhere. It has no overall time-out: every caller sets its own, by what the call is. Proxies are those of
-/// the environment, but never for this machine itself: a proxy elsewhere would be shown keys on their way to a neighbour.
+/// The client connects to no link-local address that a name leads to. It follows no redirects: a provider's API never
+/// redirects, and a redirect could carry a key to another host. It has no overall time-out: every caller sets its own.
+/// Proxies are taken from the environment, but never used for this machine itself: a proxy elsewhere would see keys that
+/// are meant for a program on this machine.
 pub fn http_client() -> Result<reqwest::Client, ClientError> {
     let roots = RootCertStore {
         roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),

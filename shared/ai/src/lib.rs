@@ -1,8 +1,8 @@
 //! The language models behind [`recado_pipeline::ports::Llm`].
 //!
-//! [`Claude`] asks Anthropic's Messages API. [`Simulated`] answers on its own, deterministically, and says that it is
-//! simulated: what one machine uses until somebody sets a key. [`Model`] is the closed choice between the two that the
-//! composition makes once at start.
+//! [`Claude`] asks Anthropic's Messages API. [`Simulated`] answers without a model, deterministically, and says that it
+//! is simulated; an installation on one machine uses it until somebody sets a key. [`Model`] is the choice between the
+//! two, made once at start.
 
 mod claude;
 mod client;

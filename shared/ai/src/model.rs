@@ -1,21 +1,22 @@
-//! Which model an installation uses.
+//! The choice of the model that an installation uses.
 
 use crate::claude::Claude;
 use crate::simulated::Simulated;
 use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, PortResult, Secrets, System};
 use std::time::Duration;
 
-/// The choice of model that the composition makes once at start. Closed: a new model is a new variant here.
+/// The model that was chosen at start. The list is closed: a new model is a new variant.
 #[derive(Debug, Clone)]
 pub enum Model<S, A> {
-    /// Claude. Without a key every call is refused with [`LlmError::Credentials`], and turns wait for one.
+    /// Claude. Without a key, every call fails with [`LlmError::Credentials`], and turns wait until a key is set.
     Claude(Claude<S, A>),
     /// The simulated model.
     Simulated(Simulated<A>),
 }
 
 impl<S: Secrets, A: System> Model<S, A> {
-    /// The choice for one machine: `claude` if its key is there, else the simulated model with `latency`.
+    /// Chooses the model for an installation on one machine: `claude` if its key exists, else the simulated model with
+    /// `latency`.
     pub async fn claude_or_simulated(claude: Claude<S, A>, latency: Duration) -> PortResult<Self> {
         if claude.has_key().await? {
             return Ok(Self::Claude(claude));
@@ -23,7 +24,7 @@ impl<S: Secrets, A: System> Model<S, A> {
         Ok(Self::Simulated(Simulated::new(claude.into_system(), latency)))
     }
 
-    /// Its name, for the line that is logged at start.
+    /// Returns the name of the model for the log line at start.
     pub fn model_name(&self) -> &'static str {
         match self {
             Self::Claude(_) => "claude",

@@ -1,12 +1,12 @@
-//! Proxies, as the environment names them.
+//! HTTP proxies, read from the environment.
 
 use reqwest::{NoProxy, Proxy};
 
-/// Hosts that are never asked for by a proxy, whatever `NO_PROXY` says: this machine.
+/// Hosts for which no proxy is used, whatever `NO_PROXY` says: this machine.
 const LOCAL_HOSTS: &str = "localhost,127.0.0.0/8,::1";
 
-/// The proxies that `variable` names: `HTTP_PROXY`, `HTTPS_PROXY` and `ALL_PROXY` in either spelling, without what
-/// `NO_PROXY` excludes. One that cannot be read is left out.
+/// Returns the proxies that `variable` names: `HTTP_PROXY`, `HTTPS_PROXY` and `ALL_PROXY` in upper or lower case. Hosts
+/// in `NO_PROXY` are excluded. A proxy whose URL cannot be read is left out.
 pub(crate) fn read_proxies(variable: impl Fn(&str) -> Option<String>) -> Vec<Proxy> {
     let named = |name: &str| {
         let text = variable(&name.to_ascii_lowercase()).or_else(|| variable(name))?;
@@ -14,7 +14,8 @@ pub(crate) fn read_proxies(variable: impl Fn(&str) -> Option<String>) -> Vec<Pro
     };
     let excluded =
         named("NO_PROXY").map_or_else(|| LOCAL_HOSTS.to_owned(), |more| format!("{LOCAL_HOSTS},{more}"));
-    // Where a web server sets it from a request's header, it is nobody's proxy.
+    // In a CGI program (`REQUEST_METHOD` is set) a web server sets `HTTP_PROXY` from a request's header, so the value is
+    // not trusted.
     let http = named("HTTP_PROXY").filter(|_| variable("REQUEST_METHOD").is_none());
     [
         http.and_then(|url| Proxy::http(url).ok()),

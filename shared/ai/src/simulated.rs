@@ -1,14 +1,15 @@
-//! The simulated model.
+//! The simulated model, which needs no key.
 
 use recado_domain::message::TokenUsage;
 use recado_pipeline::ports::{Llm, LlmError, LlmReply, LlmRequest, Speaker, System};
 use std::time::Duration;
 
-/// How much of the contact's words the answer repeats, in characters.
+/// Number of characters of the contact's last message that the answer repeats.
 const QUOTED_MAX: usize = 200;
 
-/// A model that needs neither key nor network: the same request always gets the same answer, and the answer says that
-/// it is simulated. It is a product feature (trying Recado on one machine, load tests), not a stand-in for tests.
+/// A model that needs neither a key nor a network. The same request always gets the same answer, and the answer says that
+/// it is simulated. It is a product feature (for trying Recado on one machine and for load tests), not a substitute in
+/// tests.
 #[derive(Debug, Clone)]
 pub struct Simulated<A> {
     ambient: A,
@@ -16,18 +17,18 @@ pub struct Simulated<A> {
 }
 
 impl<A: System> Simulated<A> {
-    /// The name it answers under.
+    /// Name of the model in replies and logs.
     pub const NAME: &'static str = "simulated";
 
-    /// A model that takes `latency` for every answer.
+    /// Creates a model that takes `latency` for every answer.
     pub fn new(ambient: A, latency: Duration) -> Self {
         Self { ambient, latency }
     }
 }
 
 impl<A: System> Llm for Simulated<A> {
-    /// Answers how many messages of a burst it read (the lines that the contact spoke last) and repeats the last one.
-    /// A latency longer than [`LlmRequest::within`] is the time-out that a real model would run into.
+    /// Answers with the number of messages in the burst (the lines after the last answer) and repeats the last one. If
+    /// the latency is longer than [`LlmRequest::within`], the call fails after that time, as a slow real model would.
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         self.ambient.sleep(self.latency.min(request.within)).await;
         if self.latency > request.within {

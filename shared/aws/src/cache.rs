@@ -1,4 +1,4 @@
-//! What a warm function remembers for a while.
+//! A cache for values that a warm function keeps for some time.
 
 use jiff::Timestamp;
 use recado_domain::millis::add_millis;
@@ -7,10 +7,12 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// More entries than any function needs at a time; when there are more, the old ones go, or else all.
+/// The number of entries at most, more than any function needs at a time. When it is reached, the expired entries are
+/// removed, and if that does not suffice, all.
 const ENTRIES_MAX: usize = 4096;
 
-/// Values by key, each for a while; that there is none is remembered too, for a shorter one. Clones remember the same.
+/// Values by key, each kept for some time. A missing value is remembered too, for a shorter time. Clones share their
+/// entries.
 #[derive(Debug, Clone)]
 pub(crate) struct Cache<K, V> {
     entries: Arc<Mutex<HashMap<K, CacheEntry<V>>>>,
@@ -18,12 +20,12 @@ pub(crate) struct Cache<K, V> {
     missed: Duration,
 }
 
-/// What a cache says.
+/// The result of a look-up in a cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CacheLookup<V> {
-    /// Nothing: look for it.
+    /// Nothing is known about the key: the caller must read the value itself.
     Miss,
-    /// This value, or that there is none.
+    /// The value, or `None` if the value is known to be missing.
     Hit(Option<V>),
 }
 
@@ -34,7 +36,7 @@ struct CacheEntry<V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Cache<K, V> {
-    /// Keeps what was found for `found`, and that nothing was for `missed`.
+    /// Creates a cache that keeps values for `found`, and remembers for `missed` that there is none.
     pub(crate) fn new(found: Duration, missed: Duration) -> Self {
         Self {
             entries: Arc::default(),
@@ -43,7 +45,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         }
     }
 
-    /// What is remembered at `now`.
+    /// Returns the entry of `key` at `now`.
     pub(crate) fn get(&self, key: &K, now: Timestamp) -> CacheLookup<V> {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         match entries.get(key).filter(|entry| now < entry.until) {
@@ -52,7 +54,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         }
     }
 
-    /// Remembers what was found at `now`.
+    /// Stores the value that was found at `now`; `None` if there is none.
     pub(crate) fn insert_entry(&self, key: K, value: Option<V>, now: Timestamp) {
         let kept = if value.is_some() { self.found } else { self.missed };
         if kept.is_zero() {
@@ -69,7 +71,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         entries.insert(key, CacheEntry { value, until });
     }
 
-    /// Forgets one.
+    /// Removes the entry of one key.
     pub(crate) fn remove_key(&self, key: &K) {
         self.entries
             .lock()
@@ -77,7 +79,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
             .remove(key);
     }
 
-    /// Forgets all.
+    /// Removes all entries.
     pub(crate) fn clear(&self) {
         self.entries
             .lock()

@@ -1,4 +1,5 @@
-//! The SDK's clients: made once per process, on one HTTP client, without a request.
+//! The SDK's clients. They are created once per process, share one HTTP client, and send no request when they are
+//! created.
 
 use crate::request_log::RequestLog;
 use aws_config::retry::RetryConfig;
@@ -12,24 +13,24 @@ use std::time::Duration;
 /// One client per service.
 #[derive(Debug, Clone)]
 pub struct Clients {
-    /// Records.
+    /// `DynamoDB`: the records.
     pub dynamodb: aws_sdk_dynamodb::Client,
-    /// Queues.
+    /// SQS: the queues.
     pub sqs: aws_sdk_sqs::Client,
-    /// Large bodies.
+    /// S3: the large bodies.
     pub s3: aws_sdk_s3::Client,
-    /// Timers of more than 15 minutes.
+    /// `EventBridge` Scheduler: timers of more than 15 minutes.
     pub scheduler: aws_sdk_scheduler::Client,
-    /// Credentials of providers and models.
+    /// Parameter Store: the credentials of providers and models.
     pub ssm: aws_sdk_ssm::Client,
-    /// Recado's own secrets.
+    /// Secrets Manager: Recado's own secrets.
     pub secrets: aws_sdk_secretsmanager::Client,
-    /// What they share, for a client that only some builds have.
+    /// The configuration that the clients share, for a client that only some builds have.
     pub shared: SdkConfig,
 }
 
-/// A request to AWS takes milliseconds. One that does not is given up while the function still has time to say so:
-/// the shortest has 10 s.
+/// Returns the time-outs of most requests. A request to AWS takes milliseconds. A slower one is given up while the
+/// function still has time to report it: the shortest function time-out is 10 s.
 fn request_timeouts() -> TimeoutConfig {
     TimeoutConfig::builder()
         .connect_timeout(Duration::from_secs(1))
@@ -39,7 +40,7 @@ fn request_timeouts() -> TimeoutConfig {
         .build()
 }
 
-/// A body of some megabytes takes longer.
+/// Returns the time-outs of requests with a large body. A body of some megabytes takes longer.
 fn body_timeouts() -> TimeoutConfig {
     TimeoutConfig::builder()
         .connect_timeout(Duration::from_secs(1))
@@ -50,8 +51,8 @@ fn body_timeouts() -> TimeoutConfig {
 }
 
 impl Clients {
-    /// Clients for the region and credentials of the environment (`AWS_ENDPOINT_URL` points them at an emulator).
-    /// `RECADO_LOG_AWS_REQUESTS=true` makes each operation one log line. Nothing is requested here.
+    /// Creates the clients for the region and credentials of the environment. `AWS_ENDPOINT_URL` points them at an
+    /// emulator; with `RECADO_LOG_AWS_REQUESTS=true` each operation writes one log line. No request is sent.
     pub async fn load_from_env() -> Self {
         let http = Builder::new()
             .tls_provider(Provider::Rustls(CryptoMode::Ring))
@@ -66,7 +67,7 @@ impl Clients {
         Self::new(&shared, log)
     }
 
-    /// Clients that share a configuration. `log_requests`: each operation is one log line.
+    /// Creates the clients from a shared configuration. With `log_requests`, each operation writes one log line.
     pub fn new(shared: &SdkConfig, log_requests: bool) -> Self {
         macro_rules! client {
             ($sdk:ident, $($extra:tt)*) => {{
@@ -77,7 +78,7 @@ impl Clients {
                 $sdk::Client::from_conf(builder.build())
             }};
         }
-        // Emulators serve buckets by path, since `bucket.localhost` is no name.
+        // Emulators serve buckets by path, since `bucket.localhost` is no host name.
         let by_path = shared.endpoint_url().is_some();
         Self {
             dynamodb: client!(aws_sdk_dynamodb,),

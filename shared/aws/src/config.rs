@@ -1,36 +1,37 @@
-//! What a function is told by its environment: names and addresses of what `template.yaml` made.
+//! The settings that a function reads from its environment: names and addresses of the resources in `template.yaml`.
 
 use recado_domain::dead_letter::QueueName;
 use recado_pipeline::ports::{PortError, PortResult};
 
-/// Names and addresses. A function is given what it needs; an operation whose setting is missing fails and names it.
+/// Names and addresses. A function is given those that it needs; an operation whose setting is missing fails and names
+/// it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AwsConfig {
     /// `RECADO_TABLE`: the table's name.
     pub table: Option<String>,
     /// `RECADO_BUCKET`: the bucket's name.
     pub bucket: Option<String>,
-    /// `RECADO_INBOUND_QUEUE_URL`.
+    /// `RECADO_INBOUND_QUEUE_URL`: the queue of events.
     pub inbound_queue_url: Option<String>,
-    /// `RECADO_TURNS_QUEUE_URL`.
+    /// `RECADO_TURNS_QUEUE_URL`: the queue of turns.
     pub turns_queue_url: Option<String>,
-    /// `RECADO_OUTBOUND_QUEUE_URL`.
+    /// `RECADO_OUTBOUND_QUEUE_URL`: the queue of messages to be sent.
     pub outbound_queue_url: Option<String>,
-    /// `RECADO_TURNS_QUEUE_ARN`: what a schedule fires at.
+    /// `RECADO_TURNS_QUEUE_ARN`: the queue to which a schedule sends.
     pub turns_queue_arn: Option<String>,
-    /// `RECADO_INBOUND_DLQ_URL`.
+    /// `RECADO_INBOUND_DLQ_URL`: the dead-letter queue of the queue of events.
     pub inbound_dlq_url: Option<String>,
-    /// `RECADO_TURNS_DLQ_URL`.
+    /// `RECADO_TURNS_DLQ_URL`: the dead-letter queue of the queue of turns.
     pub turns_dlq_url: Option<String>,
-    /// `RECADO_OUTBOUND_DLQ_URL`.
+    /// `RECADO_OUTBOUND_DLQ_URL`: the dead-letter queue of the queue of messages to be sent.
     pub outbound_dlq_url: Option<String>,
-    /// `RECADO_SCHEDULE_GROUP`: where schedules are made.
+    /// `RECADO_SCHEDULE_GROUP`: the group in which schedules are created.
     pub schedule_group: Option<String>,
-    /// `RECADO_SCHEDULER_ROLE_ARN`: as whom a schedule fires.
+    /// `RECADO_SCHEDULER_ROLE_ARN`: the role with which a schedule sends.
     pub scheduler_role_arn: Option<String>,
 }
 
-/// Names of the variables.
+/// The names of the environment variables.
 pub mod variable {
     /// The table's name.
     pub const TABLE: &str = "RECADO_TABLE";
@@ -42,22 +43,22 @@ pub mod variable {
     pub const TURNS_QUEUE: &str = "RECADO_TURNS_QUEUE_URL";
     /// The queue of messages to be sent.
     pub const OUTBOUND_QUEUE: &str = "RECADO_OUTBOUND_QUEUE_URL";
-    /// What a schedule fires at.
+    /// The queue to which a schedule sends.
     pub const TURNS_QUEUE_ARN: &str = "RECADO_TURNS_QUEUE_ARN";
-    /// Dead letters of the queue of events.
+    /// The dead-letter queue of the queue of events.
     pub const INBOUND_DLQ: &str = "RECADO_INBOUND_DLQ_URL";
-    /// Dead letters of the queue of turns.
+    /// The dead-letter queue of the queue of turns.
     pub const TURNS_DLQ: &str = "RECADO_TURNS_DLQ_URL";
-    /// Dead letters of the queue of messages to be sent.
+    /// The dead-letter queue of the queue of messages to be sent.
     pub const OUTBOUND_DLQ: &str = "RECADO_OUTBOUND_DLQ_URL";
-    /// Where schedules are made.
+    /// The group in which schedules are created.
     pub const SCHEDULE_GROUP: &str = "RECADO_SCHEDULE_GROUP";
-    /// As whom a schedule fires.
+    /// The role with which a schedule sends.
     pub const SCHEDULER_ROLE: &str = "RECADO_SCHEDULER_ROLE_ARN";
 }
 
 impl AwsConfig {
-    /// Reads the environment. `required` are the variables that the function cannot do without; the error lists all of
+    /// Reads the environment. `required` are the variables that the function cannot do without. The error lists all of
     /// them that are missing or empty.
     pub fn from_env(required: &[&'static str]) -> Result<Self, Vec<&'static str>> {
         Self::read_variables(required, |name| std::env::var(name).ok())
@@ -95,7 +96,7 @@ impl AwsConfig {
         })
     }
 
-    /// The URL of a queue.
+    /// Returns the URL of a queue. An error names the missing setting.
     pub(crate) fn queue_url(&self, what: &'static str, queue: QueueName) -> PortResult<&str> {
         match queue {
             QueueName::Inbound => {
@@ -108,7 +109,7 @@ impl AwsConfig {
         }
     }
 
-    /// The URL of a queue's dead-letter queue.
+    /// Returns the URL of a queue's dead-letter queue. An error names the missing setting.
     pub(crate) fn dlq_url(&self, what: &'static str, queue: QueueName) -> PortResult<&str> {
         match queue {
             QueueName::Inbound => require_setting(what, variable::INBOUND_DLQ, self.inbound_dlq_url.as_ref()),
@@ -120,7 +121,7 @@ impl AwsConfig {
     }
 }
 
-/// A setting that an operation needs.
+/// Returns the value of a setting that an operation needs. An error names the missing setting.
 pub(crate) fn require_setting<'a>(
     what: &'static str,
     name: &'static str,

@@ -1,4 +1,4 @@
-//! What the SDK reports, as the ports report it.
+//! Maps errors of the AWS SDK to errors of the ports.
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use recado_pipeline::ports::PortError;
@@ -6,12 +6,12 @@ use std::error::Error;
 use std::fmt;
 
 /// An AWS request that did not succeed: its kind, code and message. Neither the request nor the response is kept, since
-/// both hold what people wrote.
+/// both hold text that people wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AwsError {
-    /// The service's code (`ThrottlingException`), or what kind of failure it was (`timeout`).
+    /// The service's code (`ThrottlingException`), or the kind of failure (`timeout`).
     pub code: String,
-    /// What the service says of it.
+    /// The service's description of the error.
     pub message: Option<String>,
 }
 
@@ -26,8 +26,8 @@ impl fmt::Display for AwsError {
 
 impl Error for AwsError {}
 
-/// Codes of requests that will never succeed as they are. Missing permissions and resources are not among them: they
-/// can be put right while a message waits.
+/// The codes of requests that will never succeed unchanged. Missing permissions and resources are not among them:
+/// somebody can add them while a message waits.
 const PERMANENT_ERROR_CODES: [&str; 6] = [
     "ValidationException",
     "ItemCollectionSizeLimitExceededException",
@@ -37,7 +37,7 @@ const PERMANENT_ERROR_CODES: [&str; 6] = [
     "EntityTooLarge",
 ];
 
-/// The code of an error, or what kind of failure it was.
+/// Returns the code of an error, or the kind of failure.
 pub(crate) fn error_code<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> &str {
     match error {
         SdkError::ConstructionFailure(_) => "construction",
@@ -50,7 +50,8 @@ pub(crate) fn error_code<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> 
     }
 }
 
-/// The error of operation `what`.
+/// Maps the error of operation `what` to a port's error. Errors that will never pass are `Invalid`, all others
+/// `Unavailable`.
 pub(crate) fn port_error<E: ProvideErrorMetadata, R>(
     what: &'static str,
     error: &SdkError<E, R>,
@@ -72,7 +73,7 @@ pub(crate) fn port_error<E: ProvideErrorMetadata, R>(
     }
 }
 
-/// A request that could not be put together.
+/// Maps the error of a request that could not be built.
 pub(crate) fn invalid_request(what: &'static str, error: impl Error + Send + Sync + 'static) -> PortError {
     PortError::invalid(what, error)
 }

@@ -1,11 +1,11 @@
-//! One log line per SDK operation, for counting what a message costs.
+//! Writes one log line per SDK operation, to count what a message costs.
 
 use aws_sdk_dynamodb::config::interceptors::BeforeSerializationInterceptorContextRef;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 use aws_smithy_runtime_api::client::orchestrator::Metadata;
 
-/// Writes `service` and `operation` of every operation, however often the SDK tries it.
+/// An interceptor that logs `service` and `operation` of every operation once, however often the SDK repeats it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestLog;
 
@@ -14,7 +14,7 @@ impl Intercept for RequestLog {
         "RequestLog"
     }
 
-    // The first hook at which the operation is known, and the last that runs once for all its tries.
+    // The first hook at which the operation is known, and the last hook that runs once for all its attempts.
     fn read_before_serialization(
         &self,
         _context: &BeforeSerializationInterceptorContextRef<'_>,

@@ -1,4 +1,4 @@
-//! Secrets, read once and kept for some minutes.
+//! Reads secrets and keeps each for some minutes.
 
 use crate::cache::{Cache, CacheLookup};
 use crate::clients::Clients;
@@ -13,12 +13,12 @@ use recado_pipeline::ports::{PortResult, Secrets, System};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a secret is kept.
+/// Time for which a secret is kept.
 const FOUND_TTL: Duration = Duration::from_secs(600);
-/// How long it is remembered that there is none.
+/// Time for which a missing secret is remembered as missing.
 const MISSING_TTL: Duration = Duration::from_secs(30);
 
-/// Where a secret lies.
+/// The place where a secret is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum SecretLocation {
     /// A parameter of Systems Manager.
@@ -27,11 +27,11 @@ enum SecretLocation {
     Managed { arn: String, stage: &'static str },
 }
 
-/// The version that counts, and the one before it, which counts too while a secret is being changed.
+/// The stages of the version that counts, and of the version before it. Both count while a secret is being changed.
 const CURRENT: &str = "AWSCURRENT";
 const PREVIOUS: &str = "AWSPREVIOUS";
 
-/// Secrets of the environment, of Parameter Store and of Secrets Manager. Clones share what they remember.
+/// The secrets of the environment, of Parameter Store and of Secrets Manager. Clones share their cache.
 #[derive(Debug, Clone)]
 pub struct AwsSecrets<A = OsSystem> {
     ssm: aws_sdk_ssm::Client,
@@ -44,8 +44,8 @@ fn read_environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-/// Where `reference` leads: straight to a secret of the environment, to a parameter, or nowhere. On AWS the environment
-/// holds only names: where `NAME` is not set, `NAME_PARAMETER` names the parameter that holds it.
+/// Resolves `reference` to a secret of the environment (`Ok`), to a parameter, or to nothing. On AWS the environment
+/// holds only names: where `NAME` is not set, `NAME_PARAMETER` names the parameter that holds the secret.
 fn resolve_reference(
     reference: &CredentialRef,
     environment: impl Fn(&str) -> Option<String>,
@@ -60,7 +60,7 @@ fn resolve_reference(
 }
 
 impl<A: System> AwsSecrets<A> {
-    /// Secrets as the environment names them.
+    /// Creates the source of the secrets that the environment names.
     pub fn new(clients: &Clients, system: A) -> Self {
         Self {
             ssm: clients.ssm.clone(),
@@ -125,7 +125,7 @@ impl<A: System> AwsSecrets<A> {
         }
     }
 
-    /// The current value of a secret of Secrets Manager; `None` if there is none.
+    /// Returns the current value of a secret of Secrets Manager; `None` if there is none.
     pub async fn secret_by_arn(&self, arn: &str) -> PortResult<Option<Secret>> {
         self.read_cached_secret(SecretLocation::Managed {
             arn: arn.to_owned(),
@@ -134,15 +134,17 @@ impl<A: System> AwsSecrets<A> {
         .await
     }
 
-    /// The operator's token: `RECADO_TOKEN`, else the secret that `RECADO_TOKEN_SECRET_ARN` names.
+    /// Returns the operators' token: `RECADO_TOKEN`, else the secret that `RECADO_TOKEN_SECRET_ARN` names.
     pub async fn operator_token(&self) -> PortResult<Option<Secret>> {
         self.read_own_secret("RECADO_TOKEN", "RECADO_TOKEN_SECRET_ARN")
             .await
     }
 
-    /// The masters of the webhook secrets, the valid one first: `RECADO_WEBHOOK_SECRET`, else the secret that
-    /// `RECADO_WEBHOOK_SECRET_ARN` names; then, while one follows the other, the older one: `RECADO_WEBHOOK_SECRET_OLD`,
-    /// else the secret that `RECADO_WEBHOOK_SECRET_OLD_ARN` names, else the version before the valid one's.
+    /// Returns the masters of the webhook secrets, the current one first.
+    ///
+    /// The current master is `RECADO_WEBHOOK_SECRET`, else the secret that `RECADO_WEBHOOK_SECRET_ARN` names. The older
+    /// one, which is accepted too while the master is being replaced, is `RECADO_WEBHOOK_SECRET_OLD`, else the secret
+    /// that `RECADO_WEBHOOK_SECRET_OLD_ARN` names, else the version of the current secret before its current one.
     pub async fn webhook_masters(&self) -> PortResult<Vec<Secret>> {
         let (valid, old) = try_join(
             self.read_own_secret("RECADO_WEBHOOK_SECRET", "RECADO_WEBHOOK_SECRET_ARN"),

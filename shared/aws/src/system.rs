@@ -1,4 +1,4 @@
-//! Time and chance of a running function.
+//! The time and the random numbers of a running function.
 
 use jiff::Timestamp;
 use recado_domain::millis::from_unix_millis;
@@ -16,7 +16,7 @@ impl System for OsSystem {
     }
 
     fn random_u64(&self) -> u64 {
-        // Linux always has random numbers once it is up; std's own come from the same source.
+        // Linux always has random numbers once it is up. The fallback's own come from the same source.
         getrandom::u64().unwrap_or_else(|_| RandomState::new().hash_one(Timestamp::now().as_nanosecond()))
     }
 

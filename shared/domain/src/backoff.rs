@@ -1,28 +1,28 @@
-//! How long to wait before the next attempt.
+//! Backoff: computes how long to wait before the next attempt.
 
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The longest wait of any policy.
+/// The longest wait that any policy gives: 10 minutes.
 pub const WAIT_MAX: Duration = Duration::from_secs(600);
 
-/// A waiting policy.
+/// A policy that sets the wait after each attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "policy", rename_all = "snake_case")]
 pub enum Backoff {
-    /// The waits themselves, in seconds; the last one repeats.
+    /// A fixed list of waits, one for each attempt; the last wait repeats.
     Sequence {
-        /// At least one.
+        /// The waits, in seconds. The list holds at least one.
         seconds: Vec<f64>,
     },
-    /// `base · 2^(attempt-1)`, at most `cap`, scattered by ±`jitter` (0 to 1).
+    /// Waits that double: `base · 2^(attempt-1)` seconds, at most `cap`, scattered by ±`jitter`.
     Exponential {
-        /// Seconds after the first attempt.
+        /// Wait after the first attempt, in seconds.
         base: f64,
-        /// The most, in seconds.
+        /// Longest wait before the jitter is applied, in seconds.
         cap: f64,
-        /// By which part of itself a wait may be shorter or longer.
+        /// Fraction of the wait, 0 to 1, by which the wait may be shorter or longer.
         jitter: f64,
     },
 }
@@ -37,7 +37,7 @@ impl Default for Backoff {
     }
 }
 
-/// A text that is no policy.
+/// The error for a text that is not a valid waiting policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "must be waits in seconds, such as 1,5,20,60, or exponential:base=2,cap=60,jitter=0.5, with no wait above 600 and \
@@ -48,7 +48,8 @@ pub struct BackoffError;
 impl FromStr for Backoff {
     type Err = BackoffError;
 
-    /// Reads `1,5,20,60` or `exponential:base=2,cap=60,jitter=0.5`, where what is left out is as in the default.
+    /// Reads `1,5,20,60` or `exponential:base=2,cap=60,jitter=0.5`. In the second form, a part that is left out has the
+    /// default policy's value.
     fn from_str(text: &str) -> Result<Self, BackoffError> {
         match text.trim().strip_prefix("exponential") {
             Some("") => Ok(Self::default()),
@@ -62,7 +63,7 @@ impl FromStr for Backoff {
     }
 }
 
-/// A number of seconds that a policy may hold.
+/// Parses a number of seconds from `least` to [`WAIT_MAX`].
 fn parse_seconds(text: &str, least: f64) -> Result<f64, BackoffError> {
     match text.trim().parse::<f64>() {
         Ok(number) if number >= least && number <= WAIT_MAX.as_secs_f64() => Ok(number),
@@ -88,7 +89,8 @@ fn parse_exponential(text: &str) -> Result<Backoff, BackoffError> {
 }
 
 impl Backoff {
-    /// The wait after attempt number `attempt` (from 1). `random` is any number: it places the wait inside the jitter.
+    /// Returns the wait after attempt number `attempt` (from 1), at most [`WAIT_MAX`]. `random` is any number; it
+    /// selects the place within the jitter.
     pub fn delay_for_attempt(&self, attempt: u32, random: u64) -> Duration {
         let seconds = match self {
             Self::Sequence { seconds } => {
@@ -111,7 +113,7 @@ impl Backoff {
     }
 }
 
-/// Maps any number to 0..1.
+/// Maps any number to a fraction from 0 up to, but not including, 1.
 #[expect(clippy::cast_precision_loss, reason = "53 bits are kept on purpose")]
 fn to_unit_interval(random: u64) -> f64 {
     (random >> 11) as f64 / (1u64 << 53) as f64

@@ -1,5 +1,5 @@
-//! What a clock that ran ahead leaves behind once it is set back: times at which something is to happen, or before which
-//! nothing may, that the clock reaches only when it is there again.
+//! Corrects stored times after a clock that ran ahead was set back. Such times lie in the future: an action would
+//! start, or be allowed, only when the clock reaches them again.
 
 use crate::conversation::Conversation;
 use crate::event::EventRecord;
@@ -8,14 +8,14 @@ use crate::message::Message;
 use crate::outbox::OutboxState;
 use jiff::Timestamp;
 
-/// A clock that was set back. Whatever lies ahead of it, by which something waits, is moved to now. What lay ahead rightly (a
-/// retry, a slot, an opening) comes early then: it is looked at, and waits again or not. What waits for a time of its own, as a
-/// scheduled message does, is none of this.
+/// A correction of stored times after a clock was set back. Times that something waits for and that are later than now
+/// are moved to now. Some of them were right (a retry, a rate slot, an opening); their record is then looked at early,
+/// and waits again if it must. Times that a client chose, such as a scheduled message's, are not changed.
 ///
-/// Each method says whether it changed anything. A record with a revision gets the next one.
+/// Each method returns `true` if it changed the record. A record with a revision gets the next revision then.
 #[derive(Debug, Clone, Copy)]
 pub struct ClockRollback {
-    /// What the clock says now.
+    /// The present time, read from the corrected clock.
     pub now: Timestamp,
 }
 
@@ -38,7 +38,7 @@ impl ClockRollback {
         self.clamp_times(times.into_iter().flatten())
     }
 
-    /// A conversation's turns, and the contact's own rate.
+    /// Corrects the times of a conversation's turns, and of the contact's own rate limit.
     pub fn correct_conversation(self, conversation: &mut Conversation) -> bool {
         let mut changed = self.clamp_known_times([
             &mut conversation.waiting_since,
@@ -57,7 +57,8 @@ impl ClockRollback {
         changed
     }
 
-    /// A message's way out. An attempt that was claimed by a right clock is left to whoever makes it.
+    /// Corrects the times of an outgoing message. An attempt that was claimed at or before now was claimed by a correct
+    /// clock, so its message is left to the worker that makes the attempt.
     pub fn correct_message(self, message: &mut Message) -> bool {
         let Some(out) = &mut message.out else { return false };
         let mut changed = match &mut out.state {
@@ -76,7 +77,7 @@ impl ClockRollback {
         changed
     }
 
-    /// An instance's rate and probes.
+    /// Corrects the times of an instance's rate limit, probes, connection checks and catch-ups.
     pub fn correct_instance(self, state: &mut InstanceState) -> bool {
         self.clamp_known_times([
             &mut state.since,
@@ -90,18 +91,18 @@ impl ClockRollback {
         ])
     }
 
-    /// A parked conversation.
+    /// Corrects the times of a parked conversation.
     pub fn correct_parked(self, parked: &mut ParkedConversation) -> bool {
         let waits = self.clamp_known_times([&mut parked.not_before]);
         self.clamp_time(&mut parked.since) || waits
     }
 
-    /// The note of a send in flight.
+    /// Corrects the times of an in-flight send.
     pub fn correct_in_flight(self, flight: &mut InFlightSend) -> bool {
         self.clamp_times([&mut flight.claimed_at, &mut flight.until])
     }
 
-    /// An event that is pending.
+    /// Corrects the times of a pending event.
     pub fn correct_event(self, event: &mut EventRecord) -> bool {
         let again = self.clamp_known_times([&mut event.again_at]);
         self.clamp_time(&mut event.job.received_at) || again

@@ -1,4 +1,4 @@
-//! What is configured: tenants, agents, instances. Written by `recado apply`, read by every function.
+//! The configuration: tenants, agents and instances. `recado apply` writes it, every function reads it.
 
 use crate::content::MessageTemplate;
 use crate::hours::OpeningHours;
@@ -9,58 +9,60 @@ use crate::secret::SecretVersion;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-/// The id of an instance that nobody may configure: under it the health check proves that the store takes writes.
+/// The id of an instance that nobody may configure. The health check writes under this id to prove that the store takes
+/// writes.
 pub const RESERVED_INSTANCE: &str = "recado:health";
 
-/// A configuration document: what `recado.toml` holds and `PUT /v1/config` takes. Applying it creates and changes what
-/// it names and leaves the rest alone.
+/// A configuration document, as `recado.toml` holds it and `PUT /v1/config` takes it. Applying a document creates or
+/// changes what the document names, and leaves everything else alone.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigDocument {
-    /// Tenants.
+    /// The tenants to create or change.
     #[serde(default)]
     pub tenants: Vec<Tenant>,
-    /// Agents.
+    /// The agents to create or change.
     #[serde(default)]
     pub agents: Vec<Agent>,
-    /// Instances.
+    /// The instances to create or change.
     #[serde(default)]
     pub instances: Vec<Instance>,
 }
 
-/// A customer of the installation.
+/// A customer of the installation, for example a clinic or a shop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tenant {
-    /// Its id.
+    /// The tenant's id.
     pub id: TenantId,
-    /// A name for people.
+    /// A name for people to read.
     #[serde(default)]
     pub name: Option<String>,
-    /// IANA time zone, such as `America/Sao_Paulo`; opening hours are read in it.
+    /// IANA time zone, such as `America/Sao_Paulo`. Opening hours are read in this zone.
     #[serde(default = "default_time_zone")]
     pub time_zone: String,
 }
 
-/// An assistant.
+/// An agent: the AI that answers, with its model and instructions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Agent {
-    /// Its id.
+    /// The agent's id.
     pub id: AgentId,
-    /// Whose it is.
+    /// The tenant that the agent belongs to.
     pub tenant: TenantId,
     /// The model, such as `claude-sonnet-4-5`.
     pub model: String,
-    /// What it is told to be.
+    /// The instructions to the model (the system prompt).
     pub system_prompt: String,
-    /// What the contact is told when the model fails.
+    /// The message that the contact gets when the model fails.
     #[serde(default = "default_error_message")]
     pub error_message: String,
-    /// The longest reply, in tokens.
+    /// Greatest length of a reply, in tokens: 1 to 64,000.
     #[serde(default = "default_max_tokens")]
     pub max_tokens: u32,
-    /// What the contact is told when all they sent is of kinds that Recado does not know; the model is asked, if absent.
+    /// The message that the contact gets when everything they sent is of kinds that Recado does not know. If absent,
+    /// the model is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsupported_message: Option<String>,
 }
@@ -69,68 +71,73 @@ pub struct Agent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Instance {
-    /// Its id.
+    /// The instance's id.
     pub id: InstanceId,
-    /// Whose it is.
+    /// The tenant that the instance belongs to.
     pub tenant: TenantId,
-    /// Through whom it is connected.
+    /// The provider through which the number is connected.
     pub provider: Provider,
-    /// The provider's name for it where that differs from `id`: Evolution's instance name, Meta's and 360dialog's
-    /// `phone_number_id`, AWS's phone number id (its ARN will do).
+    /// The provider's name for the instance, where it differs from `id`. Evolution: the instance name. Meta and
+    /// 360dialog: the `phone_number_id`. AWS: the phone number id (the ARN will do).
     #[serde(default)]
     pub external_id: Option<ExternalId>,
-    /// Who answers.
+    /// The agent that answers.
     pub agent: AgentId,
-    /// Whether new conversations are answered by the agent (else by people, until they hand over).
+    /// `true` if the agent answers new conversations; `false` if people answer until they give a conversation to the
+    /// agent.
     #[serde(default = "default_true")]
     pub starts_with_ai: bool,
-    /// Whether a message typed on the phone takes the conversation over.
+    /// `true` if a message typed on the phone takes the conversation over.
     #[serde(default = "default_true")]
     pub phone_takes_over: bool,
-    /// When the agent answers; always, if absent.
+    /// Hours in which the agent answers. If absent, the agent always answers.
     #[serde(default)]
     pub opening_hours: Option<OpeningHours>,
-    /// How long to wait for more of a burst, in seconds (0: answer each message at once); the installation's setting if
-    /// absent.
+    /// The debounce: wait for more messages of a burst, in seconds, 0 to 300. 0 answers each message at once. If
+    /// absent, the installation's setting is used.
     #[serde(default)]
     pub debounce_seconds: Option<f64>,
-    /// How fast it may send; by provider if absent.
+    /// The rate at which the instance may send. If absent, the provider's default is used.
     #[serde(default)]
     pub rate: Option<Rate>,
-    /// How fast it may write to one contact; by provider if absent (Evolution: no limit).
+    /// The rate at which the instance may write to one contact. If absent, the provider's default is used (Evolution:
+    /// no limit).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair_rate: Option<Rate>,
-    /// The provider's base URL, if not the installation's: https, or http to this machine, a private address or a name
-    /// without a dot. The installation's own key is sent to the installation's own URLs only.
+    /// The provider's base URL, if it differs from the installation's. The URL must be https, or http to this machine,
+    /// to a private address or to a name without a dot. The installation's own key is sent to the installation's own
+    /// URLs only.
     #[serde(default)]
     pub base_url: Option<String>,
-    /// The account that the number belongs to (Meta's WABA id): what Meta tells of the account is shown with the instance.
+    /// The account that the number belongs to (Meta's WABA id). Meta's notices about the account are shown with the
+    /// instance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account_id: Option<String>,
-    /// What goes out where Meta's 24 hours are over; without one, such a reply fails with `window_closed`.
+    /// The template that is sent in place of an answer after Meta's 24 hours are over. Without a template, such an
+    /// answer fails with `window_closed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reengagement_template: Option<MessageTemplate>,
-    /// Whether the contact sees that a message was read when its turn begins.
+    /// `true` if the contact sees that a message was read when its turn begins.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mark_read: bool,
-    /// Whether the contact sees "typing…" while the agent thinks (with Meta this marks as read, too).
+    /// `true` if the contact sees "typing…" while the agent thinks (with Meta this also marks the message as read).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub typing: bool,
-    /// Evolution API's major version, 1 or 2: their send bodies differ.
+    /// Evolution API's major version, 1 or 2. The request bodies for sending differ between the versions.
     #[serde(default = "default_api_version")]
     pub api_version: u8,
-    /// The key or token to send with, by reference; the installation's (`env:EVOLUTION_API_KEY`,
-    /// `env:META_ACCESS_TOKEN`, `env:D360_API_KEY`) if absent, else one of the tenant's own
-    /// ([`CredentialRef::belongs_to_tenant`]). AWS's own credentials need none.
+    /// Reference to the key or token to send with. If absent, the installation's is used (`env:EVOLUTION_API_KEY`,
+    /// `env:META_ACCESS_TOKEN`, `env:D360_API_KEY`); otherwise it must be a secret of the tenant
+    /// ([`CredentialRef::belongs_to_tenant`]). AWS's own credentials need no reference.
     #[serde(default)]
     pub credential: Option<CredentialRef>,
-    /// Which of its webhook secrets it is told. Another one makes another secret for this instance alone; those of other
-    /// versions are still taken.
+    /// Version of the webhook secret that is given out for this instance. A new version makes a new secret for this
+    /// instance alone; secrets of the other versions are still accepted.
     #[serde(default, skip_serializing_if = "SecretVersion::is_first")]
     pub secret_version: SecretVersion,
 }
 
-/// Where a secret is kept. Configuration never holds the secret itself.
+/// A reference to the place where a secret is kept. Configuration never holds the secret itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum CredentialRef {
@@ -147,7 +154,7 @@ impl TryFrom<String> for CredentialRef {
         match text.split_once(':') {
             Some(("env", name)) if !name.is_empty() => Ok(Self::Env(name.to_owned())),
             Some(("ssm", name)) if !name.is_empty() => Ok(Self::Ssm(name.to_owned())),
-            // The text may be a secret pasted by mistake: it is not repeated.
+            // The text may be a secret pasted by mistake, so the error does not repeat the text.
             _ => Err(ConfigError::Credential),
         }
     }
@@ -162,111 +169,111 @@ impl From<CredentialRef> for String {
     }
 }
 
-/// Why a configuration is not valid.
+/// The reasons why a configuration is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// Not a reference to a secret.
+    /// The text is not a reference to a secret.
     #[error("a credential must be a reference, `env:NAME` or `ssm:/path/name`, never the secret itself")]
     Credential,
-    /// Not a time zone.
+    /// The text is not a time zone.
     #[error("tenant `{tenant}`: `{zone}` is not an IANA time zone, such as America/Sao_Paulo")]
     UnknownTimeZone {
-        /// Whose.
+        /// The tenant with the wrong time zone.
         tenant: TenantId,
-        /// What it says.
+        /// The time zone as written.
         zone: String,
     },
-    /// Two of one id.
+    /// Two items of one kind have the same id.
     #[error("{kind} `{id}` is declared twice")]
     DuplicateId {
-        /// Tenant, agent or instance.
+        /// `tenant`, `agent` or `instance`.
         kind: &'static str,
-        /// Its id.
+        /// The id that is declared twice.
         id: String,
     },
-    /// A reference to something that is neither declared nor known.
+    /// A reference to an item that is neither in the document nor configured.
     #[error("{from}: there is no {kind} `{id}`")]
     MissingReference {
-        /// Who refers.
+        /// The item that holds the reference, such as "instance `clinic`".
         from: String,
-        /// To what kind.
+        /// Kind of the missing item: `tenant` or `agent`.
         kind: &'static str,
-        /// To which.
+        /// The missing item's id.
         id: String,
     },
-    /// An instance that uses another tenant's agent.
+    /// The instance uses an agent of another tenant.
     #[error("instance `{instance}` belongs to tenant `{tenant}`, its agent `{agent}` to another")]
     ForeignAgent {
         /// The instance.
         instance: InstanceId,
-        /// Its tenant.
+        /// The instance's tenant.
         tenant: TenantId,
-        /// The agent.
+        /// The agent of another tenant.
         agent: AgentId,
     },
-    /// Two instances with one provider and provider's name.
+    /// Two instances have the same provider and the same provider's name.
     #[error("instances `{first}` and `{second}` are the same {provider} instance")]
     SameExternal {
-        /// One.
+        /// The instance that was found first.
         first: InstanceId,
-        /// The other.
+        /// The instance that was found second.
         second: InstanceId,
-        /// Their provider.
+        /// The provider of both instances.
         provider: Provider,
     },
-    /// A provider that there is not.
+    /// The provider does not exist.
     #[error("instance `{instance}`: there is no provider `{provider}`; there are {known}")]
     UnknownProvider {
-        /// Whose.
+        /// The instance with the unknown provider.
         instance: InstanceId,
-        /// What it says.
+        /// The provider as written.
         provider: Provider,
-        /// Those that there are.
+        /// The names of the providers that exist.
         known: String,
     },
-    /// A secret that is not the instance's.
+    /// The credential is a secret that the instance may not use.
     #[error("instance `{instance}`: its credential must be {allowed}")]
     ForeignCredential {
-        /// Whose.
+        /// The instance with the wrong credential.
         instance: InstanceId,
-        /// What it may be.
+        /// Description of the credentials that the instance may use.
         allowed: String,
     },
-    /// A variable that would be that of two tenants.
+    /// The credential is a variable that would belong to two tenants.
     #[error(
         "instance `{instance}`: two tenants' ids are alike in capitals, so its credential cannot be a variable of one of them"
     )]
     SharedVariable {
-        /// Whose.
+        /// The instance with this credential.
         instance: InstanceId,
     },
-    /// A base URL to which nothing is sent.
+    /// The base URL is one to which nothing may be sent.
     #[error("instance `{instance}`: base_url {why}")]
     BaseUrl {
-        /// Whose.
+        /// The instance with the wrong base URL.
         instance: InstanceId,
-        /// What is wrong with it.
+        /// Explanation of the problem.
         why: &'static str,
     },
-    /// The installation's own key for a host that is not the installation's.
+    /// The installation's own key would be sent to a host that is not the installation's.
     #[error(
         "instance `{instance}`: its base_url is not the installation's own ({setting}), so the installation's key is not sent \
          there: it needs a `credential` of its own, {allowed}"
     )]
     KeyForForeignHost {
-        /// Whose.
+        /// The instance with this base URL.
         instance: InstanceId,
-        /// The setting with the installation's own.
+        /// The setting that holds the installation's own base URL.
         setting: &'static str,
-        /// What its credential may be.
+        /// Description of the credentials that the instance may use.
         allowed: String,
     },
-    /// A number outside its range.
+    /// A value is outside its range, empty or reserved.
     #[error("{of}: {what}")]
     InvalidValue {
-        /// Of what.
+        /// The item with the invalid value, such as "agent `front`".
         of: String,
-        /// What is wrong.
+        /// Explanation of the problem, with the allowed range.
         what: &'static str,
     },
 }
@@ -292,14 +299,15 @@ fn default_api_version() -> u8 {
 }
 
 impl Tenant {
-    /// Its time zone; UTC if the name is not known (a valid document has none such).
+    /// Returns the tenant's time zone; UTC if the name is unknown (a valid document has no unknown time zone).
     pub fn resolve_time_zone(&self) -> TimeZone {
         TimeZone::get(&self.time_zone).unwrap_or(TimeZone::UTC)
     }
 }
 
 impl Instance {
-    /// The provider's name for it.
+    /// Returns the provider's name for the instance: `external_id`, or the instance's id. `None` if that text is not a
+    /// valid id.
     pub fn resolve_external_id(&self) -> Option<ExternalId> {
         let written = match &self.external_id {
             Some(external) => external.as_str(),
@@ -308,25 +316,25 @@ impl Instance {
         ExternalId::parse(written).ok()
     }
 
-    /// How fast it may send. `installation`: the rate of instances that have none, neither of their own nor by provider.
+    /// Returns the rate at which the instance may send: its own, the provider's, or else `installation`.
     pub fn resolve_rate(&self, traits: &ProviderCapabilities, installation: Rate) -> Rate {
         self.rate.or(traits.rate).unwrap_or(installation)
     }
 
-    /// How fast it may write to one contact, if that is limited.
+    /// Returns the rate at which the instance may write to one contact; `None` if there is no limit.
     pub fn resolve_pair_rate(&self, traits: &ProviderCapabilities) -> Option<Rate> {
         self.pair_rate.or(traits.pair_rate)
     }
 }
 
-/// An instance with its tenant and agent: what a function needs to handle a message.
+/// An instance together with its tenant and agent, as a function needs them to handle a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InstanceConfig {
     /// The instance.
     pub instance: Instance,
-    /// Whose it is.
+    /// The instance's tenant.
     pub tenant: Tenant,
-    /// Who answers.
+    /// The agent that answers.
     pub agent: Agent,
 }
 

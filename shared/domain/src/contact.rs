@@ -1,4 +1,4 @@
-//! Who writes to us: the address as the provider gives it, and the phone number behind it where there is one.
+//! Contacts: the address as the provider gives it, and the phone number behind the address, where there is one.
 //!
 //! An address may be a phone number (`5511999998888@s.whatsapp.net`, `5511999998888`), a linked identity without any
 //! number (`123456789@lid`) or a business-scoped user id of Meta (`US.13491208655302741918`). All are contacts.
@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 pub(crate) use spelling::canonical_spelling;
 use std::fmt;
 
-/// An address, as received apart from a device part (`:75`) and surrounding space. `Debug` does not show it.
+/// An address of a contact, as received, without a device part (`:75`) and surrounding space. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ContactAddress(String);
 
-/// What kind of chat an address belongs to.
+/// The kinds of chats that an address may belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChatKind {
-    /// One person.
+    /// A chat with one person.
     Direct,
     /// A group (`@g.us`).
     Group,
@@ -28,7 +28,7 @@ pub enum ChatKind {
 }
 
 impl ContactAddress {
-    /// Takes an address as a provider wrote it. `None` when nothing is left of it.
+    /// Parses an address as a provider writes it. `None` if no user part is left.
     pub fn parse(raw: &str) -> Option<Self> {
         let raw = raw.trim();
         let (user, server) = raw.split_once('@').unwrap_or((raw, ""));
@@ -36,7 +36,7 @@ impl ContactAddress {
         if user.is_empty() {
             return None;
         }
-        // Older libraries write `@c.us` for what is `@s.whatsapp.net` today; both are the same person.
+        // Older libraries write `@c.us` for today's `@s.whatsapp.net`; both mean the same person.
         let server = if server == "c.us" {
             "s.whatsapp.net"
         } else {
@@ -49,12 +49,12 @@ impl ContactAddress {
         }))
     }
 
-    /// The address as text. Personal data: never log it.
+    /// Returns the address as text. The text is personal data: never log it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What kind of chat it belongs to.
+    /// Returns the kind of chat that the address belongs to.
     pub fn chat_kind(&self) -> ChatKind {
         match self.0.rsplit_once('@').map(|(_, server)| server) {
             Some("g.us") => ChatKind::Group,
@@ -64,7 +64,7 @@ impl ContactAddress {
         }
     }
 
-    /// The phone number as `+` and digits, where the address is one.
+    /// Returns the phone number as `+` and digits; `None` if the address is not a phone number.
     pub fn phone_number(&self) -> Option<String> {
         let digits = match self.0.split_once('@') {
             Some((user, "s.whatsapp.net")) => user,
@@ -75,14 +75,15 @@ impl ContactAddress {
         fine.then(|| format!("+{digits}"))
     }
 
-    /// Whether there is no phone number in it: a linked identity, a business-scoped user id. Its person may be known by a
-    /// number, too.
+    /// Returns `true` if the address holds no phone number: a linked identity or a business-scoped user id. The same
+    /// person may also be known by a number.
     pub fn is_numberless(&self) -> bool {
         self.phone_number().is_none()
     }
 
-    /// Whether both may name one person: one number in whichever of its spellings, one identity, or a number and an identity
-    /// without one, which may be anybody's.
+    /// Returns `true` if both addresses may belong to one person. That is so for one number in either of its spellings
+    /// and for one identity. A number and an identity without a number always may, since the identity could be
+    /// anybody's.
     pub fn may_be_same_person(&self, other: &Self) -> bool {
         match (self.phone_number(), other.phone_number()) {
             (Some(one), Some(other)) => {
@@ -94,7 +95,7 @@ impl ContactAddress {
         }
     }
 
-    /// Whether both are one number, in whichever of its spellings (Brazil's ninth digit).
+    /// Returns `true` if both addresses are the same phone number, in either of its spellings (Brazil's ninth digit).
     pub fn is_same_number(&self, other: &Self) -> bool {
         !self.is_numberless() && canonical_spelling(&self.0) == canonical_spelling(&other.0)
     }

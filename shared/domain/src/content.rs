@@ -1,7 +1,8 @@
-//! What a message says, in one form for every provider and in both directions.
+//! The content of a message, in a single form for every provider and in both directions.
 //!
-//! Kinds that only come in ([`Content::Choice`], [`Content::Order`] …) and kinds that only go out ([`Content::Buttons`],
-//! [`Content::Template`] …) share the type: what went out is read again by people and by the model.
+//! Kinds that only come in ([`Content::Choice`], [`Content::Order`] …) and kinds that only go out
+//! ([`Content::Buttons`], [`Content::Template`] …) share the type, because people and the model read sent messages
+//! again.
 
 mod echo;
 mod parts;
@@ -33,10 +34,10 @@ pub enum Content {
     },
     /// A button or list row that the person chose.
     Choice {
-        /// The id that the sender of the question gave it.
+        /// The id that the sender of the question gave to the button or row.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
-        /// What the person saw.
+        /// The text of the button or row that the person saw.
         title: String,
         /// The small print under a row.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,15 +48,15 @@ pub enum Content {
         /// The form's name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// What the person saw of it, if anything.
+        /// The title that the person saw above the form, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
-        /// What was entered: an object of names and values, or whatever the form made of it.
+        /// The answers: an object of names and values, or another JSON value if the form sent one.
         answers: serde_json::Value,
     },
     /// A reaction to a message.
     Reaction {
-        /// The emoji; `None` takes an earlier one back.
+        /// The emoji. `None`: the person takes an earlier reaction back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         emoji: Option<String>,
         /// The provider's id of the message reacted to.
@@ -68,41 +69,41 @@ pub enum Content {
         question: String,
         /// The options.
         options: Vec<String>,
-        /// How many of them one may choose (0: any number).
+        /// Greatest number of options that a person may choose; 0 means any number.
         #[serde(default)]
         selectable: u32,
     },
-    /// What somebody chose in a poll; nothing, if they took it back.
+    /// The options that a person chose in a poll; none if the person took the vote back.
     PollVote {
         /// The provider's id of the poll.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         target: Option<String>,
-        /// The options chosen; empty also where the provider could not decipher them.
+        /// The chosen options. The list is also empty if the provider could not decipher them.
         options: Vec<String>,
     },
     /// An order from a catalogue.
     Order(Order),
-    /// The new words of a message that was sent before.
+    /// A new version of a message that was sent before.
     Edit {
-        /// The provider's id of the message.
+        /// The provider's id of the message that was edited.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         target: Option<String>,
-        /// What it says now.
+        /// The message's content after the edit.
         content: Box<Content>,
     },
     /// A message that was taken back.
     Deletion {
-        /// The provider's id of the message.
+        /// The provider's id of the message that was taken back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         target: Option<String>,
     },
     /// The person opened the chat for the first time and has written nothing yet.
     Welcome,
-    /// Something that WhatsApp tells of the contact.
+    /// A note from WhatsApp about the contact.
     System {
-        /// What happened.
+        /// The kind of note.
         what: SystemNote,
-        /// The same in words, or details.
+        /// The note in words, or its details.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
@@ -110,44 +111,44 @@ pub enum Content {
     Buttons(Buttons),
     /// A text with a menu to choose from.
     List(ListMenu),
-    /// A template that was approved before: the only thing that Meta takes outside the 24-hour window.
+    /// A template that was approved before: the only content that Meta accepts outside the 24-hour window.
     Template(MessageTemplate),
-    /// Something that Recado does not know (yet); kept as it came.
+    /// Content of a kind that Recado does not know (yet), kept as it came.
     Unsupported {
-        /// What the provider calls it.
+        /// The provider's name for the kind.
         kind: String,
         /// The message as it came.
         raw: serde_json::Value,
     },
 }
 
-/// What WhatsApp tells of a contact.
+/// The kinds of notes that WhatsApp sends about a contact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SystemNote {
     /// The person writes from another number now.
     NumberChanged,
-    /// The person's business-scoped user id is another now.
+    /// The person's business-scoped user id has changed.
     UserIdChanged,
-    /// The person's keys are new: another phone, or another person.
+    /// The person's keys are new: the number is now on another phone, or belongs to another person.
     IdentityChanged,
     /// The person wants no marketing messages any more.
     MarketingStopped,
     /// The person wants marketing messages again.
     MarketingResumed,
-    /// Messages of this chat now disappear after a time, or no longer do.
+    /// Messages of this chat now disappear after a time, or no longer disappear.
     DisappearingChanged,
-    /// Anything else; the text says what.
+    /// Any other note; `text` describes it.
     Other,
 }
 
 impl Content {
-    /// A text message.
+    /// Makes a text message.
     pub fn from_text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
 
-    /// The word for its kind in the API.
+    /// Returns the word for the kind of content in the API.
     pub fn kind_name(&self) -> &str {
         match self {
             Self::Text { .. } => "text",
@@ -171,7 +172,8 @@ impl Content {
         }
     }
 
-    /// Whether a person who sends this expects an answer. A reaction does not ask for one, nor does what was taken back.
+    /// Returns `true` if a person who sends this content expects an answer. A reaction, a deletion and a note from
+    /// WhatsApp ask for no answer.
     pub fn expects_answer(&self) -> bool {
         !matches!(
             self,
@@ -179,7 +181,7 @@ impl Content {
         )
     }
 
-    /// The file in it, if it is one (or an edit of one).
+    /// Returns the file, if the content is a file or an edit of one.
     pub fn media_file(&self) -> Option<&Media> {
         match self {
             Self::Media(media) => Some(media),

@@ -1,26 +1,26 @@
-//! What stands around a message: what it replies to, where it comes from.
+//! The context of a message: the message that it replies to, and the advertisement or forward that it comes from.
 
 use serde::{Deserialize, Serialize};
 
-/// What a message came with besides its content.
+/// The data that came with a message besides its content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageContext {
-    /// The message that it replies to.
+    /// The message that this message replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<QuotedMessage>,
-    /// It was written to somebody else first.
+    /// `true` if the message was forwarded from another chat.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forwarded: bool,
-    /// It was passed on by many.
+    /// `true` if the message was forwarded many times.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub frequently_forwarded: bool,
     /// The advertisement or post that led the person here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub referral: Option<Referral>,
-    /// The product of a catalogue that it asks about.
+    /// The catalogue product that the message asks about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub product: Option<String>,
-    /// Whom it mentions, as addresses.
+    /// The addresses of the people that the message mentions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mentions: Vec<String>,
 }
@@ -28,30 +28,30 @@ pub struct MessageContext {
 /// A message that another one replies to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuotedMessage {
-    /// The provider's id of it.
+    /// The provider's id of the quoted message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What it said, where the provider repeats it.
+    /// The quoted message's text, if the provider repeats it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// An advertisement or post.
+/// An advertisement or post that led a person to the chat.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Referral {
     /// `ad` or `post`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Its id.
+    /// The id of the advertisement or post.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Where it is.
+    /// The URL of the advertisement or post.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Its headline.
+    /// The headline of the advertisement or post.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<String>,
-    /// Its text.
+    /// The text of the advertisement or post.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
     /// Meta's id of the click.
@@ -60,12 +60,13 @@ pub struct Referral {
 }
 
 impl MessageContext {
-    /// Whether there is none.
+    /// Returns `true` if the message has no context.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What a model and an operator read before the message itself; empty if there is nothing worth telling.
+    /// Returns the context as text, as a model and an operator read it before the message. The text is empty if the
+    /// context holds nothing worth telling.
     pub fn render_text(&self) -> String {
         let mut parts = Vec::new();
         if let Some(referral) = &self.referral {
@@ -86,7 +87,7 @@ impl MessageContext {
     }
 }
 
-/// How much of a quoted text is repeated, in characters.
+/// Greatest number of characters that are repeated of a quoted text.
 const QUOTED_MAX: usize = 200;
 
 fn shorten_quote(text: &str) -> String {

@@ -1,9 +1,10 @@
-//! A conversation and its turn-taking.
+//! A conversation's record, and the rules for who answers and when.
 //!
-//! Every obligation is an ordinal given on arrival: `turn_upto` is the newest message that wants an answer, `answered`
-//! how far answers reach, `human` how far a person's do. The provider's clock orders nothing here: webhooks come late
-//! and out of order. `epoch` grows at every takeover, give-back and resolve: what was drafted before can no longer be
-//! committed, and what was committed before can no longer be claimed.
+//! Every message gets an ordinal on arrival, and the state consists of such ordinals: `turn_upto` is the newest message
+//! that wants an answer, messages up to `answered` are answered, and a person has answered up to `human`. The
+//! provider's clock orders nothing here, because webhooks come late and out of order. `epoch` grows at every takeover,
+//! give-back and resolve: a reply that was drafted in an earlier epoch can no longer be committed, and a reply that was
+//! committed in an earlier epoch can no longer be claimed for sending.
 
 mod contact;
 mod linked_identity;
@@ -24,113 +25,117 @@ use serde::{Deserialize, Serialize};
 pub use turn::{ConversationError, Draft, TurnAttempts, TurnDecision, TurnLease};
 pub use unread_turns::UNREAD_TURNS_MAX;
 
-/// Who answers.
+/// The mode of a conversation: the agent or people answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConversationMode {
-    /// The agent.
+    /// The agent answers.
     Ai,
-    /// People.
+    /// People answer.
     Manual,
 }
 
-/// Whether it goes on.
+/// The status of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConversationStatus {
-    /// New messages belong to it.
+    /// The conversation goes on: new messages belong to it.
     Active,
-    /// Over: the next message begins a new one.
+    /// The conversation is over: the next message begins a new one.
     Resolved,
 }
 
 /// A conversation's record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
-    /// Its id.
+    /// The conversation's id.
     pub id: ConversationId,
-    /// Whose.
+    /// The tenant that the conversation belongs to.
     pub tenant: TenantId,
-    /// On which instance.
+    /// The instance on which the contact writes.
     pub instance: InstanceId,
-    /// With whom.
+    /// The contact's address, to which replies go.
     pub address: ContactAddress,
-    /// The contact's identity without a number that was learnt to belong to `address` (so it need not be learnt again).
+    /// The contact's identity without a number that was learnt to belong to `address`. The identity is stored so that
+    /// it is not learnt again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_as: Option<ContactAddress>,
-    /// The contact's phone number, where one is known.
+    /// The contact's phone number, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phone: Option<String>,
-    /// The contact's name for itself.
+    /// The name that the contact gives itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Who answers.
+    /// The mode: `Ai` if the agent answers, `Manual` if people answer.
     pub mode: ConversationMode,
-    /// Whether it goes on.
+    /// The status: `Active` or `Resolved`.
     pub status: ConversationStatus,
-    /// Grows at every takeover, give-back and resolve.
+    /// Number that grows at every takeover, give-back and resolve. A reply of an older epoch is void.
     pub epoch: u64,
-    /// The newest ordinal given.
+    /// The newest ordinal given to a message.
     pub last: Ordinal,
-    /// The newest inbound ordinal.
+    /// The newest ordinal of a message from the contact.
     #[serde(default)]
     pub last_inbound: Ordinal,
-    /// When the contact wrote last, in this conversation or one before: Meta's 24 hours count from then.
+    /// Time of the contact's last message, in this conversation or an earlier one. Meta's 24 hours count from this
+    /// time.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub last_inbound_at: Option<Timestamp>,
-    /// The newest ordinal that wants an answer.
+    /// The newest ordinal of a message that wants an answer.
     pub turn_upto: Ordinal,
-    /// Up to which ordinal it is answered.
+    /// The ordinal up to which messages are answered.
     pub answered: Ordinal,
-    /// Up to which ordinal a person answered.
+    /// The ordinal up to which a person answered.
     pub human: Ordinal,
-    /// When the oldest message arrived that is not answered.
+    /// Arrival time of the oldest message that is not answered.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub waiting_since: Option<Timestamp>,
-    /// Where the turn waits for opening.
+    /// The opening time that the turn waits for.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub scheduled_for: Option<Timestamp>,
-    /// The turn that is being thought about.
+    /// The lease of the worker that drafts the reply now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<TurnLease>,
-    /// How often a model call was begun, and for what.
+    /// The count of model calls begun, and the turn that they were begun for.
     #[serde(default)]
     pub attempts: TurnAttempts,
-    /// How many turns in a row read less than was owed.
+    /// Number of turns in a row that read less than was owed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unread_turns: u32,
-    /// Why what is owed waits for a person although the agent has the conversation.
+    /// The reason why the owed answer waits for a person although the agent has the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs_person: Option<Reason>,
-    /// When it began.
+    /// Time at which the conversation began.
     #[serde(with = "millis")]
     pub created_at: Timestamp,
-    /// When its newest message was stored.
+    /// Time at which the newest message was stored.
     #[serde(with = "millis")]
     pub last_message_at: Timestamp,
-    /// When `reconcile` last asked for the answer that is owed.
+    /// Time at which `reconcile` last asked for the owed answer.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub nudged_at: Option<Timestamp>,
-    /// How often in a row it asked although nobody could answer: the instance is never open, or gone.
+    /// Number of times in a row that `reconcile` asked for an answer that nobody could give: the instance never opens,
+    /// or is no longer configured.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub idle_nudges: u32,
-    /// The theoretical arrival time of the contact's own rate, where its provider has one.
+    /// The theoretical arrival time (see [`crate::rate`]) of the contact's own rate limit, if the provider has one.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub pair_arrival: Option<Timestamp>,
-    /// Since when the contact wants no marketing messages.
+    /// Time since which the contact wants no marketing messages.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub marketing_stopped_at: Option<Timestamp>,
-    /// When the instance's re-engagement template went to the contact last.
+    /// The last use of the instance's re-engagement template for the contact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reengaged: Option<ReengagementRecord>,
-    /// Where the person's conversation goes on, under another identity.
+    /// The conversation, under another identity of the same person, in which the person's messages go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<ConversationId>,
-    /// The person's conversations under other identities whose place this one took, while something there may be owed or on
-    /// its way.
+    /// The person's conversations under other identities that this conversation replaced. They are listed while an
+    /// answer may be owed there or a message may still be on its way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<ConversationId>,
-    /// Grows at every write: the condition of the next.
+    /// Revision: grows at every write. The next write is made only if the stored revision is still the one that was
+    /// read.
     pub rev: u64,
 }
 
@@ -139,12 +144,13 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// Between two nudges of a conversation that nobody can answer: 5 minutes at first, an hour at most.
+/// Pause before the next nudge, in milliseconds. A nudge asks for an owed answer. The pause is 5 minutes at first;
+/// while nobody can answer it doubles, up to an hour.
 const NUDGE_MS: i64 = 5 * 60_000;
 const NUDGE_MAX_MS: i64 = 60 * 60_000;
 
 impl Conversation {
-    /// The conversation that a first message begins.
+    /// Makes the conversation that a first message begins.
     pub fn start_new(
         id: ConversationId,
         bound: &InstanceConfig,
@@ -199,7 +205,8 @@ impl Conversation {
         self.last
     }
 
-    /// Takes in a message of the contact that arrived at `at`.
+    /// Records a message of the contact that arrived at `at`, and returns its ordinal. `wants_answer`: the message
+    /// expects an answer. Refused with [`ConversationError::Resolved`] if the conversation is resolved.
     pub fn receive_message(
         &mut self,
         wants_answer: bool,
@@ -224,18 +231,19 @@ impl Conversation {
         Ok(ordinal)
     }
 
-    /// Takes in a message that changes nothing: one typed on the phone long ago, or what a reply that was just committed
-    /// says further. Returns its ordinal.
+    /// Gives an ordinal to a message that changes nothing else. Examples are an old message typed on the phone, and a
+    /// further part of a reply that was just committed. Returns the ordinal.
     pub fn append_message(&mut self, at: Timestamp) -> Ordinal {
         self.assign_ordinal(at)
     }
 
-    /// Whether an answer is owed, by whomever.
+    /// Returns `true` if an answer is owed, by the agent or by people.
     pub fn owes_answer(&self) -> bool {
         self.turn_upto > self.answered
     }
 
-    /// What a timer for `named` is to do at `now`; a burst is waited for at most `max_wait_ms`.
+    /// Decides what the turn job of message `named` does at `now`. If a newer message wants an answer, the job leaves
+    /// the turn to that message's job. The oldest unanswered message waits at most `max_wait_ms` in this way.
     pub fn decide_turn(&self, named: Ordinal, now: Timestamp, max_wait_ms: i64) -> TurnDecision {
         let young = self
             .waiting_since
@@ -252,8 +260,10 @@ impl Conversation {
         }
     }
 
-    /// When an answer is overdue: 5 minutes after it was owed or asked for again, 2 after it was scheduled for, and later
-    /// each time that it was asked for in vain. People's conversations are never overdue here.
+    /// Returns the time at which the agent's owed answer is overdue. `None`: the agent owes no answer. An answer is
+    /// overdue 5 minutes after it was owed or last asked for. If it waits for an opening, it is overdue 2 minutes after
+    /// the opening, and at least a minute after it was last asked for. While nobody can answer, the pause after each
+    /// request doubles, up to an hour.
     pub fn answer_overdue_at(&self) -> Option<Timestamp> {
         if !self.agent_owes_answer() {
             return None;
@@ -270,7 +280,7 @@ impl Conversation {
         })
     }
 
-    /// Notes that `reconcile` asks for the answer at `now`; `idle`: nobody can give it.
+    /// Records that `reconcile` asks for the answer at `now`. `idle`: nobody can give the answer.
     pub fn record_nudge(&mut self, idle: bool, now: Timestamp) {
         self.nudged_at = Some(now);
         self.idle_nudges = if idle {
@@ -280,14 +290,16 @@ impl Conversation {
         };
     }
 
-    /// Reserves the next message's place in the contact's own rate at `now`; when it may leave, if that is later.
+    /// Reserves the next message's slot in the contact's own rate limit at `now`. Returns the time at which the message
+    /// may leave; `None` if it may leave at once.
     pub fn reserve_pair_slot(&mut self, rate: Rate, now: Timestamp) -> Option<Timestamp> {
         let slot = rate.reserve_slot(self.pair_arrival, now);
         self.pair_arrival = Some(slot.arrival);
         (slot.at > now).then_some(slot.at)
     }
 
-    /// Takes the lease of the turn, which reads what is owed up to `covers`.
+    /// Takes the lease of the turn, which reads the owed messages up to `covers`, and counts an attempt. Returns the
+    /// state from which the reply is drafted.
     pub fn acquire_lease(
         &mut self,
         nonce: Nonce,
@@ -324,7 +336,8 @@ impl Conversation {
         }
     }
 
-    /// Gives the lease back, if it is still `nonce`'s. `counted`: the attempt at the turn stays counted.
+    /// Gives the lease back if `nonce` still holds it, and returns whether it did. `counted`: the attempt stays
+    /// counted.
     pub fn release_lease(&mut self, nonce: &Nonce, counted: bool) -> bool {
         let ours = self.lease.as_ref().is_some_and(|lease| lease.nonce == *nonce);
         if ours {
@@ -336,12 +349,15 @@ impl Conversation {
         ours
     }
 
-    /// Notes that the turn waits until `at`.
+    /// Records that the turn waits until `at`.
     pub fn schedule_turn(&mut self, at: Timestamp) {
         self.scheduled_for = Some(at);
     }
 
-    /// Commits the reply drafted from `draft`, stored at `at`. Returns its ordinal.
+    /// Commits the reply that was drafted from `draft` and stored at `at`. Returns the reply's ordinal.
+    ///
+    /// Refused with [`ConversationError::TakenOver`] if people answer now, and with [`ConversationError::Answered`] if
+    /// the epoch or `answered` changed since the draft was made.
     pub fn commit_reply(&mut self, draft: &Draft, at: Timestamp) -> Result<Ordinal, ConversationError> {
         if self.mode != ConversationMode::Ai {
             return Err(ConversationError::TakenOver);
@@ -352,7 +368,7 @@ impl Conversation {
         let ordinal = self.assign_ordinal(at);
         self.answered = self.answered.max(draft.covers);
         if !draft.more_owed {
-            // What is left arrived after the lease was taken.
+            // Messages that are still unanswered arrived after the lease was taken.
             let lease = self.lease.as_ref().filter(|lease| lease.nonce == draft.nonce);
             let left_since = lease.and_then(|lease| lease.left_since);
             self.waiting_since = self.owes_answer().then(|| left_since.unwrap_or(draft.since));
@@ -363,7 +379,8 @@ impl Conversation {
         Ok(ordinal)
     }
 
-    /// A person takes over: from now on nothing of the agent's is claimed.
+    /// Hands the conversation to a person: from now on no reply of the agent is claimed. Returns `false` if people had
+    /// the conversation already.
     pub fn take_over(&mut self) -> bool {
         if self.mode == ConversationMode::Manual {
             return false;
@@ -374,7 +391,8 @@ impl Conversation {
         true
     }
 
-    /// A person answers, having seen everything up to `seen`; takes over if the agent had it. Returns the ordinal.
+    /// Records the answer of a person who has seen every message up to `seen`. `takes_over`: the conversation is taken
+    /// over if the agent had it. Returns the answer's ordinal.
     pub fn record_operator_answer(&mut self, seen: Ordinal, takes_over: bool, at: Timestamp) -> Ordinal {
         if takes_over {
             self.take_over();
@@ -389,9 +407,10 @@ impl Conversation {
         self.assign_ordinal(at)
     }
 
-    /// A person gives the conversation back to the agent. `left` is how far replies reach that left or may have left:
-    /// what was cancelled at the takeover and nobody answered is owed again. What waited for a person without a takeover
-    /// is the agent's again.
+    /// Gives the conversation back to the agent. `left` is the ordinal up to which replies answer that left or may have
+    /// left. Messages above `left` are owed again if nobody answered them: their reply was cancelled at the takeover.
+    /// If the conversation waited for a person without a takeover (`needs_person`), the agent goes on. Returns `true`
+    /// if the conversation changed.
     pub fn give_back_to_agent(&mut self, left: Ordinal, now: Timestamp) -> bool {
         let needed_person = self.needs_person.is_some();
         self.reset_unread_turns();
@@ -400,7 +419,7 @@ impl Conversation {
         }
         self.mode = ConversationMode::Ai;
         self.epoch += 1;
-        // Of a conversation that is over nothing is owed, whoever has it.
+        // In a resolved conversation nothing is owed, in either mode.
         if self.status == ConversationStatus::Active {
             self.answered = self.human.max(left).min(self.last);
             self.waiting_since = self.owes_answer().then(|| self.waiting_since.unwrap_or(now));
@@ -408,7 +427,8 @@ impl Conversation {
         true
     }
 
-    /// A reply was cancelled that certainly never left: what it covered and `left` does not is owed again.
+    /// Makes messages owed again after their reply was cancelled and certainly never left. Messages up to `left`, and
+    /// messages that a person answered, stay answered. Returns `true` if the conversation changed.
     pub fn reopen_unanswered(&mut self, left: Ordinal, now: Timestamp) -> bool {
         let answered = self.human.max(left).min(self.answered);
         if self.mode != ConversationMode::Ai
@@ -424,7 +444,9 @@ impl Conversation {
         true
     }
 
-    /// Ends the conversation, if nothing came in that its author had not seen.
+    /// Resolves the conversation, if whoever resolves it has seen all messages of the contact (up to `seen`). Returns
+    /// `false` if it was resolved already. Refused with [`ConversationError::NewerMessage`] if the contact wrote after
+    /// `seen`.
     pub fn resolve_if_seen(&mut self, seen: Ordinal) -> Result<bool, ConversationError> {
         if self.last_inbound > seen {
             return Err(ConversationError::NewerMessage);
@@ -441,7 +463,8 @@ impl Conversation {
         Ok(true)
     }
 
-    /// Learns the contact's name and number.
+    /// Stores the contact's name and, if none is known, the phone number. An empty name is ignored, and a name is cut
+    /// to 200 characters.
     pub fn update_contact_details(&mut self, name: Option<&str>, phone: Option<&str>) {
         if let Some(name) = name.map(str::trim).filter(|name| !name.is_empty()) {
             self.name = Some(name.chars().take(200).collect());

@@ -1,4 +1,4 @@
-//! What was given up for good, where a person can see it.
+//! Dead letters: events, messages and queue messages that were given up for good, kept so that a person can see them.
 
 use crate::event::InboundJob;
 use crate::ids::{CorrelationId, IdError, InstanceId, MessageId};
@@ -8,33 +8,34 @@ use crate::wake_up::{Redrive, SendJob, TurnJob};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// A dead letter. The event's or message's own record is the truth; this copy is for eyes and for redrive.
+/// A dead letter: a copy of an event, message or queue message that was given up. The record of the event or message
+/// decides; this copy serves for reading and for redrive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeadLetter {
-    /// Its id: the event's or message's.
+    /// The id of the event or message. For a turn job or an unreadable queue message, a hash of the text.
     pub id: String,
-    /// Which queue it came from: `inbound`, `turns` or `outbound`.
+    /// The queue that the work came from: `inbound`, `turns` or `outbound`.
     pub queue: QueueName,
-    /// Why.
+    /// The reason for giving up.
     pub reason: Reason,
-    /// When.
+    /// Time at which the work was given up.
     #[serde(with = "millis")]
     pub at: Timestamp,
-    /// How often it was attempted.
+    /// Number of attempts made.
     pub attempts: u32,
     /// The last error, without personal data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// Follows it everywhere.
+    /// The correlation id, which follows the work through every queue, record and log line.
     pub correlation: CorrelationId,
     /// The instance, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<InstanceId>,
-    /// What would be done again.
+    /// The content: what a redrive would do again.
     pub what: DeadLetterContent,
 }
 
-/// What a dead letter is a copy of.
+/// The content of a dead letter, by kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeadLetterContent {
@@ -42,53 +43,54 @@ pub enum DeadLetterContent {
     Event(Box<InboundJob>),
     /// A message that could not be sent.
     Message {
-        /// Which.
+        /// The message's id.
         message: MessageId,
     },
-    /// A turn's kick that its queue gave up. No record died: the answer stays owed.
+    /// The turn job that its queue gave up. The conversation's record is unchanged: the answer stays owed.
     Turn(Box<TurnJob>),
     /// A queue message that could not be read.
     Unreadable {
-        /// Its body, as it came.
+        /// The queue message's body as received, cut to a length that a record can hold.
         body: String,
     },
 }
 
-/// What a dead letter's own queue carries when the letter is redriven, from wherever.
+/// The queue message that a redrive puts on the dead letter's own queue. The form is the same wherever the redrive is
+/// started.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum RedrivePayload {
-    /// An event, marked with the death that is undone.
+    /// An event, marked with the failure that the redrive undoes.
     Event(Box<InboundJob>),
-    /// A kick, marked with the message and the death that is undone.
+    /// A send job, marked with the message and the failure that the redrive undoes.
     Message(SendJob),
-    /// A turn's kick, marked with its letter.
+    /// A turn job, marked with its dead letter.
     Turn(RedrivenTurn),
 }
 
-/// A [`TurnJob`] with the mark of the dead letter that it comes from. The kick alone reads it too.
+/// A [`TurnJob`] with the mark of its dead letter. The same JSON can also be read as a plain [`TurnJob`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RedrivenTurn {
-    /// The kick.
+    /// The turn job.
     #[serde(flatten)]
     pub kick: TurnJob,
-    /// The letter.
+    /// The dead letter that is redriven.
     pub redrive: RedrivenLetter,
 }
 
-/// A dead letter by which something was redriven.
+/// The mark of a dead letter from which a queue message was redriven.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RedrivenLetter {
-    /// Its id.
+    /// The dead letter's id.
     pub letter: String,
-    /// Of which death.
+    /// Time of the failure that the redrive undoes.
     #[serde(with = "millis")]
     pub died: Timestamp,
 }
 
 impl DeadLetter {
-    /// What its own queue carries at a redrive, and under which group; `None` for a body that could not be read, which
-    /// travels as it is.
+    /// Builds the queue message for a redrive, together with its FIFO group. `None`: the dead letter holds an
+    /// unreadable body, which is sent unchanged. An error means that the message's id is malformed.
     pub fn build_redrive_payload(&self) -> Result<Option<(String, RedrivePayload)>, IdError> {
         Ok(Some(match &self.what {
             DeadLetterContent::Event(job) => {
@@ -124,7 +126,7 @@ impl DeadLetter {
         }))
     }
 
-    /// What kind of thing it is a copy of, in a word.
+    /// Returns the word for the kind of content: `event`, `message`, `turn` or `unreadable`.
     pub fn kind_name(&self) -> &'static str {
         match self.what {
             DeadLetterContent::Event(_) => "event",
@@ -135,37 +137,37 @@ impl DeadLetter {
     }
 }
 
-/// The group of queue messages that cannot be read.
+/// The FIFO group of queue messages that cannot be read.
 pub const UNREADABLE_GROUP: &str = "unreadable";
 
-/// Who deleted a dead letter: what is left of it.
+/// The record of a deleted dead letter: the person who deleted it, and its data without the content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeadLetterDeletion {
-    /// The letter's id.
+    /// The dead letter's id.
     pub letter: String,
-    /// When what it was a copy of had died.
+    /// Time at which the event, message or queue message was given up.
     #[serde(with = "millis")]
     pub died: Timestamp,
-    /// Which queue it came from.
+    /// The queue that the dead letter came from.
     pub queue: QueueName,
-    /// `event`, `message`, `turn` or `unreadable`.
+    /// The kind of the deleted content: `event`, `message`, `turn` or `unreadable`.
     pub what: String,
-    /// Why it had been given up.
+    /// The reason for which the work was given up.
     pub reason: Reason,
-    /// The instance, where it was known.
+    /// The instance, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<InstanceId>,
-    /// Followed it everywhere.
+    /// The correlation id of the dead letter.
     pub correlation: CorrelationId,
-    /// Who deleted it, as they say.
+    /// The name that the person who deleted the dead letter gave.
     pub by: String,
-    /// When.
+    /// Time of the deletion.
     #[serde(with = "millis")]
     pub at: Timestamp,
 }
 
 impl DeadLetterDeletion {
-    /// The deletion of `letter`.
+    /// Makes the record of the deletion of `letter` by `by` at time `at`.
     pub fn from_letter(letter: &DeadLetter, by: &str, at: Timestamp) -> Self {
         Self {
             letter: letter.id.clone(),
@@ -185,19 +187,19 @@ impl DeadLetterDeletion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueName {
-    /// Events to process; FIFO by contact.
+    /// Events to process. FIFO groups are made by contact.
     Inbound,
-    /// Turns to reply to; delayed.
+    /// Turn jobs; they may be delayed.
     Turns,
-    /// Messages to send; FIFO by contact, and by reply of the agent.
+    /// Send jobs. FIFO groups are made by contact, and by reply of the agent.
     Outbound,
 }
 
 impl QueueName {
-    /// All of them.
+    /// All queues.
     pub const ALL: [Self; 3] = [Self::Inbound, Self::Turns, Self::Outbound];
 
-    /// Its name in records, logs and routes.
+    /// Returns the queue's name in records, logs and routes.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Inbound => "inbound",

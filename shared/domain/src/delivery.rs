@@ -1,5 +1,6 @@
-//! What became of a message after the provider accepted it. Statuses repeat, skip and come out of order, even before
-//! the answer to our own request is stored: so they are ranked, and a record only ever grows.
+//! The delivery of a message after the provider accepted it. Statuses repeat, skip steps and come out of order, even
+//! before the provider's answer to Recado's own request is stored. Therefore statuses are ranked, and a status that was
+//! recorded is never removed.
 
 mod detail;
 
@@ -10,25 +11,25 @@ pub use detail::{ChargedConversation, Pricing, StatusDetail, StatusError};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// A delivery status, from least to most.
+/// The delivery status of a message. [`DeliveryStatus::status_rank`] gives the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryStatus {
-    /// With the provider.
+    /// The provider has accepted the message.
     Sent,
-    /// On the phone.
+    /// The message is on the contact's phone.
     Delivered,
-    /// Seen.
+    /// The contact has seen the message.
     Read,
-    /// Heard (voice notes).
+    /// The contact has listened to the voice note.
     Played,
-    /// Refused after it was accepted.
+    /// The provider refused the message after accepting it.
     Failed,
 }
 
 impl DeliveryStatus {
-    /// Its rank: a record never goes to a lower one. `Failed` yields to `Delivered` and more: a message that reached
-    /// one device and failed on another reached the person.
+    /// Returns the rank of the status; of several statuses, the highest counts. `Failed` ranks below `Delivered`: a
+    /// message that reached one device and failed on another reached the person.
     pub fn status_rank(self) -> u8 {
         match self {
             Self::Sent => 1,
@@ -39,13 +40,14 @@ impl DeliveryStatus {
         }
     }
 
-    /// Whether the latest time counts of several, not the earliest: the provider accepts or refuses a message once for
-    /// each attempt at it, and the newest attempt is asked about.
+    /// Returns `true` if of several times for the status the latest counts, and `false` if the earliest counts. The
+    /// latest counts for `Sent` and `Failed`: the provider accepts or refuses a message once in each attempt, and the
+    /// newest attempt matters.
     pub fn keeps_latest_time(self) -> bool {
         matches!(self, Self::Sent | Self::Failed)
     }
 
-    /// The word for it in the API: `played` is shown as `read`.
+    /// Returns the word for the status in the API: `played` is shown as `read`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Sent => "sent",
@@ -56,20 +58,21 @@ impl DeliveryStatus {
     }
 }
 
-/// Under what a delivery is recorded: our own id where the provider echoes it, else the provider's message id, in either
-/// case together with the provider and its name of the instance. A webhook names a delivery of the instance that it was
-/// proven for, and of no other. 32 hexadecimal digits of a hash (a `wamid` contains a phone number).
+/// The key of a delivery record. It is made of Recado's own message id where the provider echoes that id, else of the
+/// provider's message id. In either case the provider and its name of the instance are part of the key, so that a
+/// webhook can name only deliveries of the instance that it was proven for. The key is 32 hexadecimal digits of a hash,
+/// because a `wamid` contains a phone number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DeliveryKey(String);
 
 impl DeliveryKey {
-    /// The key of a message of `instance` that we know by our own id.
+    /// Makes the key of a message of `instance` from Recado's own message id.
     pub fn from_own_id(provider: Provider, instance: &ExternalId, message: &MessageId) -> Self {
         Self::from_parts("own", provider, instance, message.as_str())
     }
 
-    /// The key of a message of `instance` that we know by the provider's id.
+    /// Makes the key of a message of `instance` from the provider's message id.
     pub fn from_provider_id(provider: Provider, instance: &ExternalId, provider_message_id: &str) -> Self {
         Self::from_parts("provider", provider, instance, provider_message_id)
     }
@@ -79,46 +82,48 @@ impl DeliveryKey {
         Self(hash_parts(&parts, 16))
     }
 
-    /// The key as text.
+    /// Returns the key as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// One status from a webhook.
+/// A delivery status from a webhook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusUpdate {
-    /// Which delivery.
+    /// The key of the delivery.
     pub key: DeliveryKey,
-    /// What became of it.
+    /// The reported status.
     pub status: DeliveryStatus,
-    /// When, as the provider says; where it does not, when the webhook arrived.
+    /// Time that the provider gives for the status; if it gives none, the time at which the webhook arrived.
     #[serde(with = "millis")]
     pub at: Timestamp,
-    /// The provider's own id, kept where the key is ours: the evidence for a send whose answer was lost.
+    /// The provider's message id, kept if the key is made of Recado's own id. The id is evidence for a send whose
+    /// answer was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_message_id: Option<String>,
-    /// What it says besides.
+    /// The price and the errors that came with the status, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Box<StatusDetail>>,
 }
 
-/// When each status was reached: of several times the earliest, for `sent` and `failed` the latest.
+/// The time at which each status was reached. Of several times the earliest is kept, for `sent` and `failed` the
+/// latest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeliveryTimes {
-    /// With the provider.
+    /// Time at which the provider accepted the message.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub at_sent: Option<Timestamp>,
-    /// On the phone.
+    /// Time at which the message reached the phone.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub at_delivered: Option<Timestamp>,
-    /// Seen.
+    /// Time at which the contact saw the message.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub at_read: Option<Timestamp>,
-    /// Heard.
+    /// Time at which the contact listened to the voice note.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub at_played: Option<Timestamp>,
-    /// Refused.
+    /// Time at which the provider refused the message.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub at_failed: Option<Timestamp>,
 }
@@ -134,7 +139,7 @@ impl DeliveryTimes {
         }
     }
 
-    /// Those that were reached, from the least status to the most.
+    /// Returns the statuses that were reached, from the lowest rank to the highest.
     pub fn reached_statuses(&self) -> Vec<(DeliveryStatus, Timestamp)> {
         let all = [
             (DeliveryStatus::Sent, self.at_sent),
@@ -149,39 +154,41 @@ impl DeliveryTimes {
     }
 }
 
-/// How far the provider's clock, in whole seconds, may be behind ours.
+/// Greatest lag of the provider's clock, which counts whole seconds, behind Recado's clock: 2,000 milliseconds.
 const SKEW_MS: i64 = 2_000;
 
-/// Whether a status of `at` may tell of an attempt that was claimed at `claimed_at`, and not only of one before.
+/// Returns `true` if a status of time `at` may concern the attempt that was claimed at `claimed_at`. `false`: the
+/// status can only concern an earlier attempt.
 pub fn may_concern_attempt(at: Timestamp, claimed_at: Timestamp) -> bool {
     at >= millis::add_millis(claimed_at, -SKEW_MS)
 }
 
-/// A delivery's record.
+/// The delivery record of a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
-    /// The best status so far; `None` when only the link to our message is known.
+    /// The highest-ranking status so far. `None`: only the link to Recado's message is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<DeliveryStatus>,
-    /// When it was reached.
+    /// Time at which `status` was reached.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
-    /// When each status was reached.
+    /// Time at which each status was reached.
     #[serde(flatten)]
     pub times: DeliveryTimes,
-    /// Which of our messages it is, once the provider's answer was stored.
+    /// Recado's message, known after the provider's answer was stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessageId>,
-    /// The provider's id.
+    /// The provider's message id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_message_id: Option<String>,
-    /// What statuses said besides.
+    /// The price and the errors that came with the statuses.
     #[serde(flatten)]
     pub detail: StatusDetail,
 }
 
 impl Delivery {
-    /// Takes in all that a status says. `false`: it says nothing new, and nothing of it is kept.
+    /// Stores everything that a status reports. Returns `false` if the status says nothing new; nothing of it is stored
+    /// then.
     pub fn apply_update(&mut self, update: &StatusUpdate) -> bool {
         if !self.record_status(update.status, update.at) {
             return false;
@@ -195,7 +202,7 @@ impl Delivery {
         true
     }
 
-    /// Takes in a status, in whatever order they come. `false`: it says nothing new.
+    /// Stores a status and its time; statuses may come in any order. Returns `false` if the status says nothing new.
     pub fn record_status(&mut self, status: DeliveryStatus, at: Timestamp) -> bool {
         let time = self.times.status_time_mut(status);
         let newer = status.keeps_latest_time();
@@ -207,7 +214,8 @@ impl Delivery {
         true
     }
 
-    /// Makes the best status of those whose times are known the record's.
+    /// Sets `status` and `at` to the highest-ranking status whose time is known. A failure that is older than the
+    /// newest `sent` does not count: the message was sent again after the failure.
     pub fn recompute_status(&mut self) {
         let (sent, failed) = (self.times.at_sent, self.times.at_failed);
         let repeated = failed.is_some() && sent > failed;
@@ -218,9 +226,9 @@ impl Delivery {
         }
     }
 
-    /// What became of the attempt that was claimed then (`None`: of the message, whichever attempt it was). A failure
-    /// from before is one of an earlier attempt; any other status says that the contact has the message, whichever
-    /// attempt brought it.
+    /// Returns the status since the attempt that was claimed at `claimed_at`. With `None`, the status of the message is
+    /// returned, whichever attempt it concerns. A failure before the claim belongs to an earlier attempt and is not
+    /// returned. Any other status means that the contact has the message, whichever attempt brought it.
     pub fn status_since_claim(&self, claimed_at: Option<Timestamp>) -> Option<DeliveryStatus> {
         let status = self.status?;
         let earlier =

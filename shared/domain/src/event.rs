@@ -1,7 +1,7 @@
-//! What a webhook brings, and by what it is known again.
+//! Events of webhooks, and the ids by which repeated events are recognized.
 //!
 //! Providers repeat webhooks: Evolution for twenty minutes, Meta for seven days, to several subscribers at once. An
-//! event's id is made only of what stays the same in every repetition.
+//! event's id is made only of data that stays the same in every repetition.
 
 use crate::ids::{CorrelationId, EventId, ExternalId, Ordinal, hash_parts};
 use crate::millis;
@@ -11,20 +11,21 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What an event is about.
+/// The kinds of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
     /// A message, from the contact or typed by the business on its phone.
     Message,
-    /// A delivery failed after it was accepted. (Every other status is recorded without an event.)
+    /// A delivery failed after the provider had accepted the message. (Every other status is recorded without an
+    /// event.)
     Failed,
     /// The instance's connection changed.
     Connection,
 }
 
 impl EventKind {
-    /// Its name in records.
+    /// Returns the kind's name in records.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Message => "message",
@@ -34,8 +35,8 @@ impl EventKind {
     }
 }
 
-/// The id of an event that the provider gives an id: SHA-256 of provider, instance, kind and that id. (A `wamid` is too
-/// long for a queue's ids and contains a phone number, hence the hash.)
+/// Derives the id of an event that has an id of the provider. It is the SHA-256 of provider, instance, kind and the
+/// provider's id. (A `wamid` is too long for a queue's ids and contains a phone number, hence the hash.)
 pub fn derive_event_id(
     provider: Provider,
     instance: &ExternalId,
@@ -48,8 +49,9 @@ pub fn derive_event_id(
     ))
 }
 
-/// The id of an event without one: the same over its RFC 8785 canonical JSON, without server addresses and keys (which
-/// differ between two deliveries of one event) but with the envelope's time (the same state comes again, later).
+/// Derives the id of an event that has no id of the provider. It is the SHA-256 of provider, instance, kind and the
+/// body as RFC 8785 canonical JSON. Server addresses and keys are left out, because they differ between two deliveries
+/// of one event. The envelope's time is included, because the same state may come again later.
 pub fn derive_event_id_from_body(
     provider: Provider,
     instance: &ExternalId,
@@ -62,7 +64,7 @@ pub fn derive_event_id_from_body(
             fields.remove(volatile);
         }
     }
-    // A value that came from JSON can always be written as canonical JSON; should it not, its plain form is as stable.
+    // JSON values can always be written as canonical JSON. If one cannot, its plain form is as stable.
     let canonical = serde_json_canonicalizer::to_string(&body).unwrap_or_else(|_| body.to_string());
     EventId::from_digest(hash_parts(
         &[
@@ -76,117 +78,122 @@ pub fn derive_event_id_from_body(
     ))
 }
 
-/// How long an event that others may look just like ([`InboundJob::lookalike`]) is known again after it was applied: longer
-/// than a queue drops what comes twice, and than a provider waits before it repeats a webhook.
+/// Time, in milliseconds after it was applied, for which a lookalike event ([`InboundJob::lookalike`]) is still
+/// recognized as a repetition. The 6 minutes are longer than the time in which a queue drops duplicates, and longer
+/// than a provider waits before it repeats a webhook.
 pub const LOOKALIKE_DEDUP_MS: i64 = 6 * 60_000;
 
-/// How far an event has come.
+/// The state of an event's processing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventState {
-    /// Recorded, and owed: a repeated webhook is enqueued again.
+    /// The event is recorded and must still be processed: a repeated webhook enqueues it again.
     Pending,
-    /// Done: a repeated webhook is only acknowledged.
+    /// The event is done: a repeated webhook is only acknowledged.
     Applied,
-    /// Given up, with a reason; redrive makes it pending again.
+    /// The event was given up, with a reason; a redrive makes it pending again.
     Dead,
 }
 
-/// An event's body, or where it lies.
+/// The body of an event, or the name under which it is stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventPayload {
     /// The provider's JSON of this one event.
     Inline(Value),
-    /// The name under which [too large a body](PAYLOAD_INLINE_BYTES_MAX) lies in the bucket or data folder.
+    /// The name of a [body too large to travel along](PAYLOAD_INLINE_BYTES_MAX) in the bucket or data folder.
     Stored(String),
 }
 
-/// Larger bodies travel as a pointer: a queue message holds 1 MiB, a DynamoDB item 400 KB.
+/// Greatest size of an inline body, in bytes. Larger bodies are stored apart and travel by name: a queue message holds
+/// 1 MiB, a DynamoDB item 400 KB.
 pub const PAYLOAD_INLINE_BYTES_MAX: usize = 100 * 1024;
 
-/// The queue message `inbound` carries, and what the event's record keeps until it is applied.
+/// The message on the queue `inbound` for an event. The event's record keeps it until the event is applied.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InboundJob {
     /// The event's id.
     pub event: EventId,
-    /// Where it comes from.
+    /// The provider that sent the webhook.
     pub provider: Provider,
     /// The provider's name of the instance.
     pub external: ExternalId,
-    /// What it is about.
+    /// The kind of the event.
     pub kind: EventKind,
-    /// FIFO group: what [`crate::identity::IdentityKey::derive_event_group`] derives of instance and contact address.
+    /// The FIFO group, derived by [`crate::identity::IdentityKey::derive_event_group`] from instance and contact
+    /// address.
     pub group: String,
-    /// Follows it everywhere.
+    /// The correlation id, which follows the event through every queue, record and log line.
     pub correlation: CorrelationId,
     /// When the webhook arrived.
     #[serde(with = "millis")]
     pub received_at: Timestamp,
-    /// Its body.
+    /// The event's body, or the name under which it is stored.
     pub payload: EventPayload,
-    /// Another event may look just like it, since it shows neither an id nor a time: the same words, written again.
+    /// `true` if another event may look exactly like this one, because the provider gave neither an id nor a time. An
+    /// example is the same text, written again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lookalike: bool,
-    /// Set by a redrive, from wherever: an event that died then becomes pending again before it is processed. One that
-    /// is alive, or died again since, is left as it is.
+    /// Time of the failure that a redrive undoes; set only by a redrive, wherever it was started. An event that failed
+    /// at this time becomes pending again before it is processed. An event that is not dead, or failed again since, is
+    /// left as it is.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub redrive: Option<Timestamp>,
 }
 
-/// An event's record.
+/// The record of an event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventRecord {
-    /// What was received.
+    /// The event as received.
     pub job: InboundJob,
-    /// How far it has come.
+    /// The state of the processing.
     pub state: EventState,
-    /// Where its message was stored, once it was: the conversation's id and the ordinal.
+    /// The place where the event's message is stored, once it is: the conversation's id and the ordinal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored: Option<MessagePosition>,
-    /// How often its processing ended without a report, or with one that trying again cannot help; counted from the second
-    /// time the queue delivered it, and with the attempt that runs.
+    /// Number of attempts that ended without a report, or with an error that a retry cannot help. The attempt that runs
+    /// now is included. Counting begins when the queue delivers the event for the second time.
     #[serde(default)]
     pub attempts: u32,
-    /// How often it was enqueued again because it stayed pending.
+    /// Number of times that the event was enqueued again because it stayed pending.
     #[serde(default)]
     pub again: u32,
-    /// When it was enqueued again last.
+    /// Time at which the event was last enqueued again.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub again_at: Option<Timestamp>,
-    /// Why it was given up.
+    /// The reason why the event was given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// When it was applied or given up.
+    /// Time at which the event was applied or given up.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub settled_at: Option<Timestamp>,
-    /// How it was applied.
+    /// The record of how the event was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processed: Option<ProcessingRecord>,
 }
 
-/// How an event was applied; when that was finished, its record says as [`EventRecord::settled_at`].
+/// The record of how an event was applied. The time of the end is [`EventRecord::settled_at`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessingRecord {
-    /// When the worker that finished it began.
+    /// Time at which the worker that finished the event began.
     #[serde(with = "millis")]
     pub started_at: Timestamp,
-    /// What followed from it.
+    /// The job that was enqueued for the event.
     pub enqueued: FollowUpJob,
 }
 
-/// What followed from an event.
+/// The job that follows from an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FollowUpJob {
-    /// Nothing.
+    /// No job follows.
     Nothing,
-    /// The timer of the turn for the message with this ordinal.
+    /// The turn job for the message with this ordinal.
     Turn(Ordinal),
 }
 
 impl EventRecord {
-    /// A record just made.
+    /// Makes the record of a new event, which is pending.
     pub fn new_pending(job: InboundJob) -> Self {
         let state = EventState::Pending;
         Self {
@@ -202,12 +209,13 @@ impl EventRecord {
         }
     }
 
-    /// When it died, if it is dead.
+    /// Returns the time at which the event was given up; `None` if it is not dead.
     pub fn failed_at(&self) -> Option<Timestamp> {
         self.settled_at.filter(|_| self.state == EventState::Dead)
     }
 
-    /// When it is overdue: 2 minutes after it came, 10 after it was enqueued again, then every hour.
+    /// Returns the time at which a pending event is overdue; `None` if it is not pending. An event is overdue 2 minutes
+    /// after its webhook arrived, 10 minutes after it was first enqueued again, and an hour after each further time.
     pub fn overdue_at(&self) -> Option<Timestamp> {
         let minutes = match self.again {
             0 => 2,
@@ -219,12 +227,12 @@ impl EventRecord {
     }
 }
 
-/// Where an event's message lies.
+/// The place of an event's message: its conversation and its ordinal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessagePosition {
     /// The conversation.
     pub conversation: crate::ids::ConversationId,
-    /// Its place there.
+    /// The message's ordinal in the conversation.
     pub ordinal: Ordinal,
 }
 

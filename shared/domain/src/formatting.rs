@@ -1,17 +1,18 @@
-//! Markdown, as models write it, in WhatsApp's own marks: `*bold*`, `_italic_`, `~struck~`, lists with `-`, code as it is.
+//! Converts Markdown, as models write it, to WhatsApp's own marks: `*bold*`, `_italic_`, `~struck~`, lists with `-`,
+//! code unchanged.
 //!
-//! WhatsApp formats within a line only, so a line is all that is looked at. What is in doubt stays as it was written:
-//! a mark too many is ugly, a changed word is wrong.
+//! WhatsApp formats only within a line, so the conversion looks at a single line at a time. Where the meaning of a mark
+//! is in doubt, the text stays as it was written: a superfluous mark is ugly, a changed word is wrong.
 
 mod inline;
 
-/// The longest line that is converted, in characters: nobody formats a longer one.
+/// The longest line that is converted, in characters. Longer lines are not formatted text.
 const LINE_MAX: usize = 20_000;
 
 const CODE_FENCE: &str = "```";
 
-/// The same text with WhatsApp's marks in the place of Markdown's. Code and tables stay as they are. Not to be applied
-/// twice: WhatsApp's `*bold*` is Markdown's italic.
+/// Returns the text with WhatsApp's marks in the place of Markdown's. Code and tables stay as they are. The function
+/// must not be applied twice: WhatsApp's `*bold*` is Markdown's italic.
 pub fn markdown_to_whatsapp(markdown: &str) -> String {
     let mut in_code = false;
     let lines: Vec<String> = markdown
@@ -30,7 +31,8 @@ pub fn markdown_to_whatsapp(markdown: &str) -> String {
     lines.join("\n")
 }
 
-/// Whether a block of code begins or ends here. Three backticks that also end in the line are code within it.
+/// Returns `true` if a block of code begins or ends at this line. A line that holds further backticks after the three
+/// is code within the line.
 pub(crate) fn is_code_fence(line: &str) -> bool {
     line.trim_start()
         .strip_prefix(CODE_FENCE)
@@ -52,13 +54,13 @@ fn convert_line(line: &str) -> String {
     }
 }
 
-/// A line across the page: three or more of one mark.
+/// Returns `true` for a horizontal rule: three or more of a single mark and nothing else.
 fn is_horizontal_rule(text: &str) -> bool {
     let marks: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
     marks.len() >= 3 && ['*', '-', '_'].iter().any(|mark| marks.iter().all(|c| c == mark))
 }
 
-/// What stands after one to six `#`. A title that holds an asterisk of its own cannot be made bold.
+/// Returns the title of a heading: the text after one to six `#`. `None`: the line is no heading.
 fn parse_heading(text: &str) -> Option<&str> {
     let rest = text.trim_start_matches('#');
     let level = text.len() - rest.len();

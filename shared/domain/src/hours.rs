@@ -1,4 +1,4 @@
-//! Opening hours: spans per weekday in the tenant's time zone.
+//! Opening hours: time spans for each weekday, in the tenant's time zone.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Opening hours by weekday, as configured: `{ mon = ["09:00-12:00", "13:00-18:00"], sat = ["22:00-02:00"] }`. A span
-/// that ends at or before its start runs past midnight; `24:00` ends a day. A weekday not named is closed.
+/// that ends at or before its start runs past midnight; `24:00` ends a day. A weekday that is not named is closed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     try_from = "BTreeMap<String, Vec<String>>",
@@ -29,13 +29,13 @@ type MinuteOfDay = u16;
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 const DAY_MINUTES: MinuteOfDay = 24 * 60;
 
-/// Why opening hours are not valid.
+/// The reasons why opening hours are not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HoursError {
-    /// Not a weekday.
+    /// The text is not a weekday.
     #[error("`{0}` is not a weekday: use mon, tue, wed, thu, fri, sat, sun")]
     Weekday(String),
-    /// Not a span.
+    /// The text is not a span of time.
     #[error("`{0}` is not a span of opening hours: write it as 09:00-18:00")]
     Span(String),
 }
@@ -98,24 +98,25 @@ impl From<OpeningHours> for BTreeMap<String, Vec<String>> {
     }
 }
 
-/// Whether it is open, and if not, when it opens.
+/// The result of a look at the opening hours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpeningState {
-    /// Open now.
+    /// The instance is open now.
     Open,
-    /// Closed until then.
+    /// The instance is closed, and opens at this time.
     OpensAt(Timestamp),
-    /// Never open: no span at all.
+    /// The instance never opens, because there is no span at all.
     NeverOpens,
 }
 
 impl OpeningHours {
-    /// Whether it is open at `now` in `zone`, else the next opening. A wall-clock time that a change of clocks skips
-    /// counts as the instant after the gap, one that comes twice as its first.
+    /// Returns whether the hours are open at `now` in `zone`, or when they open next. A wall-clock time that a change
+    /// of clocks skips counts as the instant after the gap. A wall-clock time that occurs twice counts as its first
+    /// occurrence.
     pub fn opening_state_at(&self, now: Timestamp, zone: &TimeZone) -> OpeningState {
         let today = now.to_zoned(zone.clone()).date();
         let mut next: Option<Timestamp> = None;
-        // Yesterday's spans may run past midnight; a week and a day ahead finds every weekday again.
+        // Yesterday's spans may run past midnight. Eight days ahead cover every weekday again.
         for offset in -1..=8i64 {
             let Ok(date) = today.checked_add(offset.days()) else {
                 continue;
@@ -138,7 +139,8 @@ impl OpeningHours {
 }
 
 impl OpeningSpan {
-    /// The end in minutes after the midnight that begins its day: beyond 24 h if it runs past the next.
+    /// Returns the end of the span, in minutes after the midnight that begins its day. The result is above 24 hours if
+    /// the span runs past the next midnight.
     fn end_minute(self) -> MinuteOfDay {
         if self.to <= self.from {
             self.to + DAY_MINUTES

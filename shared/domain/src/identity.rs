@@ -1,4 +1,4 @@
-//! The installation's identity key: what makes ids of addresses that lead back to no number.
+//! The installation's identity key, which makes ids from addresses. The ids do not reveal the phone number.
 
 use crate::contact::canonical_spelling;
 use crate::ids::{ExternalId, InstanceId, ThreadId};
@@ -7,18 +7,19 @@ use crate::secret::hmac_sha256;
 use std::fmt;
 use subtle::ConstantTimeEq;
 
-/// 32 secret bytes, made once for an installation and kept with its records. An id that was derived with it tells
-/// nothing of the address to whom does not hold the key. It is never replaced: every contact would get another thread.
+/// A key of 32 secret bytes, made once for an installation and kept with its records. Without the key, an id that was
+/// derived with it reveals nothing of the address. The key is never replaced, because every contact would get another
+/// thread.
 #[derive(Clone)]
 pub struct IdentityKey([u8; 32]);
 
 impl IdentityKey {
-    /// Takes the bytes of a key.
+    /// Makes a key from its bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Makes a key of four random numbers.
+    /// Makes a key from four random numbers.
     pub fn from_random(numbers: [u64; 4]) -> Self {
         let mut bytes = [0; 32];
         for (place, number) in bytes.chunks_exact_mut(8).zip(numbers) {
@@ -27,26 +28,27 @@ impl IdentityKey {
         Self(bytes)
     }
 
-    /// Reads a key as [`Self::to_hex`] writes it.
+    /// Reads a key from the text that [`Self::to_hex`] writes. `None`: the text is not 64 hexadecimal digits.
     pub fn from_hex(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
         hex::decode_to_slice(text, &mut bytes).ok()?;
         Some(Self(bytes))
     }
 
-    /// Writes the key as 64 hexadecimal digits, for the store and nothing else.
+    /// Returns the key as 64 hexadecimal digits, for the store and nothing else.
     pub fn to_hex(&self) -> String {
         hex::encode(self.0)
     }
 
-    /// Derives the thread of the contact `address` on `instance`: the same for both spellings of a number that has two.
+    /// Derives the thread of the contact `address` on `instance`. A number with two spellings has the same thread in
+    /// both.
     pub fn derive_thread_id(&self, instance: &InstanceId, address: &str) -> ThreadId {
         let parts = ["thread", instance.as_str(), &canonical_spelling(address)];
         ThreadId::from_digest(self.compute_digest(&parts))
     }
 
-    /// Derives the FIFO group of events of `address` on this instance (or of the instance itself): the same for both
-    /// spellings of a number that has two.
+    /// Derives the FIFO group of events of `address` on this instance. `None` stands for events of the instance itself.
+    /// A number with two spellings has the same group in both.
     pub fn derive_event_group(
         &self,
         provider: Provider,
@@ -57,7 +59,8 @@ impl IdentityKey {
         self.compute_digest(&["group", provider.as_str(), instance.as_str(), &address])
     }
 
-    /// The first 16 bytes of HMAC-SHA256 of `recado:identity:v1` and `parts`, each preceded by its length.
+    /// Returns the first 16 bytes, in hexadecimal, of HMAC-SHA256 of `recado:identity:v1` and `parts`, each part
+    /// preceded by its length.
     fn compute_digest(&self, parts: &[&str]) -> String {
         let mut message = b"recado:identity:v1".to_vec();
         for part in parts {

@@ -1,37 +1,37 @@
-//! Identifiers. Each is a type of its own with one checked constructor, so that none can stand in for another and
-//! neither JSON nor storage can bring in one that the constructor would refuse.
+//! Identifiers. Each identifier is a type of its own with a single checked constructor. So no identifier can take the
+//! place of another, and neither JSON nor storage can bring in an identifier that the constructor would refuse.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// Why a text is not an identifier.
+/// The reasons why a text is not a valid identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
-    /// Empty.
+    /// The text is empty.
     #[error("{kind} must not be empty")]
     Empty {
-        /// Which identifier.
+        /// The kind of identifier.
         kind: &'static str,
     },
-    /// Longer than the store's keys allow.
+    /// The text is longer than the store's keys allow.
     #[error("{kind} must not be longer than {max} characters")]
     TooLong {
-        /// Which identifier.
+        /// The kind of identifier.
         kind: &'static str,
         /// The limit, in characters.
         max: usize,
     },
-    /// A character outside the allowed set.
+    /// The text holds a character outside the allowed set.
     #[error("{kind} may only hold letters, digits and . _ - @ : + = /")]
     Character {
-        /// Which identifier.
+        /// The kind of identifier.
         kind: &'static str,
     },
-    /// Not of the form that this identifier has.
+    /// The text does not have the form of this kind of identifier.
     #[error("{kind} is malformed")]
     Malformed {
-        /// Which identifier.
+        /// The kind of identifier.
         kind: &'static str,
     },
 }
@@ -64,13 +64,13 @@ macro_rules! id {
         pub struct $name(String);
 
         impl $name {
-            /// Checks `text`: 1 to 200 letters, digits, spaces and `. _ - @ : + = /`.
+            /// Parses an identifier: 1 to 200 letters, digits, spaces and `. _ - @ : + = /`.
             pub fn parse(text: &str) -> Result<Self, IdError> {
                 checked($kind, text)?;
                 Ok(Self(text.to_owned()))
             }
 
-            /// The identifier as text.
+            /// Returns the identifier as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -100,58 +100,59 @@ macro_rules! id {
 }
 
 id!(
-    /// A customer of the installation: a clinic, a shop.
+    /// The id of a tenant: a customer of the installation, for example a clinic or a shop.
     TenantId,
     "tenant id"
 );
 id!(
-    /// A WhatsApp number connected through a provider, by the name that the configuration gives it.
+    /// The id of an instance, given by the configuration. An instance is a WhatsApp number connected through a
+    /// provider.
     InstanceId,
     "instance id"
 );
 id!(
-    /// The name by which a provider calls an instance: Evolution's instance name, Meta's `phone_number_id`, AWS's own id.
+    /// The provider's name for an instance: Evolution's instance name, Meta's `phone_number_id`, AWS's own id.
     ExternalId,
     "provider's instance id"
 );
 id!(
-    /// A configured assistant: model and prompts.
+    /// The id of an agent: a configured model with its prompts.
     AgentId,
     "agent id"
 );
 id!(
-    /// Follows one webhook through every queue, log line and record.
+    /// An id that follows a webhook or request through every queue, log line and record.
     CorrelationId,
     "correlation id"
 );
 id!(
-    /// An event's identity: 64 hexadecimal digits, see [`crate::event`].
+    /// The id of an event: 64 hexadecimal digits, see [`crate::event`].
     EventId,
     "event id"
 );
 id!(
-    /// One of our messages, in or out: the conversation and its ordinal, `c_…-1.42`.
+    /// The id of a message, in or out: the conversation's id and the message's ordinal, `c_…-1.42`.
     MessageId,
     "message id"
 );
 id!(
-    /// A random name of one attempt or one lease: whoever holds it may finish what it began.
+    /// The random name of an attempt or a lease. Only the worker that holds the nonce may finish the attempt or lease.
     Nonce,
     "nonce"
 );
 id!(
-    /// A client's own key for a request that it may repeat.
+    /// A client's own key for a request. A repeated request with the same key has no second effect.
     IdempotencyKey,
     "idempotency key"
 );
 
-/// A message's place in its conversation, counted from 1 in the order of arrival. 0 stands for "none".
+/// The place of a message in its conversation, counted from 1 in the order of arrival. 0 stands for "none".
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Ordinal(pub u64);
 
 impl Ordinal {
-    /// The ordinal after this one.
+    /// Returns the ordinal after this one.
     #[must_use]
     pub fn next_ordinal(self) -> Self {
         Self(self.0.saturating_add(1))
@@ -164,24 +165,25 @@ impl fmt::Display for Ordinal {
     }
 }
 
-/// All conversations with one contact on one instance, the active one and the resolved ones: 32 hexadecimal digits that
-/// [`crate::identity::IdentityKey::derive_thread_id`] derives, so that no key, queue group or log leads to a phone number.
+/// The id of a thread: all conversations of a contact on an instance, active and resolved. The id is 32 hexadecimal
+/// digits that [`crate::identity::IdentityKey::derive_thread_id`] derives, so that no key, queue group or log line
+/// leads to a phone number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(String);
 
 impl ThreadId {
-    /// Takes the 32 digits that [`crate::identity`] derives.
+    /// Makes a thread id from the 32 hexadecimal digits that [`crate::identity`] derives.
     pub(crate) fn from_digest(hex: String) -> Self {
         Self(hex)
     }
 
-    /// The identifier as text.
+    /// Returns the identifier as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// One conversation: its thread and its number there, `c_{thread}-{number}`.
+/// The id of a conversation: its thread and its number in the thread, `c_{thread}-{number}`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ConversationId {
@@ -190,22 +192,22 @@ pub struct ConversationId {
 }
 
 impl ConversationId {
-    /// The conversation `number` (from 1) of `thread`.
+    /// Makes the id of conversation `number` (from 1) of `thread`.
     pub fn new(thread: ThreadId, number: u32) -> Self {
         Self { thread, number }
     }
 
-    /// The thread it belongs to.
+    /// Returns the thread of the conversation.
     pub fn thread_id(&self) -> &ThreadId {
         &self.thread
     }
 
-    /// Its number in the thread, from 1.
+    /// Returns the conversation's number in the thread, from 1.
     pub fn number_in_thread(&self) -> u32 {
         self.number
     }
 
-    /// Reads `c_{32 hex}-{number}`.
+    /// Parses `c_{32 hex}-{number}`; the number must be at least 1.
     pub fn parse(text: &str) -> Result<Self, IdError> {
         let malformed = IdError::Malformed {
             kind: "conversation id",
@@ -227,14 +229,14 @@ impl ConversationId {
         }
     }
 
-    /// The id of the message with this ordinal.
+    /// Returns the id of the message with this ordinal.
     pub fn message_id(&self, ordinal: Ordinal) -> MessageId {
         MessageId(format!("{self}.{ordinal}"))
     }
 }
 
 impl MessageId {
-    /// The conversation and the ordinal that the id is made of.
+    /// Returns the conversation and the ordinal in the id. An error means that the id is malformed.
     pub fn conversation_and_ordinal(&self) -> Result<(ConversationId, Ordinal), IdError> {
         let malformed = IdError::Malformed { kind: "message id" };
         let (conversation, ordinal) = self.0.rsplit_once('.').ok_or(malformed.clone())?;
@@ -263,8 +265,8 @@ impl From<ConversationId> for String {
     }
 }
 
-/// The first `bytes` bytes of the SHA-256 of `parts`, as lower-case hexadecimal digits. Each part is preceded by its
-/// length, so that no two lists of parts give the same input.
+/// Returns the first `bytes` bytes of the SHA-256 of `parts`, as lower-case hexadecimal digits. Each part is preceded
+/// by its length, so that no two lists of parts give the same input.
 pub fn hash_parts(parts: &[&str], bytes: usize) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -276,7 +278,7 @@ pub fn hash_parts(parts: &[&str], bytes: usize) -> String {
 }
 
 impl EventId {
-    /// Takes the 64 digits that [`crate::event`] computes.
+    /// Makes an event id from the 64 hexadecimal digits that [`crate::event`] computes.
     pub(crate) fn from_digest(hex: String) -> Self {
         Self(hex)
     }

@@ -1,4 +1,4 @@
-//! What a provider's webhook was found to hold, in one form for all providers.
+//! The content of a provider's webhook after parsing, in a single form for all providers.
 
 use crate::contact::ContactAddress;
 use crate::content::Content;
@@ -12,99 +12,101 @@ use crate::reason::Reason;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// One part of a webhook: each has its own fate.
+/// An item of a webhook. The items of a webhook are handled independently of each other.
 #[derive(Debug, Clone)]
 pub enum WebhookItem {
-    /// Recorded, enqueued and processed.
+    /// An event, which is recorded, enqueued and processed.
     Event(WebhookEvent),
-    /// Recorded by one conditional write, without a queue.
+    /// A delivery status, which is recorded by a conditional write, without a queue.
     Status(StatusUpdate),
-    /// Of the account, not of a message: recorded by one conditional write, without a queue.
+    /// A notice about the account, not about a message. It is recorded by a conditional write, without a queue.
     Notice {
-        /// What is told.
+        /// The notice.
         notice: Notice,
-        /// The instance whose own secret proved it, which may speak of that instance's account only. `None`: the proof is
-        /// the provider's, for every account.
+        /// The instance whose own secret proved the webhook; the notice must then concern that instance's account.
+        /// `None`: the proof is the provider's and holds for every account.
         proven_by: Option<ExternalId>,
     },
-    /// Authentic, but not understood or of no use: counted, logged and acknowledged.
+    /// An item that is authentic, but unknown or of no use. It is counted, logged and acknowledged.
     Ignored {
-        /// What it was, in a word or two (never with personal data).
+        /// A word or two about the item (never with personal data).
         what: String,
     },
 }
 
-/// An event as the webhook function sees it: enough to record and route it. The body is read by the processor.
+/// An event as the webhook function sees it, with enough data to record and route it. The processor reads the body.
 #[derive(Debug, Clone)]
 pub struct WebhookEvent {
-    /// Its id.
+    /// The event's id.
     pub id: EventId,
-    /// Where it comes from.
+    /// The provider that sent the webhook.
     pub provider: Provider,
     /// The provider's name of the instance.
     pub external: ExternalId,
-    /// What it is about.
+    /// The kind of the event.
     pub kind: EventKind,
-    /// The contact it concerns, where it concerns one.
+    /// The contact that the event concerns, if any.
     pub address: Option<ContactAddress>,
-    /// What the processor reads: the provider's JSON of this one event.
+    /// The provider's JSON of this event, which the processor reads.
     pub payload: Value,
-    /// Whether another event may look just like it, since the provider gave it neither an id nor a time.
+    /// `true` if another event may look exactly like this one, because the provider gave neither an id nor a time.
     pub lookalike: bool,
 }
 
-/// What an event's body says, once read.
+/// The content of an event's body after parsing.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InboundEvent {
     /// A message.
     Message(Box<InboundMessage>),
-    /// A message that came before was edited or taken back (the content says which and how). Address and author are as
-    /// the body says, which may be wrong: those of the message that it is about count.
+    /// An edit or a deletion of an earlier message, as the content says. Address and author in the body may be wrong;
+    /// those of the earlier message count.
     Change(Box<InboundMessage>),
-    /// An accepted message failed after all.
+    /// The failure of a message that the provider had accepted.
     Failed(FailedDelivery),
-    /// The instance's connection changed, to what must be asked: events carry no order.
+    /// A change of the instance's connection. The provider must be asked for the present state, because events carry no
+    /// order.
     ConnectionChanged,
-    /// Nothing for us: groups, broadcasts, newsletters and the like.
+    /// An event of no use to Recado: groups, broadcasts, newsletters and the like.
     Ignored {
-        /// What it was.
+        /// A word or two about the event.
         what: String,
     },
 }
 
-/// A message that came in.
+/// A message from a webhook or from the provider's history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InboundMessage {
-    /// With whom the conversation is.
+    /// The contact with whom the conversation is.
     pub address: ContactAddress,
-    /// The same person's identity without a number (linked identity, business-scoped user id), where the message shows it
-    /// beside `address`, which then has the number.
+    /// The same person's identity without a number (linked identity, business-scoped user id). It is present if the
+    /// message shows it beside `address`, which then holds the number.
     pub numberless_identity: Option<ContactAddress>,
-    /// The phone number behind the address, where one is known.
+    /// The phone number of the address, if known.
     pub phone: Option<String>,
-    /// The contact's name for itself.
+    /// The name that the contact gives itself.
     pub name: Option<String>,
-    /// The provider's id.
+    /// The provider's message id.
     pub provider_message_id: Option<String>,
-    /// Typed by the business on its own phone (or an echo of what we sent), not by the contact.
+    /// `true` if the business typed the message on its own phone, or Recado sent it (an echo). `false`: the contact
+    /// wrote the message.
     pub from_me: bool,
-    /// When it was written, as the provider says.
+    /// Time at which the message was written, by the provider's clock.
     pub sent_at: Option<Timestamp>,
-    /// What it says.
+    /// The message's content.
     pub content: Content,
-    /// What stands around it.
+    /// The message's context, such as the message that it replies to.
     pub context: MessageContext,
 }
 
-/// An accepted message that failed after all.
+/// The failure of a message that the provider had accepted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailedDelivery {
-    /// Which delivery, and when.
+    /// The delivery that failed, and the time of the failure.
     pub update: StatusUpdate,
-    /// To whom the message went, where that is told.
+    /// The address to which the message was sent, if the provider tells it.
     pub to: Option<ContactAddress>,
-    /// The provider's reason, as a code and a title; no personal data.
+    /// The provider's reason, as a code and a title, without personal data.
     pub error: String,
-    /// The same in our words.
+    /// The reason in Recado's own terms.
     pub reason: Reason,
 }

@@ -1,4 +1,4 @@
-//! What is known of an instance at run time: its connection and its rate.
+//! The run-time state of an instance: its connection and its rate.
 
 use crate::ids::{ConversationId, InstanceId, MessageId, Nonce};
 use crate::millis;
@@ -11,23 +11,23 @@ mod inactivity;
 pub use in_flight::{Echo, InFlightSend, OwnMessageEcho};
 pub use inactivity::TrafficProfile;
 
-/// Whether messages can be sent.
+/// The state of an instance's connection, which decides whether messages can be sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConnectionStatus {
-    /// As far as known.
+    /// The instance can send, as far as known.
     #[default]
     Open,
-    /// The provider lost its connection to WhatsApp.
+    /// The provider has lost its connection to WhatsApp.
     Closed,
-    /// The provider itself cannot be reached, or the credential cannot be read.
+    /// The provider cannot be reached, or the credential cannot be read.
     Unreachable,
     /// The key or token is missing or was refused.
     NeedsCredentials,
 }
 
 impl ConnectionStatus {
-    /// The word for it in records and the API.
+    /// Returns the word for the state in records and the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -38,81 +38,87 @@ impl ConnectionStatus {
     }
 }
 
-/// An instance's run-time record. One that does not exist yet is open and has sent nothing.
+/// The run-time record of an instance. An instance without a record is open and has sent nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstanceState {
-    /// Its connection.
+    /// The state of the connection.
     #[serde(default)]
     pub connection: ConnectionStatus,
-    /// Since when.
+    /// Time since which the connection has this state.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// When to ask again, while it is not open.
+    /// Time of the next probe while the instance is not open. For an open instance: the time at which to release
+    /// conversations that may still be parked.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub probe_at: Option<Timestamp>,
-    /// How often it was asked in vain; spaces the probes.
+    /// Number of probes without a change, which sets the wait until the next probe.
     #[serde(default)]
     pub probes: u32,
-    /// The rate's theoretical arrival time.
+    /// The theoretical arrival time (see [`crate::rate`]) of the instance's rate limit.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub arrival: Option<Timestamp>,
-    /// Time-outs, and attempts that did not reach the provider, in a row; two park the instance. Time-outs of one and the
-    /// same message in a row count once.
+    /// Number of failures in a row: time-outs, and attempts that did not reach the provider. Two park the instance.
+    /// Several time-outs in a row of the same message count once.
     #[serde(default)]
     pub timeouts: u32,
-    /// The message whose time-out was counted last, if nothing else was counted or accepted since.
+    /// The message whose time-out was counted last. `None` if another failure was counted, or a message was accepted,
+    /// since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timed_out: Option<MessageId>,
-    /// The model's key is missing or was refused: turns wait.
+    /// `true` if the model's key is missing or was refused: turns wait.
     #[serde(default)]
     pub llm_needs_credentials: bool,
-    /// When the provider was asked whose answer the connection is, or took a message.
+    /// Time at which the connection was last confirmed: the provider was asked and answered, or it accepted a message.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub confirmed_at: Option<Timestamp>,
-    /// When a sender last went to ask because the state was old; begins with the first slot.
+    /// Time at which a sender last claimed the check of a connection that was long unconfirmed. The first rate slot
+    /// also sets this time.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<Timestamp>,
-    /// When what waited for it was last released.
+    /// Time at which the parked conversations were last released.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub released_at: Option<Timestamp>,
-    /// Since when messages may have been missed: noted when it closes, until what came meanwhile is fetched.
+    /// Time since which messages may have been missed. It is set when the connection is lost, and stays until a
+    /// catch-up has fetched the messages.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub catch_up_from: Option<Timestamp>,
-    /// When what was missed was last fetched without being asked for.
+    /// Time of the last catch-up that began without a request by a person.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub caught_up_at: Option<Timestamp>,
-    /// How its contacts usually write.
+    /// The usual traffic from the instance's contacts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<TrafficProfile>,
 }
 
-/// What an attempt found that got no answer.
+/// The result of an attempt that got no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnansweredAttempt {
-    /// This message's request left, and no answer came in time: the instance hangs, or hangs at this message.
+    /// The request with this message was sent, and no answer came in time: the provider hangs, or hangs at this
+    /// message.
     TimedOut(MessageId),
     /// The provider was not reached.
     Unreached,
 }
 
-/// What was seen of a connection.
+/// An observation of an instance's connection, to be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionUpdate {
-    /// What it is now.
+    /// The observed state.
     pub connection: ConnectionStatus,
-    /// When that is stored.
+    /// Time at which the observation is stored.
     pub at: Timestamp,
-    /// When to ask again. For an open one: to release then what is still waiting.
+    /// Time of the next probe. For an open instance: the time at which to release conversations that may still be
+    /// parked.
     pub probe_at: Option<Timestamp>,
-    /// When the provider was asked, if this is its answer.
+    /// Time at which the provider was asked, if the observation is its answer.
     pub asked_at: Option<Timestamp>,
-    /// Whether what waits is released now.
+    /// `true` if the parked conversations are released now.
     pub releases_waiting: bool,
 }
 
 impl InstanceState {
-    /// When it is to be asked again. An open one only where what waits may not
-    /// have been released.
+    /// Returns the time at which the provider is to be asked again. An open instance has such a time only while
+    /// conversations may not have been released.
     pub fn next_probe_at(&self) -> Option<Timestamp> {
         if self.connection == ConnectionStatus::Open {
             self.probe_at
@@ -121,7 +127,7 @@ impl InstanceState {
         }
     }
 
-    /// Takes in what was seen; whether the connection was another one before.
+    /// Stores an observation of the connection. Returns `true` if the state of the connection changed.
     pub fn apply_connection_update(&mut self, seen: &ConnectionUpdate) -> bool {
         let changed = self.connection != seen.connection;
         self.probe_at = seen.probe_at;
@@ -143,7 +149,8 @@ impl InstanceState {
         changed
     }
 
-    /// Counts an attempt that got no answer; whether it counts. A message that always times out says nothing of others.
+    /// Counts an attempt that got no answer. Returns `true` if it was counted: repeated time-outs of the same message
+    /// say nothing about other messages.
     pub fn count_timeout(&mut self, found: &UnansweredAttempt) -> bool {
         let of = match found {
             UnansweredAttempt::TimedOut(message) => Some(message),
@@ -157,38 +164,39 @@ impl InstanceState {
         counts
     }
 
-    /// Forgets the attempts that got no answer: the connection changed, or a message was accepted.
+    /// Forgets the attempts that got no answer, because the connection changed or a message was accepted.
     pub fn reset_timeouts(&mut self) {
         self.timeouts = 0;
         self.timed_out = None;
     }
 
-    /// When its being open was last confirmed or asked for.
+    /// Returns the time at which the open connection was last confirmed or its check claimed.
     pub fn last_checked_at(&self) -> Option<Timestamp> {
         self.confirmed_at.max(self.asked_at)
     }
 
-    /// Whether it says open and nothing confirmed that for `after_ms`. One that was never used is as open as any.
+    /// Returns `true` if the instance is open and was neither confirmed nor asked about for `after_ms`. An instance
+    /// that was never used is not stale.
     pub fn is_stale(&self, now: Timestamp, after_ms: i64) -> bool {
         let old = |at: Timestamp| millis::add_millis(at, after_ms) <= now;
         self.connection == ConnectionStatus::Open && self.last_checked_at().is_some_and(old)
     }
 
-    /// Since when messages may have been missed, for all that is known: it was closed, or it is silent. `None` while it
-    /// is not open.
+    /// Returns the time since which messages may have been missed. That is the earlier of the loss of the connection
+    /// and the start of a silence. `None` while the instance is not open.
     pub fn messages_missing_since(&self) -> Option<Timestamp> {
         let both = [self.catch_up_from, self.inactive_since()];
         let open = self.connection == ConnectionStatus::Open;
         both.into_iter().flatten().min().filter(|_| open)
     }
 
-    /// Since when it is silent against its custom, if it is.
+    /// Returns the time since which the instance has been unusually silent; `None` if it is not.
     pub fn inactive_since(&self) -> Option<Timestamp> {
         self.pattern.as_ref().and_then(|pattern| pattern.silent_since)
     }
 }
 
-/// How long a parked conversation waits unless a setting says otherwise, in milliseconds: 72 hours.
+/// Default time for which a parked conversation waits, in milliseconds: 72 hours.
 pub const DEFAULT_PATIENCE_MS: i64 = 72 * 3_600_000;
 
 fn default_patience_ms() -> i64 {
@@ -196,33 +204,35 @@ fn default_patience_ms() -> i64 {
 }
 
 impl ParkedConversation {
-    /// When it is to be looked at even if the instance has not opened: at its time, or when its patience ends.
+    /// Returns the time at which the conversation is looked at, even if the instance has not opened. That is its
+    /// `not_before`, or else the end of its patience.
     pub fn release_due_at(&self) -> Timestamp {
         self.not_before
             .unwrap_or_else(|| millis::add_millis(self.since, self.patience_ms))
     }
 }
 
-/// A conversation whose messages wait for the instance (or for a time).
+/// A parked conversation: its messages wait for the instance or for a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParkedConversation {
-    /// The instance.
+    /// The instance that the messages wait for.
     pub instance: InstanceId,
-    /// Whose messages wait.
+    /// The conversation that is parked.
     pub conversation: ConversationId,
-    /// Changes at every parking: who releases removes only what it saw.
+    /// A new nonce at every parking. A release removes the record only if the nonce is still the one that was read.
     pub version: Nonce,
-    /// When it was parked first.
+    /// Time at which the conversation was first parked.
     #[serde(with = "millis")]
     pub since: Timestamp,
-    /// Not to be released before.
+    /// Time before which the conversation is not released.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
-    /// How long it waits for its instance, in milliseconds from `since`: the setting as it was at the last parking. In the
-    /// record, so that the index knows it too.
+    /// Time for which the conversation waits for its instance, in milliseconds from `since`. The setting at the last
+    /// parking is stored here, so that the index knows it too.
     #[serde(default = "default_patience_ms")]
     pub patience_ms: i64,
-    /// The reply of the agent that waits first, as [`Message::reply_id`] names it: in its group the release's kick stands.
+    /// The agent's reply that waits first, as [`Message::reply_id`] names it. The send job at the release goes into
+    /// this reply's FIFO group.
     ///
     /// [`Message::reply_id`]: crate::message::Message::reply_id
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,7 +1,7 @@
-//! Recado's types and rules.
+//! The domain types and rules of Recado.
 //!
-//! Nothing in this crate performs I/O, awaits, reads a clock or draws a random number: time and random bits come in
-//! as arguments. So every rule can be tested by calling it, and both stores (DynamoDB, SQLite) share one copy.
+//! No function in this crate performs I/O, awaits, reads a clock or draws a random number: time and random bits are
+//! arguments. So every rule can be tested by calling its function, and both stores (DynamoDB, SQLite) use the same rules.
 //!
 //! Instants are [`jiff::Timestamp`] cut to milliseconds, the precision that both stores keep.
 

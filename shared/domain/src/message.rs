@@ -1,4 +1,4 @@
-//! A stored message, in or out.
+//! The record of a stored message, incoming or outgoing.
 
 use crate::contact::ContactAddress;
 use crate::content::Content;
@@ -14,7 +14,7 @@ use crate::reason::Reason;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Whose words they are.
+/// The side that wrote a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -26,94 +26,98 @@ pub enum Role {
     Operator,
 }
 
-/// Tokens that a model call used.
+/// The numbers of tokens that a model call used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenUsage {
-    /// Read from the prompt, without what came from the cache.
+    /// Tokens read from the prompt, without tokens read from or written to the prompt cache.
     pub input_tokens: u64,
-    /// Written.
+    /// Tokens of the answer.
     pub output_tokens: u64,
-    /// Read from the prompt cache.
+    /// Tokens read from the prompt cache.
     #[serde(default)]
     pub cache_read_tokens: u64,
-    /// Written to the prompt cache.
+    /// Tokens written to the prompt cache.
     #[serde(default)]
     pub cache_write_tokens: u64,
 }
 
-/// A message's record.
+/// The stored record of a message, incoming or outgoing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// The conversation.
+    /// The conversation that the message belongs to.
     pub conversation: ConversationId,
-    /// Its place there.
+    /// Place of the message in its conversation, counted from 1.
     pub ordinal: Ordinal,
-    /// Whose.
+    /// The tenant that the message belongs to.
     pub tenant: TenantId,
-    /// On which instance.
+    /// The instance over which the message came in or goes out.
     pub instance: InstanceId,
-    /// Whose words.
+    /// The side that wrote the message.
     pub role: Role,
-    /// What it says.
+    /// Content of the message, such as text, a file or a menu.
     pub content: Content,
-    /// What stands around it.
+    /// Context of the message: the message that it replies to, the advertisement that it comes from, mentions.
     #[serde(default, skip_serializing_if = "MessageContext::is_empty")]
     pub context: MessageContext,
-    /// The provider's id, once known.
+    /// The provider's id of the message; `None` until it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_message_id: Option<String>,
-    /// When it was written: as the provider says for what came in, else when it was stored. Orders what people and the
-    /// model read, and nothing else.
+    /// Time the message was written. For an incoming message: the provider's time, but no later than the arrival of the
+    /// webhook. For an outgoing message: the time it was stored. Only the order in which people and the model read
+    /// messages depends on this time.
     #[serde(with = "millis")]
     pub written_at: Timestamp,
-    /// When it was written by the provider's clock, where that was ahead of ours when it arrived.
+    /// The provider's time of writing, if it was later than the arrival of the webhook: the provider's clock ran ahead.
+    /// Else `None`.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub told_at: Option<Timestamp>,
-    /// When it was stored.
+    /// Time the message was stored.
     #[serde(with = "millis")]
     pub stored_at: Timestamp,
-    /// Follows it everywhere.
+    /// Correlation id, which follows the message through every queue, record and log line.
     pub correlation: CorrelationId,
-    /// The event that brought it.
+    /// The event that brought the message; `None` for an outgoing message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<EventId>,
-    /// The client's key that it was sent under.
+    /// Idempotency key with which the client sent the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
-    /// Why no answer is owed to it, where that is not evident.
+    /// Reason why no reply to the message is owed, where the message itself does not show it. On a reply of the agent:
+    /// [`Reason::ModelFailed`] if it is the agent's error message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unanswered: Option<Reason>,
-    /// The model that wrote it.
+    /// Name of the model that wrote the message; `None` if no model wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What that cost.
+    /// Tokens that the model used. A reply of several parts carries them on its first part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<TokenUsage>,
-    /// Its way out; absent for what came in or was typed on the phone.
+    /// Outgoing side of the message; `None` for a message that came in or was typed on the phone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out: Option<Outbox>,
 }
 
-/// A message's status in the API.
+/// The status of a message as the API reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageStatus {
-    /// Not yet with the provider.
+    /// Not yet accepted by the provider.
     Pending,
-    /// With the provider.
+    /// Accepted by the provider.
     Sent,
-    /// On the phone.
+    /// Delivered to the recipient's phone.
     Delivered,
-    /// Seen.
+    /// Read or played by the recipient.
     Read,
-    /// Given up.
+    /// Given up by Recado, or reported as failed by the provider.
     Failed,
-    /// Not sent, on purpose.
+    /// Cancelled on purpose before it was sent.
     Cancelled,
 }
 
 impl Message {
-    /// A message of `conversation` that goes out from `now` on.
+    /// Creates an outgoing message of `conversation`, written and stored at `now`. [`Outbox::heard_at`] and
+    /// [`Outbox::beside`] are taken from `conversation`.
     pub fn new_outgoing(
         conversation: &Conversation,
         ordinal: Ordinal,
@@ -150,7 +154,7 @@ impl Message {
         }
     }
 
-    /// What a model and an operator read: what stands around it, and what it says.
+    /// Renders the message as the text that a model or an operator reads: its context, then its content.
     pub fn render_text(&self) -> String {
         let (around, text) = (self.context.render_text(), self.content.render_text());
         if around.is_empty() {
@@ -160,12 +164,13 @@ impl Message {
         }
     }
 
-    /// Its id.
+    /// Returns the id of the message, made of its conversation and ordinal.
     pub fn message_id(&self) -> MessageId {
         self.conversation.message_id(self.ordinal)
     }
 
-    /// The reply of the agent that it is or is a part of, by its first part; `None` for what people and clients send.
+    /// Returns the id of the agent's reply that the message belongs to: the id of the reply's first part. `None` if the
+    /// agent did not write the message.
     pub fn reply_id(&self) -> Option<MessageId> {
         let out = self.out.as_ref().filter(|out| out.author == Author::Ai)?;
         let before = out
@@ -175,7 +180,9 @@ impl Message {
         Some(self.conversation.message_id(first))
     }
 
-    /// Its status for the API, with what is known of its delivery. What came in was delivered to us.
+    /// Returns the status of the message for the API. `delivery` holds the statuses that the provider reported; they
+    /// count only if they are not older than the newest attempt. A contact's message is always
+    /// [`MessageStatus::Delivered`].
     pub fn status_with_delivery(&self, delivery: Option<&Delivery>) -> MessageStatus {
         let claimed_at = self.out.as_ref().and_then(Outbox::last_claimed_at);
         let delivered = delivery
@@ -197,8 +204,9 @@ impl Message {
         }
     }
 
-    /// Whether it leaves before `other`, which goes to the same person: by conversation and ordinal in one thread; in two by
-    /// when they were made, if `other` knows of this one's.
+    /// Returns `true` if this message must leave before `other`, which goes to the same person. Within one thread, the
+    /// conversation's number and the ordinal decide. Between two threads, the time of storing decides, but only if
+    /// `other` lists a conversation of this message's thread in [`Outbox::beside`]; otherwise `false`.
     pub fn is_sent_before(&self, other: &Self) -> bool {
         let thread = self.conversation.thread_id();
         if thread == other.conversation.thread_id() {
@@ -210,13 +218,14 @@ impl Message {
         beside.into_iter().any(|known| known.thread_id() == thread) && made(self) < made(other)
     }
 
-    /// Whether it is on its way out.
+    /// Returns `true` if the message is queued, being sent or of unknown outcome.
     pub fn is_open(&self) -> bool {
         self.out.as_ref().is_some_and(|out| out.state.is_open())
     }
 
-    /// When it is overdue, if it is open: 5 minutes after it was stored, after its slot, or after the time
-    /// that it waits for; not before it is to be looked at again.
+    /// Returns the time from which `reconcile` treats the message as overdue: 5 minutes after the latest of the time it
+    /// was stored, its slot and [`Outbox::not_before`], but not before [`Outbox::look_at`]. `None` unless the message is
+    /// open, or is dead and its dead letter does not exist yet.
     pub fn overdue_at(&self) -> Option<Timestamp> {
         let out = self.out.as_ref()?;
         let waits = out.state.is_open() || (matches!(out.state, OutboxState::Dead { .. }) && !out.copied);
@@ -228,7 +237,7 @@ impl Message {
         waits.then(|| out.look_at.map_or(due, |look_at| look_at.max(due)))
     }
 
-    /// To whom it goes, if it goes out.
+    /// Returns the address that the message goes to; `None` if it is not an outgoing message.
     pub fn recipient(&self) -> Option<&ContactAddress> {
         self.out.as_ref().map(|out| &out.to)
     }

@@ -1,29 +1,29 @@
-//! What a client keeps with a message that it sends: a JSON object that means nothing to us.
+//! Metadata: a JSON object that a client attaches to a message that it sends. Recado stores it and does not read it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The most that is kept, in bytes of JSON.
+/// Largest size of a metadata object, in bytes of JSON.
 pub const METADATA_BYTES_MAX: usize = 4096;
 
-/// A client's JSON object. It is kept as one text: so it comes back exactly, however deep it is and whatever its keys.
+/// A client's JSON object, stored as text, so that it comes back exactly, whatever its depth and keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Metadata(String);
 
-/// Why something cannot be kept as metadata.
+/// The reason why a value cannot be stored as metadata.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
-    /// Larger than [`METADATA_BYTES_MAX`].
+    /// The object is larger than [`METADATA_BYTES_MAX`].
     #[error("metadata must not be larger than {METADATA_BYTES_MAX} bytes")]
     TooLarge,
-    /// Not a JSON object.
+    /// The value is not a JSON object.
     #[error("metadata must be a JSON object")]
     NotAnObject,
 }
 
 impl Metadata {
-    /// Takes an object of at most [`METADATA_BYTES_MAX`] bytes, written without spaces.
+    /// Writes `object` as JSON without spaces. Fails with [`MetadataError::TooLarge`] above [`METADATA_BYTES_MAX`] bytes.
     pub fn from_object(object: &Map<String, Value>) -> Result<Self, MetadataError> {
         let text = serde_json::to_string(object).map_err(|_| MetadataError::NotAnObject)?;
         if text.len() > METADATA_BYTES_MAX {
@@ -32,14 +32,14 @@ impl Metadata {
         Ok(Self(text))
     }
 
-    /// The object as JSON.
+    /// Returns the object as JSON text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The object.
+    /// Parses the object from its JSON text.
     pub fn to_object(&self) -> Map<String, Value> {
-        // What the constructor wrote can be read.
+        // The constructor wrote this text as a JSON object, so it can be parsed.
         serde_json::from_str(&self.0).unwrap_or_default()
     }
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serializer};
 
-/// The instant of `milliseconds`, clamped to what a timestamp can hold (years -9999 to 9999).
+/// Returns the instant of `milliseconds`, clamped to the range of a timestamp (years -9999 to 9999).
 pub fn from_unix_millis(milliseconds: i64) -> Timestamp {
     Timestamp::from_millisecond(milliseconds).unwrap_or(if milliseconds < 0 {
         Timestamp::MIN
@@ -12,26 +12,26 @@ pub fn from_unix_millis(milliseconds: i64) -> Timestamp {
     })
 }
 
-/// `at` moved by `milliseconds`, clamped instead of overflowing.
+/// Returns `at` moved by `milliseconds`, clamped instead of overflowing.
 pub fn add_millis(at: Timestamp, milliseconds: i64) -> Timestamp {
     from_unix_millis(at.as_millisecond().saturating_add(milliseconds))
 }
 
-/// `serde(with = "millis")` for a [`Timestamp`].
+/// Serializes a [`Timestamp`] as milliseconds since the Unix epoch, for `serde(with = "millis")`.
 pub fn serialize<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_i64(at.as_millisecond())
 }
 
-/// See [`serialize`].
+/// Reads a [`Timestamp`] that [`serialize`] wrote.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
     i64::deserialize(deserializer).map(from_unix_millis)
 }
 
-/// `serde(with = "millis::optional")` for an `Option<Timestamp>`.
+/// Serialization of an `Option<Timestamp>`, for `serde(with = "millis::optional")`.
 pub mod optional {
     use super::{Deserialize, Deserializer, Serializer, Timestamp, from_unix_millis};
 
-    /// See [`super::serialize`].
+    /// Serializes an optional timestamp as milliseconds; see [`super::serialize`].
     pub fn serialize<S: Serializer>(at: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
         match at {
             Some(at) => serializer.serialize_some(&at.as_millisecond()),
@@ -39,7 +39,7 @@ pub mod optional {
         }
     }
 
-    /// See [`super::deserialize`].
+    /// Reads an optional timestamp; see [`super::deserialize`].
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
         Ok(Option::<i64>::deserialize(deserializer)?.map(from_unix_millis))
     }

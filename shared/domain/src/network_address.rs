@@ -1,10 +1,10 @@
-//! Which network addresses a provider may have.
+//! Rules about the network addresses that a provider may have.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether nothing is ever sent to `address`: it is link-local (`169.254.0.0/16`, `fe80::/10`), where clouds give a machine's
-/// credentials to whoever asks, or the same service of AWS under IPv6 (`fd00:ec2::/32`). An IPv4 address inside an IPv6 one
-/// counts as itself.
+/// Returns `true` for an address to which Recado never sends. Such an address is link-local (`169.254.0.0/16`,
+/// `fe80::/10`), where clouds give a machine's credentials to every caller, or belongs to the same service of AWS under
+/// IPv6 (`fd00:ec2::/32`). An IPv4 address inside an IPv6 address is judged as an IPv4 address.
 pub fn is_forbidden_address(address: IpAddr) -> bool {
     match unwrap_embedded_ipv4(address) {
         IpAddr::V4(address) => address.is_link_local(),
@@ -15,7 +15,7 @@ pub fn is_forbidden_address(address: IpAddr) -> bool {
     }
 }
 
-/// Whether `address` is of this machine or of a private network, where a provider may be reached without TLS.
+/// Returns `true` for an address of this machine or of a private network. A provider may be reached there without TLS.
 pub fn is_local_or_private(address: IpAddr) -> bool {
     match unwrap_embedded_ipv4(address) {
         IpAddr::V4(address) => address.is_loopback() || address.is_private(),
@@ -23,7 +23,8 @@ pub fn is_local_or_private(address: IpAddr) -> bool {
     }
 }
 
-/// The IPv4 address that an IPv6 one stands for, if it does: mapped, compatible, translated (`64:ff9b::/96`) or 6to4.
+/// Returns the IPv4 address that an IPv6 address stands for: mapped, compatible, translated (`64:ff9b::/96`) or 6to4. Any
+/// other address is returned unchanged.
 pub(crate) fn unwrap_embedded_ipv4(address: IpAddr) -> IpAddr {
     let IpAddr::V6(six) = address else {
         return address;
@@ -34,7 +35,7 @@ pub(crate) fn unwrap_embedded_ipv4(address: IpAddr) -> IpAddr {
 fn embedded_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let of = |high: u16, low: u16| Ipv4Addr::from_bits((u32::from(high) << 16) | u32::from(low));
     match address.segments() {
-        // Loopback and the unspecified address are IPv6's own.
+        // Loopback (`::1`) and the unspecified address (`::`) belong to IPv6 itself.
         [0, 0, 0, 0, 0, 0, 0, 0 | 1] => None,
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
         | [0x64, 0xff9b, 0, 0, 0, 0, high, low]

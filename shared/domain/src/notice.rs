@@ -1,4 +1,4 @@
-//! What a provider tells of the account that numbers belong to: templates, quality, limits, restrictions.
+//! Notices: a provider's reports about the account that numbers belong to (templates, quality, limits, restrictions).
 
 use crate::ids::hash_parts;
 use crate::millis;
@@ -7,52 +7,52 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How many of an account's notices are shown: the newest.
+/// Number of an account's notices that are shown: the newest.
 pub const NOTICES_MAX: usize = 50;
 
-/// How long a notice is kept, in milliseconds: 90 days.
+/// Time for which a notice is kept, in milliseconds: 90 days.
 pub const NOTICE_RETENTION_MS: i64 = 90 * 86_400_000;
 
-/// What a notice is about.
+/// The subject of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoticeKind {
-    /// A template was approved, rejected, paused …
+    /// A template was approved, rejected or paused, or its status changed otherwise.
     TemplateStatus,
-    /// A template's quality.
+    /// The quality of a template changed.
     TemplateQuality,
-    /// A template's category.
+    /// The category of a template changed.
     TemplateCategory,
-    /// What a template consists of.
+    /// The components of a template changed.
     TemplateComponents,
-    /// The account was changed, restricted, banned …
+    /// The account was changed, restricted, banned or the like.
     Account,
-    /// Something that the account's owner should look at.
+    /// An alert that the account's owner should look at.
     AccountAlert,
-    /// The account's review.
+    /// The review of the account.
     AccountReview,
-    /// Settings of the account or a number.
+    /// Settings of the account or of a number.
     AccountSettings,
-    /// How much the business may send.
+    /// The limits of what the business may send.
     Capability,
-    /// A number's quality, limit or throughput.
+    /// The quality, limit or throughput of a number.
     NumberQuality,
-    /// A number's display name.
+    /// The display name of a number.
     NumberName,
-    /// A number's PIN.
+    /// The PIN of a number.
     Security,
     /// The business's user name.
     Username,
-    /// A flow.
+    /// A WhatsApp flow.
     Flow,
-    /// A solution of partners.
+    /// A partner solution.
     Partner,
     /// A payment configuration.
     Payment,
 }
 
 impl NoticeKind {
-    /// Its name in records.
+    /// Returns the name of the kind in records.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::TemplateStatus => "template_status",
@@ -75,53 +75,54 @@ impl NoticeKind {
     }
 }
 
-/// By what a notice is known again: 32 hexadecimal digits of a hash of what it says.
+/// The id of a notice: 32 hexadecimal digits of a hash of its contents, so that a repeated notice is recognized.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NoticeId(String);
 
 impl NoticeId {
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// One thing that a provider told of an account.
+/// A provider's report about an account.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Notice {
-    /// By what it is known again.
+    /// Id by which a repeated notice is recognized.
     pub id: NoticeId,
-    /// Who told it.
+    /// The provider that reported the notice.
     pub provider: Provider,
-    /// The account, as the provider calls it (Meta's WABA id).
+    /// The account, by the provider's id (Meta's WABA id).
     pub account: String,
-    /// What it is about.
+    /// Subject of the notice.
     pub kind: NoticeKind,
-    /// The same in a few words. No personal data.
+    /// Short summary of the notice. No personal data.
     pub summary: String,
-    /// When, as the provider says; where it does not, when the webhook arrived.
+    /// Time of the notice by the provider's clock; if the provider gives none, the time the webhook arrived.
     #[serde(with = "millis")]
     pub at: Timestamp,
-    /// The rest of it, small. No personal data.
+    /// Further details, as a small JSON value. No personal data.
     pub details: Value,
 }
 
-/// What is told, before it has an id.
+/// A notice that has no id yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewNotice {
-    /// What it is about.
+    /// Subject of the notice.
     pub kind: NoticeKind,
-    /// The same in a few words.
+    /// Short summary of the notice. No personal data.
     pub summary: String,
-    /// When, where the provider says so.
+    /// Time of the notice by the provider's clock; `None` if the provider gives none.
     pub at: Option<Timestamp>,
-    /// The rest of it.
+    /// Further details, as a small JSON value. No personal data.
     pub details: Value,
 }
 
 impl Notice {
-    /// A notice that came at `received_at`. Its id is made of what stays the same in every repetition of the webhook.
+    /// Creates a notice whose webhook arrived at `received_at`. Its id is a hash of the values that stay the same when
+    /// the webhook is repeated, so `received_at` is not part of it.
     pub fn with_derived_id(
         provider: Provider,
         account: &str,
@@ -154,7 +155,7 @@ impl Notice {
         }
     }
 
-    /// The newest [`NOTICES_MAX`] of `notices`, the newest first.
+    /// Returns the newest [`NOTICES_MAX`] of `notices`, the newest first.
     pub fn newest_first(mut notices: Vec<Self>) -> Vec<Self> {
         notices.sort_by(|a, b| (b.at, &b.id).cmp(&(a.at, &a.id)));
         notices.truncate(NOTICES_MAX);

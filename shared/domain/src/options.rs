@@ -1,26 +1,26 @@
-//! How a message is to be sent, besides what it says.
+//! The options of a message that a client sends, apart from its content.
 
 use serde::{Deserialize, Serialize};
 
-/// What a client may ask for with a message.
+/// The options that a client may set for a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SendOptions {
-    /// The provider's id of the message that it replies to.
+    /// The provider's id of the message that this message replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<String>,
-    /// The message that a reaction is for is one of ours, not the contact's: some providers want to be told.
+    /// `true` if a reaction is for a message that Recado sent, not for the contact's. Evolution API needs to know this.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub to_own: bool,
-    /// Whom it mentions: phone numbers as digits.
+    /// People whom the message mentions: phone numbers as digits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mentions: Vec<String>,
-    /// Whether a link in it is shown with a preview; as the provider likes, if absent.
+    /// `true` to show a preview of a link in the message, `false` to hide it. `None`: the provider decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_preview: Option<bool>,
 }
 
 impl SendOptions {
-    /// Whether nothing is asked for.
+    /// Returns `true` if no option is set.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -1,7 +1,9 @@
-//! The way out: `queued → sending → sent | unknown | dead | cancelled`, with `unknown → sent | queued | dead`.
+//! The outgoing side of a message: `queued → sending → sent | unknown | dead | cancelled`, with
+//! `unknown → sent | queued | dead`.
 //!
-//! Every transition is a method that refuses what is not allowed. The store writes the result on condition that the
-//! record is still the one the transition began from ([`Outbox::rev`]): whoever lost that race writes nothing more.
+//! Every transition is a method that refuses a transition that is not allowed. The store writes the result on condition
+//! that the record still has the revision ([`Outbox::rev`]) from which the transition began. Of several workers only the
+//! first one writes.
 
 mod state;
 
@@ -18,120 +20,124 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 pub use state::OutboxState;
 
-/// Who speaks.
+/// The side that writes an outgoing message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Author {
-    /// The agent: a takeover stops it.
+    /// The agent. A takeover cancels its messages that were not sent yet.
     Ai,
-    /// A person (or their system, by the API).
+    /// A person, or a person's system that uses the API.
     Person,
 }
 
-/// A line of a message's history.
+/// An entry in the history of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutboxHistoryEntry {
-    /// When.
+    /// Time of the transition.
     #[serde(with = "millis")]
     pub at: Timestamp,
-    /// What happened, in a word: the new state.
+    /// Name of the new state.
     pub what: String,
-    /// Details: an error's code and title, a reason; no personal data.
+    /// Details, such as an error's code and title or a reason. No personal data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-/// How many lines of history are kept: the first and the latest.
+/// Largest number of history entries: the first one and the newest ones are kept.
 const HISTORY_MAX: usize = 40;
 
-/// Which part of a reply a message is, where one message could not hold it.
+/// The position of a message among the parts of a long reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplyPart {
-    /// Counted from 1. Parts have consecutive ordinals.
+    /// Number of the part, counted from 1. Parts have consecutive ordinals.
     pub number: u32,
-    /// Of how many.
+    /// Number of parts of the reply.
     pub of: u32,
 }
 
-/// The outgoing side of a message.
+/// The outgoing side of a message: its recipient, its state and the history of its attempts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outbox {
-    /// To whom.
+    /// Address of the recipient.
     pub to: ContactAddress,
-    /// Who speaks.
+    /// The side that wrote the message.
     pub author: Author,
-    /// How far it has come.
+    /// State of sending.
     #[serde(flatten)]
     pub state: OutboxState,
-    /// Grows at every write: the condition of the next.
+    /// Revision, which grows at every write. A write is conditional on the revision that was read.
     #[serde(default)]
     pub rev: u64,
-    /// Attempts so far, counted before each.
+    /// Number of attempts so far; each is counted before it begins.
     #[serde(default)]
     pub attempts: u32,
-    /// The conversation's epoch at the commit: another one there stops an AI message.
+    /// Epoch of the conversation when the message was committed. If the conversation's epoch has changed since, a message
+    /// of the agent is not sent.
     #[serde(default)]
     pub epoch: u64,
-    /// Up to which ordinal it answers.
+    /// Ordinal up to which the message answers the contact.
     #[serde(default)]
     pub covers: Ordinal,
-    /// The rate's slot it holds.
+    /// Slot that is reserved under the instance's rate.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub slot: Option<Timestamp>,
-    /// Not to be attempted before: the provider or the backoff asks for it, whoever kicks.
+    /// Earliest time of the next attempt, as the provider or the backoff demands. A wake-up job that comes earlier sends
+    /// nothing.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
-    /// Not overdue before, since its instance cannot send: `reconcile` looks again then.
+    /// Time before which the message is not overdue, because its instance cannot send. `reconcile` looks at it again
+    /// then.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub look_at: Option<Timestamp>,
-    /// An attempt's outcome was never learnt, and it was queued again: the contact may have it already.
+    /// `true` if the message was queued again after an attempt of unknown outcome: the contact may have it already.
     #[serde(default)]
     pub maybe_sent: bool,
-    /// It went to the simulated provider.
+    /// `true` if the message went to the simulated provider.
     #[serde(default)]
     pub simulated: bool,
-    /// Whether its dead letter exists.
+    /// `true` if the dead letter was created, or was deleted by an operator since: nothing remains to be done for it.
     #[serde(default)]
     pub copied: bool,
-    /// What happened to it.
+    /// Transitions so far, the oldest first; see [`OutboxHistoryEntry`].
     #[serde(default)]
     pub history: Vec<OutboxHistoryEntry>,
-    /// The turn that it came from, for an agent's reply.
+    /// The turn that wrote the message; `None` if the message is not a reply of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnRecord>,
-    /// Which part of the reply it is, if that takes several messages.
+    /// Position of the message among the parts of the reply; `None` if the reply is a single message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<ReplyPart>,
-    /// The scheduled message that it was before it fell due.
+    /// The scheduled message from which this message was made when it fell due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled: Option<ScheduledId>,
-    /// What the client that sent it keeps with it.
+    /// Metadata that the client attached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
-    /// How it is to be sent.
+    /// Options that the client set.
     #[serde(default, skip_serializing_if = "SendOptions::is_empty")]
     pub options: SendOptions,
-    /// When the contact had written last, as far as was known when it was committed: while the window after that is open,
-    /// nobody need look again.
+    /// Time of the contact's last message as known at the commit. While the service window after this time is open, the
+    /// conversation need not be read again.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub heard_at: Option<Timestamp>,
-    /// The person's conversations under other identities: what was made there before leaves before this.
+    /// The person's conversations under linked identities. Messages that were stored there earlier are sent before this
+    /// message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<ConversationId>,
 }
 
-/// A transition that is not allowed.
+/// The error for a transition that is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a {from} message cannot become {to}")]
 pub struct InvalidTransition {
-    /// The state it is in.
+    /// Name of the state that the message is in.
     pub from: &'static str,
-    /// The state asked for.
+    /// Name of the state that was asked for.
     pub to: &'static str,
 }
 
 impl Outbox {
-    /// A message just committed.
+    /// Creates the outbox of a message that was just committed, in state `queued`.
     pub fn new_queued(
         to: ContactAddress,
         author: Author,
@@ -189,12 +195,13 @@ impl Outbox {
         })
     }
 
-    /// Whether it certainly never left: no attempt of unknown outcome.
+    /// Returns `true` if the message certainly never left: it is queued or cancelled, and no attempt had an unknown
+    /// outcome.
     pub fn is_certainly_unsent(&self) -> bool {
         !self.maybe_sent && matches!(self.state, OutboxState::Queued | OutboxState::Cancelled { .. })
     }
 
-    /// `queued → sending`: one attempt more, held by `nonce` until `lease_until`.
+    /// Moves `queued → sending` and counts an attempt. `nonce` holds the attempt until `lease_until`.
     pub fn claim_attempt(
         &mut self,
         nonce: Nonce,
@@ -218,20 +225,20 @@ impl Outbox {
         Ok(())
     }
 
-    /// Says more of what happened last. Part of the transition that made it so, so `rev` stays.
+    /// Adds an explanation to the newest history entry. It belongs to the transition just made, so `rev` does not grow.
     pub fn explain_last_step(&mut self, why: &str) {
         if let Some(step) = self.history.last_mut() {
             step.why = Some(why.to_owned());
         }
     }
 
-    /// Whether `nonce` holds the running attempt.
+    /// Returns `true` if `nonce` holds the running attempt.
     pub fn is_held_by(&self, nonce: &Nonce) -> bool {
         matches!(&self.state, OutboxState::Sending { nonce: holder, .. } if holder == nonce)
     }
 
-    /// `sending → queued`: the attempt did not reach the provider (`counted`: it did, and failed in a way that may
-    /// pass). The slot is given up with a counted attempt.
+    /// Moves `sending → queued` and gives up the slot. `counted`: the attempt reached the provider and failed with an
+    /// error that may pass. If `false`, the attempt did not reach the provider and is not counted.
     pub fn return_to_queue(
         &mut self,
         now: Timestamp,
@@ -249,7 +256,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// `sending → unknown`: the outcome was not learnt.
+    /// Moves `sending → unknown`: the provider gave no clear answer. The slot is given up.
     pub fn mark_unknown(&mut self, now: Timestamp, why: &str) -> Result<(), InvalidTransition> {
         let OutboxState::Sending {
             nonce, claimed_at, ..
@@ -266,7 +273,8 @@ impl Outbox {
         Ok(())
     }
 
-    /// `unknown → queued`: there is no evidence and the wait for it is over. Marked as maybe sent before.
+    /// Moves `unknown → queued`: no evidence was found until the end of the wait. The message is marked as maybe sent
+    /// before.
     pub fn requeue_unknown(&mut self, now: Timestamp) -> Result<(), InvalidTransition> {
         if !matches!(self.state, OutboxState::Unknown { .. }) {
             return self.refuse_transition("queued");
@@ -280,7 +288,8 @@ impl Outbox {
         Ok(())
     }
 
-    /// `sending | unknown → sent`; also `queued → sent`, where an earlier attempt turns out to have been sent.
+    /// Moves `sending | unknown → sent`. Also moves `queued → sent` if [`Outbox::maybe_sent`] is set: an earlier attempt
+    /// did arrive.
     pub fn mark_sent(&mut self, now: Timestamp, why: Option<String>) -> Result<(), InvalidTransition> {
         let may_be_sent = match self.state {
             OutboxState::Sending { .. } | OutboxState::Unknown { .. } => true,
@@ -294,7 +303,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Any open state, or `sent` (the provider said so later), `→ dead`.
+    /// Moves any open state to `dead`. Also moves `sent → dead`, because a provider may report a failure later.
     pub fn mark_dead(
         &mut self,
         now: Timestamp,
@@ -307,17 +316,19 @@ impl Outbox {
         ) {
             return self.refuse_transition("dead");
         }
-        // Given up with an attempt whose outcome is not known: a redrive repeats it, and must say so.
+        // The outcome of the last attempt is unknown. If a redrive repeats the message, it must carry the mark
+        // `maybe_sent`.
         self.maybe_sent |= matches!(self.state, OutboxState::Unknown { .. });
         let why = why.map_or_else(|| reason.to_string(), |why| format!("{reason}: {why}"));
-        // Clocks differ, and a later death is known by its time.
+        // A redrive names a failure by its time. Clocks differ, so every later failure gets a later time than the
+        // failures before it.
         let deaths = self.history.iter().filter(|step| step.what == "dead");
         let at = deaths.map(|step| add_millis(step.at, 1)).fold(now, Ord::max);
         self.transition_to(OutboxState::Dead { at, reason }, at, Some(why));
         Ok(())
     }
 
-    /// `queued → cancelled`.
+    /// Moves `queued → cancelled`.
     pub fn mark_cancelled(&mut self, now: Timestamp, reason: Reason) -> Result<(), InvalidTransition> {
         if self.state != OutboxState::Queued {
             return self.refuse_transition("cancelled");
@@ -330,7 +341,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// When it died, if it is dead.
+    /// Returns the time at which the message was given up, if it is dead.
     pub fn failed_at(&self) -> Option<Timestamp> {
         match self.state {
             OutboxState::Dead { at, .. } => Some(at),
@@ -338,8 +349,8 @@ impl Outbox {
         }
     }
 
-    /// `dead → queued`, by a redrive of the death at `died`: with all its attempts again. One that died again since is
-    /// left dead.
+    /// Moves `dead → queued` for a redrive of the failure at `died`; the message gets all its attempts again. Refused if
+    /// its newest failure has another time.
     pub fn requeue_dead(&mut self, now: Timestamp, died: Timestamp) -> Result<(), InvalidTransition> {
         if self.failed_at() != Some(died) {
             return self.refuse_transition("queued");
@@ -353,7 +364,8 @@ impl Outbox {
         Ok(())
     }
 
-    /// `dead → dead`, of another death, for good: its dead letter was deleted. No redrive of `died` finds it any more.
+    /// Gives a dead message the reason [`Reason::Purged`] and a later time, because its dead letter was deleted. A
+    /// redrive of the failure at `died` is refused from then on.
     pub fn purge_dead(&mut self, now: Timestamp, died: Timestamp) -> Result<(), InvalidTransition> {
         if self.failed_at() != Some(died) {
             return self.refuse_transition("purged");
@@ -364,7 +376,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// When its latest attempt was claimed.
+    /// Returns the time at which the newest attempt was claimed.
     pub fn last_claimed_at(&self) -> Option<Timestamp> {
         let claims = self.history.iter().rev();
         claims
@@ -373,23 +385,25 @@ impl Outbox {
             .next()
     }
 
-    /// The slot it may still use at `now`.
+    /// Returns the slot if it can still be used at `now`.
     pub fn usable_slot(&self, now: Timestamp) -> Option<Timestamp> {
         self.slot.filter(|slot| !rate::is_slot_missed(*slot, now))
     }
 
-    /// Notes the slot that was reserved for it.
+    /// Stores the slot that was reserved for the message.
     pub fn record_slot(&mut self, slot: Timestamp) {
         self.slot = Some(slot);
         self.rev += 1;
     }
 
-    /// Puts the next attempt off. Part of the transition that made it `queued`, so `rev` stays.
+    /// Sets the earliest time of the next attempt. It belongs to the transition to `queued` just made, so `rev` does not
+    /// grow.
     pub fn delay_until(&mut self, at: Timestamp) {
         self.not_before = Some(at);
     }
 
-    /// `queued` and `unknown`: puts off when it is overdue. A running attempt is not touched: its outcome is to be stored.
+    /// Postpones the time at which a `queued` or `unknown` message is overdue. Refused in any other state: the outcome of
+    /// a running attempt has to be stored.
     pub fn postpone_overdue(&mut self, until: Timestamp) -> Result<(), InvalidTransition> {
         if !matches!(self.state, OutboxState::Queued | OutboxState::Unknown { .. }) {
             return self.refuse_transition("put off");
@@ -399,19 +413,19 @@ impl Outbox {
         Ok(())
     }
 
-    /// Notes that its dead letter exists.
+    /// Marks the message as having its dead letter.
     pub fn mark_dead_lettered(&mut self) {
         self.copied = true;
         self.rev += 1;
     }
 }
 
-/// A hash of a text, to compare without keeping it.
+/// Returns a hash of `text`, so that texts can be compared and need not be kept.
 pub fn hash_text(text: &str) -> String {
     crate::ids::hash_parts(&["text", text.trim()], 16)
 }
 
-/// When the lease of an attempt ends that is claimed now.
+/// Returns the end of the lease of an attempt that is claimed at `now`.
 pub fn compute_lease_end(now: Timestamp, lease_seconds: i64) -> Timestamp {
     add_millis(now, lease_seconds.saturating_mul(1000))
 }

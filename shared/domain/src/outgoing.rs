@@ -1,8 +1,10 @@
-//! What may be sent: which kinds of content, and how large. Checked when a client asks for it, so that what no provider
-//! takes is refused then and is not a dead letter later.
+//! Rules for outgoing content: the kinds that can be sent, and their limits.
 //!
-//! The limits are WhatsApp's own, apart from those of menus: a menu that is too large for buttons or a list is sent as
-//! numbered text, so it only has to fit into a text.
+//! Content is checked when a client asks to send it. So content that no provider accepts is refused at once and does not
+//! become a dead letter later.
+//!
+//! The limits are WhatsApp's own, apart from the limits of menus: a menu that is too large for buttons or a list is sent
+//! as numbered text, so it only has to fit into a text.
 
 mod check;
 mod media_source;
@@ -10,23 +12,23 @@ mod media_source;
 use crate::content::{ButtonKind, Content, MediaKind};
 pub use media_source::{UPLOAD_PREFIX, is_private_url, is_public_https_url};
 
-/// The longest text, in characters.
+/// Largest length of a text, in characters.
 /// <https://developers.facebook.com/docs/whatsapp/cloud-api/messages/text-messages>
 pub const TEXT_MAX: usize = 4096;
 
-/// The longest text below a file, in characters.
+/// Largest length of a caption below a file, in characters.
 pub const CAPTION_MAX: usize = 1024;
 
-/// The kinds of content that can be sent, as providers tell them apart.
+/// The kinds of content that can be sent, as providers distinguish them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutgoingKind {
     /// Plain text.
     Text,
     /// A picture.
     Image,
-    /// A film.
+    /// A video.
     Video,
-    /// A recording or music.
+    /// A sound recording or music.
     Audio,
     /// A voice note.
     Voice,
@@ -34,28 +36,28 @@ pub enum OutgoingKind {
     Document,
     /// A sticker.
     Sticker,
-    /// A place.
+    /// A location.
     Location,
     /// Contact cards.
     Contacts,
-    /// A reaction, or one taken back.
+    /// A reaction, or the removal of a reaction.
     Reaction,
-    /// Buttons that answer.
+    /// Buttons that send an answer.
     ReplyButtons,
-    /// One button that opens a page.
+    /// A single button that opens a web page.
     UrlButton,
-    /// A button that calls or copies.
+    /// A button that calls a number or copies a code, or a mixture of buttons.
     OtherButton,
-    /// A menu.
+    /// A list menu.
     List,
     /// A poll.
     Poll,
-    /// A template that was approved before.
+    /// A message template that Meta approved before.
     Template,
 }
 
 impl OutgoingKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 16] = [
         Self::Text,
         Self::Image,
@@ -75,7 +77,7 @@ impl OutgoingKind {
         Self::Template,
     ];
 
-    /// Its name in errors and documents.
+    /// Returns the name of the kind in errors and documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -98,24 +100,24 @@ impl OutgoingKind {
     }
 }
 
-/// Why something cannot be sent. No text of it repeats what was to be sent.
+/// The reason why content cannot be sent. No error text repeats the content.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OutgoingError {
-    /// It only comes in.
+    /// The content is of a type that only comes in.
     #[error("content of type `{0}` only comes in and cannot be sent")]
     OnlyIncoming(String),
-    /// Something in it is missing, too long or not what it must be.
+    /// A field is missing, too long or not valid.
     #[error("{field} {why}")]
     InvalidField {
-        /// Where, as a client writes it.
+        /// Name of the field, as a client writes it.
         field: &'static str,
-        /// What is wrong.
+        /// Description of the error, which follows the field's name.
         why: String,
     },
 }
 
 impl Content {
-    /// As what it is sent; `None` for what only comes in.
+    /// Returns the kind as which the content is sent; `None` if the content only comes in.
     pub fn outgoing_kind(&self) -> Option<OutgoingKind> {
         Some(match self {
             Self::Text { .. } => OutgoingKind::Text,

@@ -1,6 +1,7 @@
-//! Through whom a number is connected, and what the rules ask of whoever that is.
+//! Providers and their capabilities, as far as the domain rules depend on them.
 //!
-//! Providers are named, not listed: who there is, the edge says (`recado-whatsapp`), and adding one changes nothing here.
+//! This crate has no list of providers. The crate `recado-whatsapp` defines them, and adding a provider changes nothing
+//! here.
 
 use crate::ids::IdError;
 use crate::outgoing::TEXT_MAX;
@@ -8,26 +9,28 @@ use crate::rate::Rate;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The longest name, in bytes.
+/// Largest length of a name, in bytes.
 const LENGTH_MAX: usize = 16;
 
 const KIND: &str = "provider";
 
-/// A provider's name, as in routes, records and secrets: `evolution`, `360dialog`. 1 to 16 small letters, digits and dashes.
+/// A provider's name in routes, records and secrets, such as `evolution` or `360dialog`: 1 to 16 small letters, digits
+/// and dashes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Provider {
-    /// Filled up with zeros, so that equal names are equal and stand in their order.
+    /// The name, filled up with zeros, so that comparing the bytes compares the names.
     bytes: [u8; LENGTH_MAX],
 }
 
 impl Provider {
-    /// A name that is written in the code: `const EVOLUTION: Provider = Provider::named("evolution")` does not compile if it
-    /// is no name. What comes from outside goes through [`Provider::parse`].
+    /// Creates a provider's name that is written in the code, as in
+    /// `const EVOLUTION: Provider = Provider::from_static("evolution")`. There, an invalid name is a compile error. Names
+    /// from outside are read with [`Provider::parse`].
     ///
     /// # Panics
     ///
-    /// If `name` is no name.
+    /// If `name` is not a valid name.
     pub const fn from_static(name: &'static str) -> Self {
         match Self::parse_bytes(name.as_bytes()) {
             Ok(provider) => provider,
@@ -35,7 +38,7 @@ impl Provider {
         }
     }
 
-    /// Checks `text`. That there is such a provider is not said by that.
+    /// Checks that `text` has the form of a name. Success does not mean that such a provider exists.
     pub const fn parse(text: &str) -> Result<Self, IdError> {
         Self::parse_bytes(text.as_bytes())
     }
@@ -62,11 +65,11 @@ impl Provider {
         Ok(Self { bytes })
     }
 
-    /// The name.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         let length = self.bytes.iter().position(|byte| *byte == 0);
         let name = &self.bytes[..length.unwrap_or(LENGTH_MAX)];
-        // Letters, digits and dashes, as both constructors saw to.
+        // The bytes are letters, digits and dashes: both constructors check this.
         std::str::from_utf8(name).unwrap_or_default()
     }
 }
@@ -97,29 +100,30 @@ impl fmt::Debug for Provider {
     }
 }
 
-/// What the rules ask of a provider. Its module says it, once.
+/// The capabilities of a provider that the domain rules depend on. Each provider's module defines them once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ProviderCapabilities {
-    /// How its webhooks write whom a message is from, and so how we write to whom one goes.
+    /// Format of contacts' addresses in the provider's webhooks and requests.
     pub address_format: AddressFormat,
-    /// Whether Meta's 24 hours hold: outside of them nothing but templates is sent.
+    /// `true` if Meta's 24-hour service window applies: outside the window only templates are sent.
     pub has_service_window: bool,
-    /// Whether statuses bring back the id that we gave a message; else they bring the provider's.
+    /// `true` if statuses carry the id that Recado gave the message; `false` if they carry the provider's id.
     pub echoes_our_id: bool,
-    /// Whether it is a linked phone, whose connection can be lost without a word. Its state grows stale, and is asked for.
+    /// `true` if the provider is a linked phone, which can lose its connection without a report. The stored connection
+    /// state then becomes outdated, and Recado asks for it.
     pub is_linked_device: bool,
-    /// Whether it can be asked for messages of which no webhook came.
+    /// `true` if the provider can list past messages, so that messages whose webhooks were lost can be found.
     pub has_history: bool,
-    /// The longest text that one message holds, in UTF-16 code units.
+    /// Largest length of a text in one message, in UTF-16 code units.
     pub text_max: usize,
-    /// How fast an instance sends that has no rate of its own; the installation's setting, if none.
+    /// Rate of an instance that configures no rate; `None`: the installation's setting.
     pub rate: Option<Rate>,
-    /// How fast one writes to one contact, if that is limited.
+    /// Rate of messages from one instance to one contact; `None`: not limited.
     pub pair_rate: Option<Rate>,
 }
 
 impl ProviderCapabilities {
-    /// Of a linked phone.
+    /// Capabilities of a linked phone.
     pub const LINKED_DEVICE: Self = Self {
         address_format: AddressFormat::Jids,
         has_service_window: false,
@@ -131,7 +135,7 @@ impl ProviderCapabilities {
         pair_rate: None,
     };
 
-    /// Of a provider with Meta's Cloud API behind it.
+    /// Capabilities of a provider that uses Meta's Cloud API.
     pub const CLOUD_API: Self = Self {
         address_format: AddressFormat::Numbers,
         has_service_window: true,
@@ -144,7 +148,7 @@ impl ProviderCapabilities {
     };
 }
 
-/// How a provider writes people.
+/// The format in which a provider writes people's addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressFormat {
     /// `5511999998888@s.whatsapp.net`, and `…@lid` where WhatsApp hides the number.

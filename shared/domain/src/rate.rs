@@ -1,33 +1,33 @@
-//! The rate limit of an instance, as arithmetic on one number: the theoretical arrival time (GCRA).
+//! The rate limit of an instance, computed from one number: the theoretical arrival time (GCRA).
 //!
-//! A message reserves its slot once, also when that lies in the future, and then waits for it. So a thousand waiting
-//! messages do not fight for tokens, and nothing but one number per instance is stored.
+//! A message reserves its slot once, even if the slot lies in the future, and then waits for it. So a thousand waiting
+//! messages do not compete for tokens, and only one number per instance is stored.
 
 use crate::millis::add_millis;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// How long after its time a slot may still be used.
+/// Time after its start for which a slot may still be used, in milliseconds.
 pub const SLOT_SLACK_MS: i64 = 1_000;
 
-/// A stored time is believed at least this far ahead of the clock.
+/// Distance ahead of the clock up to which a stored time is always believed, in milliseconds: 24 hours.
 const TRUSTED_AHEAD_MS: i64 = 24 * 3_600_000;
 
-/// So many messages may wait for their slots at once, at least.
+/// Number of messages that may wait for their slots at once, at least.
 const BACKLOG: i64 = 100_000;
 
-/// How fast an instance may send.
+/// A limit on the speed at which an instance sends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
     /// Messages per second in the long run.
     pub per_second: f64,
-    /// How many may leave at once after a pause.
+    /// Number of messages that may leave at once after a pause.
     pub burst: u32,
 }
 
 impl Rate {
-    /// What keeps an unofficial connection from being banned.
+    /// Rate of Evolution API, meant to keep its unofficial connection from being banned.
     pub const EVOLUTION: Self = Self {
         per_second: 1.0,
         burst: 5,
@@ -37,13 +37,13 @@ impl Rate {
         per_second: 80.0,
         burst: 160,
     };
-    /// What Meta lets through to one recipient: one message in 6 seconds, and 45 at once after a pause.
+    /// Meta's limit for one recipient: one message in 6 seconds, and 45 at once after a pause.
     pub const META_PAIR: Self = Self {
         per_second: 1.0 / 6.0,
         burst: 45,
     };
 
-    /// Milliseconds between two messages in the long run, at least 1.
+    /// Returns the milliseconds between two messages in the long run, at least 1.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a rate below one message a day is clamped"
@@ -57,8 +57,8 @@ impl Rate {
         ((1000.0 / per_second).ceil() as i64).max(1)
     }
 
-    /// How far ahead of the long-run rate messages may run. The burst is smaller by what late use of slots
-    /// ([`SLOT_SLACK_MS`]) lets through, so that the promised rate holds in every window.
+    /// Returns the time by which messages may run ahead of the long-run rate, in milliseconds. Slots may be used late
+    /// ([`SLOT_SLACK_MS`]). The burst is reduced by that time, so that the promised rate holds in every window.
     fn tolerance_ms(&self) -> i64 {
         let interval = self.interval_ms();
         (i64::from(self.burst.max(1)) - 1)
@@ -67,9 +67,9 @@ impl Rate {
             .max(0)
     }
 
-    /// The latest arrival time or slot that messages waiting at `now` can have led to: a day ahead, and more where the rate is
-    /// slow or the burst large. A later one is of a clock that ran ahead and was set back; it counts for nothing, or
-    /// nothing would leave until the clock is there again.
+    /// Returns the latest arrival time or slot that is believed at `now`: 24 hours ahead, or further if the rate is slow
+    /// or the burst large. A later time was stored by a clock that ran ahead and was set back. It is ignored; otherwise
+    /// no message would leave until the clock reaches it.
     pub fn latest_plausible_time(&self, now: Timestamp) -> Timestamp {
         let backlog = self.interval_ms().saturating_mul(BACKLOG);
         add_millis(
@@ -89,16 +89,16 @@ impl Rate {
     }
 }
 
-/// A reserved slot.
+/// A reserved slot and the arrival time to store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
-    /// When the message may leave.
+    /// Time at which the message may leave.
     pub at: Timestamp,
-    /// The theoretical arrival time after it.
+    /// Theoretical arrival time after the message, to be stored.
     pub arrival: Timestamp,
 }
 
-/// Whether a slot can no longer be used at `now`.
+/// Returns `true` if `slot` can no longer be used at `now`: it began more than [`SLOT_SLACK_MS`] ago.
 pub fn is_slot_missed(slot: Timestamp, now: Timestamp) -> bool {
     now > add_millis(slot, SLOT_SLACK_MS)
 }

@@ -1,41 +1,41 @@
-//! Why something was given up, left out or is waiting: one closed list, so that dashboards, runbooks and redrive
-//! filters can rely on it.
+//! Reasons why a message, an event or a reply was given up, left out or is waiting. The list is closed, so that
+//! dashboards, runbooks and redrive filters can rely on it.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// See the module.
+/// The reason why a message, an event or a reply was given up, left out or is waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// All attempts were used up on errors that might have passed.
     MaxRetriesExceeded,
-    /// The provider refused the message for good.
+    /// The provider refused the message permanently, or reported later that it failed.
     WhatsappPermanentError,
-    /// The instance stayed disconnected for longer than messages are kept waiting.
+    /// The instance was disconnected for longer than messages are kept waiting.
     InstanceDisconnected,
-    /// The 24-hour window had closed.
+    /// The 24-hour service window was closed.
     WindowClosed,
-    /// Processing it failed or crashed every time.
+    /// Processing failed or crashed at every attempt.
     Poison,
-    /// The event names an instance that is not configured.
+    /// The event or scheduled message names an instance that is not configured.
     UnknownInstance,
-    /// A person took the conversation over before it was sent.
+    /// A person took the conversation over before the message was sent.
     TakenOver,
-    /// It had been lying too long when it arrived.
+    /// The message was too old when it arrived (`RECADO_STALE_SECONDS`, one hour unless set).
     Stale,
-    /// The model failed; the agent's error message was sent in its place.
+    /// The model failed; the agent's error message was sent in place of a reply.
     ModelFailed,
-    /// The outcome of a send could not be learnt and repeating it is not allowed.
+    /// The outcome of a send could not be learnt, and repeating the send is not allowed.
     UnknownOutcome,
-    /// An operator removed it.
+    /// An operator deleted the dead letter.
     Purged,
-    /// More was written than three turns of the agent could read: the rest waits for a person.
+    /// The contact wrote more than three turns of the agent could read; the rest waits for a person.
     TooMuchToRead,
 }
 
 impl Reason {
-    /// The word that records, logs and the API use.
+    /// Returns the word that records, logs and the API use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::MaxRetriesExceeded => "max_retries_exceeded",

@@ -1,24 +1,25 @@
-//! To whom a client wants to send: a phone number in whatever writing, or an address as WhatsApp has it.
+//! Reading of the recipient that a client names: a phone number in any notation, or a WhatsApp address.
 
 use crate::contact::{ChatKind, ContactAddress};
 use crate::provider::AddressFormat;
 
-/// Why a text names nobody to send to. None of them repeats the text: it is personal data.
+/// The reason why a text does not name a recipient. No error repeats the text, because it is personal data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RecipientError {
-    /// Not a phone number that can exist.
+    /// The text is not a possible phone number.
     #[error("`to` must be a phone number with its country code (8 to 15 digits) or a WhatsApp address")]
     Number,
-    /// A group, a broadcast list or a channel.
+    /// The address is a group, a broadcast list or a channel.
     #[error("`to` must be one person: groups, broadcast lists and channels are not sent to")]
     NotOnePerson,
-    /// An address of a kind that the instance's provider does not know.
+    /// The instance's provider does not know this kind of address.
     #[error("the instance's provider knows no such address")]
     OtherProvider,
 }
 
-/// The address of `text` as messages from there would come, so that both belong to one thread: `digits@s.whatsapp.net`
-/// where people are written as jids, else the digits alone. Addresses without a number stay as they are.
+/// Reads `text` as the address that the person's own messages carry, so that both directions belong to one thread. A
+/// number becomes `digits@s.whatsapp.net` with [`AddressFormat::Jids`], else the digits alone. Addresses without a number
+/// stay unchanged.
 pub fn parse_recipient(written_as: AddressFormat, text: &str) -> Result<ContactAddress, RecipientError> {
     let text = text.trim();
     let digits = match text.split_once('@') {
@@ -54,7 +55,7 @@ fn parse_address(written_as: AddressFormat, text: &str) -> Result<ParsedRecipien
     }
 }
 
-/// A business-scoped user id of Meta: `US.13491208655302741918`.
+/// Returns `true` for a business-scoped user id of Meta, such as `US.13491208655302741918`.
 fn is_user_id(text: &str) -> bool {
     text.split_once('.').is_some_and(|(country, id)| {
         country.len() == 2
@@ -72,8 +73,8 @@ fn parse_user_id(written_as: AddressFormat, text: &str) -> Result<ContactAddress
     ContactAddress::parse(text).ok_or(RecipientError::Number)
 }
 
-/// The digits of a number written with `+`, spaces, brackets, dots and dashes. E.164 has at most 15 and no country code
-/// begins with 0.
+/// Returns the digits of a number written with `+`, spaces, brackets, dots and dashes: 8 to 15 digits, the first not 0.
+/// (E.164 has at most 15 digits, and no country code begins with 0.)
 fn parse_phone_digits(text: &str) -> Result<String, RecipientError> {
     let rest = text.strip_prefix('+').unwrap_or(text);
     let mut digits = String::new();

@@ -1,5 +1,7 @@
-//! A message that is to be sent later. It lies apart and has no place in its conversation until it falls due: ordinals
-//! are given in the order in which messages really come.
+//! Messages that are to be sent later.
+//!
+//! A scheduled message is stored apart and has no place in its conversation until it falls due: ordinals are given in the
+//! order in which messages really come.
 
 use crate::contact::ContactAddress;
 use crate::content::Content;
@@ -12,13 +14,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The id of a message to be sent later: `s_` and 32 hexadecimal digits. It names the message also after it was sent.
+/// The id of a scheduled message: `s_` and 32 hexadecimal digits. It still names the message after it was sent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ScheduledId(MessageId);
 
 impl ScheduledId {
-    /// Reads `s_{32 hex}`.
+    /// Reads `s_` and 32 hexadecimal digits.
     pub fn parse(text: &str) -> Result<Self, IdError> {
         let hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
         let digits = text.strip_prefix("s_").filter(|digits| digits.len() == 32);
@@ -30,12 +32,12 @@ impl ScheduledId {
         Ok(Self(MessageId::parse(text)?))
     }
 
-    /// The same as a client sees it: the id of a message.
+    /// Returns the id as a message id, as a client sees it.
     pub fn as_message_id(&self) -> &MessageId {
         &self.0
     }
 
-    /// The identifier as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
@@ -61,38 +63,38 @@ impl From<ScheduledId> for String {
     }
 }
 
-/// How far it has come.
+/// The state of a scheduled message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum ScheduledState {
-    /// It waits for its time.
+    /// The message waits for its time.
     Pending,
-    /// It fell due and became this message of a conversation.
+    /// The message fell due and became a message of a conversation.
     Became {
-        /// Which.
+        /// Id of the message in its conversation.
         message: MessageId,
-        /// When.
+        /// Time of this change.
         #[serde(with = "millis")]
         at: Timestamp,
     },
-    /// A client took it back.
+    /// A client cancelled the message.
     Cancelled {
-        /// When.
+        /// Time of the cancellation.
         #[serde(with = "millis")]
         at: Timestamp,
     },
-    /// It could not become a message.
+    /// The message could not become a message of a conversation.
     GivenUp {
-        /// When.
+        /// Time at which it was given up.
         #[serde(with = "millis")]
         at: Timestamp,
-        /// Why.
+        /// Reason why it was given up.
         reason: Reason,
     },
 }
 
 impl ScheduledState {
-    /// Its name in errors.
+    /// Returns the name of the state in errors.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -103,44 +105,44 @@ impl ScheduledState {
     }
 }
 
-/// The record of a message that is to be sent later.
+/// The record of a scheduled message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScheduledMessage {
-    /// Its id.
+    /// Id of the scheduled message.
     pub id: ScheduledId,
-    /// Whose.
+    /// The tenant that the message belongs to.
     pub tenant: TenantId,
-    /// On which instance.
+    /// The instance over which the message is to be sent.
     pub instance: InstanceId,
-    /// To whom.
+    /// Address of the recipient.
     pub to: ContactAddress,
-    /// What it says.
+    /// Content of the message.
     pub content: Content,
-    /// How it is to be sent.
+    /// Options that the client set.
     #[serde(default, skip_serializing_if = "SendOptions::is_empty")]
     pub options: SendOptions,
-    /// What the client keeps with it.
+    /// Metadata that the client attached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
-    /// When it is to be sent, at the earliest.
+    /// Earliest time at which the message is to be sent.
     #[serde(with = "millis")]
     pub send_at: Timestamp,
-    /// When it was asked for.
+    /// Time of the client's request.
     #[serde(with = "millis")]
     pub created_at: Timestamp,
-    /// Follows it everywhere.
+    /// Correlation id, which follows the message through every queue, record and log line.
     pub correlation: CorrelationId,
-    /// The client's key that it was asked for under.
+    /// Idempotency key of the client's request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
-    /// How far it has come.
+    /// State of the scheduled message.
     #[serde(flatten)]
     pub state: ScheduledState,
-    /// Grows at every write, from 1: the condition of the next.
+    /// Revision, which grows from 1 at every write. A write is conditional on the revision that was read.
     pub rev: u64,
 }
 
-/// Why a change of a scheduled message is refused.
+/// The error for a change of a scheduled message that is no longer pending. Holds the name of its state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the scheduled message is {0}, no longer pending")]
 pub struct NotPending(pub &'static str);
@@ -155,22 +157,22 @@ impl ScheduledMessage {
         Ok(())
     }
 
-    /// `pending → became`: it is this message now.
+    /// Moves `pending → became`: `message` is its id in the conversation.
     pub fn become_message(&mut self, message: MessageId, at: Timestamp) -> Result<(), NotPending> {
         self.leave_pending(ScheduledState::Became { message, at })
     }
 
-    /// `pending → cancelled`.
+    /// Moves `pending → cancelled`.
     pub fn cancel_pending(&mut self, at: Timestamp) -> Result<(), NotPending> {
         self.leave_pending(ScheduledState::Cancelled { at })
     }
 
-    /// `pending → given up`.
+    /// Moves `pending → given up`.
     pub fn give_up_pending(&mut self, at: Timestamp, reason: Reason) -> Result<(), NotPending> {
         self.leave_pending(ScheduledState::GivenUp { at, reason })
     }
 
-    /// When it falls due, while it is pending.
+    /// Returns the time at which the message falls due; `None` if it is no longer pending.
     pub fn send_due_at(&self) -> Option<Timestamp> {
         (self.state == ScheduledState::Pending).then_some(self.send_at)
     }

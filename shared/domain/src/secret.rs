@@ -1,4 +1,4 @@
-//! Secrets: never shown by `Debug`, compared in constant time, and the webhook secrets derived from one master.
+//! Secrets: hidden from `Debug` and compared in constant time. Also the webhook secrets derived from one master secret.
 
 use crate::ids::ExternalId;
 use crate::provider::Provider;
@@ -13,18 +13,19 @@ use subtle::ConstantTimeEq;
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a secret. `None` when it is empty: an empty secret must never open anything.
+    /// Takes a secret without surrounding spaces. `None` if it is empty, because an empty secret must never grant access.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         (!text.is_empty()).then(|| Self(text.to_owned()))
     }
 
-    /// The secret itself, to be handed to whoever needs it, never to a log.
+    /// Returns the secret itself. It must never be written to a log.
     pub fn expose_secret(&self) -> &str {
         &self.0
     }
 
-    /// Whether `other` is the same, in time that does not tell how much of it is.
+    /// Returns `true` if `other` equals the secret. The duration of the comparison does not reveal how many characters
+    /// are equal.
     pub fn matches(&self, other: &str) -> bool {
         self.0.as_bytes().ct_eq(other.as_bytes()).into()
     }
@@ -36,7 +37,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// HMAC-SHA256 of `message` under `key`.
+/// Computes HMAC-SHA256 of `message` with `key`.
 #[expect(
     clippy::expect_used,
     reason = "HMAC is defined for keys of every length, the error is for other algorithms"
@@ -47,28 +48,29 @@ pub fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
-/// Which of the secrets of one instance it is, from 1 to 9: another version is another secret under the same master.
+/// The version of an instance's webhook secret, from 1 to 9. Each version is a different secret under the same master
+/// secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
 pub struct SecretVersion(u8);
 
-/// Not the version of a secret.
+/// The error for a number that is not a secret version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("secret_version must be a number from 1 to 9")]
 pub struct NoSecretVersion;
 
 impl SecretVersion {
-    /// The first, which an instance has that names none.
+    /// The first version, used by an instance that configures none.
     pub const FIRST: Self = Self(1);
 
     const LAST: u8 = 9;
 
-    /// Whether it is the first.
+    /// Returns `true` if this is the first version.
     pub fn is_first(&self) -> bool {
         *self == Self::FIRST
     }
 
-    /// All that there can be.
+    /// Returns all possible versions, from 1 to 9.
     pub fn all_versions() -> impl Iterator<Item = Self> {
         (1..=Self::LAST).map(Self)
     }
@@ -95,9 +97,9 @@ impl From<SecretVersion> for u8 {
     }
 }
 
-/// The webhook secret of an instance: lower-case hex of HMAC-SHA256(master, `recado:webhook:v{version}:{provider}:{instance}`).
-/// It needs no look-up, so a forged instance is refused without a read, and one tenant's secret opens nothing of
-/// another's.
+/// Derives the webhook secret of an instance: HMAC-SHA256(master, `recado:webhook:v{version}:{provider}:{instance}`) in
+/// lower-case hex. Nothing is looked up, so a forged instance is refused without a read, and a tenant's secret gives no
+/// access to another tenant's instances.
 pub fn derive_webhook_secret(
     master: &Secret,
     provider: Provider,
@@ -111,7 +113,7 @@ pub fn derive_webhook_secret(
     )))
 }
 
-/// All webhook secrets of an instance under one master.
+/// Derives all webhook secrets of an instance under one master secret, from the first version to the last.
 pub fn derive_webhook_secrets<'a>(
     master: &'a Secret,
     provider: Provider,

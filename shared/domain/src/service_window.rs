@@ -1,27 +1,29 @@
-//! Meta's 24 hours: how long after a contact's last words it takes anything but a template.
+//! Meta's service window: for 24 hours after a contact's last message, Meta accepts messages other than templates.
 //!
-//! Meta judges by its own clock when the request reaches it; this rule is asked before the request leaves, by ours. What
-//! may lie in between is subtracted, so that what it lets through is not refused.
+//! Meta judges by its own clock when the request arrives; Recado judges by its own clock before the request leaves. The
+//! possible difference is subtracted, so that Meta does not refuse a message that this rule allows.
 
 use crate::content::Content;
 use crate::millis::add_millis;
 use jiff::Timestamp;
 
-/// How long the window stays open, in milliseconds from the contact's message.
+/// Length of the window after the contact's message, in milliseconds: 24 hours.
 pub const WINDOW_MS: i64 = 24 * 3_600_000;
 
-/// What is subtracted, in milliseconds: clocks may differ by a minute, and a request takes up to half a minute.
+/// Safety margin that is subtracted from the window, in milliseconds: clocks may differ by a minute, and a request takes
+/// up to half a minute.
 pub const WINDOW_MARGIN_MS: i64 = 120_000;
 
-/// Whether a message that is no template may leave at `now`. `heard_at`: when the contact wrote last, by the provider's
-/// clock; one who never wrote has no window.
+/// Returns `true` if a message that is not a template may leave at `now`. `heard_at` is the time of the contact's last
+/// message, by the provider's clock; `None`: the contact never wrote, so no window is open.
 pub fn is_window_open(heard_at: Option<Timestamp>, now: Timestamp) -> bool {
     heard_at.is_some_and(|at| now <= add_millis(at, WINDOW_MS - WINDOW_MARGIN_MS))
 }
 
-/// Whether the contact opens the window by sending this. Meta counts every message of a user, a reaction and the first
-/// opening of the chat among them. What changes or takes back something that was sent before does not count here: a
-/// window that is believed open too long costs a refusal, one believed closed too early a template.
+/// Returns `true` if a contact's message with this content opens the window. Meta counts every message of a user, also a
+/// reaction and the first opening of the chat. Edits, deletions and removed reactions are not counted here: if the window
+/// is wrongly believed open, Meta refuses a message; if it is wrongly believed closed, only a template is sent in its
+/// place.
 pub fn opens_window(content: &Content) -> bool {
     !matches!(
         content,
@@ -32,7 +34,7 @@ pub fn opens_window(content: &Content) -> bool {
     )
 }
 
-/// Whether this goes out outside the window too.
+/// Returns `true` if this content may be sent outside the window too: it is a template.
 pub fn bypasses_window(content: &Content) -> bool {
     matches!(content, Content::Template(_))
 }

@@ -1,7 +1,7 @@
-//! A text that is longer than one message may be, in parts that are not.
+//! Splits a text that is too long for one message into parts.
 //!
-//! It is taken apart where a reader pauses: between paragraphs, else between lines, sentences, words; in a block of code
-//! only if that has no end in sight, and within a word (a web address is one) only if that alone is too long.
+//! A text is split where a reader pauses: between paragraphs, else between lines, sentences or words. A block of code is
+//! split only if it is too long for a part, and a word (for example a web address) only if the word alone is too long.
 
 use crate::formatting::is_code_fence;
 use std::cmp::Reverse;
@@ -10,15 +10,15 @@ use unicode_segmentation::UnicodeSegmentation;
 /// A text in parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SplitText {
-    /// The parts in order, one at least. A text that fits is its only part, as it was.
+    /// The parts in order, at least one. A text that fits into one message is its only part and unchanged.
     pub parts: Vec<String>,
-    /// Whether there were too many: what came after the last part is left out.
+    /// `true` if there were too many parts: the text after the last part is left out.
     pub truncated: bool,
 }
 
-/// Takes `text` apart into at most `parts_max` parts of at most `max` UTF-16 code units (at least 2, what the longest
-/// character takes). That counts no less than characters do, whichever of them a provider means. Only white space is lost,
-/// where two parts meet.
+/// Splits `text` into at most `parts_max` parts of at most `max` UTF-16 code units. (`max` is at least 2, the size of the
+/// largest character.) A text has at least as many UTF-16 code units as characters, so the parts also fit if a provider
+/// counts characters. Only white space is lost, where two parts meet.
 pub fn split_text(text: &str, max: usize, parts_max: usize) -> SplitText {
     let max = max.max(2);
     let whole = fitting_length(text, max) == text.len();
@@ -26,7 +26,7 @@ pub fn split_text(text: &str, max: usize, parts_max: usize) -> SplitText {
     while fitting_length(rest, max) < rest.len() {
         let seam = best_break_point(rest, max, in_code);
         if rest[..seam.end].trim().is_empty() {
-            // A part of nothing but indentation.
+            // The part would be nothing but indentation.
             rest = rest.trim_start();
             continue;
         }
@@ -46,20 +46,20 @@ pub fn split_text(text: &str, max: usize, parts_max: usize) -> SplitText {
     }
 }
 
-/// Where two parts may meet.
+/// A place between two parts.
 #[derive(Debug, Clone, Copy)]
 struct BreakPoint {
-    /// Where the first ends, in bytes.
+    /// End of the first part, in bytes.
     end: usize,
-    /// Where the second begins.
+    /// Start of the second part, in bytes.
     next: usize,
-    /// What ends there.
+    /// Kind of text that ends at this place.
     ends: BreakKind,
-    /// Whether the second begins in a block of code.
+    /// `true` if the second part begins in a block of code.
     in_code: bool,
 }
 
-/// What ends at a seam, the best first.
+/// The kinds of text that can end at a break point, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum BreakKind {
     Paragraph,
@@ -69,7 +69,7 @@ enum BreakKind {
     Character,
 }
 
-/// How many bytes of `text` fit into `max` UTF-16 code units.
+/// Returns the number of bytes of `text` that fit into `max` UTF-16 code units.
 fn fitting_length(text: &str, max: usize) -> usize {
     let mut units = 0;
     text.char_indices()
@@ -80,8 +80,8 @@ fn fitting_length(text: &str, max: usize) -> usize {
         .map_or(text.len(), |(at, _)| at)
 }
 
-/// The best place to end a part of `text`, which does not fit as a whole. A part should be half full at least, unless that
-/// takes a block of code apart.
+/// Returns the best place to end a part of `text`, which does not fit as a whole. A part should be at least half full,
+/// unless that would split a block of code.
 fn best_break_point(text: &str, max: usize, in_code: bool) -> BreakPoint {
     let fits = fitting_length(text, max);
     let (seams, ends_in_code) = find_break_points(text, fits, in_code);
@@ -89,7 +89,7 @@ fn best_break_point(text: &str, max: usize, in_code: bool) -> BreakPoint {
     seams.into_iter().min_by_key(rank).unwrap_or_else(|| {
         let boundaries = text.grapheme_indices(true).map(|(at, _)| at);
         let within = boundaries.take_while(|at| *at <= fits).last();
-        // What is one sign and yet longer than a part is taken apart all the same.
+        // A single visible character (grapheme) that is longer than a part is split between its code points.
         let end = within.filter(|at| *at > 0).unwrap_or(fits);
         BreakPoint {
             end,
@@ -100,8 +100,8 @@ fn best_break_point(text: &str, max: usize, in_code: bool) -> BreakPoint {
     })
 }
 
-/// Every place in the first `fits` bytes where white space separates two parts that say something; and whether what
-/// follows them is code.
+/// Returns every place in the first `fits` bytes where white space separates two parts with text. The second value is
+/// `true` if code follows the last examined line.
 fn find_break_points(text: &str, fits: usize, mut in_code: bool) -> (Vec<BreakPoint>, bool) {
     let (mut seams, mut at): (Vec<BreakPoint>, usize) = (Vec::new(), 0);
     for line in text.split_inclusive('\n') {
@@ -110,7 +110,7 @@ fn find_break_points(text: &str, fits: usize, mut in_code: bool) -> (Vec<BreakPo
         }
         let said = line.trim_end();
         if said.is_empty() {
-            // The line before was the last of its paragraph.
+            // The line before was the last line of its paragraph.
             if let Some(before) = seams.last_mut().filter(|before| before.next == at) {
                 (before.ends, before.next) = (BreakKind::Paragraph, at + line.len());
             }
@@ -132,7 +132,7 @@ fn find_break_points(text: &str, fits: usize, mut in_code: bool) -> (Vec<BreakPo
     (seams, in_code)
 }
 
-/// The places between the words of a line that begins at `at`, as far as they matter.
+/// Adds the places between the words of `line` to `seams`. The line begins at `at`; places after `fits` are left out.
 fn find_word_breaks(line: &str, at: usize, fits: usize, in_code: bool, seams: &mut Vec<BreakPoint>) {
     let (mut within, mut ended) = (false, None);
     for (place, c) in line.char_indices() {
@@ -160,13 +160,13 @@ fn find_word_breaks(line: &str, at: usize, fits: usize, in_code: bool, seams: &m
     }
 }
 
-/// Whether this is white space at which a line may be broken.
+/// Returns `true` for white space at which a line may be broken, so not for a no-break space.
 fn is_breaking_space(c: char) -> bool {
     c.is_whitespace() && !matches!(c, '\u{a0}' | '\u{2007}' | '\u{202f}')
 }
 
-/// Whether a sentence ends here: a mark, and perhaps what closes a quotation or bracket. A number with a dot rather counts
-/// what follows.
+/// Returns `true` if `text` ends with a sentence: with a punctuation mark, perhaps followed by a closing quotation mark,
+/// bracket or Markdown sign. A number followed by a dot does not count: it usually numbers the text after it.
 fn ends_sentence(text: &str) -> bool {
     let text = text.trim_end_matches(['"', '\'', ')', ']', '»', '”', '’', '*', '_']);
     let counts = |before: &str| before.ends_with(|c: char| c.is_ascii_digit());

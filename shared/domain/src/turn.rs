@@ -1,18 +1,18 @@
-//! What is kept of a turn for those who ask later how a reply came about.
+//! The record of a turn, kept for later questions about how a reply came about.
 
 use crate::millis;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// How a turn came about.
+/// The record of the turn that wrote a reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnRecord {
-    /// When its lease was taken and the model was asked.
+    /// Time at which the turn took its lease and asked the model.
     #[serde(with = "millis")]
     pub began_at: Timestamp,
-    /// Which attempt it was, from 1: those before it died or failed.
+    /// Number of the attempt, counted from 1. The attempts before it crashed or failed.
     pub attempt: u32,
-    /// The opening that it waited for, where it waited for one.
+    /// Opening time of the business, if the turn waited for it; else `None`.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub opening: Option<Timestamp>,
 }

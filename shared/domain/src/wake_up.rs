@@ -1,4 +1,5 @@
-//! What the queues `outbound` and `turns` carry: names of what is to be looked at, never the thing itself.
+//! Wake-up jobs on the queues `outbound` and `turns`. A job only names the messages or the conversation to look at, never
+//! their content.
 
 use crate::ids::{ConversationId, CorrelationId, MessageId, Ordinal, TenantId, ThreadId};
 use crate::message::Message;
@@ -6,27 +7,28 @@ use crate::millis;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// What a kick on `outbound` carries: send everything open of the contact up to this ordinal of this conversation, what is
-/// left of earlier conversations first.
+/// A wake-up job on the queue `outbound`: send the contact's open messages. It covers the messages up to the ordinal in
+/// this conversation; messages left in earlier conversations of the contact are sent first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SendJob {
-    /// The conversation.
+    /// The conversation that the job begins with.
     pub conversation: ConversationId,
-    /// Up to which ordinal; [`SendJob::ALL_OPEN`] takes everything that the contact has open.
+    /// Ordinal up to which messages are sent; [`SendJob::ALL_OPEN`] stands for all open messages of the contact.
     pub upto: Ordinal,
-    /// Follows it everywhere.
+    /// Correlation id, which follows the job through every queue, record and log line.
     pub correlation: CorrelationId,
-    /// A dead letter's message to be revived first.
+    /// The dead letter whose message is to be queued again first; `None` if the job is not a redrive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redrive: Option<Redrive>,
-    /// The reply of the agent in whose group it stands, as [`Message::reply_id`] names it. A takeover makes a reply void, and
-    /// what comes then must not stand behind a kick that waits for it.
+    /// The agent's reply in whose FIFO group the job is queued, as [`Message::reply_id`] names it; `None`: the contact's
+    /// group. A takeover makes a reply void. The messages sent after it must not wait behind a job that waits for that
+    /// reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<MessageId>,
 }
 
 impl SendJob {
-    /// A kick in the contact's own group for everything open up to `upto`.
+    /// Creates a send job in the contact's group for all open messages up to `upto`.
     pub fn new(conversation: ConversationId, upto: Ordinal, correlation: CorrelationId) -> Self {
         Self {
             conversation,
@@ -37,21 +39,21 @@ impl SendJob {
         }
     }
 
-    /// As [`SendJob::upto`]: also what lies in later conversations of the contact.
+    /// Value of [`SendJob::upto`] that also covers later conversations of the contact.
     pub const ALL_OPEN: Ordinal = Ordinal(u64::MAX);
 
-    /// Whose messages it is about: all conversations of one contact are sent in one order.
+    /// Returns the contact's thread. The messages of all its conversations are sent in one order.
     pub fn thread_id(&self) -> &ThreadId {
         self.conversation.thread_id()
     }
 
-    /// The FIFO group that it stands in: the contact's, or that of a reply of the agent.
+    /// Returns the FIFO group of the job: the contact's thread, or the agent's reply.
     pub fn queue_group(&self) -> &str {
         let contacts = self.thread_id().as_str();
         self.reply.as_ref().map_or(contacts, MessageId::as_str)
     }
 
-    /// The same kick in the group in which `message` is worked on.
+    /// Returns the same job in the FIFO group in which `message` is worked on.
     #[must_use]
     pub fn in_group_of(self, message: &Message) -> Self {
         Self {
@@ -60,35 +62,37 @@ impl SendJob {
         }
     }
 
-    /// Whether it takes `message`.
+    /// Returns `true` if the job covers `message`.
     pub fn includes_message(&self, message: &Message) -> bool {
         let upto = (self.conversation.number_in_thread(), self.upto);
         self.upto == Self::ALL_OPEN || (message.conversation.number_in_thread(), message.ordinal) <= upto
     }
 }
 
-/// Which death of which message a redrive undoes.
+/// The dead-lettered message that a redrive queues again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Redrive {
-    /// The message.
+    /// Id of the message.
     pub message: MessageId,
-    /// When it died.
+    /// Time of the failure that the redrive undoes. If the message's newest failure has another time, the redrive changes
+    /// nothing.
     #[serde(with = "millis")]
     pub died: Timestamp,
 }
 
-/// What a timer on `turns` carries.
+/// A wake-up job on the queue `turns`: the agent may have to answer in this conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnJob {
-    /// The conversation.
+    /// The conversation to look at.
     pub conversation: ConversationId,
-    /// Whose conversation it is: the queue shares its workers fairly between tenants.
+    /// Tenant of the conversation. The queue shares its workers fairly between tenants.
     pub tenant: TenantId,
-    /// The message whose timer it is.
+    /// Ordinal of the newest message that needed a reply when the job was made.
     pub ordinal: Ordinal,
-    /// Follows it everywhere.
+    /// Correlation id, which follows the job through every queue, record and log line.
     pub correlation: CorrelationId,
-    /// For a schedule: the minute it was due, so that a late one can be told from a new one.
+    /// For a schedule: the minute at which it was due, so that a late schedule can be distinguished from a new one.
+    /// `None` for other jobs.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub due: Option<Timestamp>,
 }

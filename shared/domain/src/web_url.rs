@@ -1,36 +1,36 @@
-//! Where a URL leads, as far as its text tells: nothing is looked up.
+//! The destination of a URL, judged by its text alone: no name is looked up.
 
 use crate::network_address::{is_forbidden_address, unwrap_embedded_ipv4};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Where a host is.
+/// The network in which a host is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostScope {
     /// This machine.
     Loopback,
-    /// A network of one's own: a private address, a name without a dot, or one that ends in `.local` or `.internal`.
+    /// A private network: a private address, a name without a dot, or a name that ends in `.local` or `.internal`.
     Private,
-    /// What only the machines on one cable reach, the metadata services of clouds among them.
+    /// A link-local address, which only machines on the same network segment reach, or a cloud's metadata service.
     LinkLocal,
-    /// Anywhere else.
+    /// Any other host.
     Public,
 }
 
-/// A URL of HTTP, as far as it matters where it leads.
+/// An HTTP or HTTPS URL, reduced to its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WebUrl<'a> {
-    /// Whether it is encrypted.
+    /// `true` for `https`, `false` for `http`.
     pub https: bool,
     /// The host, without its port and without the brackets of IPv6.
     pub host: &'a str,
-    /// Where that is.
+    /// Network in which the host is.
     pub scope: HostScope,
 }
 
 impl<'a> WebUrl<'a> {
-    /// Reads `http://` and `https://` URLs in lower-case spelling. `None` for anything else, and for what programs read in
-    /// different ways: a name and password before the host, a `\`, spaces and control characters, and numeric hosts that
-    /// are no IPv4 address of four numbers (`127.1`).
+    /// Reads `http://` and `https://` URLs in lower-case spelling. Returns `None` for any other text, and for URLs that
+    /// programs read in different ways: with a user name and password before the host, with a `\`, with spaces or control
+    /// characters, or with a numeric host that is not an IPv4 address of four numbers (`127.1`).
     pub fn parse(text: &'a str) -> Option<Self> {
         if text
             .chars()
@@ -104,7 +104,7 @@ fn scope_of_address(address: IpAddr) -> HostScope {
 
 fn scope_of_ipv4(address: Ipv4Addr) -> HostScope {
     let [a, b, ..] = address.octets();
-    // Shared with a carrier's customers (RFC 6598), and the networks of benchmarks.
+    // Carrier-grade NAT, `100.64.0.0/10` (RFC 6598), and networks for benchmarks, `198.18.0.0/15`.
     let shared = (a == 100 && (64..128).contains(&b)) || (a == 198 && (b == 18 || b == 19));
     if address.is_loopback() || a == 0 {
         HostScope::Loopback

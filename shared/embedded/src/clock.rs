@@ -6,22 +6,22 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the store takes the time from where a port does not pass it: expiry and the queues' visibility.
+/// The clock of the store where a port does not pass the time: for expiry and for the queues' visibility times.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 
 impl Clock {
-    /// A clock that asks `now`.
+    /// Creates a clock that returns the time of `now`.
     pub fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
     }
 
-    /// The machine's clock.
+    /// Creates a clock that returns the machine's time.
     pub fn from_system() -> Self {
         Self::new(|| EmbeddedSystem.now())
     }
 
-    /// Now, cut to milliseconds.
+    /// Returns the current time, cut to milliseconds.
     pub fn now(&self) -> Timestamp {
         millis::from_unix_millis((self.0)().as_millisecond())
     }
@@ -33,7 +33,7 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// The machine's own time and chance. [`System::sleep`] needs a tokio runtime with time.
+/// The machine's own time and random numbers. [`System::sleep`] needs a tokio runtime with time.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EmbeddedSystem;
 
@@ -43,7 +43,7 @@ impl System for EmbeddedSystem {
     }
 
     fn random_u64(&self) -> u64 {
-        // Without the system's source: the keys of a hash map, which the standard library draws at its start.
+        // Without the system's random source: the keys of a hash map, which the standard library draws at random.
         getrandom::u64().unwrap_or_else(|_| RandomState::new().build_hasher().finish())
     }
 

@@ -1,4 +1,5 @@
-//! A machine's clock that ran ahead and was set back: what was to happen by then does not wait until it is there again.
+//! Corrects stored times after the machine's clock ran ahead and was set back. Otherwise work would wait until the
+//! clock reaches those times again.
 
 use crate::Embedded;
 use crate::db_error::DbError;
@@ -15,7 +16,8 @@ use rusqlite::{Connection, params};
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 
-/// Changes the records of `sql` where `change` says so, each by its row's number. What cannot be read is left as it is.
+/// Corrects the records that `sql` selects (row number and body). `change` changes a record and returns whether `put`
+/// must store it. Returns how many were stored. A record that cannot be read is logged and left unchanged.
 fn update_records<T: DeserializeOwned>(
     connection: &Connection,
     sql: &str,
@@ -42,7 +44,8 @@ fn update_records<T: DeserializeOwned>(
 
 fn reset_queue_times(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
     let now = [back.now.as_millisecond()];
-    // One with a name waits for an opening, which `reconcile` asks for if this is the wrong one.
+    // A message with a name is a turn job that waits for the opening hours. If its time is wrong now, `reconcile`
+    // enqueues the turn.
     let held = "UPDATE queue_messages SET visible_at = ?1
         WHERE visible_at > ?1 AND dead_at IS NULL AND name IS NULL";
     let count = execute_sql(connection, held, now)?;
@@ -138,7 +141,7 @@ fn reset_all_times(connection: &Connection, back: ClockRollback) -> Result<usize
     Ok(count)
 }
 
-/// The latest time that this machine's clock has given the records.
+/// Returns the latest time that this machine's clock has given the records, in milliseconds.
 fn latest_recorded_time(connection: &Connection) -> Result<Option<i64>, DbError> {
     let sql = "SELECT MAX(at) FROM (SELECT MAX(last_at) AS at FROM conversations
         UNION ALL SELECT MAX(json_extract(body, '$.confirmed_at')) FROM instance_states)";
@@ -146,8 +149,8 @@ fn latest_recorded_time(connection: &Connection) -> Result<Option<i64>, DbError>
 }
 
 impl Embedded {
-    /// Lets nothing wait for times that the machine's clock gave while it ran ahead, after it was set back. To be called when
-    /// no send that was begun before then runs any more. Returns how many records and queue messages were changed.
+    /// Corrects all stored times that lie ahead of the clock, after the clock was set back. To be called when no send
+    /// that began before then is still running. Returns how many records and queue messages were changed.
     pub async fn adjust_to_set_back_clock(&self) -> PortResult<usize> {
         let back = ClockRollback {
             now: self.current_time(),
@@ -156,7 +159,8 @@ impl Embedded {
             .await
     }
 
-    /// How far the clock is behind the latest time that it has given: it was set back while nobody looked.
+    /// Returns how far the clock is behind the latest stored time. A large lag means that the clock was set back while
+    /// no process was running.
     pub async fn measure_clock_lag(&self) -> PortResult<Duration> {
         let now = self.current_time();
         let latest = self.run_read("behind", latest_recorded_time).await?;

@@ -6,20 +6,20 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-/// How many operations share a commit at most: enough that an `fsync` is spread thin, few enough that the first of them
-/// does not wait long.
+/// The number of operations that share a commit at most: enough to share the cost of an `fsync`, few enough that the
+/// first operation does not wait long.
 const JOBS_PER_COMMIT_MAX: usize = 64;
 
-/// Threads that each own a connection and take operations from one channel.
+/// Threads that each own a database connection and take operations from one channel.
 #[derive(Debug)]
 pub(crate) struct DatabaseThreads {
-    /// Absent once it is dismissed.
+    /// The sending end of the channel. `None` once no more operations are accepted.
     work: Mutex<Option<Sender<Box<dyn DatabaseJob>>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl DatabaseThreads {
-    /// The one thread that writes. It holds `lock` until its last commit.
+    /// Starts the one thread that writes. The thread holds `lock` until its last commit.
     pub(crate) fn start_writer(connection: Connection, lock: File) -> Result<Self, OpenError> {
         let (sender, receiver) = channel();
         let serve = move || {
@@ -42,7 +42,7 @@ impl DatabaseThreads {
         })
     }
 
-    /// A thread for each of the connections, to read.
+    /// Starts a reading thread for each of the connections.
     pub(crate) fn start_readers(connections: Vec<Connection>) -> Result<Self, OpenError> {
         let (sender, receiver) = channel();
         let receiver = Arc::new(Mutex::new(receiver));
@@ -62,15 +62,18 @@ impl DatabaseThreads {
         Ok(crew)
     }
 
-    /// Hands an operation over. A crew that is dismissed drops it, and with it the channel of its answer.
+    /// Hands an operation to the threads. After [`Self::stop_accepting`] the operation is dropped, and with it the
+    /// channel of its result.
     pub(crate) fn submit_job(&self, job: Box<dyn DatabaseJob>) {
         if let Some(work) = lock_unpoisoned(&self.work).as_ref() {
-            // A crew without threads can only have panicked outside an operation; the answer's channel tells.
+            // Sending fails only if all threads have panicked outside an operation. The caller learns of it from the
+            // channel of its result.
             let _ = work.send(job);
         }
     }
 
-    /// Takes no more operations; the threads end when they have done what they have. Returns them, to be waited for.
+    /// Accepts no more operations. The threads end when they have finished what they have. Returns the threads, to be
+    /// waited for.
     pub(crate) fn stop_accepting(&self) -> Vec<JoinHandle<()>> {
         lock_unpoisoned(&self.work).take();
         std::mem::take(&mut *lock_unpoisoned(&self.threads))
@@ -80,13 +83,13 @@ impl DatabaseThreads {
 impl Drop for DatabaseThreads {
     fn drop(&mut self) {
         for thread in self.stop_accepting() {
-            // It ends by itself; how does not matter any more.
+            // The thread ends by itself; the way in which it ended does not matter any more.
             let _ = thread.join();
         }
     }
 }
 
-/// A lock whose holder cannot leave things half done, so that a panic there does no harm.
+/// Locks `mutex`, also after a panic: the holders of these locks cannot leave the data half changed.
 pub(crate) fn lock_unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -98,14 +101,14 @@ fn run_jobs(
     most: usize,
 ) {
     loop {
-        // The lock must be free again before the work begins, or readers would take turns.
+        // The lock must be released before the work begins, or the reading threads would work one after the other.
         let batch = next_batch(&lock_unpoisoned(work), most);
         let Some(batch) = batch else { return };
         commit_together(connection, begin, batch);
     }
 }
 
-/// Waits for an operation and takes what else is there by then. `None`: there will be no more.
+/// Waits for an operation and takes those that are waiting by then, at most `most`. `None`: the channel is closed.
 fn next_batch(work: &Receiver<Box<dyn DatabaseJob>>, most: usize) -> Option<Vec<Box<dyn DatabaseJob>>> {
     let first = work.recv().ok()?;
     Some(

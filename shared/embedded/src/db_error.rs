@@ -2,39 +2,40 @@ use recado_pipeline::ports::PortError;
 use rusqlite::ErrorCode;
 use serde_json::error::Category;
 
-/// Why an operation failed, before it is known which one it was.
+/// The error of a database operation. The name of the operation is added later.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DbError {
-    /// The database.
+    /// SQLite reported an error.
     #[error("SQLite: {0}")]
     Sql(#[from] rusqlite::Error),
-    /// A record. The parser's own text is left out: it repeats values, which are personal data.
+    /// A stored record could not be read. The parser's own text is left out: it repeats values, which are personal
+    /// data.
     #[error("a record is not the JSON it should be ({category:?} error at column {column})")]
     Record {
-        /// What kind of error.
+        /// The kind of JSON error.
         category: Category,
-        /// Where.
+        /// The column in the text at which the error was found.
         column: usize,
     },
-    /// A file.
+    /// A file could not be read or written.
     #[error("file: {0}")]
     File(#[from] std::io::Error),
-    /// A cursor that this list never gave.
+    /// The cursor did not come from this list.
     #[error("this is not a cursor of this list")]
     Cursor,
-    /// Something that the operation does not take.
+    /// An argument that the operation does not accept.
     #[error("{0}")]
     Argument(&'static str),
-    /// A record of so many bytes is more than is kept.
+    /// A record of so many bytes is larger than the store accepts.
     #[error("a record of {0} bytes is too large")]
     TooLarge(usize),
-    /// A bug.
+    /// The operation panicked, which is a bug.
     #[error("the operation panicked")]
     Panicked,
-    /// The commit that this operation shared with others.
+    /// The commit that this operation shared with others failed.
     #[error("the commit failed: {0}")]
     Commit(String),
-    /// It came after [`crate::Embedded::shut_down`].
+    /// The operation came after [`crate::Embedded::shut_down`].
     #[error("the store is closed")]
     Closed,
 }
@@ -49,14 +50,15 @@ impl From<serde_json::Error> for DbError {
 }
 
 impl DbError {
-    /// Says which operation it was, and whether trying again may help.
+    /// Converts the error to the port's error. `what` names the operation. The error is retryable if another try may
+    /// succeed.
     pub(crate) fn into_port_error(self, what: &'static str) -> PortError {
         let lasting = match &self {
             Self::TooLarge(bytes) => return PortError::TooLarge { what, bytes: *bytes },
             Self::Record { .. } | Self::Cursor | Self::Argument(_) | Self::Panicked => true,
             Self::File(_) | Self::Commit(_) | Self::Closed => false,
             Self::Sql(error) => match error.sqlite_error_code() {
-                // Not SQLite's: a value that is not of the column's type.
+                // The error is not SQLite's own: the value is not of the column's type.
                 None => true,
                 Some(code) => matches!(
                     code,

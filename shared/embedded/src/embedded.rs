@@ -15,13 +15,13 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::{Notify, oneshot};
 
-/// How many lists and strong reads may run at once.
+/// The number of lists and strong reads that may run at once.
 const READERS: usize = 3;
 
 /// The store and the queues of one machine. Clones share one database.
 ///
-/// Implements every store port of `recado-pipeline`, and `Queues`; the methods of its own are the workers' side of the
-/// queues. An operation that has begun is finished even if its future is dropped.
+/// Implements every store port of `recado-pipeline`, and `Queues`; its own methods are the workers' side of the queues.
+/// An operation that has begun is finished even if its future is dropped.
 #[derive(Debug, Clone)]
 pub struct Embedded {
     inner: Arc<EmbeddedInner>,
@@ -32,30 +32,31 @@ struct EmbeddedInner {
     access: DatabaseAccess,
     clock: Clock,
     payloads: Arc<EmbeddedPayloads>,
-    /// Notified when something may have become receivable, in the order of [`QueueName::ALL`].
+    /// Notified when a message may have become receivable; one for each queue, in the order of [`QueueName::ALL`].
     wakers: [Arc<Notify>; 3],
     round_robin: Arc<RoundRobin>,
-    /// It never changes, so that it is read once.
+    /// The identity key. It never changes, so it is read once.
     identity: OnceLock<IdentityKey>,
 }
 
-/// How an operation reaches the database.
+/// The way in which operations reach the database.
 #[derive(Debug)]
 enum DatabaseAccess {
-    /// By threads. (Readers first: dropped first, so that the writer's connection is the last and tidies the log up.)
+    /// Threads run the operations. (Readers first: dropped first, so that the writer's connection is the last and
+    /// tidies the log up.)
     Threads {
-        /// Those that read.
+        /// The threads that read.
         readers: DatabaseThreads,
-        /// The one that writes.
+        /// The thread that writes.
         writer: DatabaseThreads,
     },
-    /// At once, by the caller.
+    /// The caller runs the operation itself.
     Inline(Mutex<Connection>),
 }
 
 impl Embedded {
-    /// Opens the data folder `dir`, creating it and the database in it if need be (for the owner's eyes only), and keeps
-    /// every other process from it until the last clone is dropped or [`Self::shut_down`] returns.
+    /// Opens the data folder `dir`, and creates the folder and its database if they are missing (for their owner only).
+    /// No other process can open the folder until the last clone is dropped or [`Self::shut_down`] returns.
     pub fn open_folder(dir: &Path, clock: Clock) -> Result<Self, OpenError> {
         let folder = DataFolder::open_exclusive(dir)?;
         let connection = folder.open_writer()?;
@@ -70,8 +71,8 @@ impl Embedded {
         Ok(Self::new(front, clock, payloads))
     }
 
-    /// A store without a file and without threads: every operation is done where it is first polled. For simulations
-    /// and tests.
+    /// Opens a store without files and threads, for simulations and tests. Each operation runs when its future is first
+    /// polled.
     pub fn in_memory(clock: Clock) -> Result<Self, OpenError> {
         let front = DatabaseAccess::Inline(Mutex::new(open_in_memory()?));
         Ok(Self::new(
@@ -95,8 +96,8 @@ impl Embedded {
         }
     }
 
-    /// Finishes what was begun, and gives the folder free. Every later operation is refused as unavailable. (In memory
-    /// there is nothing to finish.)
+    /// Finishes the operations that were begun, and releases the folder. Every later operation is refused as
+    /// unavailable. (In memory there is nothing to finish.)
     pub async fn shut_down(&self) {
         let DatabaseAccess::Threads { readers, writer } = &self.inner.access else {
             return;
@@ -106,7 +107,7 @@ impl Embedded {
         let (ended, all_ended) = oneshot::channel();
         let wait = move || {
             for thread in threads {
-                // Whatever ended it, it has ended.
+                // The thread has ended; the way in which it ended does not matter.
                 let _ = thread.join();
             }
             let _ = ended.send(());
@@ -117,7 +118,7 @@ impl Embedded {
         {
             tracing::error!(%error, "could not wait for the store's threads");
         }
-        // An error means that the thread is gone; there is nothing left to wait for.
+        // An error means that the waiting thread is gone; nothing is left to wait for.
         let _ = all_ended.await;
     }
 
@@ -146,7 +147,7 @@ impl Embedded {
         Arc::clone(&self.inner.round_robin)
     }
 
-    /// Does `work` in a transaction that may write, and returns once it is on the disk.
+    /// Runs `work` in a transaction that may write, and returns once its changes are on the disk.
     pub(crate) async fn run_write<T: Send + 'static>(
         &self,
         what: &'static str,
@@ -155,7 +156,7 @@ impl Embedded {
         self.run_operation(TransactionMode::Write, None, what, work).await
     }
 
-    /// As [`Self::run_write`], and tells whoever waits for `queue`.
+    /// Runs `work` as [`Self::run_write`] does, and wakes the workers that wait for `queue`.
     pub(crate) async fn run_queue_write<T: Send + 'static>(
         &self,
         queue: QueueName,
@@ -171,7 +172,7 @@ impl Embedded {
         .await
     }
 
-    /// Does `work` on one state of the database, which holds every write acknowledged before.
+    /// Runs `work` on one consistent state of the database, which contains every write acknowledged before.
     pub(crate) async fn run_read<T: Send + 'static>(
         &self,
         what: &'static str,

@@ -1,4 +1,4 @@
-//! Folders and files that nobody else may read or change.
+//! Makes folders and files private: no other user may read or change them.
 
 use rustix::process::geteuid;
 use std::fs::{self, Permissions};
@@ -6,17 +6,18 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-/// Whether an existing file or folder was closed to others, or had to be.
+/// The permissions that an existing file or folder had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderPrivacy {
-    /// It was.
+    /// Other users had no access already.
     AlreadyPrivate,
-    /// It is now; until now others could read or change it.
+    /// Other users could read or change it until now. Their access was removed.
     MadePrivate,
 }
 
-/// Takes away what the mode of an existing file or folder lets others do. One that belongs to another user is refused:
-/// that user could open it again. Its folder's owner is no other user.
+/// Removes the permissions of other users from an existing file or folder. A file or folder that belongs to another
+/// user is refused, since that user could restore the access. Root counts as no other user; if root runs Recado,
+/// folders may belong to anybody, and a file to the owner of its folder.
 pub fn restrict_to_owner(path: &Path) -> io::Result<FolderPrivacy> {
     let found = fs::metadata(path)?;
     let (user, owner) = (geteuid().as_raw(), found.uid());

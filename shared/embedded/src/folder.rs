@@ -6,51 +6,52 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a data folder cannot be opened.
+/// The reason why a data folder cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The folder or a file in it.
+    /// The folder or a file in it cannot be used.
     #[error("the data folder {}: {source}", path.display())]
     Folder {
-        /// Which.
+        /// The folder or file.
         path: PathBuf,
-        /// What happened.
+        /// The error of the system.
         #[source]
         source: io::Error,
     },
-    /// Another process works on it.
+    /// Another process works on the folder.
     #[error("the data folder {} is in use by another recado process; stop that one first", path.display())]
     InUse {
-        /// Which.
+        /// The folder.
         path: PathBuf,
     },
-    /// A newer recado has changed it.
+    /// A newer version of recado has changed the database.
     #[error("the database is of version {found}, this recado knows up to {known}: use a newer one")]
     Newer {
         /// The database's version.
         found: usize,
-        /// This program's.
+        /// The newest version that this program knows.
         known: usize,
     },
-    /// The database.
+    /// The database reported an error.
     #[error("the database: {0}")]
     Database(#[from] rusqlite::Error),
-    /// No thread could be started.
+    /// A thread could not be started.
     #[error("a thread could not be started: {0}")]
     Thread(#[source] io::Error),
 }
 
-/// A data folder that this process alone works on: the database, its lock, the large bodies.
+/// A data folder on which only this process works: the database, its lock and the large bodies.
 #[derive(Debug)]
 pub(crate) struct DataFolder {
     database: PathBuf,
-    /// Held as long as it lives. The system gives it back when the process ends, however it ends.
+    /// The lock on the folder, held as long as this value lives. The system releases it when the process ends, however
+    /// it ends.
     lock: File,
     payloads: PathBuf,
 }
 
 impl DataFolder {
-    /// Creates what is missing, for the owner's eyes only, and takes the lock.
+    /// Creates the folder if it is missing, readable by its owner only, and takes the lock.
     pub(crate) fn open_exclusive(path: &Path) -> Result<Self, OpenError> {
         let failed = |source| OpenError::Folder {
             path: path.to_owned(),
@@ -70,7 +71,7 @@ impl DataFolder {
             }
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
-        // SQLite gives its other files the rights of this one.
+        // SQLite gives its other files the permissions of this one.
         let database = path.join("recado.db");
         create_file(&database).map_err(failed)?;
         sync_folder(path).map_err(failed)?;
@@ -81,7 +82,7 @@ impl DataFolder {
         })
     }
 
-    /// The connection that writes, brought up to date.
+    /// Opens the connection that writes, and brings the database to this program's version.
     pub(crate) fn open_writer(&self) -> Result<Connection, OpenError> {
         let connection = Connection::open(&self.database)?;
         configure_connection(&connection)?;
@@ -91,7 +92,7 @@ impl DataFolder {
         Ok(connection)
     }
 
-    /// A connection that only reads.
+    /// Opens a connection that only reads.
     pub(crate) fn open_reader(&self) -> Result<Connection, OpenError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.database, flags)?;
@@ -99,18 +100,18 @@ impl DataFolder {
         Ok(connection)
     }
 
-    /// Where large bodies lie.
+    /// Returns the folder of the large bodies.
     pub(crate) fn payload_folder(&self) -> PathBuf {
         self.payloads.clone()
     }
 
-    /// The lock, for whoever works on the folder last.
+    /// Returns the lock, for the thread that works on the folder last.
     pub(crate) fn into_lock(self) -> File {
         self.lock
     }
 }
 
-/// A database in memory, brought up to date.
+/// Opens a database in memory, in this program's version.
 pub(crate) fn open_in_memory() -> Result<Connection, OpenError> {
     let connection = Connection::open_in_memory()?;
     configure_connection(&connection)?;
@@ -122,8 +123,8 @@ fn configure_connection(connection: &Connection) -> rusqlite::Result<()> {
     // Somebody may look into the file with SQLite's own shell.
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(128);
-    // Plans must not depend on what is bound. Otherwise SQLite prepares a statement anew each time it is run whose table
-    // has an index with a condition: half of all the time spent here.
+    // Plans must not depend on the bound values. Otherwise SQLite prepares a statement again at each run if its table
+    // has an index with a condition: that was half of all the time spent here.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch("PRAGMA temp_store = MEMORY")
 }
@@ -147,7 +148,7 @@ fn create_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Closes to others what was there before.
+/// Removes other users' access to an existing file or folder, and logs a warning if there was any.
 fn restrict_access(path: &Path) -> io::Result<()> {
     if restrict_to_owner(path)? == FolderPrivacy::MadePrivate {
         let path = path.display();

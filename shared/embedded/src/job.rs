@@ -1,4 +1,4 @@
-//! Operations that share a transaction: each in a savepoint of its own, answered after the commit.
+//! Operations that share a transaction: each runs in a savepoint of its own and gets its result after the commit.
 
 use crate::db_error::DbError;
 use rusqlite::Connection;
@@ -6,13 +6,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use tokio::sync::{Notify, oneshot};
 
-/// An operation of whatever result. (`dyn`: the threads take operations of many types from one channel.)
+/// An operation with a result of any type. (`dyn`: the threads take operations of many types from one channel.)
 pub(crate) trait DatabaseJob: Send {
-    /// Does it, inside the transaction that is open. Its own failure undoes only itself; an error here means that the
-    /// transaction cannot go on.
+    /// Runs the operation inside the open transaction. If the operation itself fails, only its own changes are undone.
+    /// An error here means that the transaction cannot go on.
     fn run_in_savepoint(&mut self, connection: &Connection) -> Result<(), DbError>;
 
-    /// Answers whoever asked for it, after the commit or instead of it.
+    /// Sends the result to the caller, after the commit or instead of it. `committed` holds the error of a failed
+    /// commit.
     fn send_result(self: Box<Self>, committed: Result<(), &str>);
 }
 
@@ -25,7 +26,7 @@ pub(crate) struct ClosureJob<T, F> {
 }
 
 impl<T, F: FnOnce(&Connection) -> Result<T, DbError>> ClosureJob<T, F> {
-    /// Makes a job of `work`; once it is committed, `wake` is notified.
+    /// Creates a job that runs `work`. Once the job is committed, `wake` is notified.
     pub(crate) fn new(work: F, wake: Option<Arc<Notify>>) -> (Self, oneshot::Receiver<Result<T, DbError>>) {
         let (reply, receiver) = oneshot::channel();
         (
@@ -51,7 +52,7 @@ impl<T: Send, F: FnOnce(&Connection) -> Result<T, DbError> + Send> DatabaseJob f
             run_statement(connection, "ROLLBACK TO job")?;
         }
         self.outcome = Some(outcome);
-        // A full disk makes SQLite undo the whole transaction by itself; then there is nothing to release.
+        // A full disk makes SQLite undo the whole transaction by itself; then there is no savepoint to release.
         if connection.is_autocommit() {
             return Err(DbError::Commit("the transaction was rolled back".to_owned()));
         }
@@ -60,7 +61,7 @@ impl<T: Send, F: FnOnce(&Connection) -> Result<T, DbError> + Send> DatabaseJob f
 
     fn send_result(self: Box<Self>, committed: Result<(), &str>) {
         let outcome = match (committed, self.outcome) {
-            // Its own failure says more than the failure of what it shared.
+            // The operation's own error says more than the error of the shared transaction.
             (_, Some(Err(fault))) => Err(fault),
             (Ok(()), Some(outcome)) => outcome,
             (Err(why), _) => Err(DbError::Commit(why.to_owned())),
@@ -68,10 +69,10 @@ impl<T: Send, F: FnOnce(&Connection) -> Result<T, DbError> + Send> DatabaseJob f
         };
         if let (Ok(_), Some(wake)) = (&outcome, &self.wake) {
             wake.notify_waiters();
-            // And whoever comes to wait just now.
+            // Wakes also a worker that is just about to wait.
             wake.notify_one();
         }
-        // Whoever gave up waiting has no use for the answer; what is done stays done.
+        // A caller that gave up waiting does not need the result. The committed changes stay.
         let _ = self.reply.send(outcome);
     }
 }
@@ -81,16 +82,16 @@ fn run_statement(connection: &Connection, sql: &str) -> Result<(), DbError> {
     Ok(())
 }
 
-/// How a transaction begins.
+/// The way in which a transaction begins.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum TransactionMode {
-    /// To write.
+    /// A transaction that may write.
     Write,
-    /// To read one state of things.
+    /// A transaction that reads one consistent state.
     Read,
 }
 
-/// Runs `batch` in one transaction, commits it once and answers all.
+/// Runs the jobs of `batch` in one transaction, commits once and sends every job its result.
 pub(crate) fn commit_together(
     connection: &Connection,
     begin: TransactionMode,

@@ -1,11 +1,11 @@
 //! Recado's store and queues on one machine: one `SQLite` file in one folder.
 //!
-//! An acknowledged write is on the disk (`WAL`, `synchronous=FULL`). One thread writes; whatever is waiting when it
-//! comes round goes into one transaction, so that many callers share one `fsync`, and each is answered after it. Reads
-//! have connections of their own.
+//! An acknowledged write is on the disk (`WAL`, `synchronous=FULL`). One thread writes: it takes all operations that
+//! are waiting and commits them in one transaction. So many callers share one `fsync`, and each gets its result after
+//! it. Reads have connections of their own.
 //!
-//! The operations themselves are synchronous functions over a connection. [`Embedded::open_folder`] puts threads in front of
-//! them, [`Embedded::in_memory`] calls them where it stands: no thread, no file, which is what a simulation wants.
+//! The operations themselves are synchronous functions over a connection. [`Embedded::open_folder`] runs them on
+//! threads. [`Embedded::in_memory`] runs them on the caller's thread, without a file, which suits simulations.
 //!
 //! Store and queues lie in one file but are written by separate calls and separate commits, as they are on AWS: a crash
 //! can fall between any two of them here too.

@@ -1,7 +1,7 @@
 use crate::folder::OpenError;
 use rusqlite::Connection;
 
-/// Each brings a database one version further, from 0; `PRAGMA user_version` says how far it is.
+/// The migrations. Each brings a database one version further, beginning at 0; `PRAGMA user_version` holds the version.
 const MIGRATIONS: [&str; 7] = [
     include_str!("schema.sql"),
     include_str!("sends_and_traces.sql"),
@@ -12,7 +12,7 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("installation.sql"),
 ];
 
-/// Brings the database to this program's version. One that a newer program wrote is left alone.
+/// Brings the database to this program's version. A database of a newer program is refused and left unchanged.
 pub(crate) fn apply_migrations(connection: &Connection) -> Result<(), OpenError> {
     apply_migration_list(connection, &MIGRATIONS)
 }
@@ -26,7 +26,8 @@ fn apply_migration_list(connection: &Connection, migrations: &[&str]) -> Result<
         });
     }
     for (version, migration) in migrations.iter().enumerate().skip(found) {
-        // The version is part of the transaction: a crash leaves the one before.
+        // The version is part of the transaction: after a crash the version before is still there, and so is its
+        // schema.
         let step = format!(
             "BEGIN IMMEDIATE;\n{migration}\n;PRAGMA user_version = {};\nCOMMIT;",
             version + 1

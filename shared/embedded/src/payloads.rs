@@ -11,28 +11,30 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A body whose event is not recorded after a day will not be: what needed it crashed.
+/// The age from which a body without a recorded event is deleted, in milliseconds. After a day its event will not be
+/// recorded any more: the process that wanted it crashed.
 const UNCLAIMED_MS: i64 = 24 * 3_600_000;
 
 /// The bodies that are too large for a queue message.
 #[derive(Debug)]
 pub(crate) enum EmbeddedPayloads {
-    /// A file each.
+    /// One file for each body, in this folder.
     Folder(PathBuf),
     /// In memory, by name.
     Memory(Mutex<BTreeMap<String, String>>),
 }
 
-/// The file of the body under `key`: keys may hold what file names may not.
+/// Returns the file name of the body under `key`. The key is hashed, since it may hold characters that file names may
+/// not.
 pub(crate) fn payload_file_name(key: &str) -> String {
     hash_parts(&["payload", key], 32)
 }
 
-/// Numbers the unfinished files of this process.
+/// The counter that numbers the unfinished files of this process.
 static PART_FILE_COUNTER: AtomicU64 = AtomicU64::new(0);
 
 impl EmbeddedPayloads {
-    /// Keeps `json` under `key`: whole and on the disk, or not at all.
+    /// Stores `json` under `key`: completely and on the disk, or not at all.
     pub(crate) fn write_payload(&self, key: &str, json: &str) -> Result<(), DbError> {
         let name = payload_file_name(key);
         match self {
@@ -56,7 +58,7 @@ impl EmbeddedPayloads {
         Ok(())
     }
 
-    /// What lies under `key`.
+    /// Returns the body under `key`. `None` if there is none.
     pub(crate) fn read_payload(&self, key: &str) -> Result<Option<String>, DbError> {
         let name = payload_file_name(key);
         match self {
@@ -69,7 +71,7 @@ impl EmbeddedPayloads {
         }
     }
 
-    /// Removes files older than a day that are not `needed`, at most `most`. Returns how many.
+    /// Deletes files older than a day that are not `needed`, at most `most`. Returns how many were deleted.
     pub(crate) fn delete_unclaimed(
         &self,
         now: Timestamp,

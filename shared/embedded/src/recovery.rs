@@ -1,7 +1,8 @@
-//! What a process that died left behind.
+//! Takes up the work that a crashed process left behind.
 //!
-//! A data folder belongs to one process at a time, so at its start nobody else holds anything: what the one before held
-//! need not be waited for. (On AWS a lease or a visibility time-out must run out, since its holder may only be slow.)
+//! A data folder belongs to one process at a time. So when a process starts, no other holds any lease or message, and
+//! nothing need be waited for. (On AWS a lease or a visibility time-out must run out, since its holder may only be
+//! slow.)
 
 use crate::Embedded;
 use crate::db_error::DbError;
@@ -17,14 +18,14 @@ use recado_domain::outbox::OutboxState;
 use recado_pipeline::ports::PortResult;
 use rusqlite::{Connection, params};
 
-/// What was found.
+/// The numbers of records that a recovery changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RecoveryCounts {
-    /// Queue messages that had been handed out.
+    /// Queue messages that were in flight.
     pub received: usize,
-    /// Turns that were being thought about.
+    /// Turns that were being worked on.
     pub turns: usize,
-    /// Sends that had begun, of which nobody knows how they ended.
+    /// Sends that had begun and whose outcome is not known.
     pub sends: usize,
 }
 
@@ -68,7 +69,7 @@ fn recover_rows(connection: &Connection, now: Timestamp) -> Result<RecoveryCount
 }
 
 impl Embedded {
-    /// Takes over from a process that did not end by [`Self::shut_down`]: hands its queue messages out again, ends its
+    /// Takes over from a process that did not end by [`Self::shut_down`]. Hands its queue messages out again, ends its
     /// leases, and marks sends that it had begun as of unknown outcome. To be called once, before any worker starts.
     pub async fn recover_after_crash(&self) -> PortResult<RecoveryCounts> {
         let now = self.current_time();

@@ -1,4 +1,4 @@
-//! How records lie in columns: JSON text, integers of milliseconds, lists by cursor.
+//! Stores records in columns: as JSON text, times as integers of milliseconds, and lists with a cursor.
 
 use crate::db_error::DbError;
 use jiff::Timestamp;
@@ -10,38 +10,38 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 
-/// A record as it lies in a `body` column.
+/// Encodes a record for a `body` column.
 pub(crate) fn encode_json<T: Serialize>(record: &T) -> Result<String, DbError> {
     Ok(serde_json::to_string(record)?)
 }
 
-/// A record out of a `body` column.
+/// Decodes a record from a `body` column.
 pub(crate) fn decode_json<T: DeserializeOwned>(body: &str) -> Result<T, DbError> {
     Ok(serde_json::from_str(body)?)
 }
 
-/// A count as a column holds it. Counts here start at 0 and grow by one: none gets beyond 2⁶³.
+/// Converts a count for a column. Counts here start at 0 and grow by one: none gets beyond 2⁶³.
 pub(crate) fn to_sql_integer(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// A column's count.
+/// Converts a column to a count.
 pub(crate) fn count_from_sql(column: i64) -> u64 {
     u64::try_from(column).unwrap_or(0)
 }
 
-/// A limit as SQL takes it.
+/// Converts a limit for SQL.
 pub(crate) fn to_sql_limit(most: usize) -> i64 {
     i64::try_from(most).unwrap_or(i64::MAX)
 }
 
-/// `at` and `after` later, in milliseconds.
+/// Returns the time `after` later than `at`, in milliseconds.
 pub(crate) fn millis_after(at: Timestamp, after: Duration) -> i64 {
     let wait = i64::try_from(after.as_millis()).unwrap_or(i64::MAX);
     millis::add_millis(at, wait).as_millisecond()
 }
 
-/// The record in the first column of the only row, if there is one.
+/// Returns the record in the first column of the only row, if there is one.
 pub(crate) fn query_one<T: DeserializeOwned>(
     connection: &Connection,
     sql: &str,
@@ -52,7 +52,7 @@ pub(crate) fn query_one<T: DeserializeOwned>(
     body.as_deref().map(decode_json).transpose()
 }
 
-/// The records in the first column of all rows.
+/// Returns the records in the first column of all rows.
 pub(crate) fn query_all<T: DeserializeOwned>(
     connection: &Connection,
     sql: &str,
@@ -69,17 +69,18 @@ pub(crate) fn query_all<T: DeserializeOwned>(
     Ok(records)
 }
 
-/// Whether a row is there.
+/// Returns whether the query finds a row.
 pub(crate) fn row_exists(connection: &Connection, sql: &str, params: impl Params) -> Result<bool, DbError> {
     Ok(connection.prepare_cached(sql)?.exists(params)?)
 }
 
-/// Runs a statement; returns how many rows it changed.
+/// Runs a statement and returns the number of rows that it changed.
 pub(crate) fn execute_sql(connection: &Connection, sql: &str, params: impl Params) -> Result<usize, DbError> {
     Ok(connection.prepare_cached(sql)?.execute(params)?)
 }
 
-/// A list whose newest come first, narrowed by columns; its cursor is time and id of the last one shown.
+/// A list of records, the newest first, filtered by columns. Its cursor is the time and the id of the last record
+/// shown.
 pub(crate) struct NewestFirstQuery {
     table: &'static str,
     time: &'static str,
@@ -89,7 +90,7 @@ pub(crate) struct NewestFirstQuery {
 }
 
 impl NewestFirstQuery {
-    /// The rows of `table`, by its column `time` and then `id`.
+    /// Starts a list of the rows of `table`, sorted by the column `time` and then by `id`.
     pub(crate) fn for_table(
         table: &'static str,
         time: &'static str,
@@ -111,7 +112,7 @@ impl NewestFirstQuery {
         Ok(list)
     }
 
-    /// Only where `column` is `value`, if there is a value.
+    /// Keeps only rows whose `column` is `value`. Without a value nothing is filtered.
     pub(crate) fn where_equal(mut self, column: &'static str, value: Option<&str>) -> Self {
         if let Some(value) = value {
             self.conditions.push(format!("{column} = ?"));
@@ -120,14 +121,14 @@ impl NewestFirstQuery {
         self
     }
 
-    /// Only where `column` is not `value`.
+    /// Keeps only rows whose `column` is not `value`.
     pub(crate) fn where_not_equal(mut self, column: &'static str, value: &str) -> Self {
         self.conditions.push(format!("{column} <> ?"));
         self.values.push(value.to_owned().into());
         self
     }
 
-    /// Only what is of `since` or later and from before `until`, where they are given.
+    /// Keeps only rows from `since` on and before `until`, where these are given.
     pub(crate) fn where_between(mut self, since: Option<Timestamp>, until: Option<Timestamp>) -> Self {
         for (at, than) in [(since, ">="), (until, "<")] {
             if let Some(at) = at {
@@ -138,7 +139,7 @@ impl NewestFirstQuery {
         self
     }
 
-    /// Reads it.
+    /// Runs the query and returns the page.
     pub(crate) fn fetch_page<T: DeserializeOwned>(
         mut self,
         connection: &Connection,
@@ -152,7 +153,7 @@ impl NewestFirstQuery {
         let sql = format!(
             "SELECT body, {time}, id FROM {table} WHERE {conditions} ORDER BY {time} DESC, id DESC LIMIT ?"
         );
-        // One more than wanted tells whether there is another page.
+        // One row more than wanted shows whether there is another page.
         self.values.push(to_sql_limit(self.most + 1).into());
         let mut statement = connection.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(self.values))?;

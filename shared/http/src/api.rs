@@ -1,6 +1,7 @@
-//! What operators, monitors and the command line call.
+//! The routes that operators, monitors and the command line call.
 //!
-//! `GET /health` is open to all, and `GET /health/whatsapp` as a mere status; everything else wants `Authorization: Bearer` with the operator token.
+//! `GET /health` is open to all, and `GET /health/whatsapp` too, but without a token it returns the status alone. Every
+//! other route requires `Authorization: Bearer` with the operators' token.
 
 mod auth;
 mod catch_up;
@@ -28,19 +29,20 @@ use recado_pipeline::ports::QueueDepths;
 use recado_whatsapp::SimulatedOutbox;
 use std::sync::Arc;
 
-/// The largest body the API takes, in bytes: a whole configuration with its prompts.
+/// The largest body that the API accepts, in bytes. A whole configuration with its prompts fits.
 const BODY_MAX: usize = 1024 * 1024;
 
-/// What the API needs beside the dependencies.
+/// The settings and sources that the API needs besides the ports.
 #[derive(Debug, Clone)]
 pub struct ApiOptions<D> {
-    /// Where providers reach this installation, without a slash at its end. Absent: as the request was addressed.
+    /// The base URL at which providers reach this installation, without a slash at its end. `None`: the base URL of the
+    /// request itself is used.
     pub public_url: Option<String>,
-    /// What the simulated provider took, while it is the one that sends.
+    /// The messages that the simulated provider accepted. `None` where a real provider sends.
     pub simulator: Option<SimulatedOutbox>,
-    /// How much waits in the queues.
+    /// The source of the queues' depths.
     pub depths: D,
-    /// Whether the store takes writes.
+    /// The check that the store accepts writes.
     pub health_probe: crate::HealthProbe,
 }
 
@@ -48,7 +50,7 @@ pub(crate) struct ApiState<W, K, D> {
     deps: Arc<W>,
     keys: Arc<K>,
     options: Arc<ApiOptions<D>>,
-    /// What who shows no token was told last.
+    /// The status that a request without a token got last.
     last_status: Arc<whatsapp::PublicStatusCache>,
 }
 

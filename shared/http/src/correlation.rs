@@ -1,5 +1,7 @@
-//! The correlation id: in the span of the request, in every record, in the response. It is made here, and gives way to the
-//! client's own once the client has shown who it is: what strangers send stands in no log and no answer.
+//! Gives each request a correlation id, which stands in its span, in every record and in the response.
+//!
+//! The id is generated here. The client's own id replaces it only after the client has proven who it is, so that text
+//! from strangers reaches no log and no answer.
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -12,10 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
-/// The header it comes and goes in.
+/// The header that carries the correlation id, in requests and in responses.
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-correlation-id");
 
-/// The ids of a request: ours, and the client's.
+/// The two correlation ids of a request: the generated one and the client's own.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestCorrelation(Arc<CorrelationIds>);
 
@@ -35,7 +37,8 @@ impl RequestCorrelation {
         }))
     }
 
-    /// Takes the client's id, if it sent a sound one, since the client has shown who it is.
+    /// Switches to the client's own id, if the client sent a valid one. To be called after the client has proven who it
+    /// is. Returns the id that counts from now on.
     pub(crate) fn accept_client_id(&self) -> CorrelationId {
         self.0.proven.store(true, Ordering::Relaxed);
         if let Some(given) = &self.0.given {
@@ -50,9 +53,11 @@ impl RequestCorrelation {
     }
 }
 
-/// Gives the request its id (an extension) and its span, and the response its id and the headers that every response has.
-/// The span carries the matched route, not the path: a path can hold a secret (one below `/webhooks/{provider}` does,
-/// where a provider can send no header).
+/// Gives the request its correlation id (as an extension) and its span. The response gets the id and the headers of
+/// every response.
+///
+/// The span carries the matched route, not the path: a path can hold a secret. A path below `/webhooks/{provider}`
+/// does, where a provider can send no header.
 pub(crate) async fn attach_correlation<W: Deps>(
     State(deps): State<Arc<W>>,
     mut request: Request,
@@ -86,7 +91,7 @@ pub(crate) async fn attach_correlation<W: Deps>(
     if let Ok(value) = HeaderValue::from_str(correlation.current_id().as_str()) {
         headers.insert(HEADER, value);
     }
-    // Answers hold secrets and what people wrote, and no browser is to guess what they are.
+    // Answers hold secrets and text that people wrote, so they must not be cached; browsers must not guess their type.
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(
         header::X_CONTENT_TYPE_OPTIONS,
@@ -95,7 +100,7 @@ pub(crate) async fn attach_correlation<W: Deps>(
     response
 }
 
-/// The client's own id, if it is a sound one.
+/// Returns the client's own id, if it sent a valid one.
 fn client_correlation_id(headers: &HeaderMap) -> Option<CorrelationId> {
     CorrelationId::parse(headers.get(HEADER)?.to_str().ok()?).ok()
 }

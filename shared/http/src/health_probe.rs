@@ -1,4 +1,5 @@
-//! Whether the store takes writes: asked by the process itself, whatever strangers request.
+//! Checks that the store accepts writes. The process decides when it checks, so that requests of strangers cannot load
+//! the store.
 
 use crate::problem;
 use futures::future::{Either, select};
@@ -11,17 +12,17 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long a write that succeeded proves anything.
+/// Time for which a successful write counts as proof, in milliseconds.
 const FRESH_MS: i64 = 10_000;
 
-/// How long the store and the queue may take.
+/// The longest time that the store and the queue may each take to answer.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// What the store and the queue last did, and when. Clones are the same one.
+/// The results of the last checks of the store and the queue. Clones share one state.
 #[derive(Debug, Clone)]
 pub struct HealthProbe {
     last: Arc<Mutex<HealthProbeState>>,
-    /// Whether a request for `/health` may cause a write, once in ten seconds at most.
+    /// `true` if a request for `/health` may cause a check, at most once in ten seconds.
     on_request: bool,
 }
 
@@ -32,22 +33,23 @@ struct HealthProbeState {
     queue: HealthStatus,
 }
 
-/// What is known.
+/// The result of the last check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HealthProbeResult {
     pub(crate) store: HealthStatus,
     pub(crate) queue: HealthStatus,
-    /// When the last write succeeded that was made to prove that one can.
+    /// Time of the last successful write that was made to prove that the store accepts writes.
     pub(crate) written: Option<Timestamp>,
 }
 
 impl HealthProbe {
-    /// One that its process beats, every few seconds, with [`HealthProbe::probe_store`].
+    /// Creates a probe that its process runs every few seconds with [`HealthProbe::probe_store`].
     pub fn by_timer() -> Self {
         Self::new(false)
     }
 
-    /// One for a process that runs only while it is asked: beaten by a request if the last beat is ten seconds old.
+    /// Creates a probe for a process that runs only while it handles requests. A request checks the store if the last
+    /// check is more than ten seconds old.
     pub fn on_request() -> Self {
         Self::new(true)
     }
@@ -68,8 +70,8 @@ impl HealthProbe {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes a record, asks a queue for its depth, and keeps what came of it. A store that does not take the write is
-    /// unhealthy; a queue whose depth cannot be read may still take messages, so that is only degraded.
+    /// Writes a record, reads the depth of a queue and stores both results. A store that refuses the write is
+    /// unhealthy. A queue whose depth cannot be read is only degraded, since it may still accept messages.
     pub async fn probe_store<W: Deps, D: QueueDepths>(&self, deps: &W, depths: &D) {
         let at = deps.system().now();
         self.lock_state().tried = Some(at);
@@ -94,7 +96,7 @@ impl HealthProbe {
         };
     }
 
-    /// What is known, after a beat if that is for the request to cause.
+    /// Returns the last result. If requests may cause checks and the last one is too old, checks first.
     pub(crate) async fn probe_if_stale<W: Deps, D: QueueDepths>(
         &self,
         deps: &W,
@@ -122,7 +124,8 @@ impl HealthProbe {
     }
 }
 
-/// Whether `at` is less than ten seconds away; a clock that was set back makes nothing fresh.
+/// Returns whether `at` is at most ten seconds away from `now`. A time ahead of `now` counts by its distance too: after
+/// the clock was set back, an old result does not count as fresh.
 fn is_fresh(at: Option<Timestamp>, now: Timestamp) -> bool {
     at.is_some_and(|at| now.as_millisecond().abs_diff(at.as_millisecond()) <= FRESH_MS.unsigned_abs())
 }

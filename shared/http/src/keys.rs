@@ -1,4 +1,4 @@
-//! The keys that open the HTTP surface.
+//! The source of the secrets with which requests are checked.
 
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
@@ -7,16 +7,17 @@ use recado_whatsapp::webhook::WebhookKeys;
 use std::future::Future;
 use std::sync::Arc;
 
-/// Where those keys come from. Asked at every request: an implementation keeps them for some minutes, and an error (the
-/// place they are kept in could not be reached) makes the request a 503, never an open door.
+/// The source of the webhook keys and of the operators' token. It is asked at every request, so an implementation
+/// caches them for some minutes. An error (the place where they are kept cannot be reached) makes the request a 503; it
+/// never lets a request through.
 pub trait Keys: Send + Sync + 'static {
-    /// What webhooks of this provider are proven with. What belongs to others may be left out: one provider's webhooks
-    /// must not depend on where another's keys are kept.
+    /// Returns the keys that prove this provider's webhooks. Keys of other providers may be left out: one provider's
+    /// webhooks must not depend on the place where another's keys are kept.
     fn webhook_keys(
         &self,
         provider: Provider,
     ) -> impl Future<Output = Result<Arc<WebhookKeys>, PortError>> + Send;
 
-    /// The operators' bearer token; without one nobody is let in.
+    /// Returns the operators' bearer token. `None` if no token is configured: then every request is refused.
     fn operator_token(&self) -> impl Future<Output = Result<Option<Secret>, PortError>> + Send;
 }

@@ -1,16 +1,18 @@
-//! Large bodies: how many are held in memory at a time, and where they are read.
+//! Limits how many large bodies are in memory at a time, and how many are parsed at a time.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-/// From here on a body is large, in bytes: reading it takes milliseconds, and it does not come in with its headers.
+/// The size from which a body is large, in bytes. Parsing it takes milliseconds, and it does not arrive together with
+/// its headers.
 pub(crate) const LARGE_BODY_BYTES: usize = 256 * 1024;
 
-/// So many large bodies are held at a time.
+/// The number of large bodies that are in memory at a time, at most.
 const HELD_MAX: usize = 16;
 
-/// So many large bodies are proven and read at a time: a body that is built takes many times its own size.
+/// The number of large bodies that are checked and parsed at a time, at most: a parsed body takes many times its own
+/// size.
 const READ_AT_ONCE: usize = 2;
 
 /// The large bodies of one process.
@@ -21,14 +23,14 @@ pub(crate) struct LargeBodies {
     arriving: Arc<Mutex<ArrivingBodies>>,
 }
 
-/// Those that have not come whole yet, the oldest first.
+/// The large bodies that have not arrived completely, the oldest first.
 #[derive(Debug, Default)]
 struct ArrivingBodies {
     next: u64,
     waiting: VecDeque<(u64, oneshot::Sender<()>)>,
 }
 
-/// A large body's place, while it is in memory.
+/// A permit that a large body holds while it is in memory.
 #[derive(Debug)]
 pub(crate) struct LargeBodyPermit {
     number: u64,
@@ -45,15 +47,16 @@ impl LargeBodies {
         }
     }
 
-    /// Waits for a place for a body that is arriving. If there is none, the oldest that is still arriving is sent away:
-    /// who is slow on purpose must not keep others out. The second part resolves when this one is sent away itself.
+    /// Waits for a permit for a body that is arriving. If no permit is free, the oldest body that is still arriving is
+    /// given up, so that a slow client cannot keep others out. Returns the permit, and a receiver that resolves when
+    /// this body is given up itself.
     pub(crate) async fn acquire_permit(&self) -> Option<(LargeBodyPermit, oneshot::Receiver<()>)> {
         let permit = if let Ok(permit) = Arc::clone(&self.body_permits).try_acquire_owned() {
             permit
         } else {
             let oldest = self.lock_arriving().waiting.pop_front();
             if let Some((_, away)) = oldest {
-                // Nobody listens any more: its place is free, or about to be.
+                // An error means that nobody listens any more: that body's permit is free, or is just being returned.
                 let _ = away.send(());
             }
             Arc::clone(&self.body_permits).acquire_owned().await.ok()?
@@ -72,7 +75,7 @@ impl LargeBodies {
         Some((place, sent_away))
     }
 
-    /// Waits for its turn to be read.
+    /// Waits for the permit to check and parse a body.
     pub(crate) async fn acquire_read_permit(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.read_permits).acquire_owned().await.ok()
     }
@@ -83,7 +86,7 @@ impl LargeBodies {
 }
 
 impl LargeBodyPermit {
-    /// Notes that the body has come whole: it is not sent away any more.
+    /// Records that the body has arrived completely: from now on it is not given up for another body.
     pub(crate) fn mark_arrived(&self) {
         let mut arriving = self.bodies.lock_arriving();
         arriving.waiting.retain(|(number, _)| *number != self.number);

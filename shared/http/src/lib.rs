@@ -1,12 +1,12 @@
-//! Recado's HTTP surface.
+//! Recado's HTTP interface.
 //!
-//! [`webhook_router`] is what providers call, [`api_router`] what operators, monitors and the command line call. On AWS
-//! each is a function of its own, run by `lambda_http`; on one machine [`whole_router`] serves both. The handlers parse,
-//! call one use case of `recado-pipeline` and map its result; they decide nothing.
+//! [`webhook_router`] serves the providers, [`api_router`] serves operators, monitors and the command line. On AWS each
+//! is a function of its own, run by `lambda_http`; on one machine [`whole_router`] serves both. The handlers parse a
+//! request, call one use case of `recado-pipeline` and map its result; they decide nothing.
 //!
-//! Rules that hold for every route: no request's or response's body is logged; every error is `application/problem+json`
-//! (RFC 9457); every response carries `X-Correlation-Id` (the client's own if it sent a sound one and showed who it is),
-//! `Cache-Control: no-store` and `X-Content-Type-Options: nosniff`.
+//! Rules that hold for every route: no request's or response's body is logged; every error is
+//! `application/problem+json` (RFC 9457); every response carries `X-Correlation-Id` (the client's own if it sent a
+//! valid one and proved who it is), `Cache-Control: no-store` and `X-Content-Type-Options: nosniff`.
 
 mod api;
 mod correlation;
@@ -32,7 +32,8 @@ use recado_pipeline::Deps;
 use recado_pipeline::ports::QueueDepths;
 use std::sync::Arc;
 
-/// The providers' side: `/webhooks/…` and `/api/webhook/…`. Any other path is a 404, and so is one that no provider has.
+/// Returns the providers' routes: `/webhooks/…` and `/api/webhook/…`. Any other path is a 404, and so is a path that no
+/// provider has.
 pub fn webhook_router<W: Deps + 'static, K: Keys>(
     deps: Arc<W>,
     keys: Arc<K>,
@@ -41,7 +42,7 @@ pub fn webhook_router<W: Deps + 'static, K: Keys>(
     finish_router(webhook::webhook_routes(Arc::clone(&deps), keys, limits), deps)
 }
 
-/// The operators' side: `/health`, `/v1/…`, `/simulator/outbox`. Any other path is a 404.
+/// Returns the operators' routes: `/health`, `/v1/…` and `/simulator/outbox`. Any other path is a 404.
 pub fn api_router<W: Deps + 'static, K: Keys, D: QueueDepths>(
     deps: Arc<W>,
     keys: Arc<K>,
@@ -50,7 +51,8 @@ pub fn api_router<W: Deps + 'static, K: Keys, D: QueueDepths>(
     finish_router(api::api_routes(Arc::clone(&deps), keys, options), deps)
 }
 
-/// Both sides in one router: what one machine serves. (Two finished routers cannot be merged: each has a fallback.)
+/// Returns the routes of both sides in one router, for an installation on one machine. (Two finished routers cannot be
+/// merged: each has a fallback.)
 pub fn whole_router<W: Deps + 'static, K: Keys, D: QueueDepths>(
     deps: Arc<W>,
     keys: Arc<K>,

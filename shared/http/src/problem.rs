@@ -5,10 +5,10 @@ use axum::response::{IntoResponse, Response};
 use recado_pipeline::ports::PortError;
 use serde_json::json;
 
-/// After how many seconds a client may try again when a store or queue did not answer.
+/// The number of seconds after which a client may try again when a store or queue did not answer.
 const RETRY_AFTER_SECONDS: &str = "5";
 
-/// An error as a client sees it. `type` is `about:blank`: the status says what kind of error it is, `detail` which.
+/// An error as a client sees it. `type` is `about:blank`: the status names the kind of error, `detail` describes it.
 #[derive(Debug)]
 pub struct HttpProblem {
     status: StatusCode,
@@ -17,7 +17,7 @@ pub struct HttpProblem {
 }
 
 impl HttpProblem {
-    /// A problem with this status. `detail` is shown to the client: it holds nothing of anybody else's.
+    /// Creates a problem with this status. The client reads `detail`, so it must hold no data of anybody else.
     pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self {
             status,
@@ -26,22 +26,22 @@ impl HttpProblem {
         }
     }
 
-    /// 400.
+    /// Creates a 400: the request itself is wrong.
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, detail)
     }
 
-    /// 404.
+    /// Creates a 404: what the request names does not exist.
     pub(crate) fn not_found(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, detail)
     }
 
-    /// 404, of a path under which a provider would lie.
+    /// Creates a 404 for a path below which providers' routes are.
     pub(crate) fn no_such_provider() -> Self {
         Self::not_found("there is no such provider")
     }
 
-    /// 405; it wants an `Allow`.
+    /// Creates a 405. The caller adds the header `Allow`.
     pub(crate) fn method_not_allowed() -> Self {
         Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
@@ -49,7 +49,7 @@ impl HttpProblem {
         )
     }
 
-    /// 401, of a provider whose proof is missing or wrong.
+    /// Creates a 401 for a webhook whose proof is missing or wrong.
     pub(crate) fn unauthenticated() -> Self {
         Self::new(
             StatusCode::UNAUTHORIZED,
@@ -57,13 +57,13 @@ impl HttpProblem {
         )
     }
 
-    /// 503 with `Retry-After`.
+    /// Creates a 503 with `Retry-After`.
     pub(crate) fn unavailable(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, detail)
             .with_header(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS))
     }
 
-    /// 413.
+    /// Creates a 413. `max` is the largest body, in bytes.
     pub(crate) fn body_too_large(max: usize) -> Self {
         Self::new(
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -76,7 +76,8 @@ impl HttpProblem {
         self
     }
 
-    /// A store or queue that failed, which is logged: 503 if it may pass, else 500.
+    /// Logs the failure of a store or queue and maps it to a problem. 503: the failure may pass. 413: a record is too
+    /// large. All other failures are a 500.
     pub(crate) fn from_port_error(error: &PortError) -> Self {
         log_port_error(error);
         if error.is_retryable() {
@@ -92,7 +93,7 @@ impl HttpProblem {
     }
 }
 
-/// Logs a store's or queue's failure. The cause of a [`PortError::Invalid`] may quote a record and is left out.
+/// Logs the failure of a store or queue. The cause of a [`PortError::Invalid`] may quote a record and is left out.
 pub(crate) fn log_port_error(error: &PortError) {
     match error {
         PortError::Unavailable { what, source } => {
@@ -128,7 +129,7 @@ impl IntoResponse for HttpProblem {
     }
 }
 
-/// What a path that is no route gets.
+/// Answers a path that has no route with a 404.
 pub(crate) async fn no_such_route(uri: Uri) -> HttpProblem {
     if uri.path().starts_with("/webhooks/") || uri.path().starts_with("/api/webhook/") {
         return HttpProblem::no_such_provider();
@@ -136,7 +137,7 @@ pub(crate) async fn no_such_route(uri: Uri) -> HttpProblem {
     HttpProblem::not_found("there is no such route")
 }
 
-/// What a known path with another method gets; axum adds `Allow`.
+/// Answers a known path with a method that it does not have with a 405. axum adds `Allow`.
 pub(crate) async fn method_not_allowed() -> HttpProblem {
     HttpProblem::method_not_allowed()
 }

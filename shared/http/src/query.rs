@@ -1,4 +1,4 @@
-//! What comes in with a request: query parameters, JSON bodies, sizes.
+//! Parses and checks requests: query parameters, JSON bodies and their sizes.
 
 use crate::large_bodies::{LARGE_BODY_BYTES, LargeBodies, LargeBodyPermit};
 use crate::problem::HttpProblem;
@@ -16,14 +16,15 @@ use std::error::Error;
 use std::io;
 use std::pin::pin;
 
-/// How many items a page may have, and how many it has if nobody says.
+/// The largest limit that a list request may give, and the limit if it gives none. The limit is the number of items on
+/// a page.
 const LIMIT_MAX: usize = 200;
 const LIMIT_DEFAULT: usize = 50;
 
-/// The longest cursor that is passed on.
+/// The longest cursor that is passed on, in bytes.
 const CURSOR_MAX: usize = 2000;
 
-/// Query parameters, or a 400 that says what is wrong with them.
+/// Query parameters. Malformed ones are a 400 that says what is wrong with them.
 #[derive(Debug)]
 pub(crate) struct QueryParams<T>(pub(crate) T);
 
@@ -41,7 +42,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T>
     }
 }
 
-/// A path's parameter, or a 400.
+/// A parameter in the path. A malformed one is a 400.
 #[derive(Debug)]
 pub(crate) struct PathParam<T>(pub(crate) T);
 
@@ -56,7 +57,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathPar
     }
 }
 
-/// Checks what a list was asked for.
+/// Checks the limit and the cursor of a list request.
 pub(crate) fn parse_page_request(
     limit: Option<usize>,
     cursor: Option<String>,
@@ -76,11 +77,11 @@ pub(crate) fn parse_page_request(
     Ok(PageRequest { limit, cursor })
 }
 
-/// A body that is too large is read to its end and thrown away if it is no larger than this, in bytes: a client that is
-/// still writing when the connection closes sees a broken pipe, and not the answer.
+/// The largest body that is read to its end although it is refused, in bytes. A client that is still writing when the
+/// connection closes sees a broken pipe, and not the answer.
 const DISCARDED_MAX: usize = 32 * 1024 * 1024;
 
-/// Reads a body of at most `max` bytes. A larger `Content-Length` is refused; nothing of such a body is kept.
+/// Reads a body of at most `max` bytes. A larger `Content-Length` is refused, and nothing of the body is kept.
 pub(crate) async fn read_body(headers: &HeaderMap, body: Body, max: usize) -> Result<Bytes, HttpProblem> {
     let length = content_length(headers);
     let (body, length) = refuse_too_large(body, length, max).await?;
@@ -89,7 +90,8 @@ pub(crate) async fn read_body(headers: &HeaderMap, body: Body, max: usize) -> Re
     Ok(reading.read.into())
 }
 
-/// The same in turn with other large bodies, and with its place among them if it is one.
+/// Reads a body of at most `max` bytes; a large body waits for its turn among the other large bodies. Returns the body,
+/// and the permit of a large one. If the body is given up for a newer one, the error is a 503.
 pub(crate) async fn read_body_in_turn(
     headers: &HeaderMap,
     body: Body,
@@ -119,7 +121,7 @@ pub(crate) async fn read_body_in_turn(
     }
 }
 
-/// What `Content-Length` says.
+/// Returns the value of `Content-Length`. `None` if it is absent or not a number.
 fn content_length(headers: &HeaderMap) -> Option<usize> {
     headers
         .get(header::CONTENT_LENGTH)
@@ -150,7 +152,7 @@ struct BodyReader {
 }
 
 impl BodyReader {
-    /// Room for the announced length costs nothing before it is filled.
+    /// Reserves memory for the announced length. The memory costs nothing before it is filled.
     fn new(body: Body, length: usize, max: usize) -> Self {
         Self {
             rest: body.into_data_stream(),
@@ -159,7 +161,7 @@ impl BodyReader {
         }
     }
 
-    /// Reads on; `false` at the end.
+    /// Reads the next chunk. `false` at the end of the body.
     async fn read_chunk(&mut self) -> Result<bool, HttpProblem> {
         let Some(chunk) = self.rest.next().await else {
             return Ok(false);
@@ -173,7 +175,7 @@ impl BodyReader {
     }
 }
 
-/// Why a body could not be read to its end: it took too long, or it broke off.
+/// Maps the error of reading a body: a 408 if it took too long, a 400 if the connection broke off.
 fn read_problem(error: &axum::Error) -> HttpProblem {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
@@ -186,7 +188,7 @@ fn read_problem(error: &axum::Error) -> HttpProblem {
     HttpProblem::bad_request("the body could not be read")
 }
 
-/// Reads a JSON body.
+/// Parses a JSON body. A malformed body is a 400.
 pub(crate) fn parse_json_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, HttpProblem> {
     serde_json::from_slice(body)
         .map_err(|error| HttpProblem::bad_request(format!("the body is malformed: {error}")))

@@ -1,9 +1,10 @@
-//! What providers call: `GET, POST /webhooks/{provider}` and whatever lies below, and the other paths that providers have. Which
-//! paths and methods those are, what proves its webhooks and what they hold is for `recado_whatsapp::webhook` to say.
+//! The routes that providers call: `GET` and `POST` on `/webhooks/{provider}` and all paths below, and the other paths
+//! that providers have. `recado_whatsapp::webhook` defines which paths and methods a provider has, how its webhooks are
+//! proven and what they hold.
 //!
-//! The answer is 200 only when every event is recorded and enqueued (protocol: obligation before acknowledgement). A
-//! repetition is what every other answer asks for, and what a provider does with it differs: so 503 for what may pass,
-//! 400, 401 and 413 for what will not.
+//! The answer is 200 only when every event is recorded and enqueued (protocol: obligation before acknowledgement).
+//! Every other answer asks the provider to repeat the webhook, and providers differ in how they do so: 503 for a cause
+//! that may pass, 400, 401 and 413 for a cause that will not.
 
 use crate::correlation::RequestCorrelation;
 use crate::keys::Keys;
@@ -32,15 +33,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use tracing::Span;
 
-/// What a webhook may cost.
+/// The limits of a webhook request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WebhookLimits {
-    /// The largest body, in bytes. (API Gateway itself takes 10 MB.)
+    /// The largest body, in bytes. (API Gateway itself accepts 10 MB.)
     pub bytes_max: usize,
 }
 
 impl Default for WebhookLimits {
-    /// 5 MiB: Meta sends at most 3 MB, Evolution more only with media inline.
+    /// Returns 5 MiB: Meta sends at most 3 MB, Evolution sends more only with inline media.
     fn default() -> Self {
         Self {
             bytes_max: 5 * 1024 * 1024,
@@ -71,7 +72,7 @@ pub(crate) fn webhook_routes<W: Deps + 'static, K: Keys>(
     keys: Arc<K>,
     limits: WebhookLimits,
 ) -> Router {
-    // Every method: which a path has depends on the provider.
+    // The routes accept every method: the provider decides which methods a path has.
     let handler = any(handle_webhook::<W, K>);
     let unknown = Router::new()
         .route("/webhooks/{provider}", handler.clone())
@@ -91,7 +92,7 @@ pub(crate) fn webhook_routes<W: Deps + 'static, K: Keys>(
         })
 }
 
-/// Finds the route, and answers before its provider hangs up.
+/// Finds the provider's route and handles the webhook. Answers before the provider gives up waiting.
 async fn handle_webhook<W: Deps, K: Keys>(
     State(webhook): State<WebhookState<W, K>>,
     Extension(correlation): Extension<RequestCorrelation>,
@@ -111,7 +112,7 @@ async fn handle_webhook<W: Deps, K: Keys>(
     }
 }
 
-/// The method as webhooks have it.
+/// Maps the HTTP method to a webhook's method. `None` for any method but `GET`, `HEAD` and `POST`.
 fn webhook_method(method: &HttpMethod) -> Option<WebhookMethod> {
     match *method {
         HttpMethod::GET | HttpMethod::HEAD => Some(WebhookMethod::Get),
@@ -120,13 +121,13 @@ fn webhook_method(method: &HttpMethod) -> Option<WebhookMethod> {
     }
 }
 
-/// The caller's own text.
+/// Returns the text as the body of a 200. The text came from the caller itself.
 fn plain_text(text: String) -> Response {
     (StatusCode::OK, [(header::CONTENT_TYPE, "text/plain")], text).into_response()
 }
 
 impl<W: Deps, K: Keys> WebhookState<W, K> {
-    /// Reads the body; from then on the deadline counts.
+    /// Reads the body, then checks and stores it. The deadline of the settings begins when the body is read.
     async fn read_and_handle(
         &self,
         route: WebhookRoute,
@@ -148,7 +149,7 @@ impl<W: Deps, K: Keys> WebhookState<W, K> {
         answer
     }
 
-    /// The answer of `work`, or after `patience` the refusal that makes the provider come back.
+    /// Returns the answer of `work`. After `patience` it returns the 503 that makes the provider repeat the webhook.
     async fn answer_within(
         &self,
         patience: Duration,
@@ -156,7 +157,7 @@ impl<W: Deps, K: Keys> WebhookState<W, K> {
     ) -> Result<Response, HttpProblem> {
         match select(pin!(work), pin!(self.deps.system().sleep(patience))).await {
             Either::Left((answer, _)) => answer,
-            // What was begun is as after a crash: what is recorded stays, and the repetition finds it.
+            // Work that was begun stops as in a crash: recorded events stay, and the repeated webhook finds them.
             Either::Right(_) => {
                 tracing::warn!("a webhook was not taken in time");
                 Err(HttpProblem::unavailable("it took too long: post it again"))
@@ -164,7 +165,7 @@ impl<W: Deps, K: Keys> WebhookState<W, K> {
         }
     }
 
-    /// Proof, then what the body says.
+    /// Checks the webhook's proof, parses the body and stores its events.
     async fn authenticate_and_ingest(
         &self,
         route: WebhookRoute,
@@ -172,7 +173,7 @@ impl<W: Deps, K: Keys> WebhookState<W, K> {
         (query, headers, body): (Option<String>, HeaderMap, Bytes),
     ) -> Result<Response, HttpProblem> {
         let provider = route.provider();
-        // Without them: the 503 that makes the provider come back.
+        // If the keys cannot be read, the answer is the 503 that makes the provider repeat the webhook.
         let keys = self.keys.webhook_keys(provider).await?;
         let now = self.deps.system().now();
         let large = body.len() > LARGE_BODY_BYTES;
@@ -197,7 +198,7 @@ impl<W: Deps, K: Keys> WebhookState<W, K> {
         }
     }
 
-    /// Does what takes long on a thread of its own, so that other requests go on meanwhile.
+    /// Runs slow work on a thread of its own, so that other requests go on meanwhile.
     async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -214,7 +215,7 @@ impl<W: Deps, K: Keys> WebhookState<W, K> {
         })
     }
 
-    /// Takes in what a body holds whose sender has proven itself.
+    /// Stores the items of a webhook whose sender has proven itself.
     async fn ingest_items(
         &self,
         items: Vec<WebhookItem>,
@@ -240,7 +241,7 @@ impl<W: Deps, K: Keys> WebhookState<W, K> {
     }
 }
 
-/// What a refusal is answered with, and what the log says of it.
+/// Returns the HTTP problem of a refusal, and logs its cause.
 fn refusal_problem(refusal: WebhookRefusal, provider: Option<Provider>) -> HttpProblem {
     match refusal {
         WebhookRefusal::NoRoute => HttpProblem::no_such_provider(),
@@ -252,7 +253,7 @@ fn refusal_problem(refusal: WebhookRefusal, provider: Option<Provider>) -> HttpP
             HttpProblem::bad_request(format!("the body is not JSON, or not a webhook of {whose}"))
         }
         WebhookRefusal::BadRequest(what) => HttpProblem::bad_request(what),
-        // What is missing is named in the log, and nothing to the caller.
+        // The name of the missing setting goes to the log only, never to the caller.
         WebhookRefusal::NotConfigured(setting) => {
             tracing::error!(
                 setting,
@@ -267,7 +268,7 @@ fn refusal_problem(refusal: WebhookRefusal, provider: Option<Provider>) -> HttpP
     }
 }
 
-/// The header `Allow` of a route with these methods.
+/// Returns the header `Allow` of a route with these methods.
 fn allow_header(methods: &[WebhookMethod]) -> HeaderValue {
     match (
         methods.contains(&WebhookMethod::Get),

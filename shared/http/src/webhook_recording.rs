@@ -1,4 +1,4 @@
-//! Raw webhooks, handed to whoever records them.
+//! Hands raw webhooks to a recorder.
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -13,21 +13,21 @@ use recado_pipeline::ports::System;
 use recado_whatsapp::webhook::provider_for_path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Larger bodies are not kept, in bytes: more than any webhook may have.
+/// The largest body that is kept, in bytes: more than any webhook may have.
 const KEPT_MAX: usize = 16 * 1024 * 1024;
 
-/// A webhook that was answered 200: authentic, and safe.
+/// A webhook that was answered 200: its proof was valid and its events are stored.
 #[derive(Debug, Clone)]
 pub struct ReceivedWebhook {
-    /// When it had come.
+    /// Time at which the webhook had arrived and was answered.
     pub at: Timestamp,
-    /// From whom.
+    /// The provider that sent the webhook.
     pub provider: Provider,
-    /// Its body, as it came. It may hold credentials of the provider.
+    /// The body, unchanged. It may hold credentials of the provider.
     pub body: Bytes,
 }
 
-/// Hands every webhook of `router` that is answered 200 to `sink`, which must not wait. The handlers see nothing of it.
+/// Hands every webhook of `router` that is answered 200 to `sink`, which must not block. The handlers do not notice it.
 pub fn record_webhooks<A, F>(router: Router, ambient: A, sink: F) -> Router
 where
     A: System + Clone + 'static,
@@ -66,7 +66,7 @@ where
     });
     let response = next.run(request).await;
     let body = std::mem::take(&mut *read.lock().unwrap_or_else(PoisonError::into_inner));
-    // The handshake has no body.
+    // A handshake has no body and is not recorded.
     if response.status() == StatusCode::OK && !body.is_empty() {
         sink(ReceivedWebhook {
             at: ambient.now(),

@@ -1,5 +1,5 @@
-//! One batch of queue messages: groups side by side, a group's messages one after the other, and an answer that names
-//! exactly the messages that are to come back.
+//! Handling of one batch of queue messages. Groups run side by side and the messages of a group one after the other. The
+//! response names exactly the messages that are to come back.
 
 use crate::event::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsRecord};
 use futures::FutureExt;
@@ -11,17 +11,17 @@ use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-/// The longest that SQS hides a message: 12 hours from its receipt.
+/// Longest time for which SQS hides a message: 12 hours from its receipt.
 const HIDDEN_MAX: Duration = Duration::from_secs(12 * 3600);
 
-/// A queue message, as a handler sees it.
+/// A queue message as a handler receives it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BatchMessage {
-    /// What was sent, as it came: whether it can be read is the handler's to find out.
+    /// Body of the message, unchanged. The handler has to find out if it can be read.
     pub body: String,
-    /// How often the queue has handed it out, this time included.
+    /// Number of times that the queue has delivered the message, this time included.
     pub receives: u32,
-    /// When the function's time runs out.
+    /// Time at which the function's invocation ends; `None` if there is no limit.
     pub deadline: Option<Timestamp>,
 }
 
@@ -33,12 +33,12 @@ impl std::fmt::Debug for BatchMessage {
     }
 }
 
-/// Where it is said when a message shall come back.
+/// Access to the visibility of queue messages: it decides when a message comes back.
 pub trait MessageVisibility {
-    /// Why it could not be said.
+    /// The error for a visibility that could not be changed.
     type Error: std::error::Error;
 
-    /// Makes the message of this receipt come back after `seconds` (0: at once).
+    /// Makes the message with this receipt handle come back after `seconds`; 0 means at once.
     fn change_visibility(
         &self,
         receipt: &str,
@@ -46,18 +46,19 @@ pub trait MessageVisibility {
     ) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }
 
-/// How a message's turn ended, if not well.
+/// The way in which a message comes back to its queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MessageReturn {
-    /// It comes back after so many seconds.
+    /// The message comes back after this number of seconds.
     After(u32),
-    /// It panicked, and comes back when the queue's own time-out ends.
+    /// The handler panicked. The message comes back when the queue's own visibility time-out ends.
     Panicked,
 }
 
-/// Handles a batch. Of a `fifo` queue, messages of one group are handled in order, and after the first that comes back
-/// the rest of the group comes back untouched and at the same time; of a standard queue, each is on its own. A panic is
-/// a failure of its message alone.
+/// Handles a batch of queue messages and returns those that come back. In a `fifo` queue, the messages of a group are
+/// handled in order; after the first one that comes back, the rest of its group comes back unhandled, after the same
+/// wait. In a standard queue, each message is handled on its own. A panic counts as a failure of the message that was
+/// being handled.
 pub async fn run_batch<V, F, H>(
     event: SqsEvent,
     fifo: bool,
@@ -80,7 +81,7 @@ where
     build_response(order, &back.into_iter().flatten().collect())
 }
 
-/// The messages that come back, in the order of the batch, each once.
+/// Builds the response: the messages that come back, in the order of the batch, each one once.
 fn build_response(order: Vec<String>, back: &HashSet<String>) -> SqsBatchResponse {
     let mut named = HashSet::new();
     let comes_back = |id: &String| back.contains(id) && named.insert(id.clone());
@@ -92,8 +93,8 @@ fn build_response(order: Vec<String>, back: &HashSet<String>) -> SqsBatchRespons
     }
 }
 
-/// The batch by group, each in its order. A standard queue's messages are groups of one, whatever group they name:
-/// there it is only a hint of whose they are.
+/// Splits the batch into groups and keeps their order. In a standard queue each message is a group of its own, because
+/// the group id is only a hint of the tenant there.
 fn group_records(records: Vec<SqsRecord>, fifo: bool) -> Vec<Vec<SqsRecord>> {
     let mut groups: Vec<Vec<SqsRecord>> = Vec::new();
     for record in records {
@@ -110,7 +111,7 @@ fn group_records(records: Vec<SqsRecord>, fifo: bool) -> Vec<Vec<SqsRecord>> {
     groups
 }
 
-/// The ids of the messages of the group that come back.
+/// Handles the messages of a group in order and returns the ids of those that come back.
 async fn run_group<V, F, H>(
     group: Vec<SqsRecord>,
     visibility: &V,
@@ -152,7 +153,7 @@ where
         receives: record.receive_count(),
         deadline,
     };
-    // Nothing of a message's handling outlives its panic but what the records hold, and those are written whole.
+    // Unwind safety: after a panic, only stored records remain of the handling, and every record is written completely.
     match AssertUnwindSafe(async { handle(received).await })
         .catch_unwind()
         .await
@@ -171,12 +172,12 @@ async fn postpone_record<V: MessageVisibility>(record: &SqsRecord, visibility: &
         .change_visibility(&record.receipt_handle, seconds)
         .await
     {
-        // It comes back all the same, when the queue's own time-out ends.
+        // The message still comes back, when the queue's own visibility time-out ends.
         tracing::warn!(queue_message_id = %record.message_id, seconds, %error, "the visibility was not changed");
     }
 }
 
-/// A wait as SQS takes it: whole seconds, never shorter than asked for.
+/// Returns a wait in whole seconds, as SQS takes it: rounded up, at most [`HIDDEN_MAX`].
 fn whole_seconds(after: Duration) -> u32 {
     let after = after.min(HIDDEN_MAX);
     let whole = after.as_secs() + u64::from(after.subsec_nanos() > 0);

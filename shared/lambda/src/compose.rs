@@ -1,4 +1,4 @@
-//! Everything that a function consists of, put together once at start and without a request.
+//! Composition of a Lambda function's dependencies, done once at start, before the first request.
 
 use crate::batch::MessageVisibility;
 use recado_ai::{Claude, ClaudeError, ClaudeSettings, ClientError, Model, http_client};
@@ -10,7 +10,7 @@ use recado_pipeline::{Components, Settings};
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
 use std::time::Duration;
 
-/// The dependencies of the functions.
+/// The dependencies of the Lambda functions.
 pub type AwsDeps = Components<
     DynamoStore<OsSystem>,
     AwsQueues<OsSystem>,
@@ -19,19 +19,19 @@ pub type AwsDeps = Components<
     OsSystem,
 >;
 
-/// What was put together.
+/// The result of the composition.
 #[derive(Debug)]
 pub struct AwsComposition {
-    /// What the use cases reach.
+    /// Dependencies of the use cases.
     pub deps: AwsDeps,
-    /// Credentials, the operator's token, the webhook masters.
+    /// Secrets: credentials, the operators' token and the webhook master secrets.
     pub secrets: AwsSecrets<OsSystem>,
 }
 
-/// Why a function cannot start. Everything that is wrong is named at once.
+/// The reason why a function cannot start. All unusable variables are named at once.
 #[derive(Debug, thiserror::Error)]
 pub enum ComposeError {
-    /// Variables of the environment are missing or unusable.
+    /// Environment variables are missing or unusable.
     #[error("the environment is not usable: {}", join_problems(.0))]
     Environment(Vec<SettingError>),
     /// The HTTP client could not be built.
@@ -50,7 +50,7 @@ fn join_problems(problems: &[SettingError]) -> String {
         .join("; ")
 }
 
-/// Settings from the environment.
+/// The settings read from the environment.
 #[derive(Debug)]
 struct LambdaEnvironment {
     settings: Settings,
@@ -122,11 +122,11 @@ impl LambdaEnvironment {
     }
 }
 
-/// How long the simulated model takes, where simulation is allowed and there is no key.
+/// Time that the simulated model takes for an answer, where simulation is allowed and there is no key.
 const SIMULATED_LATENCY: Duration = Duration::from_millis(300);
 
-/// Puts a function together. `required` are the variables (see [`recado_aws::variable`]) that it cannot do without,
-/// besides the table. Only where simulation is allowed is the model's key looked for here.
+/// Composes the dependencies of a function. `required` lists the variables (see [`recado_aws::variable`]) that the
+/// function needs besides the table. The model's key is looked up here only if simulation is allowed.
 pub async fn compose_aws_deps(required: &[&'static str]) -> Result<AwsComposition, ComposeError> {
     let mut problems = Vec::new();
     let environment = LambdaEnvironment::from_variables(|name| std::env::var(name).ok(), &mut problems);
@@ -158,7 +158,7 @@ pub async fn compose_aws_deps(required: &[&'static str]) -> Result<AwsCompositio
         OsSystem,
     )?;
     let llm = if environment.simulation {
-        // A store of secrets that does not answer now is no reason to simulate, nor not to start.
+        // If the store of secrets does not answer now, the function still starts, with the real model.
         match claude.has_key().await {
             Ok(false) => Model::Simulated(recado_ai::Simulated::new(OsSystem, SIMULATED_LATENCY)),
             Ok(true) | Err(_) => Model::Claude(claude),
@@ -193,7 +193,7 @@ pub async fn compose_aws_deps(required: &[&'static str]) -> Result<AwsCompositio
     Ok(AwsComposition { deps, secrets })
 }
 
-/// What sends by AWS End User Messaging Social, where it is built in.
+/// Builds the client that sends through AWS End User Messaging Social; `None` if that provider is not built in.
 #[cfg(feature = "aws-social")]
 #[expect(clippy::unnecessary_wraps, reason = "without the feature there is none")]
 fn aws_social_client(
@@ -208,12 +208,12 @@ fn aws_social_client(_: &Clients, _: Option<&str>) -> Option<recado_whatsapp::aw
     None
 }
 
-/// The visibility of messages received from one queue.
+/// The visibility of messages received from one of the queues.
 #[derive(Debug, Clone, Copy)]
 pub struct QueueVisibility<'a> {
     /// The queues.
     pub queues: &'a AwsQueues<OsSystem>,
-    /// From which one they were received.
+    /// Queue from which the messages were received.
     pub queue: QueueName,
 }
 

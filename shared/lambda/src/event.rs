@@ -1,34 +1,34 @@
-//! What Lambda hands over from SQS and takes back: only the fields that are needed
-//! (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html>).
+//! The event that Lambda passes on from SQS, and the response to it: only the fields that are needed.
+//! <https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html>
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A batch of queue messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct SqsEvent {
-    /// The messages, in the queue's order.
+    /// Messages of the batch, in the queue's order.
     #[serde(rename = "Records", default)]
     pub records: Vec<SqsRecord>,
 }
 
-/// A queue message.
+/// A queue message as Lambda passes it on.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SqsRecord {
-    /// By what it is named in the response. Never empty: an empty identifier there would fail the whole batch, and
-    /// leaving a failed message out would acknowledge it. An event with such a message is refused as a whole.
+    /// Id that names the message in the response. Never empty: an empty id there would fail the whole batch, and leaving
+    /// a failed message out would acknowledge it. An event with such a message is refused as a whole.
     #[serde(deserialize_with = "not_empty")]
     pub message_id: String,
-    /// By what its visibility is changed.
+    /// Receipt handle with which the message's visibility is changed.
     #[serde(default)]
     pub receipt_handle: String,
-    /// What was sent.
+    /// Body of the message.
     #[serde(default)]
     pub body: String,
-    /// What SQS says of it.
+    /// Attributes that SQS adds to the message.
     #[serde(default)]
     pub attributes: SqsAttributes,
-    /// The ARN of the queue that it comes from.
+    /// ARN of the queue from which the message comes.
     #[serde(default, rename = "eventSourceARN")]
     pub queue_arn: String,
 }
@@ -41,20 +41,20 @@ impl std::fmt::Debug for SqsRecord {
     }
 }
 
-/// What SQS says of a message.
+/// The attributes that SQS adds to a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct SqsAttributes {
-    /// How often it was handed out, this time included; a number as text.
+    /// Number of deliveries so far, this one included; a number as text.
     #[serde(default)]
     pub approximate_receive_count: String,
-    /// Its group.
+    /// FIFO group of the message; in a standard queue, a hint of the tenant. `None` if the sender set none.
     #[serde(default)]
     pub message_group_id: Option<String>,
 }
 
 impl SqsRecord {
-    /// How often it was handed out, this time included.
+    /// Returns the number of deliveries so far, this one included; 1 if SQS gives no readable number.
     pub fn receive_count(&self) -> u32 {
         self.attributes.approximate_receive_count.parse().unwrap_or(1)
     }
@@ -69,19 +69,19 @@ fn not_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Er
     }
 }
 
-/// Which messages are to come back. All others are acknowledged.
+/// The response to a batch: the messages that are to come back. SQS deletes all others.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SqsBatchResponse {
-    /// The messages that come back.
+    /// Messages that are to come back.
     pub batch_item_failures: Vec<BatchItemFailure>,
 }
 
-/// A message that comes back.
+/// A message that is to come back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchItemFailure {
-    /// Its [`SqsRecord::message_id`].
+    /// Id of the message: its [`SqsRecord::message_id`].
     pub item_identifier: String,
 }
 

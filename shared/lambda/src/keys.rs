@@ -1,4 +1,4 @@
-//! The keys of the HTTP surface on AWS.
+//! Keys and limits of the HTTP API on AWS.
 
 use crate::compose::ComposeError;
 use futures::future::{try_join, try_join_all};
@@ -12,15 +12,15 @@ use recado_pipeline::settings::SettingError;
 use recado_whatsapp::webhook::{WebhookKeys, required_keys};
 use std::sync::Arc;
 
-/// The template's generated secrets and the parameters that its user named. Each is read once and kept for some minutes;
-/// none is read before the first request that needs it.
+/// The keys of an AWS installation: the secrets that the template generates and the parameters that the template's user
+/// named. Each key is read once and kept for some minutes; none is read before the first request that needs it.
 #[derive(Debug, Clone)]
 pub struct AwsKeys {
     secrets: AwsSecrets<OsSystem>,
 }
 
 impl AwsKeys {
-    /// The keys that `secrets` holds.
+    /// Creates keys that are read through `secrets`.
     pub fn new(secrets: AwsSecrets<OsSystem>) -> Self {
         Self { secrets }
     }
@@ -57,7 +57,8 @@ impl Keys for AwsKeys {
     }
 }
 
-/// The largest webhook that is taken: `RECADO_WEBHOOK_MAX_BYTES`, else what Lambda carries.
+/// Reads the size limit of a webhook from `RECADO_WEBHOOK_MAX_BYTES`; if the variable is not set,
+/// [`WebhookLimits::default`] applies. Fails if the value is not a number of bytes.
 pub fn read_webhook_limits() -> Result<WebhookLimits, ComposeError> {
     let name = "RECADO_WEBHOOK_MAX_BYTES";
     match std::env::var(name).ok().filter(|text| !text.trim().is_empty()) {

@@ -1,6 +1,6 @@
-//! The shell of the Lambda functions: what they are made of, how they take a batch, how they log.
+//! The common parts of the Lambda functions: their dependencies, their handling of batches, their logs.
 //!
-//! A function that works on a queue is this, with its own use case in place of `process`:
+//! A function that works on a queue looks like this, with its own use case in place of `process`:
 //!
 //! ```no_run
 //! use recado_lambda::{QueueVisibility, SqsEvent, compose_aws_deps, invocation_deadline, run_batch, telemetry};
@@ -42,7 +42,7 @@ pub use social::{SocialQueue, SocialVisibility, ingest_social_message};
 use jiff::Timestamp;
 use recado_domain::millis::from_unix_millis;
 
-/// When the invocation's time runs out.
+/// Returns the time at which the invocation ends.
 pub fn invocation_deadline(context: &lambda_runtime::Context) -> Timestamp {
     from_unix_millis(i64::try_from(context.deadline).unwrap_or(i64::MAX))
 }

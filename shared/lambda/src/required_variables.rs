@@ -1,11 +1,12 @@
-//! The variables that a function cannot do without, besides the table: `template.yaml` sets them.
+//! The environment variables that each function needs besides the table. `template.yaml` sets them.
 
 use recado_aws::variable;
 
-/// Records webhooks and enqueues them.
+/// Variables of the webhook function, which stores the events of webhooks and enqueues them.
 pub const WEBHOOK: &[&str] = &[variable::INBOUND_QUEUE, variable::BUCKET];
 
-/// Applies events; a failed delivery makes a message's dead letter.
+/// Variables of the processor, which applies events. A failed delivery creates a message's dead letter, so it needs
+/// `OUTBOUND_DLQ`.
 pub const PROCESSOR: &[&str] = &[
     variable::INBOUND_QUEUE,
     variable::INBOUND_DLQ,
@@ -15,7 +16,7 @@ pub const PROCESSOR: &[&str] = &[
     variable::BUCKET,
 ];
 
-/// Thinks of replies, now or when the business opens.
+/// Variables of the function that writes replies, now or when the business opens.
 pub const DEFERRED_REPLY: &[&str] = &[
     variable::TURNS_QUEUE,
     variable::TURNS_QUEUE_ARN,
@@ -25,7 +26,7 @@ pub const DEFERRED_REPLY: &[&str] = &[
     variable::SCHEDULER_ROLE,
 ];
 
-/// Sends.
+/// Variables of the sender, which sends messages.
 pub const SENDER: &[&str] = &[
     variable::OUTBOUND_QUEUE,
     variable::OUTBOUND_DLQ,
@@ -33,7 +34,7 @@ pub const SENDER: &[&str] = &[
     variable::BUCKET,
 ];
 
-/// Answers operators and clients.
+/// Variables of the API, which answers operators and clients.
 pub const API: &[&str] = &[
     variable::INBOUND_QUEUE,
     variable::INBOUND_DLQ,
@@ -44,7 +45,7 @@ pub const API: &[&str] = &[
     variable::BUCKET,
 ];
 
-/// Heals.
+/// Variables of `reconcile`, which looks for work that a crash or an outage left open.
 pub const RECONCILE: &[&str] = API;
 
 #[cfg(test)]

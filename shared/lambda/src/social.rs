@@ -1,5 +1,7 @@
-//! Events of AWS End User Messaging Social: a queue in place of a webhook. They go the way of a webhook, into the records and
-//! the queue `inbound`; here is only who may bring them.
+//! Events of AWS End User Messaging Social, which arrive over a queue and not over a webhook.
+//!
+//! Such an event is stored and put on the queue `inbound` as a webhook's events are. This module checks the queue and the
+//! topic that the event comes from.
 
 use crate::batch::{BatchMessage, MessageVisibility};
 use crate::compose::AwsDeps;
@@ -11,7 +13,7 @@ use recado_pipeline::{Deps, Verdict};
 use recado_whatsapp::aws_social::{AllowedTopics, NAME, is_topic_not_allowed, split_queue_message};
 use std::time::Duration;
 
-/// The queue that AWS's events come by, if there is one.
+/// The queue over which the events of AWS End User Messaging Social arrive, if it is configured.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SocialQueue {
     queue_arn: Option<String>,
@@ -20,7 +22,8 @@ pub struct SocialQueue {
 }
 
 impl SocialQueue {
-    /// The queue `RECADO_AWS_SOCIAL_QUEUE_ARN`, at `RECADO_AWS_SOCIAL_QUEUE_URL`, and the topics `RECADO_AWS_SOCIAL_TOPICS` (ARNs, separated by commas).
+    /// Reads the queue from `RECADO_AWS_SOCIAL_QUEUE_ARN` and `RECADO_AWS_SOCIAL_QUEUE_URL`, and the allowed topics from
+    /// `RECADO_AWS_SOCIAL_TOPICS` (ARNs, separated by commas).
     pub fn from_env() -> Self {
         Self::from_variables(|name| std::env::var(name).ok())
     }
@@ -37,19 +40,20 @@ impl SocialQueue {
         }
     }
 
-    /// Whether a batch is of that queue. Lambda never mixes queues in one.
+    /// Returns `true` if a batch comes from this queue. Lambda never mixes queues in a batch, so the first message
+    /// decides.
     pub fn is_source_of(&self, event: &SqsEvent) -> bool {
         let of = event.records.first().map(|record| record.queue_arn.as_str());
         self.queue_arn.is_some() && of == self.queue_arn.as_deref()
     }
 }
 
-/// The visibility of messages of that queue.
+/// The visibility of messages from the queue of AWS End User Messaging Social.
 #[derive(Debug, Clone, Copy)]
 pub struct SocialVisibility<'a> {
-    /// What reaches the queue.
+    /// Dependencies that reach the queue.
     pub deps: &'a AwsDeps,
-    /// The queue.
+    /// The queue of the messages.
     pub social: &'a SocialQueue,
 }
 
@@ -59,22 +63,22 @@ impl MessageVisibility for SocialVisibility<'_> {
     async fn change_visibility(&self, receipt: &str, seconds: u32) -> Result<(), PortError> {
         match &self.social.queue_url {
             Some(url) => self.deps.queues.change_visibility_at(url, receipt, seconds).await,
-            // It comes back when the queue's own time-out ends.
+            // Without the queue's URL, the message comes back when the queue's own visibility time-out ends.
             None => Ok(()),
         }
     }
 }
 
-/// How long until an event that was not taken is tried again: twice as long each time, up to a quarter of an hour. So an
-/// outage of a week does not bring one to the number of receives at which its queue gives it up.
+/// Returns a retry after a wait that doubles at each receive, from 30 seconds to 15 minutes. So even in an outage of a
+/// week, an event does not reach the number of receives at which its queue gives it up.
 fn retry_verdict(receives: u32) -> Verdict {
     let after = Duration::from_secs(30 << receives.saturating_sub(1).min(5)).min(Duration::from_secs(900));
     Verdict::Retry { after }
 }
 
-/// Takes one queue message in: records its events and enqueues them. What was not taken yet, or is of another topic than
-/// the one that is set up, comes back. What cannot be read never will be: it is kept as a dead letter at once. The body is
-/// not logged.
+/// Stores the events of a queue message and enqueues them. The message comes back if they could not be stored yet, or if
+/// it comes from a topic that is not allowed. A message that cannot be read is stored as a dead letter at once. The body
+/// is not logged.
 pub async fn ingest_social_message<W: Deps>(
     deps: &W,
     social: &SocialQueue,
@@ -93,7 +97,7 @@ pub async fn ingest_social_message<W: Deps>(
             return kept.map_or(again, |()| Verdict::Done);
         }
     };
-    // The same in every repetition, and nothing of the body can be read from it.
+    // The correlation id is a hash of the body: the same for every repetition, and the body cannot be derived from it.
     let Ok(correlation) = CorrelationId::parse(&hash_parts(&[NAME.as_str(), &received.body], 16)) else {
         return again;
     };

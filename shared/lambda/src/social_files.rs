@@ -1,5 +1,5 @@
-//! Files for AWS End User Messaging Social: it reads them from the bucket, where they lie beside the large bodies and expire
-//! with them.
+//! Files for AWS End User Messaging Social, which reads them from the functions' bucket. They are stored beside the large
+//! webhook bodies and expire with them.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -8,7 +8,7 @@ use recado_whatsapp::aws_social::{AwsSocialClient, MediaBucket, S3Location};
 use std::fmt;
 use std::sync::Arc;
 
-/// The client that sends, with the bucket if there is one.
+/// Builds the client that sends through AWS End User Messaging Social, with the bucket for files if there is one.
 pub(crate) fn build_social_client(clients: &Clients, bucket: Option<&str>) -> AwsSocialClient {
     let client = AwsSocialClient::new(&clients.shared);
     let Some(bucket) = bucket else {
@@ -20,7 +20,7 @@ pub(crate) fn build_social_client(clients: &Clients, bucket: Option<&str>) -> Aw
     }))
 }
 
-/// The functions' bucket.
+/// The bucket from which AWS End User Messaging Social reads files.
 struct SocialMediaBucket {
     clients: Clients,
     bucket: String,

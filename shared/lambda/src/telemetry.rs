@@ -1,12 +1,12 @@
-//! Logs of the functions: one JSON object per line, as CloudWatch Logs Insights reads them.
+//! Logs of the Lambda functions: one JSON object per line, as CloudWatch Logs Insights reads them.
 
 use tracing::Level;
 use tracing_subscriber::filter::{EnvFilter, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Libraries that write requests and answers to the log when they are asked for details: what people wrote would stand
-/// there. Whatever the level, only their warnings are let through.
+/// Libraries whose detailed logs contain requests and answers, and so the text of messages. At every log level, only
+/// their warnings and errors are logged.
 const BODY_LOGGING_LIBRARIES: [&str; 6] = [
     "aws_config",
     "aws_runtime",
@@ -23,7 +23,7 @@ fn logs_message_bodies(target: &str) -> bool {
             .any(|library| target.starts_with(library))
 }
 
-/// The levels asked for: `RUST_LOG`, else the level that Lambda was configured with, else `info`.
+/// Returns the log levels: `RUST_LOG`, else the level that is configured for the Lambda function, else `info`.
 fn read_log_levels(variable: impl Fn(&str) -> Option<String>) -> String {
     let named = |name| variable(name).filter(|text| !text.trim().is_empty());
     named("RUST_LOG")
@@ -31,11 +31,11 @@ fn read_log_levels(variable: impl Fn(&str) -> Option<String>) -> String {
         .unwrap_or_else(|| "info".to_owned())
 }
 
-/// Begins logging, and chooses `ring` for whatever speaks TLS. Called once, first; a second call changes nothing.
+/// Starts logging, and installs `ring` as the process's TLS provider. To be called first; a second call changes nothing.
 pub fn start_logging() {
     let filter = EnvFilter::try_new(read_log_levels(|name| std::env::var(name).ok()))
         .unwrap_or_else(|_| EnvFilter::new("info"));
-    // Lambda adds the time; the spans of an event are listed once, the outermost first.
+    // Lambda adds the time. The spans of an event are listed once, the outermost first.
     let lines = tracing_subscriber::fmt::layer()
         .json()
         .with_ansi(false)
@@ -44,7 +44,7 @@ pub fn start_logging() {
     let private = filter_fn(|event| {
         event.is_span() || !logs_message_bodies(event.target()) || *event.level() <= Level::WARN
     });
-    // Refused only if it was done before.
+    // An error here only means that logging was started before.
     let _logging = tracing_subscriber::registry()
         .with(filter)
         .with(lines.with_filter(private))

@@ -1,7 +1,8 @@
-//! catch-up: what a provider failed to deliver is fetched from its memory and fed through the same dedupe as a webhook.
+//! Catch-up: reads the provider's history for messages whose webhooks were lost, and processes them with the same dedupe
+//! as webhooks.
 //!
-//! The oldest page first, so that messages get their ordinals in the order in which they were written; whatever is known
-//! changes nothing. No message in the ordinary course pays for any of this.
+//! The oldest page is read first, so that messages get their ordinals in the order in which they were written. Known
+//! messages change nothing. The normal processing of a message does no work for catch-ups.
 
 mod automatic;
 mod history_reader;
@@ -19,48 +20,50 @@ use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_domain::millis::add_millis;
 use serde::Serialize;
 
-/// So much earlier than asked for is read: clocks differ, and what came last may have overtaken what came before it.
+/// Time before the requested start that is read too, in milliseconds. Clocks differ, and the newest known message may
+/// have overtaken earlier ones.
 const OVERLAP_MS: i64 = 10 * 60_000;
 
-/// How far the provider's clock may be ahead of ours.
+/// Maximum time by which the provider's clock may be ahead of Recado's, in milliseconds.
 const CLOCK_SKEW_MS: i64 = 60_000;
 
-/// How long before its end a known event is no longer relied on to be known.
+/// Safety margin before the record of a known event expires, in milliseconds. Within this margin the record is not
+/// relied on.
 const KNOWN_MARGIN_MS: i64 = 5 * 60_000;
 
-/// What one catch-up on demand may cost: a function of the API has 29 seconds.
+/// Limits of one catch-up on demand: a function of the API has 29 seconds.
 const ON_DEMAND: CatchUpLimits = CatchUpLimits {
     pages: 200,
     time_ms: 15_000,
 };
 
-/// What a catch-up found.
+/// The result of a catch-up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CatchUpReport {
-    /// From when on was read, the overlap included.
+    /// Start of the period that was read, the overlap included.
     pub since: Timestamp,
-    /// Up to when.
+    /// End of the period that was read.
     pub until: Timestamp,
-    /// Whether the provider keeps anything that could be read. If not, everything else is 0.
+    /// `true` if the provider has a history that can be read. If `false`, all counts are 0.
     pub offered: bool,
-    /// How many messages were read, of contacts and of ours.
+    /// Number of messages that were read, of contacts and of the business.
     pub looked_at: usize,
-    /// How many of them were known.
+    /// Number of messages that were known already.
     pub known: usize,
-    /// How many were not: they are stored, and answered if they are young enough.
+    /// Number of messages that were missed: they are stored now, and answered if they are young enough.
     pub missed: usize,
-    /// How many statuses of our messages were newer than what was known.
+    /// Number of statuses of Recado's messages that were newer than the stored ones.
     pub statuses: usize,
-    /// How many were nothing for us (groups, broadcasts and the like).
+    /// Number of messages that Recado ignores (groups, broadcasts and the like).
     pub ignored: usize,
-    /// How many pages were read.
+    /// Number of pages that were read.
     pub pages: u32,
-    /// Whether there is more to read: go on with [`CatchUpReport::next`].
+    /// `true` if there is more to read: continue with [`CatchUpReport::next`].
     pub more: bool,
-    /// When the newest message was written that was read; if there is more, from when on to ask for it.
+    /// Time of the newest message that was read. If there is more to read: the start of the next catch-up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Timestamp>,
-    /// The provider gives only its newest messages, and they do not reach back as far.
+    /// `true` if the provider offers only its newest messages, and they do not reach back to the requested start.
     pub cut: bool,
 }
 
@@ -83,22 +86,22 @@ impl CatchUpReport {
     }
 }
 
-/// Why nothing was fetched, or not all.
+/// The reason why a catch-up failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CatchUpError {
-    /// There is no such instance.
+    /// The instance does not exist.
     #[error("there is no such instance")]
     NotFound,
-    /// What is older is no longer known again: it would be stored a second time.
+    /// The requested start is too early: older messages are no longer recognized and would be stored a second time.
     #[error("messages are known again for so long only: nothing before {earliest} can be fetched")]
     TooFarBack {
-        /// The earliest instant.
+        /// Earliest start that is allowed.
         earliest: Timestamp,
     },
-    /// The instant lies ahead.
+    /// The requested start is in the future.
     #[error("that instant lies ahead")]
     Ahead,
-    /// The provider did not say.
+    /// The provider's history could not be read.
     #[error(transparent)]
     Provider(#[from] HistoryError),
     /// A store or queue failed.
@@ -106,7 +109,8 @@ pub enum CatchUpError {
     Port(#[from] PortError),
 }
 
-/// Fetches what this instance missed since `since`, or since the last message that is known of it.
+/// Reads the messages that an instance missed since `since` and processes those that are not known. Without `since`, it
+/// starts at the newest known message of a contact.
 pub async fn catch_up<W: Deps>(
     deps: &W,
     id: &InstanceId,
@@ -149,7 +153,7 @@ pub async fn catch_up<W: Deps>(
     Ok(done)
 }
 
-/// From when on events are still known again.
+/// Returns the earliest time from which events are still recognized.
 fn earliest_known_time<W: Deps>(deps: &W, now: Timestamp) -> Timestamp {
     let ttl = i64::try_from(deps.settings().event_ttl.as_millis()).unwrap_or(i64::MAX);
     add_millis(now, -ttl.saturating_sub(KNOWN_MARGIN_MS).max(0))
@@ -162,7 +166,7 @@ fn history_span(from: Timestamp, earliest: Timestamp, now: Timestamp) -> History
     }
 }
 
-/// When the last message of a contact was written that is known of this instance.
+/// Returns the time of the newest known message of a contact of this instance; `None` if there is none.
 async fn find_last_inbound<W: Deps>(deps: &W, id: &InstanceId) -> PortResult<Option<Timestamp>> {
     let filter = ConversationFilter {
         instance: Some(id.clone()),

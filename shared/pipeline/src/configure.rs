@@ -1,4 +1,4 @@
-//! `recado apply`: checks a document against what is configured, and shows what it changes.
+//! The use case of `recado apply`: checks a document against the stored configuration and reports the changes.
 
 use crate::Deps;
 use crate::ports::{ConfigurationStore, InstanceStates, PortError, PortResult, Providers};
@@ -6,58 +6,58 @@ use recado_domain::config::{ConfigDocument, ConfigError, Instance};
 use serde::Serialize;
 use serde_json::Value;
 
-/// What applying a document did.
+/// The result of applying a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AppliedDocument {
-    /// By tenant, agent and instance, in the document's order.
+    /// Changes of tenants, then agents, then instances, in the document's order.
     pub changes: Vec<ConfigurationChange>,
-    /// Everything that is configured now.
+    /// Whole configuration after the change.
     pub document: ConfigDocument,
 }
 
-/// What applying did to one of them.
+/// The result for one tenant, agent or instance of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConfigurationChange {
-    /// `tenant`, `agent` or `instance`.
+    /// Kind of the entry: `tenant`, `agent` or `instance`.
     pub kind: &'static str,
-    /// Its id.
+    /// Id of the tenant, agent or instance.
     pub id: String,
-    /// What happened.
+    /// Kind of the change.
     pub what: ConfigurationChangeKind,
-    /// Which fields changed.
+    /// Names of the fields that changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
 }
 
-/// See [`ConfigurationChange`].
+/// The kind of a [`ConfigurationChange`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfigurationChangeKind {
-    /// It is new.
+    /// The entry is new.
     Created,
-    /// Something of it is another.
+    /// At least one field changed.
     Changed,
-    /// It was so already.
+    /// The stored entry was equal already.
     Unchanged,
 }
 
-/// Why a document was not applied. Nothing of it was then.
+/// The reason why applying a document failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigureError {
-    /// It is not valid.
+    /// The document is not valid; nothing of it was applied.
     #[error(transparent)]
     Invalid(#[from] ConfigError),
-    /// The store failed.
+    /// The store failed. The document may or may not have been applied.
     #[error(transparent)]
     Port(#[from] PortError),
 }
 
-/// Everything that is configured.
+/// Returns the whole configuration.
 pub async fn read_configuration<W: Deps>(deps: &W) -> PortResult<ConfigDocument> {
     deps.store().read_configuration().await
 }
 
-/// Applies `change`: creates and replaces what it names, leaves the rest alone.
+/// Applies `change`: creates and replaces the entries in it, and leaves all others unchanged.
 pub async fn apply_configuration<W: Deps>(
     deps: &W,
     mut change: ConfigDocument,
@@ -103,7 +103,8 @@ pub async fn apply_configuration<W: Deps>(
     Ok(AppliedDocument { changes, document })
 }
 
-/// Whoever applies a configuration may have mended the model's key: the next turn finds out.
+/// Clears the mark "model's key is missing" of every instance that the change affects. The change may have corrected the
+/// key; the next turn shows whether it did.
 async fn clear_missing_key_flags<W: Deps>(
     deps: &W,
     change: &ConfigDocument,
@@ -147,7 +148,7 @@ fn collect_changes<T: Serialize>(
     }
 }
 
-/// The names of the fields in which two records differ.
+/// Returns the names of the fields in which two records differ.
 fn differing_fields<T: Serialize>(before: &T, after: &T) -> Vec<String> {
     let object = |item: &T| match serde_json::to_value(item) {
         Ok(Value::Object(fields)) => fields,

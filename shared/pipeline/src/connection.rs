@@ -1,4 +1,4 @@
-//! What is known of an instance's connection, and the release of what waits for it.
+//! The stored connection state of instances, and the release of parked conversations.
 
 use crate::Deps;
 use crate::ports::{ConnectionAnswer, InstanceStates, PortResult, Providers, Queues, System};
@@ -12,25 +12,26 @@ use recado_domain::millis::add_millis;
 use recado_domain::wake_up::SendJob;
 use std::time::Duration;
 
-/// How many parked conversations are read at once, and how often: what is left after that is swept by `reconcile`.
+/// Number of parked conversations in one read, and maximum number of reads in one release. `reconcile` releases the
+/// rest.
 const RELEASE_AT_ONCE: usize = 200;
 const RELEASE_ROUNDS: usize = 50;
 
-/// The first probe of a closed instance.
+/// Wait before the first probe of a closed instance.
 const PROBE_FIRST: Duration = Duration::from_secs(30);
 
-/// So often at most is what waits released at once: a connection that comes and goes must not kick a thousand parked
-/// conversations each time. What is put off, `reconcile` does.
+/// Minimum time between two immediate releases, in milliseconds. A connection that comes and goes must not send a
+/// thousand send jobs each time. A release that is put off is done by `reconcile`.
 const RELEASE_EVERY_MS: i64 = 10_000;
 
-/// How long after an opening it is made sure that all was released.
+/// Time after an opening at which `reconcile` checks that everything was released, in milliseconds.
 const RELEASE_AGAIN_MS: i64 = 60_000;
 
-/// So often at most an event makes us ask.
+/// Minimum time between two questions to the provider that events cause, in milliseconds.
 const ASK_EVERY_MS: i64 = 2_000;
 
-/// How long an event that says the connection changed is to wait: one that came right after an answer is asked about
-/// together with those that follow it.
+/// Returns a verdict to wait for an event that says the connection changed, or `None`. The event waits if it came right
+/// after an answer of the provider, so that one question serves it and the events that follow.
 pub(crate) async fn delay_connection_event<W: Deps>(
     deps: &W,
     bound: &InstanceConfig,
@@ -49,7 +50,7 @@ pub(crate) async fn delay_connection_event<W: Deps>(
         .map(|again| Verdict::retry_at(again, now)))
 }
 
-/// Asks because of an event that arrived at `received_at`, unless the provider was asked since.
+/// Asks the provider because of an event that arrived at `received_at`, unless the provider was asked since.
 pub(crate) async fn handle_connection_event<W: Deps>(
     deps: &W,
     bound: &InstanceConfig,
@@ -61,13 +62,14 @@ pub(crate) async fn handle_connection_event<W: Deps>(
         return refresh_connection(deps, bound).await;
     }
     if state.connection == ConnectionStatus::Open && state.probe_at.is_none() {
-        // Whoever asked may have died before it released.
+        // The worker that asked may have failed before it released the parked conversations.
         return release_parked(deps, instance).await;
     }
     Ok(())
 }
 
-/// Asks the provider and takes its answer. Events only make us ask: they carry no order.
+/// Asks the provider for the connection and stores the answer. An event only causes the question, because events come in
+/// no order.
 pub(crate) async fn refresh_connection<W: Deps>(deps: &W, bound: &InstanceConfig) -> PortResult<()> {
     let asked_at = Some(deps.system().now());
     let instance = &bound.instance.id;
@@ -81,8 +83,9 @@ pub(crate) async fn refresh_connection<W: Deps>(deps: &W, bound: &InstanceConfig
     }
 }
 
-/// The instance can send: store that first, then release, or leave that to `reconcile` if it was done a moment ago.
-/// `reconcile` asks once more a minute after an opening, and releases what this may leave should it die.
+/// Stores that the instance can send, and releases its parked conversations. If a release was done a moment ago, the new
+/// release is left to `reconcile`. `reconcile` asks once more a minute after an opening, and releases conversations that
+/// a failed worker did not release.
 async fn record_open<W: Deps>(
     deps: &W,
     instance: &InstanceId,
@@ -118,8 +121,8 @@ async fn record_open<W: Deps>(
     Ok(())
 }
 
-/// The instance cannot send, and is probed with a growing interval. `asked_at`: when the provider was asked, if this is
-/// its answer.
+/// Stores that the instance cannot send, and sets the next probe with a growing interval. `asked_at`: the time when the
+/// provider was asked, if this is its answer; otherwise `None`.
 pub(crate) async fn record_closed<W: Deps>(
     deps: &W,
     instance: &InstanceId,
@@ -128,7 +131,7 @@ pub(crate) async fn record_closed<W: Deps>(
 ) -> PortResult<()> {
     let now = deps.system().now();
     let before = deps.store().read_instance_state(instance).await?;
-    // Another connection than before begins to be probed anew.
+    // The intervals start anew if the connection state is another than before.
     let probes = if before.connection == connection {
         before.probes
     } else {
@@ -143,7 +146,7 @@ pub(crate) async fn record_closed<W: Deps>(
     };
     let changed = deps.store().set_connection(instance, &seen).await?;
     if connection == ConnectionStatus::NeedsCredentials {
-        // At every probe, not only at the first: an alarm must last as long as its cause.
+        // Logged at every probe, not only at the first: an alarm must last as long as its cause.
         tracing::error!(instance_id = %instance, event = "needs_credentials", "credential missing or refused: messages wait");
     } else if changed {
         tracing::warn!(instance_id = %instance, connection = connection.as_str(), "instance not open: messages wait");
@@ -151,7 +154,7 @@ pub(crate) async fn record_closed<W: Deps>(
     Ok(())
 }
 
-/// No answer that counts: what was believed stays, and a probe is due later.
+/// Handles an unclear answer: the stored state stays, and an instance that is not open gets its next probe.
 async fn record_unclear<W: Deps>(deps: &W, instance: &InstanceId) -> PortResult<()> {
     let state = deps.store().read_instance_state(instance).await?;
     if state.connection != ConnectionStatus::Open {
@@ -168,7 +171,7 @@ async fn record_unclear<W: Deps>(deps: &W, instance: &InstanceId) -> PortResult<
     Ok(())
 }
 
-/// 30 s, 1, 2, 4 … 10 minutes.
+/// Returns the time of the next probe: after 30 s, 1, 2, 4, 8 and then always 10 minutes.
 fn next_probe_time(now: Timestamp, probes: u32) -> Timestamp {
     let wait = PROBE_FIRST
         .saturating_mul(1 << probes.min(5))
@@ -176,7 +179,8 @@ fn next_probe_time(now: Timestamp, probes: u32) -> Timestamp {
     add_millis(now, i64::try_from(wait.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// Kicks each parked conversation of an open instance, and removes its entry if it was not parked again meanwhile.
+/// Sends a send job for each parked conversation of an open instance whose time has come. The parked entry is removed if
+/// the conversation was not parked again meanwhile.
 pub(crate) async fn release_parked<W: Deps>(deps: &W, instance: &InstanceId) -> PortResult<()> {
     let now = deps.system().now();
     for _ in 0..RELEASE_ROUNDS {
@@ -195,7 +199,7 @@ pub(crate) async fn release_parked<W: Deps>(deps: &W, instance: &InstanceId) -> 
     Ok(())
 }
 
-/// Kicks one parked conversation and removes its entry; `false` if it was parked again meanwhile.
+/// Sends a send job for one parked conversation and removes its entry. `false`: it was parked again meanwhile.
 pub(crate) async fn release_conversation<W: Deps>(deps: &W, parked: &ParkedConversation) -> PortResult<bool> {
     let correlation = generate_correlation_id(deps.system());
     let kick = SendJob {
@@ -208,7 +212,7 @@ pub(crate) async fn release_conversation<W: Deps>(deps: &W, parked: &ParkedConve
     deps.store().remove_parked(parked).await
 }
 
-/// Notes that the model's key is missing or was refused.
+/// Stores that the model's key is missing or was refused. Logs an error if that is new.
 pub(crate) async fn record_missing_model_key<W: Deps>(
     deps: &W,
     instance: &InstanceId,

@@ -1,6 +1,7 @@
-//! What lies in the queues' dead-letter queues. A message that a queue put there by itself is entered into the record
-//! that it is about, gets a dead letter with its marked copy, and only then goes: a crash in between does it again. A copy
-//! whose dead letter is gone, since it was redriven or deleted, goes too.
+//! Collects the messages in the queues' dead-letter queues. If a queue moved a message there by itself, the failure is
+//! entered into the message's record, a dead letter and its marked copy are made, and only then the message is removed:
+//! after a crash in between, the same is done again. A copy whose dead letter is gone, because it was redriven or
+//! deleted, is removed too.
 
 use crate::Deps;
 use crate::give_up::{
@@ -21,24 +22,26 @@ use recado_domain::wake_up::{SendJob, TurnJob};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 
-/// How many batches of one queue are looked at in one go. What a queue gave up by itself may stand behind many copies.
+/// Maximum number of batches of one queue that are read in one pass. A message that a queue gave up by itself may be
+/// behind many copies.
 const BATCHES_MAX: usize = 200;
 
-/// For how long they are looked at: what was received is handed out again after some seconds.
+/// Maximum time of one pass, in milliseconds: a received message is handed out again after some seconds.
 const COLLECT_TIME_MS: i64 = 4_000;
 
-/// A copy is made before its dead letter; a younger one may still get its own.
+/// Age below which a copy without a dead letter is kept, in milliseconds: the copy is made before its dead letter.
 const COPY_GRACE_MS: i64 = 120_000;
 
-/// What is told of a message whose queue gave it up.
+/// Error text of a message that its queue gave up.
 const GIVEN_UP_BY_QUEUE: &str = "its queue handed it out too often";
 
-/// Looks through the dead-letter queue of `queue`. Returns how many messages went.
+/// Processes the dead-letter queue of `queue`. Returns how many messages were removed.
 pub(crate) async fn collect_dead_queue<W: Deps>(deps: &W, queue: QueueName) -> PortResult<usize> {
     let mut gone = 0;
     let until = add_millis(deps.system().now(), COLLECT_TIME_MS);
     for _ in 0..BATCHES_MAX {
-        // What is received is looked at: it is hidden from the next look for a while.
+        // The time is checked between batches only: every received message must be processed, because it is hidden from
+        // the next read for a while.
         if deps.system().now() > until {
             break;
         }
@@ -60,7 +63,8 @@ pub(crate) async fn collect_dead_queue<W: Deps>(deps: &W, queue: QueueName) -> P
     Ok(gone)
 }
 
-/// Removes the copies of dead letters that are gone. What is not found now is found by [`collect_dead_queue`].
+/// Removes the copies of the dead letters `gone`, which were removed. [`collect_dead_queue`] removes copies that are not
+/// found now.
 pub(crate) async fn remove_dead_copies<W: Deps>(
     deps: &W,
     queue: QueueName,
@@ -99,7 +103,7 @@ async fn is_obsolete_copy<W: Deps>(
     Ok(kept.is_none_or(|kept| kept.at != letter.died))
 }
 
-/// Enters what a queue gave up into the record that it is about.
+/// Enters the failure of a message that its queue gave up into the message's record.
 async fn record_queue_failure<W: Deps>(deps: &W, dead: &DeadQueueMessage) -> PortResult<()> {
     tracing::error!(queue = dead.queue.as_str(), "a queue gave a message up by itself");
     match dead.queue {
@@ -118,7 +122,7 @@ async fn record_queue_failure<W: Deps>(deps: &W, dead: &DeadQueueMessage) -> Por
     }
 }
 
-/// Reads the body; one that cannot be read is kept as it came.
+/// Parses the message's body. A body that cannot be read is kept unchanged in a dead letter, and `None` is returned.
 async fn parse_dead_body<T: DeserializeOwned, W: Deps>(
     deps: &W,
     dead: &DeadQueueMessage,
@@ -147,7 +151,7 @@ async fn give_up_queued_event<W: Deps>(deps: &W, job: &InboundJob) -> PortResult
                 .find_instance_config(job.provider, &job.external)
                 .await?;
             if let Some(bound) = &bound {
-                // The answer to a message that was stored is owed all the same.
+                // The answer to a message that was stored is still owed.
                 enqueue_turn_if_stored(deps, job, bound).await?;
             }
             let (instance, why) = (
@@ -157,7 +161,7 @@ async fn give_up_queued_event<W: Deps>(deps: &W, job: &InboundJob) -> PortResult
             give_up_event(deps, job, instance, Reason::Poison, record.attempts, why).await
         }
         EventState::Dead => match deps.store().find_dead_letter(job.event.as_str()).await? {
-            // It was the letter's copy, redriven.
+            // The message was the redriven copy of this dead letter: make the copy again.
             Some(letter) if job.redrive == Some(letter.at) => deps.queues().enqueue_dead_copy(&letter).await,
             Some(_) => Ok(()),
             None => {
@@ -168,8 +172,8 @@ async fn give_up_queued_event<W: Deps>(deps: &W, job: &InboundJob) -> PortResult
     }
 }
 
-/// The message that a kick names dies if it waits to be sent. One in an attempt is judged by its outcome; `reconcile`
-/// kicks it.
+/// Gives up the message that a send job names if it waits to be sent. For a message in an attempt, the attempt's outcome
+/// decides; `reconcile` sends the next send job.
 async fn give_up_queued_message<W: Deps>(deps: &W, kick: &SendJob) -> PortResult<()> {
     let id = kick.redrive.as_ref().map_or_else(
         || kick.conversation.message_id(kick.upto),
@@ -201,7 +205,8 @@ async fn give_up_queued_message<W: Deps>(deps: &W, kick: &SendJob) -> PortResult
     Err(PortError::unavailable("message", "others kept writing it"))
 }
 
-/// No record dies of a lost turn: the answer stays owed, and `reconcile` asks for it.
+/// Makes a dead letter of a turn job. No record becomes dead: the answer stays owed, and `reconcile` sends another turn
+/// job.
 async fn dead_letter_turn<W: Deps>(deps: &W, kick: TurnJob) -> PortResult<()> {
     let json = serde_json::to_string(&kick).map_err(|error| PortError::invalid("turn", error))?;
     let id = turn_letter_id(&json);

@@ -1,4 +1,4 @@
-//! Everything a use case may reach.
+//! The dependencies of the use cases.
 
 use crate::ports::{DeadLetterQueues, Llm, Providers, Queues, Store, System};
 use crate::settings::Settings;
@@ -8,72 +8,73 @@ use recado_domain::provider::ProviderCapabilities;
 use recado_domain::rate::Rate;
 use std::sync::Arc;
 
-/// What the functions compose once at start and the use cases borrow.
+/// The dependencies that a function builds once at start and the use cases borrow.
 pub trait Deps: Send + Sync {
-    /// Records.
+    /// Type of the store of all records.
     type Store: Store;
-    /// Queues, schedule, large bodies.
+    /// Type of the queues, the schedule and the store of large bodies.
     type Queues: Queues + DeadLetterQueues;
-    /// The providers' edge.
+    /// Type of the providers.
     type Providers: Providers;
-    /// The model.
+    /// Type of the language model.
     type Llm: Llm;
-    /// Time and chance.
+    /// Type of the clock and random numbers.
     type System: System;
 
-    /// Records.
+    /// Returns the store of all records.
     fn store(&self) -> &Self::Store;
-    /// Queues, schedule, large bodies.
+    /// Returns the queues, the schedule and the store of large bodies.
     fn queues(&self) -> &Self::Queues;
-    /// The providers' edge.
+    /// Returns the providers.
     fn providers(&self) -> &Self::Providers;
-    /// The model.
+    /// Returns the language model.
     fn llm(&self) -> &Self::Llm;
-    /// Time and chance.
+    /// Returns the clock and random numbers.
     fn system(&self) -> &Self::System;
-    /// Times and limits.
+    /// Returns the times and limits.
     fn settings(&self) -> &Settings;
-    /// The process's turn to try an event again.
+    /// Returns the lock that an event needs to be retried in this process.
     fn retry_lock(&self) -> &RetryLock;
 }
 
-/// Lets one event at a time be tried again in this process, so that a process that ends tells which event ended it.
+/// A lock that lets one event at a time be retried in this process. If an event ends the process, only that event keeps
+/// a counted attempt.
 #[derive(Debug, Clone, Default)]
 pub struct RetryLock(Arc<Mutex<()>>);
 
 impl RetryLock {
-    /// Waits until nothing else is tried again, and keeps it so while the guard lives.
+    /// Waits until no other event is retried in this process. Others wait while the guard is held.
     pub(crate) async fn acquire_lock(&self) -> MutexGuard<'_, ()> {
         self.0.lock().await
     }
 }
 
-/// What the rules ask of an instance's provider.
+/// Returns the capabilities of an instance's provider.
 pub(crate) fn capabilities<W: Deps>(deps: &W, bound: &InstanceConfig) -> ProviderCapabilities {
     deps.providers().capabilities(bound.instance.provider)
 }
 
-/// How fast an instance writes to one contact, if that is limited.
+/// Returns the rate of an instance to one contact; `None` if it is not limited.
 pub(crate) fn pair_rate<W: Deps>(deps: &W, bound: &InstanceConfig) -> Option<Rate> {
     bound.instance.resolve_pair_rate(&capabilities(deps, bound))
 }
 
-/// A [`Deps`] made of its parts.
+/// A [`Deps`] that is built from its parts.
 #[derive(Debug, Clone)]
 pub struct Components<S, Q, P, L, A> {
-    /// Records.
+    /// Store of all records.
     pub store: S,
-    /// Queues, schedule, large bodies.
+    /// Queues, schedule and store of large bodies.
     pub queues: Q,
-    /// The providers' edge.
+    /// Providers.
     pub providers: P,
-    /// The model.
+    /// Language model.
     pub llm: L,
-    /// Time and chance.
+    /// Clock and random numbers.
     pub system: A,
     /// Times and limits.
     pub settings: Settings,
-    /// The process's turn to try an event again.
+    /// Lock that an event needs to be retried in this process.
     pub retry_lock: RetryLock,
 }
 

@@ -1,6 +1,6 @@
-//! Giving up: the record says `dead` first, then its copies are made, for eyes and for redrive. A crash in between leaves
-//! a dead record without a copy, which the queue's redelivery finds and completes; the other way round it would leave a
-//! dead letter of something that is still to be done.
+//! Gives up events and messages. The record becomes `dead` first; then the dead letter and its copy are made. A crash in
+//! between leaves a dead record without a dead letter, which the queue's redelivery finds and completes. In the opposite
+//! order, a crash would leave a dead letter of work that is still to be done.
 
 use crate::Deps;
 use crate::ports::{
@@ -15,7 +15,7 @@ use recado_domain::millis::add_millis;
 use recado_domain::outbox::{Outbox, OutboxState};
 use recado_domain::reason::Reason;
 
-/// Gives up an event.
+/// Gives up an event: marks its record as dead and makes its dead letter.
 pub(crate) async fn give_up_event<W: Deps>(
     deps: &W,
     job: &InboundJob,
@@ -24,13 +24,14 @@ pub(crate) async fn give_up_event<W: Deps>(
     attempts: u32,
     last_error: Option<String>,
 ) -> PortResult<()> {
-    // Clocks differ, and a later death is known by its time.
+    // The clocks of workers differ, and a later failure is recognized by its time. So it is at least 1 ms after the
+    // redriven one.
     let redriven = job.redrive.map(|died| add_millis(died, 1));
     let now = redriven.into_iter().fold(deps.system().now(), Ord::max);
     deps.store()
         .settle_event(&job.event, Some(reason), now, now)
         .await?;
-    // Somebody else may have settled it before: the letter is of the death that the record tells of.
+    // Another worker may have settled the event before: the dead letter is for the failure that the record shows.
     let record = deps.store().find_event(&job.event).await?;
     let Some((record, died)) = record.and_then(|record| record.failed_at().map(|at| (record, at))) else {
         return Ok(());
@@ -50,7 +51,8 @@ pub(crate) async fn give_up_event<W: Deps>(
         })),
     };
     save_dead_letter(deps, &letter).await?;
-    // Who stalled before that may have made the letter when the event has been redriven already.
+    // If this worker was delayed, the event may have been redriven before the dead letter was made: then remove it
+    // again.
     let record = deps.store().find_event(&job.event).await?;
     if record.and_then(|record| record.failed_at()) != Some(died) {
         deps.store().remove_dead_letter(&letter.id, died).await?;
@@ -58,22 +60,24 @@ pub(crate) async fn give_up_event<W: Deps>(
     Ok(())
 }
 
-/// Keeps a queue message that cannot be read: it will never be, so it must not come back.
+/// Makes a dead letter of a queue message that cannot be read. Trying again cannot help, so the message must not come
+/// back.
 pub(crate) async fn dead_letter_unreadable<W: Deps>(
     deps: &W,
     queue: QueueName,
     body: &str,
     error: &serde_json::Error,
 ) -> PortResult<()> {
-    // Not its text: that repeats values.
+    // The error's own text is not used, because it repeats values of the body.
     let error = format!("{:?} error in column {}", error.classify(), error.column());
     dead_letter_poison(deps, queue, body, error).await
 }
 
-/// How much of a queue message that cannot be read is kept: a record holds no more.
+/// Maximum size of an unreadable body in a dead letter, in bytes: a record holds no more.
 const UNREADABLE_BYTES_MAX: usize = 300_000;
 
-/// Keeps a queue message of which nobody can make anything; `error`: why, without a word of it.
+/// Makes a dead letter of a queue message that cannot be used. `error` is the reason and must not contain text of the
+/// body.
 pub(crate) async fn dead_letter_poison<W: Deps>(
     deps: &W,
     queue: QueueName,
@@ -97,17 +101,17 @@ pub(crate) async fn dead_letter_poison<W: Deps>(
     save_dead_letter(deps, &letter).await
 }
 
-/// The id of the dead letter of a queue message that cannot be read.
+/// Returns the id of the dead letter of a queue message that cannot be read.
 pub(crate) fn unreadable_letter_id(queue: QueueName, body: &str) -> String {
     hash_parts(&["unreadable", queue.as_str(), body], 32)
 }
 
-/// The id of the dead letter of a turn's kick.
+/// Returns the id of the dead letter of a turn job, given as JSON.
 pub(crate) fn turn_letter_id(kick: &str) -> String {
     hash_parts(&["turn", kick], 32)
 }
 
-/// The dead letter of a message, if it is dead.
+/// Builds the dead letter of a message; `None` if the message is not dead.
 pub(crate) fn build_message_letter(message: &Message) -> Option<DeadLetter> {
     let (id, out) = (message.message_id(), message.out.as_ref()?);
     let OutboxState::Dead { at, reason } = out.state else {
@@ -126,7 +130,8 @@ pub(crate) fn build_message_letter(message: &Message) -> Option<DeadLetter> {
     })
 }
 
-/// Makes the copies of a message that is dead, and takes it off the open list. `false`: somebody else was faster.
+/// Makes the dead letter of a dead message and removes the message from the open list. `false`: another worker was
+/// faster.
 pub(crate) async fn move_to_dead_letters<W: Deps>(deps: &W, mut message: Message) -> PortResult<bool> {
     let Some(letter) = build_message_letter(&message) else {
         return Ok(true);
@@ -138,7 +143,8 @@ pub(crate) async fn move_to_dead_letters<W: Deps>(deps: &W, mut message: Message
     if deps.store().settle_message(&message, None, None, None).await? == WriteOutcome::Written {
         return Ok(true);
     }
-    // Who stalled before the letter was made may make it when the message has been redriven already.
+    // If this worker was delayed, the message may have been redriven before the dead letter was made: then remove it
+    // again.
     let now = deps.store().find_message(&message.message_id()).await?;
     let died = now.and_then(|now| now.out).and_then(|out| out.failed_at());
     if died != Some(letter.at) {
@@ -147,7 +153,8 @@ pub(crate) async fn move_to_dead_letters<W: Deps>(deps: &W, mut message: Message
     Ok(false)
 }
 
-/// Gives up an open message for `reason`: dead in its record, then its copies.
+/// Gives up an open message for `reason`: marks it as dead, then makes its dead letter. `false`: another worker changed
+/// the message, or its state does not allow this.
 pub(crate) async fn give_up_message<W: Deps>(
     deps: &W,
     mut message: Message,
@@ -174,8 +181,8 @@ pub(crate) async fn give_up_message<W: Deps>(
     move_to_dead_letters(deps, message).await
 }
 
-/// The in-flight note of the attempt that a message is in, whose outcome is known now. That of an attempt of unknown outcome
-/// stays: the request may still go out, and its echo must not count as typed on the phone.
+/// Returns the in-flight note of the running attempt of a message, whose outcome is known now. An attempt of unknown
+/// outcome keeps its note (`None`): the request may still go out, and its echo must not count as typed on the phone.
 fn find_landed_attempt(id: &MessageId, out: &Outbox) -> Option<InFlightSend> {
     let OutboxState::Sending {
         nonce, claimed_at, ..
@@ -195,7 +202,8 @@ fn find_landed_attempt(id: &MessageId, out: &Outbox) -> Option<InFlightSend> {
     })
 }
 
-/// The queue's copy first: the letter in the store is what tells a redelivery that nothing is left to be made.
+/// Makes a dead letter: first the copy in the dead-letter queue, then the dead letter in the store. A stored dead letter
+/// tells a redelivery that nothing is left to do.
 pub(crate) async fn save_dead_letter<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<()> {
     tracing::warn!(
         dead_letter = %letter.id, queue = letter.queue.as_str(), reason = letter.reason.as_str(),

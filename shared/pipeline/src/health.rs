@@ -1,5 +1,5 @@
-//! How the way to WhatsApp is: what waits, which instances are connected, what was given up. For monitors: nothing that
-//! a person wrote, no address, and no decision of Recado's own rests on it.
+//! Health of the installation for monitors: waiting messages, connected instances and dead letters. The result contains
+//! no text and no address of a contact, and no decision of Recado depends on it.
 
 use crate::Deps;
 use crate::ports::{
@@ -15,30 +15,31 @@ use recado_domain::instance::{ConnectionStatus, InstanceState};
 use recado_domain::rate::Rate;
 use std::collections::BTreeMap;
 
-/// More waiting messages than this are a reason to look …
+/// Number of waiting messages above which the health is degraded: a person should look.
 pub const DEPTH_DEGRADED: u64 = 100;
-/// … and more than this a reason to act.
+/// Number of waiting messages above which the health is unhealthy: a person should act.
 pub const DEPTH_UNHEALTHY: u64 = 1000;
 
-/// How many open records of each kind are looked at.
+/// Maximum number of open records of each kind that are read, approximately.
 const OPEN_WORK_LIMIT: usize = 2_000;
 
-/// How many instances are looked at side by side.
+/// Number of instances that are assessed side by side.
 const READS_AT_ONCE: usize = 16;
 
-/// How something is.
+/// The health of an instance or of the installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HealthStatus {
-    /// It works.
+    /// Everything works.
     Healthy,
-    /// It works, and somebody should look.
+    /// Messages are sent and received, but a person should look.
     Degraded,
-    /// It does not work.
+    /// Messages are not sent or received as they should.
     Unhealthy,
 }
 
-/// Depth and connection say how it is; dead letters are reported beside it and change nothing.
+/// Judges the health by the number of waiting messages and by `all_well`. Dead letters are reported separately and do
+/// not count here.
 pub fn judge_health(depth: u64, all_well: bool) -> HealthStatus {
     if depth > DEPTH_UNHEALTHY {
         HealthStatus::Unhealthy
@@ -49,39 +50,39 @@ pub fn judge_health(depth: u64, all_well: bool) -> HealthStatus {
     }
 }
 
-/// What is open, of one instance or of all.
+/// The counts of open records, of one instance or of all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpenWorkCounts {
-    /// Open outgoing messages and pending events.
+    /// Number of open outgoing messages and pending events.
     pub depth: u64,
-    /// Outgoing messages that are with the provider now.
+    /// Number of outgoing messages that are being sent.
     pub sending: u64,
-    /// Outgoing messages whose outcome is not known.
+    /// Number of outgoing messages whose outcome is unknown.
     pub unknown: u64,
-    /// Conversations whose messages wait beside the queue.
+    /// Number of parked conversations.
     pub parked: u64,
-    /// When the oldest came.
+    /// Time of the oldest open message or pending event.
     pub oldest: Option<Timestamp>,
-    /// How many open outgoing messages have had how many attempts.
+    /// Number of open outgoing messages by their number of attempts.
     pub attempts: BTreeMap<u32, u64>,
 }
 
-/// An instance, and how it is.
+/// An instance together with its health.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstanceHealth {
-    /// The instance.
+    /// Configuration of the instance.
     pub instance: Instance,
-    /// How it is.
+    /// Health of the instance.
     pub status: HealthStatus,
-    /// Its run-time record.
+    /// Run-time state of the instance.
     pub state: InstanceState,
-    /// Its dead letters.
+    /// Number of dead letters of the instance.
     pub dead_letters: u64,
-    /// What is open of it.
+    /// Counts of the instance's open records.
     pub waiting: OpenWorkCounts,
-    /// How fast it may send.
+    /// Rate at which the instance may send.
     pub rate: Rate,
-    /// When the next message could leave.
+    /// Time at which the next message could leave.
     pub next_slot: Timestamp,
 }
 
@@ -93,40 +94,42 @@ impl InstanceHealth {
     }
 }
 
-/// How the way to WhatsApp is.
+/// The health of the whole installation or of one instance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Health {
-    /// In a word.
+    /// Overall health.
     pub status: HealthStatus,
-    /// When this was found.
+    /// Time of the assessment.
     pub at: Timestamp,
-    /// What waits: of one instance as the store tells; of all what is in the queues, and the parked conversations beside
-    /// them.
+    /// Number of waiting messages. For one instance: its open messages and pending events in the store. For all: the
+    /// messages in the queues, plus the parked conversations.
     pub depth: u64,
-    /// Of what the store tells there is more than was looked at: depths from there and ages are lower bounds.
+    /// `true` if the store has more open records than were read: counts from the store, and ages, are then lower bounds.
     pub at_least: bool,
-    /// Whether all Evolution instances in question are connected (where there are none: all instances).
+    /// `true` if all assessed Evolution instances are connected. Without an Evolution instance: if all assessed
+    /// instances are.
     pub connected: bool,
-    /// Dead letters.
+    /// Number of dead letters.
     pub dead_letters: u64,
-    /// Each queue, all instances together.
+    /// Depth of each queue, all instances together.
     pub queues: BTreeMap<QueueName, QueueDepth>,
-    /// What is open, of all in question.
+    /// Counts of the open records of the assessed instances. For all instances, those that are no longer configured
+    /// count too.
     pub waiting: OpenWorkCounts,
-    /// Each instance in question.
+    /// Assessed instances.
     pub instances: Vec<InstanceHealth>,
-    /// Whether instances of several tenants are in question.
+    /// `true` if the assessed instances belong to several tenants.
     pub shared: bool,
 }
 
-/// Writes a record that belongs to nobody: what the store takes now, it would take of anybody.
+/// Writes a record of a reserved instance, to check that the store accepts writes.
 pub async fn check_store_writes<W: Deps>(deps: &W, at: Timestamp) -> PortResult<()> {
     let nobody = InstanceId::parse(RESERVED_INSTANCE);
     let nobody = nobody.map_err(|error| PortError::invalid("instance id", error))?;
     deps.store().confirm_connection(&nobody, at).await
 }
 
-/// Looks at everything, or at one instance; `None` if there is no such instance.
+/// Assesses the health of all instances, or of the instance `wanted`; `None` if that instance does not exist.
 pub async fn assess_health<W: Deps, D: QueueDepths>(
     deps: &W,
     depths: &D,
@@ -216,7 +219,7 @@ async fn assess_instance<W: Deps>(
     Ok(found)
 }
 
-/// What is open of an instance, or of all, those that are no longer configured included.
+/// Counts the open records of an instance, or of all instances, including those that are no longer configured.
 fn count_open_work(open: &OpenWork, of: Option<&Instance>) -> OpenWorkCounts {
     let mut waiting = OpenWorkCounts::default();
     let external = of.and_then(Instance::resolve_external_id);

@@ -1,11 +1,11 @@
-//! Ids of addresses, derived with the installation's identity key.
+//! Ids that are derived from addresses with the installation's identity key.
 
 use crate::Deps;
 use crate::ports::{IdentityKeyStore, PortResult, System};
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{InstanceId, ThreadId};
 
-/// The identity key. The first use case that needs one makes it.
+/// Returns the identity key. The first use case that needs the key creates it.
 pub(crate) async fn load_identity_key<W: Deps>(deps: &W) -> PortResult<IdentityKey> {
     if let Some(known) = deps.store().find_identity_key().await? {
         return Ok(known);
@@ -14,7 +14,7 @@ pub(crate) async fn load_identity_key<W: Deps>(deps: &W) -> PortResult<IdentityK
     deps.store().put_identity_key_if_absent(&new).await
 }
 
-/// The thread of the contact `address` on `instance`.
+/// Returns the id of the thread of the contact `address` on `instance`.
 pub(crate) async fn derive_thread_id<W: Deps>(
     deps: &W,
     instance: &InstanceId,

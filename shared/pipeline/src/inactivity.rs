@@ -1,4 +1,4 @@
-//! Silence: an instance says it is open, but nothing comes in although it usually would.
+//! Silent instances: they say that they are connected but receive nothing at hours when messages usually come.
 
 use crate::Deps;
 use crate::catch_up::catch_up_automatically;
@@ -13,26 +13,28 @@ use recado_domain::instance::{ConnectionStatus, InstanceState};
 use recado_domain::millis::add_millis;
 use std::collections::BTreeMap;
 
-/// So often it is looked at, in minutes of the clock.
+/// Time between two checks, in minutes of the clock.
 const CHECK_INTERVAL_MINUTES: i64 = 5;
 
-/// What came since the last look, and a little more: an index may be late.
+/// Maximum age of the messages that a check looks for, in milliseconds: the time between two checks and two minutes
+/// more, because an index may be late.
 const LOOK_BACK_MS: i64 = (CHECK_INTERVAL_MINUTES + 2) * 60_000;
 
-/// How many conversations one page brings, and how many pages are read: more come in within a look of busy installations
-/// only, whose instances are in the first of them already.
+/// Number of conversations per page, and maximum number of pages. Only a busy installation receives more between two
+/// checks, and its instances are on the first pages already.
 const PAGE: usize = 100;
 const PAGES: usize = 20;
 
 const SIDE_BY_SIDE: usize = 16;
 
-/// Whether this minute's pass looks at it.
+/// Returns `true` if this minute's pass of `reconcile` makes the check.
 pub(crate) fn is_check_minute(now: Timestamp) -> bool {
     now.as_second().div_euclid(60) % CHECK_INTERVAL_MINUTES == 0
 }
 
-/// Learns how each instance's contacts write, and reports silences, each once. Returns how many were found. No message
-/// pays for this: it reads the list of conversations, and each instance's state.
+/// Updates the traffic profile of each instance, reports new silences, and makes automatic catch-ups. Returns how many
+/// silences were found; each is reported once. The processing of messages does no work for this: the check reads the
+/// list of conversations and each instance's state.
 pub(crate) async fn check_inactivity<W: Deps>(deps: &W) -> PortResult<usize> {
     let now = deps.system().now();
     let newest = newest_inbound_times(deps, add_millis(now, -LOOK_BACK_MS)).await?;
@@ -49,7 +51,7 @@ pub(crate) async fn check_inactivity<W: Deps>(deps: &W) -> PortResult<usize> {
     Ok(found)
 }
 
-/// When the newest message of a contact came in since `since`, by instance.
+/// Returns the time of each instance's newest message of a contact that came at `since` or later.
 async fn newest_inbound_times<W: Deps>(
     deps: &W,
     since: Timestamp,
@@ -94,7 +96,7 @@ async fn check_instance<W: Deps>(
     let found = if state.connection == ConnectionStatus::Open {
         pattern.detect_inactivity(state.since, now)
     } else {
-        // Nobody wonders at the silence of an instance that is known not to be connected.
+        // Silence is expected of an instance that is known to be disconnected.
         pattern.silent_since = None;
         false
     };

@@ -1,7 +1,8 @@
-//! webhook: record what came, enqueue it, and only then say yes.
+//! The `webhook` function: records the events of a webhook, enqueues them, and only then acknowledges the webhook.
 //!
-//! One message costs one conditional write and one queue request, a delivery status or a notice one conditional write. Nothing else
-//! is called here: no provider, no model. The configuration is read only for a notice that an instance's own secret proved.
+//! One message costs one conditional write and one queue request; a delivery status or a notice costs one conditional
+//! write. No provider and no model is called here. The configuration is read only for a notice that an instance's own
+//! secret proved.
 
 use crate::give_up::{dead_letter_poison, unreadable_letter_id};
 use crate::ports::{
@@ -19,27 +20,28 @@ use recado_domain::millis::add_millis;
 use recado_domain::notice::{NOTICE_RETENTION_MS, Notice};
 use std::collections::BTreeSet;
 
-/// How many writes of one webhook run side by side.
+/// Number of writes of one webhook that run side by side.
 const WRITES_AT_ONCE: usize = 16;
 
-/// What a webhook held.
+/// The counts of the parts of a webhook.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IngestReport {
-    /// Events that are enqueued now.
+    /// Number of events that were enqueued.
     pub events: usize,
-    /// Of these, the ones that were recorded before and are still owed.
+    /// Number of enqueued events that were recorded before and are still pending.
     pub owed_before: usize,
-    /// Events that were applied (or given up) before.
+    /// Number of events that were applied or given up before, or that occur twice in the webhook.
     pub duplicates: usize,
-    /// Delivery statuses recorded.
+    /// Number of delivery statuses that were recorded.
     pub statuses: usize,
-    /// Notices of accounts recorded.
+    /// Number of notices of accounts that were recorded.
     pub notices: usize,
-    /// What was acknowledged and left alone.
+    /// Number of parts that were acknowledged and ignored.
     pub ignored: usize,
 }
 
-/// Makes every part of a webhook safe, or fails: then the provider must repeat it, and nothing is harmed by that.
+/// Stores every part of a webhook, or returns an error. After an error the provider must repeat the webhook; parts that
+/// are stored already do no harm.
 pub async fn ingest<W: Deps>(
     deps: &W,
     items: Vec<WebhookItem>,
@@ -75,8 +77,8 @@ pub async fn ingest<W: Deps>(
     Ok(done)
 }
 
-/// Keeps what came by a queue in place of a webhook and cannot be read: unlike a webhook's sender, nobody would be told.
-/// `why` repeats no word of it.
+/// Makes a dead letter of a webhook that came by a queue and cannot be read. Over HTTP the sender would get an error;
+/// here nobody would be told. `why` is the reason and must not contain text of the body.
 pub async fn keep_unreadable_webhook<W: Deps>(deps: &W, body: &str, why: String) -> PortResult<()> {
     let id = unreadable_letter_id(QueueName::Inbound, body);
     if deps.store().find_dead_letter(&id).await?.is_some() {
@@ -95,7 +97,8 @@ async fn record_statuses<W: Deps>(deps: &W, statuses: Vec<StatusUpdate>) -> Port
         .await
 }
 
-/// The notices whose proof speaks for their account: the provider's own, and that of an instance of the account.
+/// Returns the notices whose proof is valid for their account: the provider's own proof, or that of an instance of the
+/// account.
 async fn filter_credible_notices<W: Deps>(
     deps: &W,
     told: Vec<(Notice, Option<ExternalId>)>,
@@ -104,7 +107,7 @@ async fn filter_credible_notices<W: Deps>(
     for (notice, proven_by) in told {
         let kind = notice.kind.as_str();
         if let Some(external) = proven_by {
-            // Cached by the store; a webhook with a notice is rare.
+            // The store caches the configuration, and a webhook with a notice is rare.
             let bound = deps
                 .store()
                 .find_instance_config(notice.provider, &external)
@@ -134,7 +137,7 @@ async fn record_notices<W: Deps>(deps: &W, notices: Vec<Notice>) -> PortResult<(
         .await
 }
 
-/// Records each event as pending and returns, in their order, those that are owed.
+/// Records each event as pending. Returns the events that must be enqueued, in their order.
 async fn record_events<W: Deps>(
     deps: &W,
     events: Vec<WebhookEvent>,
@@ -170,7 +173,8 @@ async fn record_webhook_event<W: Deps>(
         .address
         .as_ref()
         .map(recado_domain::contact::ContactAddress::as_str);
-    // A failure waits until it is known which message it is about. In a group of its own it holds nothing up meanwhile.
+    // The event of a failed delivery waits until its message is known. In a group of its own it delays no other event
+    // meanwhile.
     let place = match event.kind {
         EventKind::Failed => Some(event.id.as_str()),
         EventKind::Message | EventKind::Connection => address,

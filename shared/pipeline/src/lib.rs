@@ -1,8 +1,8 @@
-//! Recado's use cases: what happens to a message, step by step.
+//! Recado's use cases: the processing of a message, step by step.
 //!
-//! Each use case is one async function over a [`Deps`]: it reads records, lets the domain decide, writes on condition,
-//! and leaves the next obligation in a queue before it reports success. None of them reads a clock, a socket or an
-//! environment of its own.
+//! Each use case is one async function over a [`Deps`]: it reads records, applies the domain's rules, writes
+//! conditionally, and stores the next step in a queue before it reports success. No use case reads the clock, a socket
+//! or the environment by itself.
 
 pub mod catch_up;
 pub mod configure;

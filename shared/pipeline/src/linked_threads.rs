@@ -1,5 +1,5 @@
-//! One person in several threads: an identity without a number and the number itself may each have a conversation. What
-//! comes in goes to one of them, and who has one has them all.
+//! Several threads of one person: a linked identity and the phone number may each have a conversation. New messages go
+//! to one of them, and taking over one takes over all of them.
 
 use crate::Deps;
 use crate::identity;
@@ -10,13 +10,14 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, ThreadId};
 
-/// How often a conversation that others write too is read again.
+/// Number of times that a conversation is read again because other workers changed it.
 const TRIES: usize = 5;
 
-/// How many threads are followed at most. Each that is left leads to one that is not.
+/// Maximum number of threads that are followed. A thread that was left normally leads directly to a thread that was not
+/// left.
 const THREADS_MAX: usize = 8;
 
-/// The newest conversation of the person whom `thread` names, and the thread that it lies in.
+/// Returns the newest conversation of the person to whom `thread` belongs, and the thread that contains it.
 pub(crate) async fn find_latest_conversation<W: Deps>(
     deps: &W,
     thread: ThreadId,
@@ -25,7 +26,8 @@ pub(crate) async fn find_latest_conversation<W: Deps>(
     follow_moved_threads(deps, thread, latest).await
 }
 
-/// Where `newest`, the newest conversation of `thread`, leads, if it leads anywhere.
+/// Follows `newest`, the newest conversation of `thread`, to the conversation to which it leads. Returns that
+/// conversation and its thread; both arguments unchanged if it leads nowhere.
 pub(crate) async fn follow_moved_threads<W: Deps>(
     deps: &W,
     mut thread: ThreadId,
@@ -43,8 +45,8 @@ pub(crate) async fn follow_moved_threads<W: Deps>(
     Err(PortError::unavailable("conversation", why))
 }
 
-/// Takes over what else goes on with the person of `conversation`, which people have. Done before that is written: nothing
-/// of the agent's is claimed anywhere once it is.
+/// Takes over the person's other active conversations, if people have `conversation`. Must be called before
+/// `conversation` is written: after that write, no reply of the agent is claimed in any of them.
 pub(crate) async fn take_over_others<W: Deps>(
     deps: &W,
     conversation: &Conversation,
@@ -62,7 +64,7 @@ pub(crate) async fn take_over_others<W: Deps>(
     Ok(())
 }
 
-/// Gives back what else goes on with the person of `conversation`, which the agent has.
+/// Gives the person's other conversations back to the agent, which has `conversation` already.
 pub(crate) async fn give_back_others<W: Deps>(
     deps: &W,
     conversation: &Conversation,
@@ -74,7 +76,7 @@ pub(crate) async fn give_back_others<W: Deps>(
                 wake_up::enqueue_after_handover(deps, &changed.id, correlation).await?;
                 changed
             }
-            // It may have been given back by a request that came no further.
+            // A request that did not finish may have given this conversation back already.
             None => other,
         };
         if other.agent_owes_answer() {
@@ -84,7 +86,7 @@ pub(crate) async fn give_back_others<W: Deps>(
     Ok(())
 }
 
-/// Writes `conversation` with another mode; `None` if it has it.
+/// Writes `conversation` with the mode `mode`; `None` if it has that mode already, or no longer exists.
 async fn change_mode<W: Deps>(
     deps: &W,
     mut conversation: Conversation,
@@ -113,8 +115,8 @@ async fn change_mode<W: Deps>(
     Err(PortError::unavailable("conversation", "others kept writing it"))
 }
 
-/// The person's other conversations in which something goes on or may come back: the one that took this one's place, those
-/// that were left, and the one under the other identity that is known.
+/// Lists the person's other conversations that are active or were left for another one. These are the conversation that
+/// took the place of `conversation`, those whose place was taken, and the one under the other known address.
 async fn list_other_conversations<W: Deps>(
     deps: &W,
     conversation: &Conversation,
@@ -144,7 +146,7 @@ async fn list_other_conversations<W: Deps>(
     Ok(found)
 }
 
-/// The thread of the person's other identity, where one is known.
+/// Returns the thread of the person's other address; `None` if no other address is known.
 async fn find_other_thread<W: Deps>(deps: &W, conversation: &Conversation) -> PortResult<Option<ThreadId>> {
     let Some(other) = other_name(deps, conversation).await? else {
         return Ok(None);
@@ -153,7 +155,8 @@ async fn find_other_thread<W: Deps>(deps: &W, conversation: &Conversation) -> Po
     Ok(Some(thread))
 }
 
-/// The person's other name, where one is known: the identity beside a number, the number of an identity.
+/// Returns the person's other address: the linked identity of a number, or the number of a linked identity. `None`: it
+/// is not known.
 pub(crate) async fn other_name<W: Deps>(
     deps: &W,
     conversation: &Conversation,
@@ -166,8 +169,8 @@ pub(crate) async fn other_name<W: Deps>(
     deps.store().find_alias(&thread).await
 }
 
-/// Forgets those conversations beside in which nothing is owed any more and nothing on its way: what is made from now on
-/// waits for none of theirs.
+/// Removes the quiet conversations from `conversation.beside`: those in which no answer is owed and no message is open.
+/// Messages that are made from now on do not wait for messages there.
 pub(crate) async fn forget_quiet_conversations<W: Deps>(
     deps: &W,
     conversation: &mut Conversation,
@@ -175,7 +178,8 @@ pub(crate) async fn forget_quiet_conversations<W: Deps>(
     let mut beside = Vec::new();
     for id in std::mem::take(&mut conversation.beside) {
         let left = deps.store().find_conversation(&id).await?;
-        // In this order: what is made meanwhile is of what is owed.
+        // The conversation must be read before its open messages: a reply that is made in between answers what is owed
+        // in the read conversation, which is then not quiet.
         let is_quiet = left.is_none_or(|left| left.is_settled());
         if !is_quiet || !deps.store().list_open_messages(id.thread_id()).await?.is_empty() {
             beside.push(id);

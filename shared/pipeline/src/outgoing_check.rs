@@ -1,4 +1,4 @@
-//! What a client wants to be said: checked against what the provider can do, with ids of ours made the provider's.
+//! Checks the content that a client wants to send, and replaces our message ids in it by the provider's.
 
 use crate::ports::{Conversations, Deliveries, PortError, PortResult, Providers, ScheduledMessages};
 use crate::{Deps, upload};
@@ -13,38 +13,38 @@ use recado_domain::options::SendOptions;
 use recado_domain::outgoing::{OutgoingError, is_private_url};
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
 
-/// Why it cannot be sent.
+/// The reason for which a message cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotSendable {
-    /// It cannot be sent by anybody.
+    /// No provider can send the content.
     #[error(transparent)]
     Content(#[from] OutgoingError),
-    /// The instance's provider cannot send it.
+    /// The instance's provider cannot send the content.
     #[error("the instance's provider cannot send this: {0}")]
     Provider(&'static str),
-    /// It names a message that this contact has no part in, or that does not exist.
+    /// The message that is named does not exist, or is not a message with this contact.
     #[error("`{0}` names no message with this contact")]
     NoSuchMessage(&'static str),
-    /// It names a message that is still on its way.
+    /// The message that is named has not been sent yet.
     #[error("`{0}` names a message that has not been sent yet")]
     NotYetSent(&'static str),
-    /// Its file lies in a private network.
+    /// The source of the file lies on this machine or in a private network.
     #[error(
         "source leads to this machine or into a private network, which RECADO_PRIVATE_MEDIA would have to allow"
     )]
     PrivateSource,
-    /// There is no such upload, or there is none any more.
+    /// The instance has no such upload, or has it no longer.
     #[error("there is no such upload on this instance")]
     NoSuchUpload,
-    /// The upload will be gone by then.
+    /// The upload may be gone by the time at which the message is to be sent.
     #[error("the upload is kept for a day, and the message is to be sent later than that")]
     UploadTooOld,
 }
 
-/// Why it was not made ready.
+/// The reason for which content was not prepared.
 #[derive(Debug)]
 pub(crate) enum OutgoingContentError {
-    /// It cannot be sent.
+    /// The message cannot be sent.
     Refused(NotSendable),
     /// A store or queue failed.
     Port(PortError),
@@ -62,22 +62,23 @@ impl<E: Into<NotSendable>> From<E> for OutgoingContentError {
     }
 }
 
-/// What is to be said, ready to be stored.
+/// The checked content of a message, ready to be stored.
 #[derive(Debug, Clone)]
 pub(crate) struct PreparedContent {
     pub(crate) content: Content,
     pub(crate) options: SendOptions,
-    /// What people and the model read around it.
+    /// The quoted message and other context that people and the model read with the content.
     pub(crate) context: MessageContext,
 }
 
-/// Whether making it ready asks the store: then a repeat is looked for first, since what it named may be gone by now.
+/// Returns `true` if preparing the content reads the store. Then a repeated request is looked for first, because a
+/// message or upload that it names may be gone by now.
 pub(crate) fn needs_store_lookups(content: &Content, options: &SendOptions) -> bool {
     options.reply_to.is_some() || matches!(content, Content::Reaction { .. } | Content::Media(_))
 }
 
-/// The request in words that tell it from every other, for its idempotency key. A plain text is itself, as it was before
-/// there was more.
+/// Returns texts that distinguish the request from every other request, for its idempotency key. A plain text stands
+/// for itself, as in earlier versions.
 pub(crate) fn request_fingerprint(content: &Content, options: &SendOptions) -> PortResult<Vec<String>> {
     match content {
         Content::Text { text } if options.is_empty() => Ok(vec![text.clone()]),
@@ -96,7 +97,7 @@ fn has_private_source(content: &Content) -> bool {
     }
 }
 
-/// Makes ready what goes to the contact of `thread`, at `later` if not now.
+/// Checks and prepares content for the contact of `thread`. `later` is the time at which it will be sent, if not now.
 pub(crate) async fn prepare_content<W: Deps>(
     deps: &W,
     bound: &InstanceConfig,
@@ -146,17 +147,18 @@ pub(crate) async fn prepare_content<W: Deps>(
     })
 }
 
-/// A message that another is about.
+/// A message to which another message replies or reacts.
 struct ReferencedMessage {
-    /// The provider's id.
+    /// Id of the message at the provider.
     id: String,
-    /// We wrote it.
+    /// `true` if we wrote the message, `false` if the contact did.
     own: bool,
-    /// What it says, where we know it.
+    /// Text of the message, where it is known.
     text: Option<String>,
 }
 
-/// By our id or by the provider's. The latter may be of a message that we have never seen: the provider knows.
+/// Finds a message by our id or by the provider's id. A provider's id may belong to a message that Recado has never
+/// seen: the provider knows it.
 async fn find_referenced_message<W: Deps>(
     deps: &W,
     bound: &InstanceConfig,
@@ -193,7 +195,8 @@ async fn find_referenced_message<W: Deps>(
     })
 }
 
-/// The id of ours that `text` is, if it looks like one; that of a scheduled message is the one that it became.
+/// Returns the message id that `text` is, if it looks like an id of ours. For the id of a scheduled message, returns
+/// the id of the message that it became.
 async fn resolve_own_id<W: Deps>(
     deps: &W,
     text: &str,

@@ -1,4 +1,5 @@
-//! What dead letters name is kept until they are gone: bodies too large for a queue, and uploads of messages.
+//! Keeps the payloads that dead letters name until the dead letters are gone. Payloads are bodies too large for a
+//! queue, and uploads of messages.
 
 use crate::Deps;
 use crate::ports::{Conversations, DeadLetterFilter, DeadLetters, PageRequest, PortResult, Queues};
@@ -8,16 +9,17 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::event::EventPayload;
 
-/// How many letters one read brings, and how many are looked at side by side.
+/// Number of dead letters that one read returns, and number that are handled at the same time.
 const PAGE: usize = 100;
 const SIDE_BY_SIDE: usize = 16;
 
-/// Once a day, in its first minute: nothing that is kept expires in less than two weeks.
+/// Returns `true` in the first minute of each day (UTC). Once a day is enough: no stored payload expires in less than
+/// two weeks.
 pub(crate) fn is_renewal_time(now: Timestamp) -> bool {
     now.as_second().rem_euclid(86_400) < 60
 }
 
-/// Keeps what dead letters name for as long again. Returns how many of them name something.
+/// Renews the payloads that dead letters name. Returns how many dead letters name a payload that exists.
 pub(crate) async fn renew_payloads<W: Deps>(deps: &W) -> PortResult<usize> {
     let mut page = PageRequest {
         limit: PAGE,

@@ -1,4 +1,4 @@
-//! What every worker does with a queue message around its own work: reads it first, answers the queue last.
+//! Reads queue messages and decides the verdicts on them, for all workers.
 
 use crate::Deps;
 use crate::give_up::dead_letter_unreadable;
@@ -10,12 +10,12 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::event::InboundJob;
 use serde::de::DeserializeOwned;
 
-/// From so many receives on a kick is sent anew and the old one acknowledged: waiting must never bring one to the number
-/// at which its queue gives it up.
+/// Number of receives from which a message is replaced by a new queue message with the same job. So waiting never
+/// brings a message to the number of receives at which its queue dead-letters it.
 pub(crate) const REQUEUE_AFTER_RECEIVES: u32 = VisibilityTimeouts::RECEIVES_MAX / 2;
 
-/// Enqueues an event anew that its queue has handed out too often. `false` if it is not pending: then there is nothing
-/// that could come back often.
+/// Enqueues an event again that its queue has delivered too often. Returns `false` if the event is not pending: then
+/// nothing is left to be enqueued.
 pub(crate) async fn reenqueue_event<W: Deps>(deps: &W, job: &InboundJob) -> PortResult<bool> {
     let count = deps
         .store()
@@ -33,8 +33,8 @@ pub(crate) async fn reenqueue_event<W: Deps>(deps: &W, job: &InboundJob) -> Port
     Ok(true)
 }
 
-/// Reads a queue message. One that cannot be read never will be: it is kept as a dead letter, and the verdict on it is
-/// the error.
+/// Parses a queue message. A message that cannot be parsed now never will be: it is kept as a dead letter, and the
+/// error is the verdict on it.
 pub(crate) async fn parse_queue_message<T: DeserializeOwned, W: Deps>(
     deps: &W,
     queue: QueueName,
@@ -49,8 +49,8 @@ pub(crate) async fn parse_queue_message<T: DeserializeOwned, W: Deps>(
     }
 }
 
-/// The answer to the queue. A store or queue that failed brings the message back, after the backoff for the number of
-/// times that it was received.
+/// Decides the verdict on a queue message. If a store or queue failed, the message is retried after the backoff for the
+/// number of its receives.
 pub(crate) fn decide_verdict<W: Deps>(
     deps: &W,
     worked: PortResult<Verdict>,
@@ -64,7 +64,8 @@ pub(crate) fn decide_verdict<W: Deps>(
     })
 }
 
-/// An error with its causes, in one line. What could not be read is not shown: parsers repeat values.
+/// Formats an error with its causes in one line. The causes of unreadable data are not shown, because parsers repeat
+/// values.
 pub(crate) fn format_error_chain(error: &PortError) -> String {
     let mut text = error.to_string();
     let mut cause = if error.is_retryable() {

@@ -1,4 +1,4 @@
-//! Names made of random bits: of attempts, of kicks, of what came without a correlation id.
+//! Generates random ids: of attempts, of queue messages, and of requests without a correlation id.
 
 use crate::ports::System;
 use recado_domain::ids::{CorrelationId, Nonce};
@@ -7,13 +7,13 @@ fn random_hex(ambient: &impl System) -> String {
     format!("{:016x}{:016x}", ambient.random_u64(), ambient.random_u64())
 }
 
-/// A fresh name for an attempt, a lease or a version.
+/// Generates a random nonce for an attempt, a lease or a version.
 #[expect(clippy::expect_used, reason = "32 hexadecimal digits are a valid nonce")]
 pub fn generate_nonce(ambient: &impl System) -> Nonce {
     Nonce::parse(&random_hex(ambient)).expect("32 hexadecimal digits")
 }
 
-/// A fresh correlation id.
+/// Generates a random correlation id.
 #[expect(
     clippy::expect_used,
     reason = "32 hexadecimal digits are a valid correlation id"

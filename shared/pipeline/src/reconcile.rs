@@ -1,5 +1,5 @@
-//! reconcile, every minute: what has been open too long is kicked. Nothing depends on it in the ordinary course; it
-//! heals what a crash, a lost kick or an outage left behind.
+//! Enqueues every minute the work that has been open too long. Nothing depends on this in normal operation. It repairs
+//! what a crash, a lost queue message or an outage left behind.
 
 use crate::Deps;
 use crate::catch_up::catch_up_automatically;
@@ -32,36 +32,37 @@ use recado_domain::reason::Reason;
 use recado_domain::wake_up::SendJob;
 use std::collections::BTreeSet;
 
-/// How much one pass looks at.
+/// Maximum number of overdue records of each kind that one pass handles.
 const PASS_LIMIT: usize = 1000;
 
-/// What a pass did.
+/// The result of one pass, in numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReconcileReport {
     /// Events enqueued again.
     pub events: usize,
-    /// Conversations whose messages were kicked.
+    /// Conversations for which a send job was enqueued.
     pub kicked: usize,
-    /// Turns asked for.
+    /// Turn jobs enqueued.
     pub turns: usize,
-    /// Instances asked for their state.
+    /// Instances that were asked for their connection state.
     pub probes: usize,
     /// Parked conversations released or given up.
     pub parked: usize,
     /// Scheduled messages that fell due.
     pub scheduled: usize,
-    /// Silences found.
+    /// Silent instances found.
     pub silent: usize,
-    /// What queues had dead-lettered by themselves and is entered into the records, and copies that are of no use.
+    /// Messages removed from the dead-letter queues. They were dead-lettered by a queue itself and are entered into the
+    /// records now, or they were copies without a dead letter.
     pub collected: usize,
-    /// What could not be done now.
+    /// Actions that failed.
     pub failed: usize,
 }
 
-/// How many things are done side by side: a provider that does not answer must not keep the others waiting.
+/// Number of records handled at the same time. A provider that does not answer must not delay the others.
 const SIDE_BY_SIDE: usize = 16;
 
-/// What was done about one thing.
+/// The action that was taken for an overdue record.
 enum ReconcileAction {
     Event,
     Send,
@@ -72,7 +73,7 @@ enum ReconcileAction {
     Nothing,
 }
 
-/// One pass. A failure at one thing does not keep the others waiting.
+/// Runs one pass. A failure at one record does not keep the others waiting.
 pub async fn reconcile<W: Deps>(deps: &W) -> PortResult<ReconcileReport> {
     let work = deps.store().list_overdue(deps.system().now(), PASS_LIMIT).await?;
     let mut conversations = BTreeSet::new();
@@ -178,15 +179,16 @@ async fn reenqueue_pending_event<W: Deps>(deps: &W, record: &EventRecord) -> Por
         .await
 }
 
-/// How long the messages of an instance that cannot send, or of one that is gone, are not looked at again.
+/// Time, in milliseconds, until messages are looked at again whose instance cannot send, or is no longer configured.
 const NOT_OPEN_MS: i64 = 30 * 60_000;
 const REMOVED_INSTANCE_MS: i64 = 60 * 60_000;
 
-/// How long messages that were kicked are not looked at again.
+/// Time, in milliseconds, until messages are looked at again for which a send job was enqueued.
 const ENQUEUED_MS: i64 = 5 * 60_000;
 
-/// Kicks a contact's open messages, once in five minutes. All are put off, those of an instance that cannot send for longer,
-/// since its opening releases them: what waits must not fill the pass and hide others.
+/// Enqueues a send job for a contact's open messages, at most once in five minutes. All messages are postponed, those
+/// of an instance that cannot send for longer, because its opening releases them. So waiting messages do not fill the
+/// pass and hide others. Returns `false` if no job was enqueued.
 async fn enqueue_overdue_sends<W: Deps>(
     deps: &W,
     conversation: &ConversationId,
@@ -225,7 +227,8 @@ fn is_dead_message(message: &Message) -> bool {
     message.out.as_ref().is_some_and(dead)
 }
 
-/// Puts off all but the dead, whose letters are made: they need no instance that can send.
+/// Postpones all messages but the dead ones, whose missing dead letters are stored instead: these need no instance that
+/// can send.
 async fn postpone_messages<W: Deps>(deps: &W, open: Vec<Message>, until: Timestamp) -> PortResult<()> {
     for mut message in open {
         if is_dead_message(&message) {
@@ -238,14 +241,15 @@ async fn postpone_messages<W: Deps>(deps: &W, open: Vec<Message>, until: Timesta
             .as_mut()
             .is_some_and(|out| out.postpone_overdue(until).is_ok());
         if put_off && deps.store().save_open_message(&message, None).await? == WriteOutcome::Conflict {
-            // Somebody works on this conversation.
+            // Another worker handles this conversation.
             return Ok(());
         }
     }
     Ok(())
 }
 
-/// Asks for an answer that is owed.
+/// Enqueues a turn for an answer that is owed. Returns `false` if the agent owes no answer or the conversation was
+/// changed meanwhile.
 async fn enqueue_owed_turn<W: Deps>(deps: &W, id: &ConversationId) -> PortResult<bool> {
     let Some(mut conversation) = deps.store().find_conversation(id).await? else {
         return Ok(false);
@@ -263,7 +267,7 @@ async fn enqueue_owed_turn<W: Deps>(deps: &W, id: &ConversationId) -> PortResult
     }
     let state = deps.store().read_instance_state(&conversation.instance).await?;
     if state.llm_needs_credentials {
-        // The turn finds out whether the key is there by now, and says so again if it is not.
+        // The turn finds out whether the key exists now, and sets the mark again if it does not.
         deps.store()
             .set_llm_needs_credentials(&conversation.instance, false)
             .await?;
@@ -276,8 +280,8 @@ async fn probe_instance<W: Deps>(deps: &W, instance: &InstanceId) -> PortResult<
     let Some(bound) = deps.store().instance_config(instance).await? else {
         return Ok(());
     };
-    // A minute after an opening there is a probe: what was missed until then is fetched before the question, which takes
-    // the probe away.
+    // A minute after an opening, a probe is due. Messages missed until then are fetched before the provider is asked,
+    // because its answer removes the probe.
     let state = deps.store().read_instance_state(instance).await?;
     if let Err(error) = catch_up_automatically(deps, instance, &state).await {
         tracing::warn!(instance_id = %instance, error = %crate::queue_message::format_error_chain(&error), "no catch-up");
@@ -285,8 +289,8 @@ async fn probe_instance<W: Deps>(deps: &W, instance: &InstanceId) -> PortResult<
     refresh_connection(deps, &bound).await
 }
 
-/// A parked conversation whose time has come: released if its instance is open; else what waited too long is given up,
-/// each message by its own age.
+/// Handles a parked conversation that is due. If its instance is open, the conversation is released. Otherwise messages
+/// that waited too long are given up, each by its own age.
 async fn handle_overdue_parked<W: Deps>(deps: &W, parked: &ParkedConversation) -> PortResult<()> {
     let now = deps.system().now();
     let state = deps.store().read_instance_state(&parked.instance).await?;
@@ -300,7 +304,7 @@ async fn handle_overdue_parked<W: Deps>(deps: &W, parked: &ParkedConversation) -
         .await?
     {
         if add_millis(message.stored_at, limit) > now {
-            // The rest is younger. It is parked anew, with its own time.
+            // The remaining messages are younger. The conversation is parked again, with the time of this message.
             let since = message.stored_at;
             let entry = ParkedConversation {
                 version: generate_nonce(deps.system()),
@@ -320,8 +324,9 @@ async fn handle_overdue_parked<W: Deps>(deps: &W, parked: &ParkedConversation) -
     deps.store().remove_parked(parked).await.map(|_| ())
 }
 
-/// Gives up a message that waited too long; `false`: what is behind it waits. One that is being sent is judged by its
-/// outcome, and by its lease if that never comes. Of one that is dead already a crash prevented the letter.
+/// Gives up a message that waited too long. Returns `false` if the messages behind it must wait. A message that is
+/// being sent is judged by its outcome, or by the end of its lease if no outcome comes. A message that is dead already
+/// gets the dead letter that a crash prevented.
 async fn give_up_expired<W: Deps>(deps: &W, mut message: Message) -> PortResult<bool> {
     let now = deps.system().now();
     if is_dead_message(&message) {
@@ -331,7 +336,7 @@ async fn give_up_expired<W: Deps>(deps: &W, mut message: Message) -> PortResult<
         && let OutboxState::Sending { lease_until, .. } = out.state
     {
         if lease_until <= now && out.mark_unknown(now, LEASE_ENDED).is_ok() {
-            // Of unknown outcome from now on: the next pass finds it so.
+            // The outcome is unknown from now on, and the next pass finds the message so.
             let _ = deps.store().save_open_message(&message, None).await?;
         }
         return Ok(false);

@@ -1,4 +1,4 @@
-//! How far the agent's replies reach that the contact has, or may have.
+//! Finds the highest ordinal covered by the agent's replies that the contact has or may have.
 
 use crate::Deps;
 use crate::ports::{Conversations, PageRequest, PortResult};
@@ -6,11 +6,11 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::Ordinal;
 use recado_domain::outbox::{Author, Outbox, OutboxState};
 
-/// How many messages one read brings.
+/// Number of messages that one read returns.
 const PAGE: usize = 100;
 
-/// The highest ordinal that is covered by a reply of the agent that left, may have left, or is open in the present
-/// epoch. `except`: a message that is just being cancelled.
+/// Returns the highest ordinal that a reply of the agent covers. Replies count that left, may have left, or are open in
+/// the present epoch. `except` is a message that is just being cancelled and does not count.
 pub(crate) async fn highest_covered_ordinal<W: Deps>(
     deps: &W,
     conversation: &Conversation,
@@ -35,7 +35,7 @@ pub(crate) async fn highest_covered_ordinal<W: Deps>(
                 .map(|out| out.covers);
             highest = highest.max(covers.unwrap_or_default());
         }
-        // Older messages are covered by less: below what people answered, nothing can change the outcome.
+        // Older replies cover less: below the ordinal that people answered, nothing can change the result.
         let oldest = found
             .items
             .last()

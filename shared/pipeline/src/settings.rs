@@ -1,4 +1,4 @@
-//! Times and limits, with the defaults that belong together.
+//! The settings: times and limits, with defaults that fit together.
 
 mod environment;
 mod legacy_names;
@@ -12,74 +12,76 @@ use recado_domain::backoff::Backoff;
 use recado_domain::rate::Rate;
 use std::time::Duration;
 
-/// See the module. The order of the times matters: longest outside call < function time-out < lease < visibility.
+/// The times and limits of the use cases. Their order matters: longest outside call < function time-out < lease <
+/// visibility time-out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// How long to wait for more of a burst.
+    /// Wait after a contact's last message, because more messages of a burst may come.
     pub debounce: Duration,
-    /// How long a burst may put the reply off.
+    /// Maximum time by which a burst can delay the reply.
     pub debounce_max: Duration,
-    /// Messages older than this on arrival are stored and not answered.
+    /// Age on arrival above which a message is stored and not answered.
     pub stale_after: Duration,
-    /// How long applied events are known again.
+    /// Time for which an applied event is recognized again.
     pub event_ttl: Duration,
-    /// How long delivery records are kept.
+    /// Retention of delivery records.
     pub delivery_ttl: Duration,
-    /// How long clients' keys are kept.
+    /// Retention of clients' idempotency keys.
     pub key_ttl: Duration,
-    /// How much the model reads for one turn.
+    /// Limits of the text that the model reads for one turn.
     pub turn_reads: TurnReadLimits,
-    /// How long the model may take, retries included.
+    /// Maximum time for the model to answer, retries included.
     pub llm_timeout: Duration,
-    /// The lease of a turn.
+    /// Lease of a turn.
     pub turn_lease: Duration,
-    /// How long a provider may take to accept a message.
+    /// Maximum time for a provider to accept a message.
     pub provider_timeout: Duration,
-    /// The lease of an attempt to send.
+    /// Lease of an attempt to send.
     pub send_lease: Duration,
-    /// Attempts at an event, at a turn, at a send.
+    /// Maximum numbers of attempts at an event, at a turn and at a send.
     pub attempts: AttemptLimits,
-    /// Waits between attempts to process.
+    /// Waits between attempts to process an event.
     pub inbound_backoff: Backoff,
-    /// Waits of a turn whose store or queue failed.
+    /// Waits of a turn after a store or queue failed.
     pub turns_backoff: Backoff,
     /// Waits between attempts to send.
     pub outbound_backoff: Backoff,
-    /// How fast an Evolution instance sends that has no rate of its own.
+    /// Rate of an Evolution instance that has no rate of its own.
     pub rate: Rate,
-    /// How long evidence is waited for after an unknown outcome.
+    /// Time for which evidence is awaited after an unknown outcome.
     pub unknown_wait: Duration,
-    /// How long messages wait for a disconnected instance.
+    /// Maximum time for which messages wait for a disconnected instance.
     pub parked_max: Duration,
-    /// How long an instance is believed to be open before a sender asks again. 0: for ever.
+    /// Time for which the stored state `open` of an instance is trusted before a sender asks again. 0: without limit.
     pub connection_stale: Duration,
-    /// How old configuration may be in a warm function.
+    /// Maximum age of the configuration in a warm function.
     pub config_ttl: Duration,
-    /// How long a webhook may take to be stored and enqueued before it is refused.
+    /// Maximum time to store and enqueue a webhook before it is refused.
     pub webhook_deadline: Duration,
-    /// Whether a file that is to be sent may lie on this machine or in a private network.
+    /// `true` if a file that is to be sent may be on this machine or in a private network.
     pub private_media: bool,
 }
 
-/// How much the model reads for one turn, at most.
+/// The limits of the text that the model reads for one turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnReadLimits {
-    /// So many messages: what is owed, and what was said before it.
+    /// Maximum number of messages: those that are owed an answer, and those before them.
     pub messages: usize,
-    /// So many characters of one message; the rest of it is cut off.
+    /// Maximum number of characters of one message; the rest is cut off.
     pub message_chars: usize,
-    /// So many characters of all of them. One message is read whatever its length, cut to this.
+    /// Maximum number of characters of all messages together. One message is always read, whatever its length, cut to
+    /// this limit.
     pub transcript_chars: usize,
 }
 
-/// How often something is tried before it is given up.
+/// The maximum numbers of attempts before something is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptLimits {
-    /// Processing an event.
+    /// Maximum attempts to process an event.
     pub inbound: u32,
-    /// Asking the model for one turn.
+    /// Maximum attempts to ask the model for one turn.
     pub turn: u32,
-    /// Sending a message.
+    /// Maximum attempts to send a message.
     pub outbound: u32,
 }
 
@@ -122,23 +124,24 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How long a parked conversation waits, as [`recado_domain::instance::ParkedConversation`] holds it.
+    /// Returns the maximum time of a parked conversation in milliseconds, as in
+    /// [`recado_domain::instance::ParkedConversation`].
     pub(crate) fn parked_max_ms(&self) -> i64 {
         i64::try_from(self.parked_max.as_millis()).unwrap_or(i64::MAX)
     }
 }
 
-/// Visibility time-outs of the queues.
+/// The visibility time-outs of the queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VisibilityTimeouts;
 
 impl VisibilityTimeouts {
-    /// Of `inbound`.
+    /// Visibility time-out of `inbound`.
     pub const INBOUND: Duration = Duration::from_secs(30);
-    /// Of `turns`.
+    /// Visibility time-out of `turns`.
     pub const TURNS: Duration = Duration::from_secs(120);
-    /// Of `outbound`.
+    /// Visibility time-out of `outbound`.
     pub const OUTBOUND: Duration = Duration::from_secs(60);
-    /// How often a queue hands out a message before it dead-letters it by itself.
+    /// Number of receives after which a queue dead-letters a message by itself.
     pub const RECEIVES_MAX: u32 = 1000;
 }

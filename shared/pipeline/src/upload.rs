@@ -1,5 +1,5 @@
-//! Files that a client puts here to send them: kept for a day at least, and for as long as a message or a dead letter names
-//! them, beside the bodies that are too large for a queue.
+//! Stores files that a client uploads in order to send them. A file is kept for at least a day, and for as long as a
+//! message or a dead letter names it. Files are stored beside the bodies that are too large for a queue.
 
 use crate::Deps;
 use crate::ports::{PortError, PortResult, Queues, System};
@@ -14,10 +14,10 @@ use recado_domain::millis::{self, add_millis};
 use recado_domain::outgoing::UPLOAD_PREFIX;
 use serde::{Deserialize, Serialize};
 
-/// How long an upload is there for certain, in milliseconds.
+/// Minimum time for which an upload is kept, in milliseconds.
 const KEPT_MS: i64 = 24 * 3_600_000;
 
-/// A file as it is kept.
+/// An uploaded file as it is stored.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredUpload {
     mime_type: String,
@@ -29,14 +29,14 @@ pub(crate) struct StoredUpload {
 }
 
 impl StoredUpload {
-    /// Until when it is there for certain.
+    /// Returns the time until which the upload is certainly kept.
     pub(crate) fn kept_until(&self) -> Timestamp {
         add_millis(self.stored_at, KEPT_MS)
     }
 }
 
-/// Keeps a file for messages of this instance, and returns its source. `mime_type` and `file_name` are as the client
-/// says.
+/// Stores a file for messages of this instance, and returns the source to name in them. `mime_type` and `file_name` are
+/// as the client gave them.
 pub async fn store_upload<W: Deps>(
     deps: &W,
     instance: &InstanceId,
@@ -59,7 +59,7 @@ pub async fn store_upload<W: Deps>(
     Ok(format!("{UPLOAD_PREFIX}{id}"))
 }
 
-/// The upload that `content` sends, if it is one and is there. `Some(None)`: it is one, and is not.
+/// Finds the upload that `content` sends. `None`: the content sends no upload. `Some(None)`: the upload does not exist.
 pub(crate) async fn find_upload<W: Deps>(
     deps: &W,
     instance: &InstanceId,
@@ -87,22 +87,26 @@ fn upload_id(content: &Content) -> Option<&str> {
         .strip_prefix(UPLOAD_PREFIX)
 }
 
-/// Under what the upload is kept that a message of `instance` with this source sends; `None` if that is none.
+/// Returns the key of the payload in which an upload is stored. `instance` is the message's instance, and `source` is
+/// its content's source. `None` if the source is no upload.
 pub fn upload_payload_key(instance: &str, source: &str) -> Option<String> {
     Some(payload_key(instance, source.strip_prefix(UPLOAD_PREFIX)?))
 }
 
-/// The instance is part of it: nobody sends what was uploaded for another.
+/// Builds the key of an upload's payload. The instance is part of the key: nobody can send an upload of another
+/// instance.
 fn payload_key(instance: &str, id: &str) -> String {
     format!("upload.{instance}.{id}")
 }
 
-/// How often a message that waits has its upload kept longer: once a day, in the hour in which it was stored.
+/// Interval between two renewals of a waiting message's upload, in milliseconds. An upload is renewed during the first
+/// two hours of each interval.
 const RENEWED_EVERY_MS: i64 = 24 * 3_600_000;
 const RENEWED_WITHIN_MS: i64 = 2 * 3_600_000;
 
-/// Keeps the upload of a message that waits, if it names one and it is time for that. Whoever puts off what waits asks
-/// for it, at most an hour apart.
+/// Renews the upload of a waiting message once in 24 hours, counted from the storing of the message. Code that
+/// postpones waiting messages calls this at most an hour apart, so no renewal is missed. Nothing happens if the message
+/// names no upload or no renewal is due.
 pub(crate) async fn renew_waiting_upload<W: Deps>(deps: &W, message: &Message) -> PortResult<()> {
     let waited = deps.system().now().duration_since(message.stored_at).as_millis();
     let waited = i64::try_from(waited).unwrap_or_default();
@@ -113,7 +117,7 @@ pub(crate) async fn renew_waiting_upload<W: Deps>(deps: &W, message: &Message) -
     Ok(())
 }
 
-/// Keeps the upload of a message. `false` if it names none, or one that is gone.
+/// Renews the upload of a message. Returns `false` if the message names no upload, or the upload is gone.
 pub(crate) async fn renew_upload<W: Deps>(deps: &W, message: &Message) -> PortResult<bool> {
     match upload_id(&message.content) {
         Some(id) => {
@@ -124,7 +128,7 @@ pub(crate) async fn renew_upload<W: Deps>(deps: &W, message: &Message) -> PortRe
     }
 }
 
-/// The content with the bytes in the place of the upload's id, for a provider to send.
+/// Replaces the upload's id in the content by the upload's bytes, for a provider to send.
 pub(crate) fn inline_upload(content: Content, upload: StoredUpload) -> Content {
     match content {
         Content::Media(media) => Content::Media(Media {

@@ -1,27 +1,27 @@
-//! What a worker tells the queue.
+//! The verdict of a worker on a queue message.
 
 use std::time::Duration;
 
-/// What becomes of the queue message.
+/// A worker's decision about a queue message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Verdict {
-    /// Every obligation that follows from it exists: it can be acknowledged.
+    /// Everything that must follow from the message is stored. The queue may acknowledge the message.
     Done,
-    /// Not yet: bring it back.
+    /// The message is not finished. The queue delivers it again.
     Retry {
-        /// After so long; queues keep whole seconds, rounded up.
+        /// Time until the next delivery. Queues keep whole seconds, rounded up.
         after: Duration,
     },
 }
 
 impl Verdict {
-    /// Brings it back as soon as a queue can.
+    /// Retries the message as soon as a queue can.
     pub const RETRY_SOON: Self = Self::Retry {
         after: Duration::from_secs(1),
     };
 
-    /// Brings it back at `at`.
+    /// Retries the message at `at`; at once if that time is not after `now`.
     pub fn retry_at(at: jiff::Timestamp, now: jiff::Timestamp) -> Self {
         let milliseconds = at.as_millisecond().saturating_sub(now.as_millisecond()).max(0);
         Self::Retry {

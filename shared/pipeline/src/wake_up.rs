@@ -1,4 +1,4 @@
-//! Kicks: who names what is to be looked at.
+//! Enqueues send jobs and turn jobs, which only name what is to be looked at.
 
 use crate::Deps;
 use crate::ports::{OutboxStore, PortResult, Queues};
@@ -9,7 +9,7 @@ use recado_domain::message::Message;
 use recado_domain::wake_up::{SendJob, TurnJob};
 use std::time::Duration;
 
-/// Kicks the sender for everything open up to `message`, in its group.
+/// Enqueues a send job for all open messages up to `message`, in the FIFO group of `message`.
 pub(crate) async fn enqueue_send<W: Deps>(
     deps: &W,
     message: &Message,
@@ -19,8 +19,8 @@ pub(crate) async fn enqueue_send<W: Deps>(
     requeue_send(deps, &kick.in_group_of(message)).await
 }
 
-/// Kicks the sender if anything of the contact is open, in the group of what is to be sent first. A crash after a commit
-/// leaves a message that only this finds, so it stands on every way out of a turn.
+/// Enqueues a send job if the contact has open messages, in the FIFO group of the first of them. A crash after a commit
+/// may leave a message without a send job, so every way out of a turn calls this.
 pub(crate) async fn enqueue_open_sends<W: Deps>(
     deps: &W,
     conversation: &ConversationId,
@@ -35,8 +35,9 @@ pub(crate) async fn enqueue_open_sends<W: Deps>(
     requeue_send(deps, &kick.in_group_of(first)).await
 }
 
-/// Kicks the sender if anything of the contact is open whose conversation changes hands, in the contact's own group: what
-/// waits there is not the agent's, so replies that are void now are cancelled at once.
+/// Enqueues a send job in the contact's own FIFO group after the conversation changed hands. Nothing is enqueued if the
+/// contact has no open messages. Only messages that are not the agent's wait in that group, so void replies are
+/// cancelled at once.
 pub(crate) async fn enqueue_after_handover<W: Deps>(
     deps: &W,
     conversation: &ConversationId,
@@ -48,15 +49,15 @@ pub(crate) async fn enqueue_after_handover<W: Deps>(
     requeue_send(deps, &SendJob::new(upto, newest.ordinal, correlation.clone())).await
 }
 
-/// Sends a kick to the end of its group. Each has a deduplication id of its own: with the message's, the kick of a release
-/// inside the queue's five minutes would be swallowed.
+/// Sends a send job to the end of its FIFO group, under a new deduplication id. With the message's id, a job sent at a
+/// release would be dropped if it came within the queue's five minutes.
 pub(crate) async fn requeue_send<W: Deps>(deps: &W, kick: &SendJob) -> PortResult<()> {
     deps.queues()
         .enqueue_send_job(kick, generate_nonce(deps.system()).as_str())
         .await
 }
 
-/// Asks for the turn of a conversation, at once.
+/// Enqueues a turn job for a conversation, due at once.
 pub(crate) async fn enqueue_turn<W: Deps>(
     deps: &W,
     conversation: &Conversation,

@@ -1,6 +1,6 @@
-//! How a provider is asked when it is set up, and what it may answer.
+//! Sends requests to a provider's administration API while an instance is set up, and reads the answers.
 //!
-//! What a provider says is handed on here, to whoever sets it up; it is never logged.
+//! The provider's messages are passed on to the person who sets the instance up. They are never logged.
 
 use crate::json::get_text;
 use jiff::Timestamp;
@@ -10,58 +10,58 @@ use reqwest::header::DATE;
 use serde_json::Value;
 use std::time::Duration;
 
-/// How long one question may take. Evolution's `instance/connect` waits for its QR code.
+/// Longest time for one request. Evolution's `instance/connect` answers only when it has a QR code.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The longest of what a provider says that is shown, in characters.
+/// Longest provider message that is shown, in characters.
 const MESSAGE_CHARS_MAX: usize = 300;
 
-/// Why a provider could not be asked or set up.
+/// The reason why a request to a provider's administration API failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AdminRequestError {
-    /// The base URL is no HTTP URL.
+    /// The base URL is not an HTTP URL.
     #[error("the base URL is not an HTTP URL")]
     NotUrl,
-    /// Nobody answers there.
+    /// The provider could not be reached, or the connection broke before the answer was complete.
     #[error("no answer: {why}")]
     Unreachable {
-        /// What happened.
+        /// Kind of failure: time-out, no connection, or broken connection.
         why: &'static str,
     },
-    /// The key or token is wrong, or may not do this.
+    /// The provider refused the key or token: it is wrong, or lacks the permission.
     #[error("the key or token was refused (HTTP {status}): {said}")]
     Refused {
         /// HTTP status.
         status: u16,
-        /// What was said.
+        /// The provider's message, at most 300 characters.
         said: String,
     },
-    /// There is no such thing there.
+    /// The provider answered 404: the instance or number does not exist there.
     #[error("it is not known there (HTTP 404): {said}")]
     NotFound {
-        /// What was said.
+        /// The provider's message, at most 300 characters.
         said: String,
     },
-    /// Any other answer that is no success.
+    /// The provider answered with any other error status.
     #[error("HTTP {status}: {said}")]
     Failed {
         /// HTTP status.
         status: u16,
-        /// What was said.
+        /// The provider's message, at most 300 characters.
         said: String,
     },
 }
 
-/// A provider's answer.
+/// A provider's successful answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdminResponse {
-    /// The body; `null` if it is not JSON.
+    /// Body of the answer; `null` if it is not JSON.
     pub body: Value,
-    /// The provider's clock, by the header `Date`, in whole seconds.
+    /// Provider's clock from the header `Date`, in whole seconds; `None` if the header is missing or unreadable.
     pub date: Option<Timestamp>,
 }
 
-/// Sends `request` and reads what is said.
+/// Sends `request` and returns the answer, or the error that its status stands for.
 pub(crate) async fn send_admin_request(request: RequestBuilder) -> Result<AdminResponse, AdminRequestError> {
     let failure = |error: &reqwest::Error| AdminRequestError::Unreachable {
         why: if error.is_timeout() {
@@ -84,7 +84,7 @@ pub(crate) async fn send_admin_request(request: RequestBuilder) -> Result<AdminR
     let bytes = answer.bytes().await.map_err(|error| failure(&error))?;
     let body: Value = crate::json::parse_lenient_json(&bytes).unwrap_or(Value::Null);
     let said = || match body {
-        // A page is for browsers, a line may be for us.
+        // An HTML page is made for browsers and is not shown; plain text may be a useful message.
         Value::Null => plain_text_message(&bytes).unwrap_or_else(|| "no JSON".to_owned()),
         _ => extract_error_message(&body),
     };
@@ -100,8 +100,8 @@ pub(crate) async fn send_admin_request(request: RequestBuilder) -> Result<AdminR
     }
 }
 
-/// The message of an error body, as far as it is shown: Evolution's `response.message`, Meta's `error.message`, or the
-/// whole.
+/// Returns the message of an error body, cut to 300 characters. It is Evolution's `response.message`, Meta's
+/// `error.message`, or else the whole body.
 fn extract_error_message(body: &Value) -> String {
     let message = get_text(&body["error"], "message").map(str::to_owned);
     let message = message.unwrap_or_else(|| match &body["response"]["message"] {
@@ -112,7 +112,7 @@ fn extract_error_message(body: &Value) -> String {
     message.chars().take(MESSAGE_CHARS_MAX).collect()
 }
 
-/// A text that is no page, as far as it is shown.
+/// Returns a plain-text body, cut to 300 characters; `None` if it is empty, not UTF-8 or an HTML page.
 fn plain_text_message(bytes: &[u8]) -> Option<String> {
     let said = std::str::from_utf8(bytes).ok()?.trim();
     (!said.is_empty() && !said.starts_with('<')).then(|| said.chars().take(MESSAGE_CHARS_MAX).collect())

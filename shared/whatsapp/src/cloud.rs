@@ -1,4 +1,5 @@
-//! What the providers that take Meta's bodies have in common: a file that is here, and not on the web, is uploaded first.
+//! Code shared by the providers that take Meta's message bodies: uploads a file that the message carries as bytes and
+//! not as a link.
 
 use crate::error_class::ErrorClass;
 use crate::http_exchange::{HttpExchange, HttpResponse, send_request};
@@ -11,7 +12,7 @@ use reqwest::RequestBuilder;
 use reqwest::multipart::{Form, Part};
 use std::time::Duration;
 
-/// A file that a message carries in itself.
+/// A file that a message carries as base64.
 pub(crate) struct InlineFile<'a> {
     pub(crate) media: &'a Media,
     pub(crate) mime_type: &'a str,
@@ -24,16 +25,16 @@ impl InlineFile<'_> {
     }
 }
 
-/// How a provider takes files.
+/// The upload request of a provider that takes files.
 pub(crate) struct MediaUpload {
-    /// A `POST` to where they go, with what proves who asks.
+    /// `POST` request to the provider's upload URL, with the key or token.
     pub(crate) request: RequestBuilder,
-    /// What its refusals mean; given the attempt.
+    /// Classifies an error answer to the upload; the second argument is the number of the send attempt.
     pub(crate) classify: fn(&HttpResponse, u32) -> SendOutcome,
     pub(crate) timeout: Duration,
 }
 
-/// The file that `message` carries; `None` if it carries none, or only says where one is.
+/// Returns the file that `message` carries as bytes. `None` if there is no file, or only a link or id of the file.
 pub(crate) fn find_inline_file(message: &OutgoingMessage) -> Result<Option<InlineFile<'_>>, SendOutcome> {
     let Content::Media(media) = &message.content else {
         return Ok(None);
@@ -48,8 +49,8 @@ pub(crate) fn find_inline_file(message: &OutgoingMessage) -> Result<Option<Inlin
     })
 }
 
-/// Puts the file where the provider finds it; the message with its id there. Nothing of the message has left when it
-/// fails: what is not known of an upload is as good as nothing.
+/// Uploads the file and returns the message with the provider's id of the file. On failure nothing of the message was
+/// sent, so an unknown outcome of the upload counts as a failure that may be retried.
 pub(crate) async fn upload_inline_file(
     message: &OutgoingMessage,
     file: &InlineFile<'_>,
@@ -77,7 +78,8 @@ pub(crate) async fn upload_inline_file(
     }
 }
 
-/// What the failure of an upload means for its message, of which nothing has left.
+/// Turns an unknown outcome of an upload into a retryable failure of its message. Nothing of that message was sent, so
+/// it can be repeated.
 pub(crate) fn unknown_as_retryable(outcome: SendOutcome) -> SendOutcome {
     match outcome {
         SendOutcome::Unknown { why, .. } => retryable_outcome(&why),

@@ -3,24 +3,25 @@ use crate::simulation::SimulatedOutbox;
 use recado_pipeline::settings::SettingError;
 use std::time::Duration;
 
-/// Where the providers are, and what to do without them.
+/// The settings of all providers: URLs, versions, time-out, and the simulation.
 #[derive(Debug, Clone)]
 pub struct ProviderConfig {
-    /// Evolution API's base URL, such as `https://evolution.example.org`; an instance may name its own.
+    /// Base URL of Evolution API, such as `https://evolution.example.org`. An instance may have its own.
     pub evolution_base_url: Option<String>,
-    /// Meta's Graph API.
+    /// Base URL of Meta's Graph API.
     pub meta_base_url: String,
-    /// The Graph API's version.
+    /// Version of Meta's Graph API, such as `v24.0`.
     pub meta_api_version: String,
-    /// 360dialog's API for Cloud numbers.
+    /// Base URL of 360dialog's API for Cloud numbers.
     pub dialog360_base_url: String,
-    /// AWS End User Messaging Social. It needs no credential but AWS's own; without a client nothing is sent by it.
+    /// Client of AWS End User Messaging Social. It needs no credential except AWS's own. `None`: nothing is sent through
+    /// AWS.
     pub aws_social: Option<aws_social::AwsSocialClient>,
-    /// The Graph API's version that AWS is asked for: not every one that Meta has.
+    /// Version of the Graph API that AWS is asked to use. AWS does not accept every version that Meta has.
     pub aws_social_api_version: String,
-    /// How long one request may take, from connecting to the last byte.
+    /// Longest time of one request, from connecting to the last byte.
     pub timeout: Duration,
-    /// What becomes of messages of instances that have no credential.
+    /// Treatment of messages whose instance has no credential.
     pub simulation: Simulation,
 }
 
@@ -40,14 +41,14 @@ impl Default for ProviderConfig {
 }
 
 impl ProviderConfig {
-    /// Where keys are sent to, as far as it is not an instance that says so.
+    /// Returns the installation's base URLs, to which keys are sent. Base URLs of single instances are not included.
     pub fn base_urls(&self) -> impl Iterator<Item = &str> {
         let own = [&self.meta_base_url, &self.dialog360_base_url];
         self.evolution_base_url.iter().chain(own).map(String::as_str)
     }
 
-    /// Reads where the providers are from `variable`, for AWS and one machine alike. What is not said, or cannot be used, is
-    /// the default; what cannot be used is added to `problems`.
+    /// Reads the provider settings with `variable`, on AWS and on one machine alike. A setting that is missing or
+    /// invalid gets its default; each invalid one is added to `problems`.
     pub fn from_variables(
         variable: impl Fn(&str) -> Option<String>,
         problems: &mut Vec<SettingError>,
@@ -83,12 +84,12 @@ impl ProviderConfig {
     }
 }
 
-/// What becomes of messages of instances that have no credential.
+/// The treatment of messages whose instance has no credential.
 #[derive(Debug, Clone)]
 pub enum Simulation {
-    /// They wait until there is one.
+    /// The messages wait until there is a credential.
     Off,
-    /// They go to the simulated provider, which accepts everything and delivers nothing.
+    /// The messages go to the simulated provider, which accepts every message and delivers none.
     WithoutCredentials(SimulatedOutbox),
 }
 

@@ -1,5 +1,5 @@
-//! Where an instance's requests go, and with which secret: what an instance may not name is refused when it is configured
-//! and once more before each use.
+//! Decides to which host an instance's requests may go, and with which secret. A forbidden credential or URL is refused
+//! when the instance is configured, and again before each use.
 
 use crate::config::ProviderConfig;
 use crate::registry::ProviderModule;
@@ -8,7 +8,7 @@ use recado_domain::network_address::{is_forbidden_address, is_local_or_private};
 use reqwest::Url;
 use std::net::IpAddr;
 
-/// Checks what an instance says of itself alone: its credential and its base URL.
+/// Checks an instance's credential and base URL, without the installation's settings.
 pub(crate) fn check_credential_and_url(
     module: ProviderModule,
     instance: &Instance,
@@ -32,7 +32,8 @@ pub(crate) fn check_credential_and_url(
     }
 }
 
-/// Checks also that the installation's own key stays with the installation's own URLs.
+/// Checks the credential and the base URL, also against the installation's settings. The installation's own key may be
+/// sent only to the installation's own URLs.
 pub(crate) fn check_with_installation(
     module: ProviderModule,
     instance: &Instance,
@@ -54,7 +55,7 @@ pub(crate) fn check_with_installation(
     Ok(())
 }
 
-/// Whether the instance's requests go to the host that the installation itself is configured with.
+/// Returns `true` if the instance's requests go to the host in the installation's own configuration.
 pub(crate) fn uses_installation_host(
     module: ProviderModule,
     instance: &Instance,
@@ -68,7 +69,8 @@ pub(crate) fn uses_installation_host(
     }
 }
 
-/// Whether an instance may name this secret: its provider's own of the installation, or one of its tenant's.
+/// Returns `true` if an instance may use this secret: the installation's own key for the provider, or a secret of the
+/// tenant.
 fn may_use_credential(module: ProviderModule, instance: &Instance, reference: &CredentialRef) -> bool {
     let own = module
         .credential_variable()
@@ -76,9 +78,9 @@ fn may_use_credential(module: ProviderModule, instance: &Instance, reference: &C
     own.as_ref() == Some(reference) || reference.belongs_to_tenant(&instance.tenant)
 }
 
-/// Reads a base URL, in the way in which requests are made of it; why nothing is sent there.
+/// Parses a base URL exactly as requests use it. The error says why nothing is sent to that URL.
 pub(crate) fn parse_base_url(text: &str) -> Result<Url, &'static str> {
-    // A browser's reading of these is not everybody's.
+    // URL parsers disagree about these characters, so the host could be misread.
     if text.contains(|c: char| c == '\\' || c.is_control()) {
         return Err("must hold no backslash and no control character");
     }

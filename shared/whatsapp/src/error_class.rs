@@ -1,44 +1,46 @@
-//! Classes of errors, shared by the providers' tables: what each means for the send it answers.
+//! Error classes, shared by the error tables of all providers, and the send outcome of each.
 
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::SendOutcome;
 use std::time::Duration;
 
-/// How long to wait where a provider says "too many" and not how long, in seconds.
+/// Wait after a provider's "too many requests" without a time, in seconds.
 const THROTTLED_SECONDS: u64 = 60;
 
-/// What an error means.
+/// The class of a provider's error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ErrorClass {
-    /// May pass; wait by the sender's own policy.
+    /// Temporary: retry by the sender's own schedule.
     Retry,
-    /// May pass after so many seconds at least.
+    /// Temporary: retry after at least this number of seconds.
     RetryAfter(u64),
-    /// May pass after as long as the provider says, else after a minute.
+    /// Too many requests: retry after the time that the provider asks for, or else after 60 seconds.
     Throttled,
-    /// May pass for this contact, after 4 to the power of the attempt in seconds, at least 6.
+    /// Too many messages to this contact: retry after 4 to the power of the attempt in seconds (attempt at most 5), at
+    /// least 6 seconds.
     PairRateLimit,
-    /// May pass; if the second attempt ends so as well, it will not.
+    /// Temporary at the first attempt; permanent if a later attempt fails in the same way.
     RetryOnce,
-    /// Never.
+    /// Permanent: a retry would fail in the same way.
     Permanent,
-    /// Not until the contact writes again.
+    /// The service window is closed: nothing but a template can be sent until the contact writes again.
     WindowClosed,
-    /// Not until somebody renews or widens the key or token, or mends the account.
+    /// The key, token or account was refused: nothing can be sent until a person renews or repairs it.
     Credentials,
-    /// Not until the instance is connected again; nothing left.
+    /// The instance is not connected to WhatsApp, and nothing was sent.
     Disconnected,
-    /// Not until the provider can be reached again; nothing left.
+    /// The provider could not be reached, and nothing was sent.
     Unreached,
-    /// The request left, and what became of it is not known.
+    /// The request was sent and its outcome is unknown.
     Unknown {
-        /// Whether nothing behind the connection answered in time: two such in a row close the instance.
+        /// `true` if nothing behind the connection answered in time. After two time-outs in a row the instance counts as
+        /// unreachable.
         timed_out: bool,
     },
 }
 
 impl ErrorClass {
-    /// The outcome of attempt number `attempt` (from 1). `asked`: how long the provider asks to wait.
+    /// Returns the outcome of attempt number `attempt` (from 1). `asked` is the wait that the provider asks for, if any.
     pub(crate) fn into_send_outcome(self, why: String, asked: Option<Duration>, attempt: u32) -> SendOutcome {
         let at_least = |seconds| {
             let wait = Duration::from_secs(seconds);

@@ -1,16 +1,16 @@
-//! Tables of what a provider's refusals mean, by HTTP status and by what they say.
+//! Tables that classify a provider's refusals by HTTP status and text.
 
 use crate::error_class::ErrorClass;
 
-/// One row: the first that fits counts.
+/// One row of an error table. The first row that fits an answer counts.
 pub(crate) struct ErrorRow {
-    /// First and last HTTP status.
+    /// First and last HTTP status that the row fits.
     pub(crate) status: (u16, u16),
-    /// Any of these in what it says, in lower case; an empty list fits everything.
+    /// Phrases in lower case. The answer's text must contain one of them; an empty list fits every text.
     pub(crate) phrases: &'static [&'static str],
     pub(crate) class: ErrorClass,
     pub(crate) title: &'static str,
-    /// Why it is certain that nothing was sent; empty where it is not.
+    /// Reason why it is certain that nothing was sent; empty if it is not certain.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "the page of errors is written from it")
@@ -18,7 +18,7 @@ pub(crate) struct ErrorRow {
     pub(crate) not_sent_reason: &'static str,
 }
 
-/// A refusal of which it is certain that nothing was sent, and why.
+/// Builds a row for a refusal after which nothing was sent; `certain` is the reason.
 pub(crate) const fn error_row(
     status: (u16, u16),
     says: &'static [&'static str],
@@ -35,7 +35,7 @@ pub(crate) const fn error_row(
     }
 }
 
-/// An answer after which the message may have been sent.
+/// Builds a row for an answer after which the message may have been sent.
 pub(crate) const fn unknown_outcome_row(
     status: (u16, u16),
     says: &'static [&'static str],
@@ -45,10 +45,10 @@ pub(crate) const fn unknown_outcome_row(
     error_row(status, says, ErrorClass::Unknown { timed_out }, title, "")
 }
 
-/// First and last HTTP status, class, and why it is certain that nothing was sent.
+/// First and last HTTP status, class, and the reason why it is certain that nothing was sent.
 pub(crate) type StatusRow = (u16, u16, ErrorClass, &'static str);
 
-/// The class of the first row that fits `status`.
+/// Returns the class of the first row that fits `status`; unknown if none fits.
 pub(crate) fn class_by_status(status: u16, rows: &[StatusRow]) -> ErrorClass {
     rows.iter()
         .find(|(first, last, ..)| (*first..=*last).contains(&status))
@@ -57,9 +57,9 @@ pub(crate) fn class_by_status(status: u16, rows: &[StatusRow]) -> ErrorClass {
         })
 }
 
-/// Why it is certain that nothing was sent, for rows of several tables.
+/// Reasons why it is certain that nothing was sent, shared by several tables.
 pub(crate) mod not_sent_reason {
-    /// A limiter, a router or a guard.
+    /// A rate limiter, a router or a guard answered.
     pub(crate) const BEFORE_HANDLER: &str = "it is answered in place of the handler that sends";
     pub(crate) const KEY_CHECKED: &str = "the key is checked before anything is sent";
     pub(crate) const BODY_CHECKED: &str = "the request is checked before anything is sent";
@@ -68,7 +68,7 @@ pub(crate) mod not_sent_reason {
         "a 4xx refuses the request; none is answered once a message is taken";
 }
 
-/// The first row that fits an answer of `status` that says `said`, in lower case.
+/// Returns the first row that fits an answer with `status` and the text `said`, which must be in lower case.
 pub(crate) fn find_error_row<'a>(rows: &'a [ErrorRow], status: u16, said: &str) -> Option<&'a ErrorRow> {
     rows.iter().find(|row| {
         (row.status.0..=row.status.1).contains(&status)

@@ -1,13 +1,13 @@
-//! Providers' error texts, made fit for records and logs: short, and without numbers, addresses or links.
+//! Masks providers' error texts for records and logs: short, and without numbers, addresses or links.
 
-/// The longest title kept, in characters.
+/// Longest title that is kept, in characters.
 const LENGTH_MAX: usize = 120;
 
-/// From so many digits on, a row of them may be a phone number or an account.
+/// Longest run of digits that is kept. A longer one may be a phone number or an account.
 const DIGITS_MAX: usize = 5;
 
-/// `raw` with addresses and links left out, rows of 6 or more digits masked (also when spaces, dots, dashes or brackets
-/// stand between them, as in phone numbers), and cut to 120 characters.
+/// Masks a provider's error text. Addresses and links are left out; runs of 6 or more digits are masked, also if spaces,
+/// dots, dashes or brackets stand between the digits, as in phone numbers. The result has at most 120 characters.
 pub(crate) fn mask_error_title(raw: &str) -> String {
     let words: Vec<&str> = raw
         .split_whitespace()

@@ -1,4 +1,4 @@
-//! One request to a provider and what came of it.
+//! Sends one request to a provider and classifies the result.
 
 use crate::error_class::ErrorClass;
 use crate::json::parse_lenient_json;
@@ -8,30 +8,30 @@ use reqwest::{RequestBuilder, Url};
 use serde_json::Value;
 use std::time::Duration;
 
-/// The most that is read of an answer. A list of stored messages with media inside can be this large.
+/// Limit on the bytes of an answer. A list of stored messages with media inside can be this large.
 const RESPONSE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// The most that is kept of an answer that is no JSON.
+/// Limit on the bytes that are kept of an answer that is not JSON.
 const PLAIN_TEXT_BYTES_MAX: usize = 4096;
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Debug)]
 pub(crate) enum HttpExchange {
-    /// An answer.
+    /// The provider answered.
     Response(HttpResponse),
-    /// The request never left: no connection, no such host, not a URL.
+    /// The request was never sent: no connection, unknown host, or an invalid URL. The text is the reason.
     NotSent(&'static str),
-    /// The request left (or may have), and no whole answer came.
+    /// The request was sent, or may have been, and no complete answer came.
     ResponseLost {
-        /// What happened.
+        /// Reason for the log.
         why: &'static str,
-        /// Whether it was a time-out.
+        /// `true` if the time limit was reached.
         timed_out: bool,
     },
 }
 
 impl HttpExchange {
-    /// The answer, or what it means for a send that there is none.
+    /// Returns the answer, or else the outcome of a send that got no answer.
     pub(crate) fn into_response(self) -> Result<HttpResponse, SendOutcome> {
         let (class, why) = match self {
             Self::Response(answer) => return Ok(answer),
@@ -45,22 +45,22 @@ impl HttpExchange {
 /// A provider's answer.
 #[derive(Debug)]
 pub(crate) struct HttpResponse {
-    /// HTTP status.
     pub(crate) status: u16,
-    /// The body; what is no JSON as a string, shortened: gateways say in plain text what they refuse. `null` if empty.
+    /// Body as JSON. A body that is not JSON is a string, shortened, because gateways explain a refusal in plain text;
+    /// `null` if the body is empty.
     pub(crate) body: Value,
-    /// How long it asks to wait (`Retry-After` in seconds).
+    /// Wait that the provider asks for, from the header `Retry-After` in seconds.
     pub(crate) retry_after: Option<Duration>,
 }
 
 impl HttpResponse {
-    /// Whether it is a 2xx.
+    /// Returns `true` for a 2xx status.
     pub(crate) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
 }
 
-/// `base` with path segments after its own path, each percent-encoded. `None` if `base` is not an HTTP URL.
+/// Appends percent-encoded path segments to `base`; `None` if `base` is not an HTTP URL.
 pub(crate) fn build_url(base: &str, segments: &[&str]) -> Option<Url> {
     let mut url = Url::parse(base.trim())
         .ok()
@@ -69,7 +69,7 @@ pub(crate) fn build_url(base: &str, segments: &[&str]) -> Option<Url> {
     Some(url)
 }
 
-/// Sends `request` and reads the answer, all within `timeout`.
+/// Sends `request` and reads the answer, both within `timeout`.
 pub(crate) async fn send_request(request: RequestBuilder, timeout: Duration) -> HttpExchange {
     let mut response = match request.timeout(timeout).send().await {
         Ok(response) => response,
@@ -111,7 +111,8 @@ fn parse_response_body(bytes: &[u8]) -> Value {
     parse_lenient_json(bytes).unwrap_or_else(|_| Value::String(text()))
 }
 
-/// The error itself is not kept: it holds the URL, and Evolution's contains the instance.
+/// Classifies a failed request. The error itself is not kept: it contains the URL, and Evolution's URLs name the
+/// instance.
 fn classify_failure(error: &reqwest::Error) -> HttpExchange {
     if error.is_builder() {
         HttpExchange::NotSent("the request could not be built")

@@ -4,8 +4,8 @@ use recado_domain::event::InboundJob;
 use recado_domain::inbound::InboundEvent;
 use serde_json::Value;
 
-/// Reads the payload of an event that [`crate::split_webhook`] made. Never fails: what it cannot read is `Ignored` or
-/// `Unsupported`.
+/// Interprets the payload of an event that [`crate::split_webhook`] built. Never fails: unreadable content becomes
+/// `Ignored` or `Unsupported`.
 pub fn interpret_event(job: &InboundJob, payload: &Value) -> InboundEvent {
     match ProviderModule::from_provider(job.provider) {
         Some(ProviderModule::Evolution) => evolution::interpret_event(job, payload),

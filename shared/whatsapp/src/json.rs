@@ -1,5 +1,5 @@
-//! Reading JSON whose types cannot be relied on: numbers that come as strings, lists that come as one object, 64-bit
-//! numbers that come as `{low, high}`.
+//! Reads JSON whose types are not reliable: numbers that come as strings, lists that come as one object, 64-bit numbers
+//! that come as `{low, high}`.
 
 pub(crate) mod extract;
 mod size;
@@ -10,13 +10,13 @@ use jiff::Timestamp;
 use recado_domain::millis;
 use serde_json::{Map, Value};
 
-/// From here on a number of an instant is taken for milliseconds: as seconds it would lie in the year 5138.
+/// Largest number that counts as seconds. In seconds a larger one would be after the year 5138, so it is milliseconds.
 const SECONDS_MAX: i64 = 100_000_000_000;
 
-/// The year 3000, in milliseconds: no provider means anything later.
+/// Upper bound of a time, in milliseconds: the year 3000. No provider means a later time.
 const MILLISECONDS_MAX: i64 = 32_503_680_000_000;
 
-/// Reads a body that must be a JSON object.
+/// Parses a body that must be a JSON object.
 pub(crate) fn parse_json_object(body: &[u8]) -> Result<Map<String, Value>, WebhookParseError> {
     match parse_json_body(body)? {
         Value::Object(fields) => Ok(fields),
@@ -26,7 +26,7 @@ pub(crate) fn parse_json_object(body: &[u8]) -> Result<Map<String, Value>, Webho
     }
 }
 
-/// Reads a body that must be JSON.
+/// Parses a body that must be JSON with a limited number of values.
 pub(crate) fn parse_json_body(body: &[u8]) -> Result<Value, WebhookParseError> {
     if !size::is_small_enough(body) {
         return Err(WebhookParseError::TooManyValues);
@@ -34,8 +34,8 @@ pub(crate) fn parse_json_body(body: &[u8]) -> Result<Value, WebhookParseError> {
     parse_lenient_json(body).map_err(|_| WebhookParseError::NotJson)
 }
 
-/// Reads any JSON. Half of a surrogate pair, which a text cut in the middle of an emoji ends with, is read as `U+FFFD`:
-/// JSON allows it, Rust's strings do not, and the rest of the body counts all the same.
+/// Parses any JSON and replaces lone halves of surrogate pairs by `U+FFFD`. A text that was cut in the middle of an
+/// emoji ends with a lone half: JSON allows it, Rust's strings do not, and the rest of the body must still be readable.
 pub(crate) fn parse_lenient_json(body: &[u8]) -> serde_json::Result<Value> {
     serde_json::from_slice(body).or_else(|error| match surrogate::replace_lone_surrogates(body) {
         Some(mended) => serde_json::from_slice(&mended),
@@ -43,7 +43,7 @@ pub(crate) fn parse_lenient_json(body: &[u8]) -> serde_json::Result<Value> {
     })
 }
 
-/// The text at `key`, trimmed; `None` if it is empty, missing or not a text.
+/// Returns the text at `key`, trimmed; `None` if it is empty, missing or not a text.
 pub(crate) fn get_text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value
         .get(key)
@@ -52,7 +52,7 @@ pub(crate) fn get_text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
         .filter(|text| !text.is_empty())
 }
 
-/// The text at `key` as an owned string, with its spaces; `None` if nothing but spaces is there.
+/// Returns the text at `key` untrimmed; `None` if it is missing or has nothing but spaces.
 pub(crate) fn get_untrimmed_text(value: &Value, key: &str) -> Option<String> {
     value
         .get(key)
@@ -61,7 +61,7 @@ pub(crate) fn get_untrimmed_text(value: &Value, key: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The text or number at `key`, as text.
+/// Returns the text or number at `key` as text.
 pub(crate) fn get_scalar_text(value: &Value, key: &str) -> Option<String> {
     match value.get(key)? {
         Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
@@ -70,7 +70,8 @@ pub(crate) fn get_scalar_text(value: &Value, key: &str) -> Option<String> {
     }
 }
 
-/// The members of a list; one that is not a list is its own only member, and nothing or `null` has none.
+/// Returns the members of a list. A value that is not a list counts as its only member; a missing value or `null` has
+/// none.
 pub(crate) fn list_members(value: Option<&Value>) -> &[Value] {
     match value {
         Some(Value::Array(members)) => members,
@@ -79,7 +80,7 @@ pub(crate) fn list_members(value: Option<&Value>) -> &[Value] {
     }
 }
 
-/// An integer as a number, as a string of digits, or as `{low, high}` (protobuf.js' 64-bit form).
+/// Reads an integer from a number, a string of digits, or `{low, high}` (protobuf.js' 64-bit form).
 pub(crate) fn parse_integer(value: &Value) -> Option<i64> {
     match value {
         #[expect(
@@ -92,14 +93,14 @@ pub(crate) fn parse_integer(value: &Value) -> Option<i64> {
         Value::String(text) => text.trim().parse().ok(),
         Value::Object(parts) => {
             let (low, high) = (parts.get("low")?.as_i64()?, parts.get("high")?.as_i64()?);
-            // `low` is signed there even where the whole is not.
+            // `low` is a signed number even if the 64-bit number is unsigned.
             Some((high << 32) | (low & 0xffff_ffff))
         }
         _ => None,
     }
 }
 
-/// An instant in seconds or milliseconds since the epoch; `None` for what cannot be one.
+/// Reads a time in seconds or milliseconds since the epoch; `None` if the value cannot be a time.
 pub(crate) fn parse_timestamp(value: Option<&Value>) -> Option<Timestamp> {
     let number = parse_integer(value?).filter(|number| *number > 0)?;
     let milliseconds = if number > SECONDS_MAX {
@@ -110,7 +111,7 @@ pub(crate) fn parse_timestamp(value: Option<&Value>) -> Option<Timestamp> {
     (milliseconds < MILLISECONDS_MAX).then(|| millis::from_unix_millis(milliseconds))
 }
 
-/// A name that a provider chose (an event, a field), fit to be logged; `unknown` if it looks like anything else.
+/// Returns a name that a provider chose (an event, a field) if it is safe to log, or else `unknown`.
 pub(crate) fn sanitize_label(raw: &str) -> &str {
     let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
     let digits = raw.chars().filter(char::is_ascii_digit).count();

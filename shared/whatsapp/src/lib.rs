@@ -1,10 +1,10 @@
-//! The providers' edge: what webhooks hold, whether they are authentic, how messages are sent, what errors mean.
+//! The adapters for WhatsApp providers: parse and verify webhooks, send messages, and classify errors.
 //!
-//! One folder per provider ([`evolution`], [`meta`], [`dialog360`], [`aws_social`]) with four rooms: `parse`, `verify`,
-//! `send`, `errors`; its [`webhook`] puts the first two behind a door that is the same for all. Everything is tolerant of
-//! what providers add and leave out: an unknown field is ignored, an unknown kind of message is kept as `Unsupported`, an
-//! unknown event is acknowledged as `Ignored`. Nothing here logs, and no error text holds what a person wrote, their name
-//! or their number.
+//! Each provider has one folder ([`evolution`], [`meta`], [`dialog360`], [`aws_social`]) with the modules `parse`,
+//! `verify`, `send` and `errors`; its [`webhook`] handler combines the first two behind one interface. The parsers
+//! tolerate what providers add and leave out: an unknown field is ignored, an unknown kind of message is kept as
+//! `Unsupported`, an unknown event is acknowledged as `Ignored`. Nothing here logs, and no error text contains a
+//! person's text, name or number.
 
 pub mod admin_request;
 pub mod aws_social;
@@ -47,25 +47,25 @@ use jiff::Timestamp;
 use recado_domain::inbound::WebhookItem;
 use registry::ProviderModule;
 
-/// Why a webhook's body is no webhook: HTTP 400. The texts never repeat the body.
+/// The reason why a body is not a valid webhook: HTTP 400. The texts never repeat the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WebhookParseError {
-    /// Not JSON, or nested deeper than 128 levels.
+    /// Body is not JSON, or nested deeper than 128 levels.
     #[error("the body is not JSON")]
     NotJson,
-    /// JSON of more values than any provider sends in one body: built, it would take many times its own size.
+    /// Body has more values than any provider sends at once. In memory it would take many times its own size.
     #[error("the body holds too many values")]
     TooManyValues,
-    /// JSON, but not what this provider sends.
+    /// Body is JSON, but not of this provider's form.
     #[error("the body is not a webhook of this provider: {what}")]
     NotEnvelope {
-        /// What is missing or wrong.
+        /// Description of the missing or wrong part.
         what: &'static str,
     },
 }
 
-/// Splits a webhook body into items, in order. `received_at` is the time of a status that carries none. What stands beside
-/// the body (the number in 360dialog's URL, the topics that AWS's events may come from) is for [`dialog360::split_webhook`] and
+/// Splits a webhook body into items, in order. `received_at` is used as the time of a status that has none. For
+/// 360dialog's number in the URL use [`dialog360::split_webhook`]; for the allowed topics of AWS's events use
 /// [`aws_social::split_queue_message`].
 pub fn split_webhook(
     provider: Provider,

@@ -1,5 +1,5 @@
-//! Where the file of an outgoing message is. The sender puts an upload's bytes in its place before it asks a provider to
-//! send it, as a `data:` URL.
+//! Finds the file of an outgoing message. Before an upload is sent, the sender replaces its source by the bytes, as a
+//! `data:` URL.
 
 use crate::error_class::ErrorClass;
 use base64::Engine;
@@ -8,18 +8,18 @@ use recado_domain::content::Media;
 use recado_domain::outgoing::UPLOAD_PREFIX;
 use recado_pipeline::ports::SendOutcome;
 
-/// A file's place.
+/// The place of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MediaSource<'a> {
-    /// A URL from which the provider fetches it.
+    /// URL from which the provider downloads the file.
     Link(&'a str),
-    /// The bytes, as Base64, with their MIME type.
+    /// Bytes as Base64, with their MIME type.
     Bytes { mime_type: &'a str, base64: &'a str },
-    /// The provider's own id of it.
+    /// The provider's own id of the file.
     Id(&'a str),
 }
 
-/// Where it is; or why that is nowhere.
+/// Returns the place of a file. The error is the permanent failure of a message whose file is missing or unreadable.
 pub(crate) fn parse_media_source(media: &Media) -> Result<MediaSource<'_>, SendOutcome> {
     let Some(source) = media.source.as_deref() else {
         return Err(permanent_failure("the file has no source"));
@@ -39,14 +39,14 @@ pub(crate) fn parse_media_source(media: &Media) -> Result<MediaSource<'_>, SendO
         .ok_or_else(|| permanent_failure("the file is unreadable"))
 }
 
-/// The bytes themselves.
+/// Decodes a file's Base64 into bytes.
 pub(crate) fn decode_base64(base64: &str) -> Result<Vec<u8>, SendOutcome> {
     STANDARD
         .decode(base64)
         .map_err(|_| permanent_failure("the file is unreadable"))
 }
 
-/// The name that a file is shown under: its own, or the last part of its address.
+/// Returns the file name to show: the file's own, or else the last part of its URL, or else `file`.
 pub(crate) fn media_file_name(media: &Media) -> String {
     let of_address = || {
         let address = media
@@ -65,7 +65,7 @@ pub(crate) fn media_file_name(media: &Media) -> String {
         .unwrap_or_else(|| "file".to_owned())
 }
 
-/// An outcome that no other attempt changes.
+/// Builds an outcome that a retry would not change.
 pub(crate) fn permanent_failure(why: &str) -> SendOutcome {
     ErrorClass::Permanent.into_send_outcome(why.to_owned(), None, 1)
 }

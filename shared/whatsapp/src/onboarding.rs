@@ -1,8 +1,8 @@
-//! Setting an instance up at its provider, looking it over, and playing the provider's part: what the command line does,
-//! and no function of Recado. It prints nothing: what is to be told comes back as data.
+//! Connects an instance to its provider, checks its setup, and builds webhooks as the provider would. The command line
+//! uses this, the functions of Recado do not. Nothing is printed here: all results are returned as data.
 //!
-//! Each provider does this in its own folder (`connect`, `examine`, `prove`, `example`); which of them it is, is decided
-//! here.
+//! The code for each provider is in its own folder (`connect`, `check_setup`, `sign` or `authenticate`); this module
+//! calls the right one.
 
 mod check_result;
 mod connect_parameters;
@@ -37,33 +37,33 @@ use recado_domain::secret::Secret;
 use reqwest::Client;
 use serde_json::Value;
 
-/// What is said of a provider that there is no more.
+/// Message for a provider that does not exist any more.
 const NO_PROVIDER: &str = "there is no such provider";
 
-/// An instance, and what is at hand to ask its provider.
+/// An instance, with the tools to call its provider.
 #[derive(Debug, Clone, Copy)]
 pub struct OnboardingTarget<'a> {
-    /// A client that follows no redirects: they would carry the key along.
+    /// HTTP client that follows no redirects, because a redirect would carry the key to another host.
     pub http: &'a Client,
-    /// Where the providers are.
+    /// Settings of the providers, with their base URLs.
     pub config: &'a ProviderConfig,
-    /// The instance.
+    /// Instance to connect or check.
     pub instance: &'a Instance,
-    /// Looks up a secret of this machine by its setting's name.
+    /// Function that returns a secret of this machine by the name of its setting.
     pub lookup_secret: fn(&str) -> Option<Secret>,
-    /// This machine's clock.
+    /// Function that returns this machine's time.
     pub now: fn() -> Timestamp,
 }
 
 impl OnboardingTarget<'_> {
-    /// The instance's id, for people.
+    /// Returns the instance's id, to be shown to people.
     pub(crate) fn instance_name(&self) -> &str {
         self.instance.id.as_str()
     }
 }
 
-/// Tells the provider where the instance's webhooks go, and checks that they would be taken. What was done is added to
-/// `steps`, also when it ends in an error.
+/// Sets the instance's webhook at the provider and checks that Recado accepts a webhook. Each finished step is added to
+/// `steps`, also if a later one fails.
 pub async fn connect_instance(
     subject: &OnboardingTarget<'_>,
     connecting: &ConnectParameters<'_>,
@@ -78,7 +78,8 @@ pub async fn connect_instance(
     }
 }
 
-/// Asks the provider how the instance is, with its key. `webhook` is what the installation says of it, if it does.
+/// Checks the instance's state with the provider, using its key. `webhook` is the installation's description of the
+/// instance, if the installation has it.
 pub async fn check_setup(
     subject: &OnboardingTarget<'_>,
     webhook: Option<&InstanceWebhook>,
@@ -88,12 +89,12 @@ pub async fn check_setup(
         Some(ProviderModule::Evolution) => evolution::check_setup(subject, webhook, key).await,
         Some(ProviderModule::Meta) => meta::check_setup(subject, key).await,
         Some(ProviderModule::Dialog360) => dialog360::check_setup(subject, webhook, key).await,
-        // AWS is asked with AWS's own tools.
+        // AWS's state is checked with AWS's own tools.
         Some(ProviderModule::AwsSocial) | None => Vec::new(),
     }
 }
 
-/// What a provider demands of an installation; `None` where its events come by a queue.
+/// Returns a provider's requirements on an installation; `None` if its events come through a queue.
 pub(crate) fn setup_requirements(provider: Provider) -> Option<SetupRequirements> {
     match ProviderModule::from_provider(provider) {
         Some(ProviderModule::Evolution) => Some(evolution::SETUP_REQUIREMENTS),
@@ -103,12 +104,13 @@ pub(crate) fn setup_requirements(provider: Provider) -> Option<SetupRequirements
     }
 }
 
-/// Whether a provider's webhooks are proven with a secret of their instance, which the installation has to tell.
+/// Returns `true` if a provider's webhooks are proven with a secret of their instance. Only the installation can derive
+/// this secret.
 pub fn uses_instance_secret(provider: Provider) -> bool {
     required_keys(provider).masters
 }
 
-/// Makes the request that a provider would post `body` by: the opposite of verifying it.
+/// Builds the request with which a provider would post `body`: the reverse of verifying it.
 pub fn authenticate(
     provider: Provider,
     body: Value,
@@ -125,8 +127,8 @@ pub fn authenticate(
     }
 }
 
-/// Whose webhook a body looks like. Bodies of Meta's shape are taken for Meta's own: nothing in them tells through whom
-/// they came.
+/// Returns the provider whose webhook a body looks like. A body of Meta's form counts as Meta's own, because its content
+/// does not show which provider passed it on.
 pub fn recognize_provider(body: &Value) -> Option<Provider> {
     if meta::is_meta_body(body) {
         Some(crate::meta::NAME)
@@ -137,8 +139,8 @@ pub fn recognize_provider(body: &Value) -> Option<Provider> {
     }
 }
 
-/// A webhook in which a contact writes a text to `instance`; `None` where a provider's webhooks can be proven with
-/// nothing that an installation makes for itself.
+/// Builds a webhook with a text from a contact to `instance`. `None` if the provider's webhooks can only be proven with
+/// a key of the provider's.
 pub fn example_webhook(instance: &Instance, sample: &SampleMessage<'_>) -> Option<Value> {
     match ProviderModule::from_provider(instance.provider) {
         Some(ProviderModule::Evolution) => evolution::example_webhook(instance, sample),
@@ -146,7 +148,8 @@ pub fn example_webhook(instance: &Instance, sample: &SampleMessage<'_>) -> Optio
     }
 }
 
-/// The same between the single quotes of a shell, which puts another id and its own time in whenever it is run.
+/// Builds the same webhook for use between a shell's single quotes. The shell fills in a new id and the current time on
+/// each run.
 pub fn example_webhook_in_shell(instance: &Instance, sample: &SampleMessage<'_>) -> Option<String> {
     match ProviderModule::from_provider(instance.provider) {
         Some(ProviderModule::Evolution) => evolution::example_webhook_in_shell(instance, sample),

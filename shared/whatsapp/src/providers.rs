@@ -25,13 +25,14 @@ mod read_receipt;
 #[cfg(test)]
 mod tests;
 
-/// How long a question may take that is not a send: functions ask on the way, and have little time.
+/// Time limit of a request that is not a send. It is short, because Lambda functions make such requests while they do
+/// other work.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a page of a provider's memory may take.
+/// Time limit of a request for a page of a provider's history.
 const HISTORY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The providers, over HTTP.
+/// The client of all WhatsApp providers, over HTTP.
 #[derive(Debug, Clone)]
 pub struct WhatsApp<S: Secrets, A: System> {
     http: reqwest::Client,
@@ -40,19 +41,20 @@ pub struct WhatsApp<S: Secrets, A: System> {
     config: ProviderConfig,
 }
 
-/// What is found where a credential should be.
+/// The way in which an instance's messages can be sent.
 enum ProviderAccess {
     Credential(Secret),
-    /// AWS's own credentials, which its client finds.
+    /// Client that uses AWS's own credentials.
     Aws(aws_social::AwsSocialClient),
     Simulated(SimulatedOutbox),
     Missing(&'static str),
-    /// It could not be asked for.
+    /// The credential could not be read.
     Unclear,
 }
 
 impl<S: Secrets, A: System> WhatsApp<S, A> {
-    /// `http` must not follow redirects, which would carry Evolution's key along (`recado_ai::http_client` follows none).
+    /// Creates the client. `http` must not follow redirects, which would carry Evolution's key to another host
+    /// (`recado_ai::http_client` follows none).
     pub fn new(http: reqwest::Client, secrets: S, system: A, config: ProviderConfig) -> Self {
         Self {
             http,
@@ -79,7 +81,8 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
         }
     }
 
-    /// The reference to the instance's secret, if it may be read and sent to where the instance says.
+    /// Returns the reference to the instance's secret; `None` if the secret may not be read, or may not be sent to the
+    /// instance's URL.
     fn allowed_credential_ref(&self, instance: &Instance) -> Option<CredentialRef> {
         let module = ProviderModule::from_provider(instance.provider)?;
         credential_policy::check_with_installation(module, instance, &self.config).ok()?;
@@ -204,7 +207,7 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
                 let endpoint = self.dialog360_endpoint(bound, secret, self.config.timeout);
                 dialog360::send_message(&endpoint, message).await
             }
-            // AWS's own credentials serve, never a secret of ours.
+            // AWS's own credentials are used, never a secret of Recado's.
             Some(ProviderModule::AwsSocial) => SendOutcome::Credentials {
                 why: aws_social::NO_CLIENT.to_owned(),
             },
@@ -234,7 +237,8 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
     }
 }
 
-/// A valid configuration gives every instance a name that its provider can have.
+/// Returns a permanent failure. With a valid configuration it does not occur: every instance then has a valid name at
+/// its provider.
 fn unknown_instance_outcome() -> SendOutcome {
     SendOutcome::Permanent {
         reason: Reason::UnknownInstance,
@@ -275,7 +279,7 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
             }
         };
         if matches!(outcome, SendOutcome::Credentials { .. }) {
-            // It may have been renewed where it is kept: the next attempt reads it anew.
+            // The key may have been renewed in its store: the next attempt reads it again.
             self.forget_credential(&bound.instance).await;
         }
         outcome
@@ -285,7 +289,7 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
         let secret = match self.resolve_access(bound).await {
             ProviderAccess::Credential(secret) => secret,
             ProviderAccess::Simulated(_) => return ConnectionAnswer::Open,
-            // There is no connection that could be lost; what AWS refuses, it refuses to a send.
+            // AWS has no connection that could be lost. A refusal by AWS shows at the next send.
             ProviderAccess::Aws(client) => {
                 let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
                 return aws_social::fetch_connection(&client, timeout).await;
@@ -339,7 +343,8 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
             ProviderAccess::Aws(_) => return SendEvidence::None,
             ProviderAccess::Missing(_) | ProviderAccess::Unclear => return SendEvidence::Unclear,
         };
-        // Meta cannot be asked. It echoes our id in statuses, and the pipeline looks at their record.
+        // Meta cannot be asked. Meta sends Recado's message id back in statuses, and the pipeline looks for these in the
+        // record.
         if ProviderModule::from_provider(bound.instance.provider) != Some(ProviderModule::Evolution) {
             return SendEvidence::None;
         }
@@ -368,7 +373,7 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
         span: HistorySpan,
         page: u32,
     ) -> Result<HistoryPage, HistoryError> {
-        // Meta repeats webhooks for seven days and has nothing to ask for what it gave up.
+        // Meta repeats webhooks for seven days. Afterwards it has no history that could be read.
         if ProviderModule::from_provider(bound.instance.provider) != Some(ProviderModule::Evolution) {
             return Err(HistoryError::NotOffered);
         }

@@ -1,4 +1,4 @@
-//! Which providers there are. All that others ask of one goes through here, so that a provider is added in this crate alone.
+//! Lists the providers. Other crates use a provider only through this module, so a new provider changes only this crate.
 
 use crate::config::ProviderConfig;
 use crate::webhook::WebhookHandler;
@@ -7,7 +7,7 @@ use recado_domain::config::{ConfigError, CredentialRef, Instance};
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::{Provider, ProviderCapabilities};
 
-/// The providers. A `match` over them is asked for by the compiler wherever they differ.
+/// The known providers. The compiler checks that every `match` over them is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProviderModule {
     Evolution,
@@ -16,13 +16,13 @@ pub(crate) enum ProviderModule {
     AwsSocial,
 }
 
-/// The providers that there are.
+/// All provider names.
 pub const ALL_PROVIDERS: [Provider; 4] = [evolution::NAME, meta::NAME, dialog360::NAME, aws_social::NAME];
 
 impl ProviderModule {
     pub(crate) const ALL: [Self; 4] = [Self::Evolution, Self::Meta, Self::Dialog360, Self::AwsSocial];
 
-    /// Which one is called so, if any.
+    /// Returns the provider of that name; `None` if there is none.
     pub(crate) fn from_provider(provider: Provider) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -38,7 +38,6 @@ impl ProviderModule {
         }
     }
 
-    /// What it has for its webhooks.
     pub(crate) fn webhook_handler(self) -> &'static dyn WebhookHandler {
         match self {
             Self::Evolution => &evolution::webhook::EvolutionWebhook,
@@ -62,7 +61,8 @@ impl ProviderModule {
         }
     }
 
-    /// The variable with the installation's key or token. None for AWS, whose SDK finds AWS's own credentials.
+    /// Returns the environment variable of the installation's key or token. `None` for AWS, whose SDK finds AWS's own
+    /// credentials.
     pub(crate) fn credential_variable(self) -> Option<&'static str> {
         match self {
             Self::Evolution => Some("EVOLUTION_API_KEY"),
@@ -72,7 +72,7 @@ impl ProviderModule {
         }
     }
 
-    /// The variable with the installation's base URL, where there is one.
+    /// Returns the environment variable of the installation's base URL; `None` for AWS.
     pub(crate) fn base_url_variable(self) -> Option<&'static str> {
         match self {
             Self::Evolution => Some("EVOLUTION_API_URL"),
@@ -82,7 +82,7 @@ impl ProviderModule {
         }
     }
 
-    /// The installation's base URL.
+    /// Returns the installation's base URL; `None` if it has none for this provider.
     pub(crate) fn base_url(self, config: &ProviderConfig) -> Option<&str> {
         match self {
             Self::Evolution => config.evolution_base_url.as_deref(),
@@ -93,21 +93,21 @@ impl ProviderModule {
     }
 }
 
-/// What the rules ask of a provider; `None` if there is none of that name.
+/// Returns the capabilities of a provider; `None` if there is no provider of that name.
 pub fn capabilities(provider: Provider) -> Option<ProviderCapabilities> {
     ProviderModule::from_provider(provider).map(ProviderModule::capabilities)
 }
 
-/// Where an instance's key or token is: where it says, else in its provider's variable. None where AWS's own credentials
-/// serve.
+/// Returns the reference to an instance's key or token: the instance's own, or else its provider's variable. `None` if
+/// AWS's own credentials are used.
 pub fn find_credential_ref(instance: &Instance) -> Option<CredentialRef> {
     let of_provider = || ProviderModule::from_provider(instance.provider)?.credential_variable();
     let own = instance.credential.clone();
     own.or_else(|| Some(CredentialRef::Env(of_provider()?.to_owned())))
 }
 
-/// The instance as it is kept: with the name that webhooks have for it. An error if there is no such provider, or if its
-/// credential or base URL is none that it may name.
+/// Returns the instance in its stored form, with the same external id that webhooks have. Fails if the provider does not
+/// exist, or if the instance may not use its credential or base URL.
 pub fn normalize(mut instance: Instance) -> Result<Instance, ConfigError> {
     let Some(module) = ProviderModule::from_provider(instance.provider) else {
         return Err(ConfigError::UnknownProvider {

@@ -4,34 +4,34 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How many messages the simulated provider remembers.
+/// Number of messages that the simulated provider keeps.
 const MESSAGES_MAX: usize = 1000;
 
-/// A message that the simulated provider took.
+/// A message that was sent to the simulated provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SimulatedMessage {
-    /// Our id.
+    /// Recado's message id.
     pub message_id: MessageId,
-    /// From which instance.
+    /// Instance that sent the message.
     pub instance_id: InstanceId,
-    /// To whom.
+    /// Address of the recipient.
     pub to: String,
-    /// What.
+    /// Text of the message.
     pub text: String,
-    /// The id that the simulated provider gave it: `sim-` and 16 hexadecimal digits.
+    /// Message id of the simulated provider: `sim-` and 16 hexadecimal digits.
     pub provider_message_id: String,
-    /// When.
+    /// Time of the send.
     pub sent_at: Timestamp,
 }
 
-/// What the simulated provider took: the last 1000 messages. Clones share them.
+/// The last 1000 messages that were sent to the simulated provider. All clones share the same list.
 #[derive(Clone, Default)]
 pub struct SimulatedOutbox {
     messages: Arc<Mutex<VecDeque<SimulatedMessage>>>,
 }
 
 impl SimulatedOutbox {
-    /// Takes a message.
+    /// Adds a message, and drops the oldest one if the list is full.
     pub fn add_message(&self, message: SimulatedMessage) {
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         if messages.len() == MESSAGES_MAX {
@@ -40,7 +40,7 @@ impl SimulatedOutbox {
         messages.push_back(message);
     }
 
-    /// What it took, in the order in which it was sent.
+    /// Returns the messages in the order in which they were sent.
     pub fn list_messages(&self) -> Vec<SimulatedMessage> {
         self.messages
             .lock()

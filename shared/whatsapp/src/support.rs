@@ -1,5 +1,5 @@
-//! What each provider can send, and what becomes of what it cannot: one table per provider, which the code goes by and
-//! `docs/providers/outbound.md` is written from.
+//! Lists for each provider the content kinds that can be sent, and the treatment of the others. There is one table per
+//! provider; the code uses it, and `docs/providers/outbound.md` is written from it.
 
 use crate::registry::ProviderModule;
 use crate::{evolution, meta};
@@ -7,22 +7,22 @@ use recado_domain::content::Content;
 use recado_domain::outgoing::OutgoingKind;
 use recado_domain::provider::Provider;
 
-/// What a provider makes of a kind of content.
+/// A provider's support for a kind of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ContentSupport {
-    /// It has such a thing: how it is sent, and within which limits.
+    /// Sent as the same kind; the text gives the call and its limits.
     Native(&'static str),
-    /// It is sent as something else.
+    /// Sent as another kind; the text names it.
     Degraded(&'static str),
-    /// It cannot be sent, and why.
+    /// Never sent; the text gives the reason.
     Refused(&'static str),
 }
 
-/// What `provider` makes of `kind`.
+/// Returns the support of `provider` for `kind`.
 pub(crate) fn content_support(provider: Provider, kind: OutgoingKind) -> ContentSupport {
     match ProviderModule::from_provider(provider) {
         Some(ProviderModule::Evolution) => evolution::support_for_kind(kind),
-        // All of them take Meta's bodies.
+        // All three accept Meta's bodies.
         Some(ProviderModule::Meta | ProviderModule::Dialog360 | ProviderModule::AwsSocial) => {
             meta::content_support(kind)
         }
@@ -30,7 +30,8 @@ pub(crate) fn content_support(provider: Provider, kind: OutgoingKind) -> Content
     }
 }
 
-/// Why `provider` can never send this, in words for who asks; `None` if it can, as it is or as something else.
+/// Returns the reason why `provider` can never send this content, in words for the caller. `None` if it can be sent, as
+/// the same kind or as another.
 pub fn explain_refusal(provider: Provider, content: &Content) -> Option<&'static str> {
     let Some(kind) = content.outgoing_kind() else {
         return Some("it only comes in");

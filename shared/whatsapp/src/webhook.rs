@@ -1,8 +1,8 @@
-//! A provider's webhook as a whole: which paths it has, what proves a request, what the request brings, and how the
-//! provider is told where to post. No I/O: whoever serves HTTP finds the [`WebhookRoute`], reads the body, fetches the
-//! [`WebhookKeys`] that [`required_keys`] names and hands all of it to [`WebhookRoute::authenticate_and_parse`].
+//! The webhooks of all providers: their paths, their proofs, their content, and how to set them up at the provider. No
+//! I/O: an HTTP server finds the [`WebhookRoute`], reads the body, fetches the [`WebhookKeys`] that [`required_keys`]
+//! names and passes all of it to [`WebhookRoute::authenticate_and_parse`].
 //!
-//! Each provider's part is its `webhook` room: a `WebhookHandler`.
+//! The code for each provider is in its `webhook` module, as a `WebhookHandler`.
 
 mod keys;
 mod path;
@@ -26,27 +26,28 @@ use reqwest::header::HeaderMap;
 use std::fmt;
 use std::time::Duration;
 
-/// What a provider has for its webhooks.
+/// A provider's implementation of its webhooks.
 pub(crate) trait WebhookHandler: Sync {
-    /// Whose it is.
+    /// Returns the provider's name.
     fn provider(&self) -> Provider;
 
-    /// The paths under which everything of it lies, the usual one first; empty if it posts nothing.
+    /// Returns the path prefixes of all its routes, the usual one first; empty if the provider posts nothing.
     fn path_prefixes(&self) -> &'static [&'static str];
 
-    /// The methods of the path with these segments after one of [`paths`](WebhookHandler::path_prefixes); empty if there is no such route.
+    /// Returns the methods of a path; empty if there is no such route. `rest` holds the segments after one of the
+    /// [`path_prefixes`](WebhookHandler::path_prefixes).
     fn allowed_methods(&self, rest: &[String]) -> &'static [WebhookMethod];
 
-    /// What proves its webhooks.
+    /// Returns the keys that prove its webhooks.
     fn required_keys(&self) -> RequiredKeys;
 
-    /// How long it waits for an answer, if less than most do; a webhook that is not taken by then is refused, so that it
-    /// learns that it must repeat it.
+    /// Returns the provider's time limit for an answer, if it is shorter than most providers'. A webhook that is not
+    /// stored by then is refused, so that the provider repeats it.
     fn response_timeout(&self) -> Option<Duration> {
         None
     }
 
-    /// Proves a request of one of its routes and reads it.
+    /// Checks that a request is authentic, then reads it.
     fn authenticate_and_parse(
         &self,
         request: &WebhookRequest<'_>,
@@ -54,7 +55,7 @@ pub(crate) trait WebhookHandler: Sync {
         now: Timestamp,
     ) -> Result<AcceptedWebhook, WebhookRefusal>;
 
-    /// How it is to be set up for an instance that is reached under `base`, which has no slash at its end.
+    /// Describes the webhook setup of an instance. `base` is the installation's public URL, without a slash at its end.
     fn describe_webhook_setup(
         &self,
         instance: &Instance,
@@ -64,34 +65,34 @@ pub(crate) trait WebhookHandler: Sync {
     ) -> WebhookSetup;
 }
 
-/// A method that webhooks come with.
+/// An HTTP method that webhooks use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebhookMethod {
-    /// A handshake: no body.
+    /// Handshake, without a body.
     Get,
-    /// Events.
+    /// Delivery of events.
     Post,
 }
 
-/// A request for a provider's webhook. Nothing of it is to be trusted.
+/// A request to a provider's webhook. No part of it is trusted.
 #[derive(Clone, Copy)]
 pub(crate) struct WebhookRequest<'a> {
-    /// The segments after the provider's path, percent-decoded.
+    /// Path segments after the provider's prefix, percent-decoded.
     pub(crate) path_segments: &'a [String],
-    /// How it came.
+    /// HTTP method of the request.
     pub(crate) method: WebhookMethod,
-    /// What it shows and brings.
+    /// Query, headers and body of the request.
     pub(crate) parts: RequestParts<'a>,
 }
 
-/// What a request brings besides its method and path. Nothing of it is to be trusted.
+/// The query, headers and body of a request. No part of them is trusted.
 #[derive(Clone, Copy)]
 pub struct RequestParts<'a> {
-    /// What stands after the `?`, as it came.
+    /// Raw text after the `?` in the URL.
     pub query: Option<&'a str>,
-    /// The headers.
+    /// Headers of the request.
     pub headers: &'a HeaderMap,
-    /// The bytes as they came.
+    /// Body as the received bytes.
     pub body: &'a [u8],
 }
 
@@ -108,40 +109,40 @@ impl fmt::Debug for RequestParts<'_> {
 }
 
 impl<'a> WebhookRequest<'a> {
-    /// A header, if it is there and is text.
+    /// Returns a header; `None` if it is missing or not text.
     pub(crate) fn header(&self, name: &str) -> Option<&'a str> {
         self.parts.headers.get(name)?.to_str().ok()
     }
 }
 
-/// What an authentic request brought.
+/// The content of an authentic request.
 #[derive(Debug, Clone)]
 pub enum AcceptedWebhook {
-    /// What its body holds, in order: to be recorded before it is acknowledged.
+    /// Items of the body, in order. They must be stored before the webhook is acknowledged.
     Items(Vec<WebhookItem>),
-    /// A handshake: the text to answer, as plain text and with nothing around it.
+    /// Text to answer a handshake with, as plain text and without any addition.
     HandshakeAnswer(String),
 }
 
-/// Why a request was not taken. No text repeats anything of the request.
+/// The reason why a request was refused. No text repeats anything of the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WebhookRefusal {
     /// No provider has this path: 404.
     #[error("there is no such provider")]
     NoRoute,
-    /// The path has other methods, which these are: 405.
+    /// The path exists only for these other methods: 405.
     #[error("this route does not have that method")]
     MethodNotAllowed(&'static [WebhookMethod]),
-    /// The body is no JSON, or none of this provider's: 400.
+    /// The body is not JSON, or not of this provider's form: 400.
     #[error("the body is not JSON, or not a webhook of this provider")]
     NotEnvelope,
-    /// Wrong in another way, which is told to the caller: 400.
+    /// The request is wrong in another way, which the caller is told: 400.
     #[error("{0}")]
     BadRequest(&'static str),
-    /// What would prove it is not configured: 503. What is missing is for the log, not for the caller.
+    /// The key for the proof is not configured: 503. The text names the missing key for the log, not for the caller.
     #[error("{0} is not configured")]
     NotConfigured(&'static str),
-    /// The proof is missing or wrong: 401. What was refused, for the log.
+    /// The proof is missing or wrong: 401. The text is for the log.
     #[error("{0}")]
     Unauthorized(&'static str),
 }
@@ -155,7 +156,7 @@ impl From<WebhookParseError> for WebhookRefusal {
     }
 }
 
-/// A provider's route that a request came by.
+/// The route of a request to a provider's webhook.
 #[derive(Clone)]
 pub struct WebhookRoute {
     handler: &'static dyn WebhookHandler,
@@ -164,14 +165,14 @@ pub struct WebhookRoute {
 }
 
 impl fmt::Debug for WebhookRoute {
-    /// A path can hold a secret.
+    /// Omits the path, which can contain a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Route({}, {:?}, ***)", self.provider(), self.method)
     }
 }
 
 impl WebhookRoute {
-    /// The route of `path` (raw, without its query) for `method`; `None` stands for one that no webhook comes with.
+    /// Finds the route of `path` (raw, without its query) for `method`; `None` stands for a method that no webhook uses.
     pub fn for_path(method: Option<WebhookMethod>, path: &str) -> Result<Self, WebhookRefusal> {
         let (door, rest) = handler_for_path(path).ok_or(WebhookRefusal::NoRoute)?;
         let rest = path::split_segments(rest)?;
@@ -188,23 +189,23 @@ impl WebhookRoute {
         })
     }
 
-    /// Whose route it is.
+    /// Returns the provider of the route.
     pub fn provider(&self) -> Provider {
         self.handler.provider()
     }
 
-    /// How long an answer may take, if that is limited.
+    /// Returns the provider's time limit for an answer, if it has one.
     pub fn response_timeout(&self) -> Option<Duration> {
         self.handler.response_timeout()
     }
 
-    /// How the request came.
+    /// Returns the HTTP method of the request.
     pub fn method(&self) -> WebhookMethod {
         self.method
     }
 
-    /// Proves a request with the keys of this route's provider and reads it. `now` is the time of what
-    /// carries none.
+    /// Checks that a request is authentic, with the keys of this route's provider, and reads it. `now` is the time of
+    /// events and statuses without a time.
     pub fn authenticate_and_parse(
         &self,
         brings: RequestParts<'_>,
@@ -220,28 +221,29 @@ impl WebhookRoute {
     }
 }
 
-/// The paths under which every provider's webhooks lie.
+/// Lists the path prefixes of all providers' webhooks.
 pub fn all_path_prefixes() -> impl Iterator<Item = &'static str> {
     all_handlers().flat_map(|door| door.path_prefixes().iter().copied())
 }
 
-/// Whose webhook a path is for, whether or not it is one of its routes.
+/// Returns the provider that a path belongs to, even if the path is not one of its routes.
 pub fn provider_for_path(path: &str) -> Option<Provider> {
     handler_for_path(path).map(|(door, _)| door.provider())
 }
 
-/// What proves the webhooks of `provider`.
+/// Returns the keys that prove the webhooks of `provider`.
 pub fn required_keys(provider: Provider) -> RequiredKeys {
     handler_for_provider(provider).map_or(RequiredKeys::NOTHING, WebhookHandler::required_keys)
 }
 
-/// Every secret that proves webhooks of any provider, by the name of its setting.
+/// Lists the named secrets that prove webhooks, of all providers.
 pub fn list_named_keys() -> impl Iterator<Item = &'static NamedKey> {
     all_handlers().flat_map(|door| door.required_keys().named)
 }
 
-/// How its provider is to be set up for `instance`, with the `keys` of that provider. `base`: where providers reach this
-/// installation, without a slash at its end. Without `with_secret` no secret is told, nor stands in the URL.
+/// Describes the webhook setup of `instance` at its provider, with the `keys` of that provider. `base` is the URL under
+/// which providers reach this installation, without a slash at its end. Without `with_secret` the result contains no
+/// secret, not even in the URL.
 pub fn describe_webhook_setup(
     instance: &Instance,
     keys: &WebhookKeys,
@@ -264,7 +266,7 @@ fn all_handlers() -> impl Iterator<Item = &'static dyn WebhookHandler> {
         .map(ProviderModule::webhook_handler)
 }
 
-/// The door that a path leads to, and the rest of the path.
+/// Finds the handler of a path, and returns it with the rest of the path.
 fn handler_for_path(path: &str) -> Option<(&'static dyn WebhookHandler, &str)> {
     all_handlers().find_map(|door| {
         let mut rests = door

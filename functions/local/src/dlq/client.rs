@@ -1,4 +1,4 @@
-//! Dead letters, asked for over HTTP.
+//! Reads and changes the dead letters of an installation over HTTP.
 
 use super::filters::DeadLetterFilterArguments;
 use anyhow::{Context, Result, bail};
@@ -7,10 +7,10 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// How long one request may take: as long as a function of the API.
+/// The longest time of one request: longer than the function `api` may run (29 s).
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// An installation that is asked over HTTP.
+/// An installation that is called over HTTP.
 pub(super) struct DeadLetterClient<'a> {
     pub(super) url: &'a str,
     pub(super) token: &'a Secret,
@@ -44,7 +44,7 @@ impl DeadLetterClient<'_> {
         Ok(body)
     }
 
-    /// Lists them, the newest first.
+    /// Lists dead letters, the newest first.
     pub(super) async fn list_dead_letters(
         &self,
         which: &DeadLetterFilterArguments,
@@ -59,7 +59,7 @@ impl DeadLetterClient<'_> {
             .await
     }
 
-    /// Asks until no more are left, or nothing moves any more.
+    /// Redrives dead letters until none are left, or a request changes nothing any more. Returns the sum of the counts.
     pub(super) async fn redrive_dead_letters(
         &self,
         ids: &[String],
@@ -86,7 +86,7 @@ impl DeadLetterClient<'_> {
         }
     }
 
-    /// Deletes these, or all that the filters find.
+    /// Deletes the dead letters with these ids, or all that match the filter. Returns the sum of the counts.
     pub(super) async fn purge_dead_letters(
         &self,
         ids: &[String],
@@ -118,13 +118,13 @@ impl DeadLetterClient<'_> {
         }
     }
 
-    /// One, with what would be done again.
+    /// Returns one dead letter, with the payload that a redrive would process again.
     pub(super) async fn get_dead_letter(&self, id: &str) -> Result<Value> {
         self.send_request(self.build_request(Method::GET, &[id], &[])?)
             .await
     }
 
-    /// Who deleted which, the newest first.
+    /// Lists deletions of dead letters, the newest first.
     pub(super) async fn list_deletions(&self, limit: usize) -> Result<Value> {
         let limit = limit.to_string();
         let request = self.build_request(Method::GET, &["audit"], &[("limit", &limit)])?;
@@ -132,7 +132,7 @@ impl DeadLetterClient<'_> {
     }
 }
 
-/// Adds the numbers of `part` to those of `total` and takes over the rest; returns whether there is more.
+/// Adds the numbers of `part` to those of `total` and copies its other fields. Returns whether there is more.
 fn add_totals(total: &mut Map<String, Value>, part: &Value) -> bool {
     for (name, value) in part.as_object().into_iter().flatten() {
         let known = total.get(name).and_then(Value::as_u64).unwrap_or(0);

@@ -1,28 +1,28 @@
 use anyhow::{Result, bail};
 use clap::Args;
 
-/// Which dead letters.
+/// The filter of a command about dead letters.
 #[derive(Debug, Default, Args)]
 pub(super) struct DeadLetterFilterArguments {
-    /// Of this queue: inbound, turns or outbound.
+    /// Only of this queue: inbound, turns or outbound.
     #[arg(long)]
     queue: Option<String>,
-    /// With this reason.
+    /// Only with this reason.
     #[arg(long)]
     reason: Option<String>,
-    /// Of this instance.
+    /// Only of this instance.
     #[arg(long)]
     instance: Option<String>,
-    /// That died then (RFC 3339) or later.
+    /// Only if given up at this time (RFC 3339) or later.
     #[arg(long)]
     since: Option<String>,
-    /// That died before then.
+    /// Only if given up before this time.
     #[arg(long)]
     until: Option<String>,
 }
 
 impl DeadLetterFilterArguments {
-    /// The filters that were given, as the API names them.
+    /// Returns the filters that were given, by the names of the API.
     pub(super) fn query_fields(&self) -> Vec<(&'static str, &str)> {
         let fields = [
             ("queue", &self.queue),
@@ -37,7 +37,7 @@ impl DeadLetterFilterArguments {
             .collect()
     }
 
-    /// What is to be changed must be named: nothing is meant by nothing.
+    /// Fails unless dead letters were selected by ids, by a filter or by `--all`: an empty selection must not mean all.
     pub(super) fn require_selection(&self, ids: &[String], all: bool) -> Result<()> {
         if ids.is_empty() && !all && self.query_fields().is_empty() {
             bail!("say which: ids, --queue, --reason, --instance, --since, --until or --all");

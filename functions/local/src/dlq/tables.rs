@@ -1,8 +1,8 @@
-//! Answers, as people read them.
+//! Formats answers for people.
 
 use serde_json::Value;
 
-/// A table with a heading; each column as wide as it needs to be.
+/// Formats a table with a heading. Each column is as wide as its longest cell.
 fn format_table(heading: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
@@ -38,7 +38,7 @@ fn collect_rows(answer: &Value, columns: &[&str]) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Dead letters.
+/// Formats a list of dead letters.
 pub(super) fn format_dead_letters(answer: &Value) -> String {
     let columns = ["at", "queue", "reason", "instance_id", "attempts", "what", "id"];
     let rows = collect_rows(answer, &columns);
@@ -54,7 +54,7 @@ pub(super) fn format_dead_letters(answer: &Value) -> String {
     all
 }
 
-/// Who deleted which.
+/// Formats a list of deletions.
 pub(super) fn format_deletions(answer: &Value) -> String {
     let columns = ["at", "by", "queue", "reason", "instance_id", "what", "id"];
     let rows = collect_rows(answer, &columns);
@@ -64,7 +64,7 @@ pub(super) fn format_deletions(answer: &Value) -> String {
     format_table(&columns, &rows)
 }
 
-/// An object, a field to a line.
+/// Formats an object, one line for each field.
 pub(super) fn format_fields(answer: &Value) -> String {
     let fields = answer.as_object().into_iter().flatten();
     let rows: Vec<(String, String)> = fields

@@ -1,4 +1,4 @@
-//! What the installation says of itself.
+//! Checks of what an installation reports about itself.
 
 use crate::installation::InstallationClient;
 use recado_domain::config::Instance;
@@ -6,7 +6,7 @@ use recado_whatsapp::onboarding::{self, CheckResult, InstanceWebhook};
 use reqwest::Method;
 use serde_json::Value;
 
-/// Whether it is there, and healthy.
+/// Checks that the installation can be reached and is healthy.
 pub(super) async fn check_installation(there: &InstallationClient) -> Vec<CheckResult> {
     let (status, body) = match there.send_request(Method::GET, "/health", None).await {
         Ok(answer) => answer,
@@ -24,7 +24,7 @@ pub(super) async fn check_installation(there: &InstallationClient) -> Vec<CheckR
     }]
 }
 
-/// What the installation knows of an instance: the proof of its webhooks, where they go, its connection, its rate.
+/// Checks an instance by the installation's own reports: the webhook's proof and URL, the connection and the rate.
 pub(super) async fn check_instance(
     there: &InstallationClient,
     instance: &Instance,
@@ -36,12 +36,12 @@ pub(super) async fn check_instance(
     findings
 }
 
-/// The connection, as the installation believes it to be.
+/// Checks the connection state that the installation has stored.
 async fn check_connection_state(there: &InstallationClient, instance: &Instance) -> CheckResult {
     let name = instance.id.as_str();
     let path = format!("/health/whatsapp?instance={name}");
     let answer = there.send_request(Method::GET, &path, None).await;
-    // Unhealthy is a 503 with the same body.
+    // An unhealthy installation answers 503 with the same body.
     let instance = match &answer {
         Ok((_, body)) => &body["instances"][0],
         Err(_) => &Value::Null,

@@ -1,12 +1,12 @@
-//! A QR code in a terminal.
+//! Draws a QR code in a terminal.
 
 use qrcode::{Color, EcLevel, QrCode};
 
-/// The quiet zone around it, in modules.
+/// The width of the quiet zone around the code, in modules.
 const QUIET_ZONE: usize = 2;
 
-/// The code as lines of half blocks, two modules high each; dark modules are the terminal's background, which scanners
-/// of phones read either way. `None` if the text is too long for a QR code.
+/// Draws the code as lines of half blocks, two modules high each. Dark modules are the terminal's background; phones
+/// read the code in either polarity. `None` if the text is too long for a QR code.
 pub(super) fn draw_qr_code(text: &str) -> Option<String> {
     let code = QrCode::with_error_correction_level(text, EcLevel::L).ok()?;
     let (width, colors) = (code.width(), code.to_colors());

@@ -1,18 +1,18 @@
-//! One variable after the other.
+//! Reads single environment variables.
 
 use recado_domain::secret::Secret;
 use recado_pipeline::settings::SettingError;
 use recado_whatsapp::webhook::{WebhookKeys, list_named_keys};
 use std::path::PathBuf;
 
-/// The variables, and what was found wrong with them.
+/// A reader of variables, which collects the problems that it finds.
 pub(super) struct VariableReader<F> {
     pub(super) variable: F,
     pub(super) problems: Vec<SettingError>,
 }
 
 impl<F: Fn(&str) -> Option<String>> VariableReader<F> {
-    /// A variable's text; an empty one counts as absent.
+    /// Returns a variable's text. An empty variable counts as absent.
     pub(super) fn read_text(&self, name: &str) -> Option<String> {
         (self.variable)(name)
             .map(|text| text.trim().to_owned())
@@ -30,12 +30,12 @@ impl<F: Fn(&str) -> Option<String>> VariableReader<F> {
         self.read_text(name).as_deref().and_then(Secret::new)
     }
 
-    /// A path; `usual` if none is given.
+    /// Returns the path in a variable; `usual` if there is none.
     pub(super) fn read_path(&self, name: &str, usual: &str) -> PathBuf {
         PathBuf::from(self.read_text(name).unwrap_or_else(|| usual.to_owned()))
     }
 
-    /// What every provider's webhooks are proven with, besides the master.
+    /// Returns the secrets that prove webhooks, apart from the master, for all providers.
     pub(super) fn read_webhook_keys(&self) -> WebhookKeys {
         let mut keys = WebhookKeys::default();
         for key in list_named_keys() {
@@ -44,7 +44,8 @@ impl<F: Fn(&str) -> Option<String>> VariableReader<F> {
         keys
     }
 
-    /// What `read` makes of a variable, else `default`; text that it refuses is a problem.
+    /// Parses a variable with `read`; returns `default` if it is absent. If `read` returns `None`, a problem is
+    /// recorded and `default` returned.
     pub(super) fn read_parsed<T>(
         &mut self,
         name: &str,
@@ -62,7 +63,7 @@ impl<F: Fn(&str) -> Option<String>> VariableReader<F> {
         }
     }
 
-    /// A base URL without the slash at its end.
+    /// Returns a base URL, without the slash at its end.
     pub(super) fn read_base_url(&mut self, name: &str) -> Option<String> {
         let http = |url: &str| url.starts_with("http://") || url.starts_with("https://");
         self.read_parsed(name, None, "must begin with http:// or https://", |text| {

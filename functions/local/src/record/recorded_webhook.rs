@@ -10,24 +10,24 @@ use std::path::Path;
 /// A recorded webhook.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RecordedWebhook {
-    /// The format's version.
+    /// The version of the format.
     pub(crate) recado_record: u32,
-    /// When it came.
+    /// Time at which the webhook came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) at: Option<Timestamp>,
-    /// From whom.
+    /// The provider that sent the webhook.
     pub(crate) provider: Provider,
-    /// Whether names, texts and numbers are others.
+    /// `true` if names, texts and numbers were replaced.
     #[serde(default)]
     pub(crate) redacted: bool,
-    /// The body.
+    /// The body of the webhook.
     pub(crate) body: Value,
 }
 
-/// The format's version.
+/// The current version of the format.
 pub(crate) const FORMAT_VERSION: u32 = 1;
 
-/// Reads a file: JSON lines as they are recorded, or one body as a provider posted it.
+/// Reads a file: recorded JSON lines, or one body as a provider posted it.
 pub(crate) fn read_recording(file: &Path) -> Result<Vec<RecordedWebhook>> {
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     parse_lines(&text).with_context(|| format!("{} is no recording", file.display()))
@@ -47,7 +47,7 @@ fn parse_lines(text: &str) -> Result<Vec<RecordedWebhook>> {
         .collect()
 }
 
-/// A recorded line, or a body.
+/// Parses a recorded line, or a body.
 fn parse_line(body: Value) -> Result<RecordedWebhook> {
     if body.get("recado_record").is_some() {
         let line: RecordedWebhook = serde_json::from_value(body)?;

@@ -1,8 +1,9 @@
-//! The same shape with other names, texts and numbers.
+//! Replaces personal data in recorded webhooks and keeps their structure.
 //!
-//! Whatever is not known to be harmless is replaced: a field that a provider adds tomorrow is somebody's name until it is
-//! looked at. One person keeps one number throughout a file, so that conversations and statuses still belong together; which
-//! number it is follows from the order in which they come, and nothing leads back.
+//! Every field is replaced unless it is on the list of harmless ones: a field that a provider adds tomorrow counts as
+//! personal until somebody has looked at it. One person keeps one number throughout a file, so that conversations and
+//! statuses still belong together. The numbers follow the order in which people appear, and nothing leads back to the
+//! real ones.
 
 mod shape;
 #[cfg(test)]
@@ -11,7 +12,7 @@ use serde_json::{Map, Number, Value};
 use shape::FieldShape;
 use std::collections::BTreeMap;
 
-/// Never kept, in whatever a recording holds.
+/// The fields that hold credentials. They are removed from every recording.
 const CREDENTIALS: [&str; 16] = [
     "apikey",
     "api_key",
@@ -31,16 +32,16 @@ const CREDENTIALS: [&str; 16] = [
     "qrcode",
 ];
 
-/// Files and previews: of no use without the person in them.
+/// The fields that hold files and previews. They are removed: without the person in them they are of no use.
 const FILES: [&str; 3] = ["base64", "jpegthumbnail", "thumbnail"];
 
-/// From so many digits on, a text of digits is a number that somebody has.
+/// The number of digits from which a text of digits counts as a phone number or a personal id.
 const DIGITS_MIN: usize = 7;
 
-/// Larger numbers that are no times are numbers that somebody has.
+/// The smallest number that counts as a personal id, unless its field is known to be harmless or holds a time.
 const NUMBER_MIN: u64 = 10_000_000_000;
 
-/// Takes credentials out, and nothing else.
+/// Removes credentials, and nothing else.
 pub(super) fn remove_credentials(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -52,7 +53,7 @@ pub(super) fn remove_credentials(value: &mut Value) {
     }
 }
 
-/// What stands for what, within one file.
+/// The replacements within one file.
 #[derive(Debug, Default)]
 pub(super) struct Redaction {
     people: BTreeMap<String, usize>,
@@ -60,7 +61,7 @@ pub(super) struct Redaction {
 }
 
 impl Redaction {
-    /// The same with other names, texts and numbers.
+    /// Replaces the personal data in a body, and removes its credentials and files.
     pub(super) fn redact_body(&mut self, mut body: Value) -> Value {
         remove_credentials(&mut body);
         self.redact_value("", body)
@@ -95,7 +96,8 @@ impl Redaction {
     }
 
     fn redact_text(&mut self, name: &str, text: &str) -> String {
-        // A JID and a `wamid` say who, wherever they stand; bare digits are a time or an id where that is known.
+        // A JID and a `wamid` name a person in any field. Bare digits are kept only in a field that is known to hold
+        // times or ids.
         if let Some(id) = text.strip_prefix("wamid.") {
             return format!("wamid.{}", self.redact_message_id(id));
         }
@@ -124,8 +126,8 @@ impl Redaction {
         text.chars().map(mask_character).collect()
     }
 
-    /// Another number of the same shape, if it is one: digits with a `+`, spaces or signs between them, and what a JID has
-    /// behind them.
+    /// Replaces a number by another of the same shape. A number has at least 7 digits, perhaps with `+`, spaces or
+    /// signs between them, and perhaps the rest of a JID behind them. `None` if the text is no such number.
     fn redact_number(&mut self, text: &str) -> Option<String> {
         let (user, rest) = match text.find(['@', ':']) {
             Some(at) => text.split_at(at),
@@ -145,19 +147,19 @@ impl Redaction {
         Some(format!("{}{rest}", user.collect::<String>()))
     }
 
-    /// Another id of the same length.
+    /// Replaces a message id by another of the same length.
     fn redact_message_id(&mut self, id: &str) -> String {
         pad_number(id, "", assign_number(&mut self.messages, id))
     }
 }
 
-/// The place of a text among those that came before it.
+/// Returns the number of a text: its place among all texts in the order of their first appearance.
 fn assign_number(known: &mut BTreeMap<String, usize>, text: &str) -> usize {
     let next = known.len() + 1;
     *known.entry(text.to_owned()).or_insert(next)
 }
 
-/// `number` behind `prefix`, as long as `like`.
+/// Returns `number` behind `prefix`, padded with zeros to the length of `like`.
 fn pad_number(like: &str, prefix: &str, number: usize) -> String {
     let width = like.chars().count().saturating_sub(prefix.len());
     format!("{prefix}{number:0>width$}")
@@ -167,7 +169,7 @@ fn is_named_in(names: &[&str], name: &str) -> bool {
     names.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
-/// A letter for a letter, a digit for a digit; signs, spaces and emoji stay.
+/// Replaces each letter by a letter and each digit by a digit. Signs, spaces and emoji stay.
 fn mask_character(c: char) -> char {
     match c {
         c if c.is_uppercase() => 'X',
@@ -177,7 +179,7 @@ fn mask_character(c: char) -> char {
     }
 }
 
-/// A number as it is, unless it is where somebody is or what somebody is called by.
+/// Replaces a number by 0 if it is a place on the map or a personal id. Other numbers stay.
 fn redact_json_number(name: &str, number: Number) -> Number {
     let name = name.to_ascii_lowercase();
     if name.contains("latitude") || name.contains("longitude") {

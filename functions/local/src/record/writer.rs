@@ -1,4 +1,5 @@
-//! Writes webhooks beside the way of the messages: what it cannot keep up with is left out, and counted.
+//! Writes webhooks on a thread of its own, so that a recording never delays the messages. Webhooks that it cannot keep
+//! up with are left out, and the log says so.
 
 use super::RecordMode;
 use super::recorded_webhook::{FORMAT_VERSION, RecordedWebhook};
@@ -14,20 +15,21 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 
-/// So many webhooks wait at most to be written.
+/// The number of webhooks that wait to be written at most.
 const WAITING_MAX: usize = 1000;
 
-/// So many bytes are written at most by one process: a recording that was forgotten must not fill the disk.
+/// The number of bytes that one process writes at most: a forgotten recording must not fill the disk.
 const BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
-/// Where webhooks are recorded.
+/// A handle to the thread that records webhooks.
 #[derive(Debug, Clone)]
 pub(crate) struct WebhookRecorder {
     queue: SyncSender<ReceivedWebhook>,
 }
 
 impl WebhookRecorder {
-    /// Starts one in `folder`, which is made if it is missing, readable by its owner only. `None` if nothing is kept.
+    /// Starts a recorder that writes to `folder`. A missing folder is created, readable by its owner only. `None` if
+    /// the mode is off.
     pub(crate) fn start_recording(folder: &Path, mode: RecordMode) -> Result<Option<Self>> {
         if mode == RecordMode::Off {
             return Ok(None);
@@ -48,7 +50,7 @@ impl WebhookRecorder {
         Ok(Some(Self { queue }))
     }
 
-    /// Takes a webhook, or leaves it out; never waits.
+    /// Hands a webhook to the recorder, or leaves it out; never waits.
     pub(crate) fn record_webhook(&self, webhook: ReceivedWebhook) {
         match self.queue.try_send(webhook) {
             Ok(()) => {}
@@ -60,7 +62,7 @@ impl WebhookRecorder {
     }
 }
 
-/// The file of an hour, and what stands for what in it.
+/// The file of one hour, with the replacements within it.
 struct HourlyFile {
     name: String,
     file: File,
@@ -88,7 +90,7 @@ impl RecordWriter {
     }
 
     fn write_webhook(&mut self, webhook: &ReceivedWebhook) -> Result<()> {
-        // What was answered 200 is JSON.
+        // The body of a webhook that was answered 200 is JSON.
         let mut body: Value = serde_json::from_slice(&webhook.body).context("not JSON")?;
         let (mode, at) = (self.mode, webhook.at);
         let hour = self.current_hourly_file(at)?;
@@ -112,7 +114,7 @@ impl RecordWriter {
     }
 
     fn current_hourly_file(&mut self, at: Timestamp) -> Result<&mut HourlyFile> {
-        // A process has a file of its own in each hour: numbers stand for people within one file only.
+        // Each process has its own file for each hour: the replaced numbers are consistent within one file only.
         let name = format!("{}-{}", at.strftime("webhooks-%Y-%m-%dT%H"), std::process::id());
         let open = match self.hour.take().filter(|hour| hour.name == name) {
             Some(hour) => hour,

@@ -1,4 +1,4 @@
-//! The proofs that providers show: recordings hold none, so they are made anew.
+//! Collects the secrets that sign replayed webhooks. Recordings hold no proofs, so new ones are made.
 
 use crate::credential;
 use crate::installation::InstallationClient;
@@ -7,8 +7,8 @@ use anyhow::Result;
 use recado_domain::config::Instance;
 use recado_whatsapp::onboarding::{WebhookCredentials, uses_instance_secret};
 
-/// What the proofs of `lines` are made with. The installation is asked for the secrets of its instances if one of them is
-/// needed; what else there is comes from the environment.
+/// Collects the secrets that sign `lines`. The installation is asked for its instances' secrets only if one of them is
+/// needed; all other secrets come from the environment.
 pub(super) async fn collect_signing_secrets(
     there: &InstallationClient,
     lines: &[RecordedWebhook],

@@ -3,34 +3,34 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-/// What came of a replay.
+/// The figures of a replay.
 #[derive(Debug, Default)]
 pub(super) struct ReplayStatistics {
     answers: BTreeMap<String, usize>,
     latencies: Vec<Duration>,
-    /// From the first to the last answer.
+    /// The time from the start to the last answer.
     pub(super) elapsed: Duration,
 }
 
 impl ReplayStatistics {
-    /// Takes an answer in: its status, or a word.
+    /// Adds an answer: its status code, or a word for a failure.
     pub(super) fn add_answer(&mut self, answer: &str, latency: Duration) {
         *self.answers.entry(answer.to_owned()).or_insert(0) += 1;
         let place = self.latencies.partition_point(|known| *known <= latency);
         self.latencies.insert(place, latency);
     }
 
-    /// How many were posted.
+    /// Returns the number of webhooks that were posted.
     pub(super) fn posted_count(&self) -> usize {
         self.latencies.len()
     }
 
-    /// How many were not answered 200.
+    /// Returns the number of webhooks that were not answered 200.
     pub(super) fn refused_count(&self) -> usize {
         self.posted_count() - self.answers.get("200").copied().unwrap_or(0)
     }
 
-    /// The latency that so many of a hundred do not exceed, in milliseconds.
+    /// Returns a percentile of the latencies, in milliseconds: `of_hundred` per cent of them are not longer.
     fn latency_percentile(&self, of_hundred: usize) -> f64 {
         let place = (self.latencies.len() * of_hundred).div_ceil(100).max(1) - 1;
         let latency = self.latencies.get(place).copied().unwrap_or_default();

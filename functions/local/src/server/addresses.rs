@@ -1,11 +1,11 @@
-//! How much each address is served at a time.
+//! Limits the number of requests or connections that are served for one address at a time.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The addresses that are served.
+/// The addresses that are being served, with a limit for each.
 #[derive(Debug, Clone)]
 pub(super) struct AddressLimits {
     each: usize,
@@ -15,18 +15,18 @@ pub(super) struct AddressLimits {
 #[derive(Debug)]
 struct AddressState {
     places: Arc<Semaphore>,
-    /// Those that have a place or wait for one.
+    /// The number of permits that the address holds or waits for.
     present: usize,
 }
 
-/// Presence of one that has a place or waits for one.
+/// Registers that an address holds a permit or waits for one. Dropping it removes the registration.
 #[derive(Debug)]
 struct AddressPresence {
     addresses: AddressLimits,
     address: IpAddr,
 }
 
-/// A place of an address.
+/// A permit to serve one request or connection of an address.
 #[derive(Debug)]
 pub(super) struct AddressPermit {
     _permit: OwnedSemaphorePermit,
@@ -34,7 +34,7 @@ pub(super) struct AddressPermit {
 }
 
 impl AddressLimits {
-    /// Each address gets so many places.
+    /// Creates the limits. Each address gets `each` permits.
     pub(super) fn with_limit(each: usize) -> Self {
         Self {
             each,
@@ -42,7 +42,7 @@ impl AddressLimits {
         }
     }
 
-    /// Waits for a place; `None` if as many wait already as there are places.
+    /// Waits for a permit of the address. `None` if as many wait already as there are permits.
     pub(super) async fn acquire_permit(&self, address: IpAddr) -> Option<AddressPermit> {
         let (places, presence) = self.register_presence(address)?;
         let permit = places.acquire_owned().await.ok()?;
@@ -75,7 +75,8 @@ impl AddressLimits {
     }
 }
 
-/// What one customer of a network has: an IPv4 address, or the 2⁶⁴ addresses of an IPv6 network, which count as one.
+/// Returns the address by which a client is counted: an IPv4 address itself, or the network of an IPv6 address, whose
+/// 2⁶⁴ addresses count as one.
 pub(super) fn customer_network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,

@@ -1,4 +1,4 @@
-//! A request's body, which has to come whole within a time.
+//! Request bodies with a time limit.
 
 use super::connections::{ConnectionPhase, ServerConnection};
 use axum::body::Bytes;
@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::Sleep;
 
-/// A body that fails once its time is over.
+/// A body that fails if it has not arrived completely in time.
 pub(super) struct TimedBody {
     body: Incoming,
     over: Pin<Box<Sleep>>,

@@ -1,4 +1,4 @@
-//! The connections that there are, what each is doing, and which one makes room when there is none left.
+//! The open connections: the phase of each, and the choice of the connection that is closed when a new one needs room.
 
 use super::ServerLimits;
 use super::addresses::customer_network;
@@ -9,36 +9,38 @@ use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until};
 
-/// What a connection is doing.
+/// The phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConnectionPhase {
-    /// Its headers are still coming, or are waited for.
+    /// The headers of a request are arriving, or the first bytes are awaited.
     Opening,
     /// A request was answered, and no other has begun.
     Idle,
-    /// Its body is still coming.
+    /// The body of a request is arriving.
     Receiving,
-    /// Its request is being worked on.
+    /// A request is being processed.
     Answering,
-    /// Its body took too long: the next answer is its last.
+    /// The body took too long: the connection closes after the next answer.
     Ending,
 }
 
 impl ConnectionPhase {
-    /// How long it may last; `None`: what is being worked on has limits of its own.
+    /// Returns the longest time that a connection may stay in this phase. `None` while a request is being processed:
+    /// the use cases have limits of their own.
     fn time_limit(self, limits: &ServerLimits) -> Option<Duration> {
         match self {
             Self::Opening => Some(limits.header_time),
             Self::Idle => Some(ServerLimits::IDLE),
-            // The body fails first, and is answered.
+            // The body's own time limit ends first, so that an error can still be answered.
             Self::Receiving => Some(limits.body_time + ServerLimits::ENDING),
             Self::Answering => None,
             Self::Ending => Some(ServerLimits::ENDING),
         }
     }
 
-    /// The order in which connections make room, and how long a connection is left alone in this phase: headers come with
-    /// the connection, bodies a little later. `None`: it is left alone.
+    /// Returns the order in which connections are closed to make room: the lowest first. Also returns the time for
+    /// which a connection in this phase is spared: headers come with the connection, bodies a little later. `None`: the
+    /// connection is never closed for another.
     fn eviction_order(self) -> Option<(u8, Duration)> {
         match self {
             Self::Ending => Some((0, Duration::ZERO)),
@@ -50,12 +52,12 @@ impl ConnectionPhase {
     }
 }
 
-/// All connections of a server. Clones are the same ones.
+/// All connections of a server. Clones share one state.
 #[derive(Debug, Clone)]
 pub(super) struct ConnectionPool {
     capacity: usize,
     open: Arc<Mutex<OpenConnections>>,
-    /// Told when there may be room.
+    /// Notified when there may be room for another connection.
     changed: Arc<Notify>,
 }
 
@@ -73,15 +75,15 @@ struct OpenConnectionState {
     give_up: oneshot::Sender<()>,
 }
 
-/// A connection that was let in.
+/// A connection that was admitted.
 #[derive(Debug)]
 pub(super) struct AdmittedConnection {
     pub(super) connection: ServerConnection,
-    /// Resolves when it has to make room.
+    /// Resolves when the connection must close to make room.
     pub(super) given_up: oneshot::Receiver<()>,
 }
 
-/// One connection; it is forgotten with its last clone.
+/// One connection. It is removed from the pool with its last clone.
 #[derive(Debug, Clone)]
 pub(super) struct ServerConnection(Arc<ConnectionHandle>);
 
@@ -104,8 +106,8 @@ impl ConnectionPool {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets a connection in. When there are as many as there may be, one of them makes room, that of the address with the
-    /// most; while none can, this waits.
+    /// Admits a connection. If the pool is full, a connection is closed to make room, preferably of the address that
+    /// has the most. Waits while none can be closed.
     pub(super) async fn admit_connection(&self, address: IpAddr) -> AdmittedConnection {
         loop {
             let changed = self.changed.notified();
@@ -116,7 +118,7 @@ impl ConnectionPool {
                     Err(wait) => wait,
                 }
             };
-            // What is left alone for a moment may give way after it.
+            // A connection that is spared for a moment may be closed after it.
             let _ = tokio::time::timeout(wait, changed).await;
         }
     }
@@ -143,7 +145,8 @@ impl ConnectionPool {
 }
 
 impl OpenConnections {
-    /// Makes room for one more; else for how long to wait at most before it is worth another try.
+    /// Makes room for one more connection. If no connection may be closed now, the error is the longest time to wait
+    /// before another try.
     fn make_room(&mut self, most: usize, now: Instant) -> Result<(), Duration> {
         if self.all.len() < most {
             return Ok(());
@@ -167,7 +170,7 @@ impl OpenConnections {
             return Err(wait);
         };
         if let Some(state) = self.all.remove(&number) {
-            // It may have ended by itself meanwhile.
+            // The connection may have ended by itself meanwhile.
             let _ = state.give_up.send(());
         }
         Ok(())
@@ -182,7 +185,7 @@ impl ServerConnection {
         }
     }
 
-    /// Notes what it does from now on.
+    /// Records that the connection enters a phase.
     pub(super) fn enter_phase(&self, phase: ConnectionPhase) {
         self.change_state(|state| {
             state.phase = phase;
@@ -193,7 +196,7 @@ impl ServerConnection {
         }
     }
 
-    /// Notes that bytes came: after a pause, another request has begun.
+    /// Records that bytes arrived: after a pause, another request has begun.
     pub(super) fn note_bytes_received(&self) {
         self.change_state(|state| {
             if state.phase == ConnectionPhase::Idle {
@@ -203,7 +206,7 @@ impl ServerConnection {
         });
     }
 
-    /// Notes that bytes went: an answer is on its way.
+    /// Records that bytes were sent: an answer is still being written.
     pub(super) fn note_bytes_sent(&self) {
         self.change_state(|state| {
             if state.phase == ConnectionPhase::Idle {
@@ -212,7 +215,7 @@ impl ServerConnection {
         });
     }
 
-    /// Notes that a request was answered. Returns whether that was the last one.
+    /// Records that a request was answered. Returns whether the connection must close after this answer.
     pub(super) fn note_answered(&self) -> bool {
         let mut last = false;
         self.change_state(|state| {
@@ -226,7 +229,7 @@ impl ServerConnection {
         last
     }
 
-    /// Waits until it has done one thing for too long.
+    /// Waits until the connection has been in one phase for too long.
     pub(super) async fn wait_until_overdue(&self, limits: &ServerLimits) {
         loop {
             let mut until = None;
@@ -242,7 +245,7 @@ impl ServerConnection {
     }
 }
 
-/// A phase that began meanwhile is looked at no later than this.
+/// The longest time between two looks at the phase, since a new phase may have an earlier limit.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Drop for ConnectionHandle {

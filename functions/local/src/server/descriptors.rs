@@ -1,17 +1,18 @@
-//! How many connections the system has descriptors for.
+//! Limits the number of connections to the file descriptors that the system provides.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What everything else needs: the store's files, and a connection for each worker that asks a provider or the model.
+/// The number of descriptors that everything else needs: the store's files, and a connection for each worker that calls
+/// a provider or the model.
 const RESERVED: u64 = 200;
 
-/// Below this, nothing could be served.
+/// The number of connections that are allowed at least: with fewer, nothing could be served.
 const LEAST: u64 = 8;
 
-/// The most descriptors that are asked for.
+/// The number of descriptors that are requested at most.
 const ENOUGH: u64 = 65_536;
 
-/// Raises the process's own limit as far as it may, and returns how many connections there is room for, at most `wanted`.
+/// Raises the process's own limit as far as allowed. Returns the number of connections that fit, at most `wanted`.
 pub(super) fn limit_connections(wanted: usize) -> usize {
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(ENOUGH).min(ENOUGH);

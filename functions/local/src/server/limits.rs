@@ -1,26 +1,26 @@
 use super::TrustedProxies;
 use std::time::Duration;
 
-/// What connections may cost.
+/// The limits of connections.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerLimits {
-    /// `RECADO_CONNECTIONS_MAX`: how many there may be, unless descriptors are fewer.
+    /// `RECADO_CONNECTIONS_MAX`: the number of connections at most. With fewer descriptors there are fewer.
     pub(crate) connections: usize,
-    /// `RECADO_CONNECTIONS_PER_ADDRESS`: how many of them are served at a time for one address.
+    /// `RECADO_CONNECTIONS_PER_ADDRESS`: the number of connections that are served for one address at a time.
     pub(crate) per_address: usize,
-    /// `RECADO_HEADER_TIMEOUT_SECONDS`: how long a request's headers may take.
+    /// `RECADO_HEADER_TIMEOUT_SECONDS`: the longest time that a request's headers may take.
     pub(crate) header_time: Duration,
-    /// `RECADO_BODY_TIMEOUT_SECONDS`: how long its body may take.
+    /// `RECADO_BODY_TIMEOUT_SECONDS`: the longest time that a request's body may take.
     pub(crate) body_time: Duration,
-    /// `RECADO_TRUSTED_PROXIES`: whose `X-Forwarded-For` is believed.
+    /// `RECADO_TRUSTED_PROXIES`: the proxies whose `X-Forwarded-For` is trusted.
     pub(crate) proxies: TrustedProxies,
 }
 
 impl ServerLimits {
-    /// How long a connection without a request is kept: longer than proxies keep theirs.
+    /// Time for which a connection without a request is kept: longer than proxies keep theirs.
     pub(crate) const IDLE: Duration = Duration::from_secs(75);
 
-    /// How long a connection is kept after an answer that ends it.
+    /// Time for which a connection is kept after its last answer.
     pub(crate) const ENDING: Duration = Duration::from_secs(1);
 }
 

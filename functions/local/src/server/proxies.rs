@@ -1,15 +1,15 @@
-//! Who stands behind a proxy.
+//! Finds the client behind a proxy.
 
 use axum::http::HeaderMap;
 use ipnet::IpNet;
 use std::net::{IpAddr, SocketAddr};
 
-/// The addresses whose `X-Forwarded-For` is believed: this machine's own, and those that are configured.
+/// The addresses whose `X-Forwarded-For` is trusted: this machine's own, and those that are configured.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TrustedProxies(Vec<IpNet>);
 
 impl TrustedProxies {
-    /// Reads addresses and networks, separated by commas: `10.0.0.7, 192.0.2.0/24`.
+    /// Parses addresses and networks, separated by commas: `10.0.0.7, 192.0.2.0/24`. `None` if a part is neither.
     pub(crate) fn parse_networks(text: &str) -> Option<Self> {
         let network = |text: &str| {
             let address = text
@@ -22,13 +22,13 @@ impl TrustedProxies {
         parts.map(network).collect::<Option<Vec<IpNet>>>().map(Self)
     }
 
-    /// Whether what this address says of others is believed.
+    /// Returns whether the header `X-Forwarded-For` from this address is trusted.
     pub(crate) fn is_trusted(&self, address: IpAddr) -> bool {
         address.is_loopback() || self.0.iter().any(|network| network.contains(&address))
     }
 
-    /// Whose request it is that `peer` passes on: read from the right, the first address that is not a trusted proxy's.
-    /// `None` if `peer` is no trusted proxy, or passes on nobody's.
+    /// Returns the client whose request `peer` passes on: the first address in `X-Forwarded-For`, read from the right,
+    /// that is not a trusted proxy. `None` if `peer` is no trusted proxy, or if the header names no client.
     pub(crate) fn find_client(&self, peer: IpAddr, headers: &HeaderMap) -> Option<IpAddr> {
         if !self.is_trusted(peer) {
             return None;
@@ -39,12 +39,12 @@ impl TrustedProxies {
             .map(|line| line.to_str().unwrap_or_default())
             .collect();
         let hops = lines.iter().rev().flat_map(|line| line.rsplit(','));
-        // What is no address was written by nobody who is trusted to know.
+        // A text that is no address was not written by a trusted proxy, so the search ends there.
         hops.map_while(parse_address).find(|hop| !self.is_trusted(*hop))
     }
 }
 
-/// An address, perhaps with a port.
+/// Parses an address, with or without a port.
 fn parse_address(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let bare = text.trim_start_matches('[').trim_end_matches(']');

@@ -1,4 +1,4 @@
-//! A connection's bytes, with an eye on whether any come.
+//! A connection's stream of bytes, which reports whether bytes move.
 
 use super::connections::ServerConnection;
 use std::io;
@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// A stream that tells its connection when bytes move.
+/// A stream that reports to its connection when bytes are read or written.
 #[derive(Debug)]
 pub(super) struct MonitoredStream {
     stream: TcpStream,

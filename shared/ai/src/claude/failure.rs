@@ -1,62 +1,62 @@
-//! What a failed attempt is remembered by: never by its body, which may repeat what the contact wrote.
+//! Failed attempts to get an answer. The response's body is never kept, because it may repeat the contact's message.
 
 use reqwest::header::HeaderMap;
 use serde::Deserialize;
 use std::fmt;
 use std::time::Duration;
 
-/// A longer wait than this is not worth understanding: no caller waits that long.
+/// Longest wait that is read from `retry-after`. A longer wait is cut to this value: no caller waits that long.
 const RETRY_AFTER_MAX: Duration = Duration::from_hours(1);
 
-/// What to do about a failure.
+/// The consequence of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Retryability {
-    /// It may pass.
+    /// The failure may pass, so the request may be repeated.
     MayPass,
     /// The key was refused.
     Credentials,
-    /// It will not pass.
+    /// The failure will not pass, so the request is not repeated.
     Refused,
 }
 
-/// Why an attempt failed.
+/// The cause of a failed attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FailureCause {
-    /// The API refused it: with this status, and the `error.type` of its answer.
+    /// The API refused the request, with this status and the `error.type` of its answer.
     Status(u16, Option<String>),
-    /// No connection was made, or it broke.
+    /// The connection could not be made, or it broke.
     Connection,
-    /// No answer within this time.
+    /// The API did not answer within this time.
     TimedOut(Duration),
-    /// An answer that could not be read.
+    /// The answer could not be read.
     Malformed,
-    /// An answer without text.
+    /// The answer contained no text.
     Empty,
     /// The model declined to answer (`stop_reason` `refusal`).
     Declined,
-    /// The request could not be made.
+    /// The request could not be built or sent.
     Unsendable,
 }
 
-/// A failed attempt.
+/// A failed attempt and its cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ModelFailure {
-    /// Why.
+    /// Cause of the failure.
     pub(super) why: FailureCause,
-    /// How long the API asks to wait.
+    /// Time that the API asks to wait before the next attempt.
     pub(super) retry_after: Option<Duration>,
-    /// Anthropic's name of the request, for their support.
+    /// Anthropic's id of the request, for their support.
     pub(super) request_id: Option<String>,
 }
 
 impl ModelFailure {
-    /// Reads an error of `genai` and keeps nothing else of it.
+    /// Converts an error of `genai`, and keeps nothing of the response's body but the error type.
     pub(super) fn from_genai_error(error: &genai::Error) -> Self {
         use genai::webc::Error as Web;
         let cause = match error {
             genai::Error::WebModelCall { webc_error, .. }
             | genai::Error::WebAdapterCall { webc_error, .. } => webc_error,
-            // Reading an answer failed; everything else happens before the request is sent.
+            // This error means that an answer could not be read. All the errors below occur before the request is sent.
             genai::Error::ChatResponseGeneration { .. } => return Self::from_cause(FailureCause::Malformed),
             _ => return Self::from_cause(FailureCause::Unsendable),
         };
@@ -76,17 +76,17 @@ impl ModelFailure {
         }
     }
 
-    /// No answer came within `after`.
+    /// Creates the failure of an attempt that got no answer within `after`.
     pub(super) fn from_timeout(after: Duration) -> Self {
         Self::from_cause(FailureCause::TimedOut(after))
     }
 
-    /// An answer without text.
+    /// Creates the failure of an answer without text.
     pub(super) fn empty_answer() -> Self {
         Self::from_cause(FailureCause::Empty)
     }
 
-    /// The model declined.
+    /// Creates the failure of an answer that the model declined.
     pub(super) fn declined_answer() -> Self {
         Self::from_cause(FailureCause::Declined)
     }
@@ -99,7 +99,7 @@ impl ModelFailure {
         }
     }
 
-    /// What to do about it. 529 is Anthropic's `overloaded_error`; 408 and 409 pass by themselves.
+    /// Decides if a repetition can help. 529 is Anthropic's `overloaded_error`; 408 and 409 pass by themselves.
     /// <https://docs.claude.com/en/api/errors>
     pub(super) fn retryability(&self) -> Retryability {
         match self.why {
@@ -137,7 +137,7 @@ impl fmt::Display for ModelFailure {
     }
 }
 
-/// The `error.type` of an answer, if it looks like one.
+/// Reads the `error.type` of an answer's body; `None` if it is missing or does not look like an error type.
 fn parse_error_type(body: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct AnthropicErrorBody {
@@ -159,12 +159,12 @@ fn parse_request_id(headers: &HeaderMap) -> Option<String> {
     is_short_token(id, |c| c.is_ascii_alphanumeric() || c == '_' || c == '-').then(|| id.to_owned())
 }
 
-/// Whether `text` is short and made of `allowed`, so that it may be shown wherever it came from.
+/// Returns `true` if `text` is safe to log: it has 1 to 80 bytes and only `allowed` characters.
 fn is_short_token(text: &str, allowed: impl Fn(char) -> bool) -> bool {
     (1..=80).contains(&text.len()) && text.chars().all(allowed)
 }
 
-/// `retry-after` in seconds. Its other form, a date, is not used by Anthropic and not read.
+/// Reads `retry-after` in seconds. Its other form, a date, is not used by Anthropic and not read.
 fn parse_retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds: f64 = headers.get("retry-after")?.to_str().ok()?.trim().parse().ok()?;
     let wait = Duration::try_from_secs_f64(seconds).ok()?;

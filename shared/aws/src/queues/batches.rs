@@ -1,14 +1,15 @@
-//! Which messages go in one request.
+//! Divides queue messages among requests.
 
 use std::collections::HashMap;
 
-/// The most messages of one request.
+/// The number of messages in one request at most.
 pub(crate) const ENTRIES_MAX: usize = 10;
-/// The most bytes of one request's bodies: below the 1 MiB that SQS takes, since ids count too.
+/// The size of one request's bodies at most, in bytes. SQS accepts 1 MiB; ids count too.
 pub(crate) const BYTES_MAX: usize = 900_000;
 
-/// Splits `entries` into rounds, each to be sent when the one before was taken whole: of one group no two in a round, and
-/// each group's in their order. Of a request some messages may fail and others not, whatever their places.
+/// Splits `entries` into rounds: no round holds two entries of a group, and each group keeps its order. A round may be
+/// sent only after the one before was accepted completely, since any messages of a request may fail, whatever their
+/// place.
 pub(crate) fn split_into_rounds<T>(entries: Vec<T>, group: impl Fn(&T) -> &str) -> Vec<Vec<T>> {
     let mut rounds: Vec<Vec<T>> = Vec::new();
     let mut sent: HashMap<String, usize> = HashMap::new();
@@ -23,7 +24,7 @@ pub(crate) fn split_into_rounds<T>(entries: Vec<T>, group: impl Fn(&T) -> &str) 
     rounds
 }
 
-/// Splits `entries` into requests, in order. One that is too large alone has a request alone.
+/// Splits `entries` into requests, in order. An entry that is too large on its own gets a request of its own.
 pub(crate) fn split_into_batches<T>(entries: Vec<T>, size: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
     let mut batches: Vec<Vec<T>> = Vec::new();
     let mut bytes = 0;

@@ -1,4 +1,4 @@
-//! What is in the queues and in their dead-letter queues.
+//! Reads and writes the dead-letter queues, and reads the depth of every queue.
 
 use super::AwsQueues;
 use super::message_body::encode_body;
@@ -12,30 +12,30 @@ use recado_domain::ids::hash_parts;
 use recado_domain::millis;
 use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, PortError, PortResult, System};
 
-/// How much is in a queue, as SQS estimates it.
+/// The number of messages in a queue, as SQS estimates it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ApproximateDepth {
-    /// To be handed out.
+    /// Messages that are ready to be handed out.
     pub waiting: u64,
-    /// Handed out and not acknowledged.
+    /// Messages that were handed out and not acknowledged.
     pub in_flight: u64,
-    /// Not to be handed out yet.
+    /// Messages that are delayed.
     pub delayed: u64,
 }
 
-/// How long what was received of a dead-letter queue is not handed out again: a person who looks into it, or moves what
-/// lies there, must not miss it for long.
+/// Time for which a received dead message is hidden, in seconds. Short, since a person who looks into the queue, or
+/// moves its messages, must not miss it for long.
 const HIDDEN_SECONDS: i32 = 5;
 
 impl<A: System> AwsQueues<A> {
-    /// How much is in a queue.
+    /// Reads the number of messages in a queue.
     pub async fn read_depth(&self, queue: QueueName) -> PortResult<ApproximateDepth> {
         const WHAT: &str = "reading a queue's depth";
         self.read_depth_at_url(WHAT, self.config.queue_url(WHAT, queue)?)
             .await
     }
 
-    /// How much is in a queue's dead-letter queue.
+    /// Reads the number of messages in a queue's dead-letter queue.
     pub async fn read_dead_depth(&self, queue: QueueName) -> PortResult<ApproximateDepth> {
         const WHAT: &str = "reading a dead-letter queue's depth";
         self.read_depth_at_url(WHAT, self.config.dlq_url(WHAT, queue)?)
@@ -74,8 +74,8 @@ impl<A: System> AwsQueues<A> {
         })
     }
 
-    /// Puts the copy of a dead letter into its queue's dead-letter queue. SQS cannot replace an earlier copy; one of the
-    /// same death inside five minutes is dropped.
+    /// Sends the copy of a dead letter to its queue's dead-letter queue. SQS cannot replace an earlier copy. In a FIFO
+    /// queue, another copy of the same failure within five minutes is dropped.
     pub(super) async fn put_dead_letter_copy(
         &self,
         what: &'static str,
@@ -111,14 +111,14 @@ impl<A: System> AwsQueues<A> {
     }
 }
 
-/// The group of a group's copies. What the queue itself gave up keeps its group, and must not stand behind them: of a group
-/// no more than the first ten are handed out.
+/// Returns the FIFO group of the copies of a group. Messages that SQS itself moved keep their group, and must not wait
+/// behind copies: of a group no more than the first ten are handed out.
 fn copy_group_id(group: &str) -> String {
     super::queue_id(&format!("copies-{group}"))
 }
 
-/// The group and the body of a dead letter's copy: what the queue itself would carry, marked for redrive, so that a
-/// redrive in the console of AWS is one of ours.
+/// Returns the group and the body of a dead letter's copy. The body is the message that the queue itself would carry,
+/// marked as a redrive, so that a redrive in the AWS console works like Recado's own.
 fn build_copy(what: &'static str, letter: &DeadLetter) -> PortResult<(String, String)> {
     let carried = letter
         .build_redrive_payload()
@@ -130,7 +130,7 @@ fn build_copy(what: &'static str, letter: &DeadLetter) -> PortResult<(String, St
     }
 }
 
-/// A message of a dead-letter queue; one without a body or a receipt cannot be worked on.
+/// Parses a message of a dead-letter queue. `None` for a message without a body or a receipt.
 fn parse_dead_message(queue: QueueName, message: aws_sdk_sqs::types::Message) -> Option<DeadQueueMessage> {
     let beside = message.message_attributes.unwrap_or_default();
     let field = |name: &str| beside.get(name)?.string_value.clone();
@@ -180,7 +180,7 @@ impl<A: System> DeadLetterQueues for AwsQueues<A> {
             .receipt_handle(&copy.receipt);
         match request.send().await {
             Ok(_) => Ok(()),
-            // It is gone: removed by this receipt before, or by another.
+            // The message is gone already: it was removed by this receipt before, or by another.
             Err(error)
                 if error
                     .as_service_error()
@@ -210,7 +210,8 @@ impl<A: System> DeadLetterQueues for AwsQueues<A> {
     }
 }
 
-/// A text as SQS takes it in an attribute: it refuses control characters and some others that a provider may write.
+/// Replaces characters that SQS refuses in an attribute by spaces: control characters and some others that a provider
+/// may write.
 fn sanitize_attribute(text: &str) -> String {
     let odd = |character: char| character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}');
     text.chars()
@@ -218,7 +219,7 @@ fn sanitize_attribute(text: &str) -> String {
         .collect()
 }
 
-/// What is shown beside the body: no personal data.
+/// Returns the attributes that a copy shows beside its body. They hold no personal data.
 fn copy_attributes(letter: &DeadLetter) -> Vec<(&'static str, String)> {
     let mut fields = vec![
         ("id", letter.id.clone()),

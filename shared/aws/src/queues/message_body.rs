@@ -1,12 +1,12 @@
-//! Bodies of queue messages: JSON in ASCII.
+//! Encodes the bodies of queue messages: JSON in ASCII.
 
 use recado_pipeline::ports::{PortError, PortResult};
 use serde::Serialize;
 use std::fmt::Write;
 
-/// The JSON of a queue message, with every character outside ASCII written as an escape: SQS refuses some that JSON
-/// allows (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html>), and people
-/// write them.
+/// Encodes a queue message as JSON, with every character outside ASCII as an escape. SQS refuses some characters that
+/// JSON allows and that people write
+/// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html>).
 pub(crate) fn encode_body<T: Serialize>(what: &'static str, content: &T) -> PortResult<String> {
     let json = serde_json::to_string(content).map_err(|error| PortError::invalid(what, error))?;
     Ok(escape_non_ascii(&json))
@@ -16,7 +16,7 @@ fn escape_non_ascii(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     let mut units = [0; 2];
     for character in json.chars() {
-        // Outside of strings, JSON is ASCII; control characters are escaped already, apart from this one.
+        // Outside of strings, JSON is ASCII. Control characters are escaped already, except this one.
         if character.is_ascii() && character != '\u{7f}' {
             escaped.push(character);
             continue;

@@ -1,4 +1,4 @@
-//! Queues on SQS, the schedule on `EventBridge` Scheduler, large bodies on S3.
+//! Queues on SQS, schedules on `EventBridge` Scheduler, large bodies on S3.
 
 mod batches;
 mod dead_letters;
@@ -24,7 +24,7 @@ use recado_pipeline::ports::{InboundEntry, PortError, PortResult, Queues, System
 use serde_json::Value;
 use std::time::Duration;
 
-/// The longest delay of an SQS message.
+/// The longest delay of an SQS message, in seconds.
 const DELAY_MAX_SECONDS: u64 = 900;
 
 /// The queues of one installation.
@@ -35,7 +35,7 @@ pub struct AwsQueues<A = OsSystem> {
     system: A,
 }
 
-/// An id as SQS takes it: at most 128 letters, digits and punctuation. Any other is hashed.
+/// Returns an id that SQS accepts: at most 128 letters, digits and punctuation. Any other id is hashed.
 fn queue_id(id: &str) -> String {
     let fine = (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
     if fine {
@@ -45,7 +45,7 @@ fn queue_id(id: &str) -> String {
     }
 }
 
-/// A delay in whole seconds: never shorter than asked for, never longer than SQS allows.
+/// Returns a delay in whole seconds: never shorter than `delay`, never longer than SQS allows (900).
 fn delay_seconds(delay: Duration) -> i32 {
     let whole = delay
         .as_secs()
@@ -53,12 +53,12 @@ fn delay_seconds(delay: Duration) -> i32 {
     i32::try_from(whole.min(DELAY_MAX_SECONDS)).unwrap_or_default()
 }
 
-/// Where a body lies in the bucket.
+/// Returns the key of a body's object in the bucket.
 fn payload_object_key(key: &str) -> String {
     format!("payloads/{key}")
 }
 
-/// A path as a header of S3 takes it: every byte but the plainest as an escape.
+/// Encodes a path for a header of S3: letters, digits and `-_.~/` stay, every other byte becomes an escape.
 fn url_encode_path(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte);
     path.bytes()
@@ -69,7 +69,7 @@ fn url_encode_path(path: &str) -> String {
         .collect()
 }
 
-/// An event's queue message.
+/// The queue message of an event or a send job.
 #[derive(Debug)]
 struct SqsEntry {
     body: String,
@@ -78,7 +78,7 @@ struct SqsEntry {
 }
 
 impl<A: System> AwsQueues<A> {
-    /// The queues that `config` names.
+    /// Creates the queues that `config` names.
     pub fn new(clients: Clients, config: AwsConfig, system: A) -> Self {
         Self {
             clients,
@@ -87,7 +87,7 @@ impl<A: System> AwsQueues<A> {
         }
     }
 
-    /// Makes a message that was received from `queue` come back after `seconds` (0 to 43,200).
+    /// Makes a message that was received from `queue` visible again after `seconds` (0 to 43,200).
     pub async fn change_visibility(&self, queue: QueueName, receipt: &str, seconds: u32) -> PortResult<()> {
         let url = self
             .config
@@ -95,7 +95,7 @@ impl<A: System> AwsQueues<A> {
         self.change_visibility_at(url, receipt, seconds).await
     }
 
-    /// The same for a message of the queue at `url`.
+    /// Makes a message of the queue at `url` visible again after `seconds` (0 to 43,200).
     pub async fn change_visibility_at(&self, url: &str, receipt: &str, seconds: u32) -> PortResult<()> {
         const WHAT: &str = "changing a queue message's visibility";
         let seconds = i32::try_from(seconds).unwrap_or(i32::MAX);
@@ -137,7 +137,8 @@ impl<A: System> AwsQueues<A> {
         }
         let output = request.send().await.map_err(|error| port_error(what, &error))?;
         match output.failed.first() {
-            // Others of the batch may be enqueued: the caller repeats all, and the ids drop what is there.
+            // Other messages of the batch may be enqueued. The caller repeats all of them, and deduplication drops
+            // those that are there.
             Some(failed) => {
                 let cause = AwsError {
                     code: failed.code.clone(),
@@ -150,7 +151,7 @@ impl<A: System> AwsQueues<A> {
     }
 }
 
-/// The tenant, as a hash: a queue's group takes fewer characters than a tenant's id.
+/// Returns the group for fair queueing: a hash of the tenant's id, which may be too long for a group id.
 fn fair_group(kick: &TurnJob) -> String {
     hash_parts(&["tenant", kick.tenant.as_str()], 16)
 }
@@ -167,7 +168,8 @@ impl<A: System> Queues for AwsQueues<A> {
             })
         };
         let entries: Vec<SqsEntry> = events.iter().map(entry).collect::<PortResult<_>>()?;
-        // One after the other: of a group nothing is sent before all that stands in front of it was taken.
+        // One request after the other: a message of a group is sent only after all earlier ones of that group were
+        // accepted.
         for round in batches::split_into_rounds(entries, |entry| &entry.group) {
             for mut batch in batches::split_into_batches(round, |entry| entry.body.len()) {
                 match batch.pop() {
@@ -192,7 +194,7 @@ impl<A: System> Queues for AwsQueues<A> {
             .queue_url(self.config.queue_url(WHAT, QueueName::Turns)?)
             .message_body(message_body::encode_body(WHAT, kick)?)
             .delay_seconds(delay_seconds(delay))
-            // On a standard queue the group orders nothing: it keeps one busy tenant from delaying the others.
+            // On a standard queue the group does not order messages: it keeps one busy tenant from delaying the others.
             .message_group_id(fair_group(kick));
         request
             .send()
@@ -236,7 +238,7 @@ impl<A: System> Queues for AwsQueues<A> {
             .target(target);
         match request.send().await {
             Ok(_) => Ok(()),
-            // It exists: left alone.
+            // The schedule exists already and is left unchanged.
             Err(error) if error_code(&error) == "ConflictException" => Ok(()),
             Err(error) => Err(port_error(WHAT, &error)),
         }
@@ -282,7 +284,8 @@ impl<A: System> Queues for AwsQueues<A> {
             .copy_source(format!("{bucket}/{}", url_encode_path(&payload_object_key(key))))
             .bucket(bucket)
             .key(payload_object_key(key))
-            // S3 copies an object onto itself only where something changes: this time it is when it expires.
+            // S3 copies an object onto itself only if something changes. Replacing the metadata counts, and restarts
+            // the time to expiry.
             .metadata_directive(MetadataDirective::Replace)
             .content_type("application/json");
         match request.send().await {

@@ -1,4 +1,4 @@
-//! When a schedule fires, and what it is called.
+//! The time and the name of a schedule.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -7,8 +7,8 @@ use recado_domain::millis::from_unix_millis;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// The minute in which a schedule for `at` fires: not before `at`, nor less than a minute from now (one in the past is
-/// refused, and one that is just passing may never fire).
+/// Returns the minute at which a schedule for `at` fires: not before `at`, and at least a minute from now. A time in
+/// the past is refused, and a minute that is just passing may never fire.
 pub(crate) fn schedule_minute(at: Timestamp, now: Timestamp) -> Timestamp {
     let earliest = at
         .as_millisecond()
@@ -17,7 +17,7 @@ pub(crate) fn schedule_minute(at: Timestamp, now: Timestamp) -> Timestamp {
     from_unix_millis(whole.saturating_mul(MINUTE_MS))
 }
 
-/// The schedule expression, to be read in UTC.
+/// Returns the schedule expression, in UTC.
 pub(crate) fn schedule_expression(minute: Timestamp) -> String {
     format!(
         "at({})",
@@ -25,7 +25,7 @@ pub(crate) fn schedule_expression(minute: Timestamp) -> String {
     )
 }
 
-/// The schedule's name: one per conversation and minute, of at most 64 letters, digits and `-_.`.
+/// Returns the schedule's name: one per conversation and minute, of at most 64 letters, digits and `-_.`.
 pub(crate) fn schedule_name(conversation: &ConversationId, minute: Timestamp) -> String {
     let hash = hash_parts(&["schedule", &conversation.to_string()], 16);
     format!("t-{hash}-{}", minute.as_millisecond().div_euclid(MINUTE_MS))

@@ -1,4 +1,5 @@
-//! Which number a person has whose messages may come without one: an item each, read only for such messages.
+//! The phone numbers of people whose messages may come without one. Each is an item of its own, read only for messages
+//! without a number.
 
 use super::DynamoStore;
 use super::item::{Item, get_string, text_attribute};
@@ -24,7 +25,7 @@ impl<A: System> ContactAliases for DynamoStore<A> {
     async fn save_alias(&self, other: &ThreadId, address: &ContactAddress) -> PortResult<()> {
         let record = Item::from([(ADDRESS.to_owned(), text_attribute(address.as_str()))]);
         let item = TableKey::for_alias(other).into_item(record);
-        // Nothing is asked, so nothing is refused: the newest wins.
+        // The write has no condition, so it is never refused: the newest address wins.
         let _kept = self.table.put_record("learning an alias", item, None).await?;
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! Configuration as records: each tenant, agent and instance one, and each instance once more by the provider's name
-//! for it, so that a webhook's instance is found by one read among any number.
+//! Writes the configuration as records: one for each tenant, agent and instance. Each instance has a second record
+//! under the provider's name for it, so that one read finds a webhook's instance among any number.
 
 use super::item::{self, Item};
 use super::keys::{ConfigurationKind, TableKey};
@@ -9,9 +9,9 @@ use recado_pipeline::ports::PortResult;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 
-/// The most that one transaction does.
+/// The number of actions in one transaction at most.
 const ACTIONS_MAX: usize = 100;
-/// The most that one transaction carries, in characters of its attributes (the limit is 4 MB).
+/// The size of one transaction at most, in characters of its attributes (the limit of `DynamoDB` is 4 MB).
 const SIZE_MAX: usize = 3_000_000;
 
 fn put_action<T: Serialize>(what: &'static str, key: TableKey, record: &T) -> PortResult<TransactionAction> {
@@ -21,8 +21,9 @@ fn put_action<T: Serialize>(what: &'static str, key: TableKey, record: &T) -> Po
     ))
 }
 
-/// What applying `change` writes, in the order in which it must be there: who is referred to comes first. `before` are
-/// the instances of the change as they are now: one that has another name at its provider loses the old one.
+/// Returns the writes that apply `change`, in the order in which they must be made: tenants and agents come before the
+/// instances that refer to them. `before` holds the instances of the change as they are stored now, by id. If an
+/// instance has another name at its provider now, the lookup record of the old name is deleted.
 pub(super) fn configuration_actions(
     what: &'static str,
     change: &ConfigDocument,
@@ -68,7 +69,7 @@ pub(super) fn configuration_actions(
     Ok(actions)
 }
 
-/// The actions in as few transactions as they fit in. A document of usual size is one.
+/// Splits the actions into as few transactions as possible. A document of usual size needs one.
 pub(super) fn split_transactions(actions: Vec<TransactionAction>) -> Vec<Vec<TransactionAction>> {
     let mut transactions: Vec<Vec<TransactionAction>> = Vec::new();
     let mut size = 0;
@@ -88,7 +89,7 @@ pub(super) fn split_transactions(actions: Vec<TransactionAction>) -> Vec<Vec<Tra
     transactions
 }
 
-/// About how large an action is: what can be long in configuration is text.
+/// Estimates the size of an action, in characters. Only text can be long in a configuration.
 fn estimate_size(action: &TransactionAction) -> usize {
     let texts = |item: &Item| {
         item.values()

@@ -15,7 +15,7 @@ use recado_pipeline::ports::{
 };
 use std::collections::BTreeMap;
 
-/// A client's key as it is kept for `message`.
+/// Builds the item of an idempotency key that was used for `message`.
 pub(super) fn client_key_item(claim: &IdempotencyClaim, message: &MessageId) -> Item {
     let item = Item::from([
         ("request_hash".to_owned(), text_attribute(&claim.request_hash)),
@@ -24,7 +24,7 @@ pub(super) fn client_key_item(claim: &IdempotencyClaim, message: &MessageId) -> 
             "expires".to_owned(),
             number_attribute(claim.expires.as_millisecond()),
         ),
-        // Expiry counts in seconds; rounded up, so that nothing goes early.
+        // `ttl` counts in seconds. It is rounded up, so that the item does not expire early.
         (
             "ttl".to_owned(),
             number_attribute(claim.expires.as_second().saturating_add(1)),
@@ -44,8 +44,8 @@ fn parse_key_record(what: &'static str, item: &Item) -> PortResult<IdempotencyRe
     })
 }
 
-/// What a refused commit found. The client's key comes first: a request that was carried out is final, whatever became
-/// of the conversation since.
+/// Returns the outcome of a refused commit. A used idempotency key is reported first: a request that was carried out is
+/// final, whatever happened to the conversation since. `key` is the number of the action that writes the key.
 pub(super) fn commit_outcome(
     what: &'static str,
     refusals: &FailedConditions,
@@ -60,13 +60,14 @@ pub(super) fn commit_outcome(
     }
 }
 
-/// The condition that what is written as `conversation` follows what is stored.
+/// Returns the condition that the stored conversation is the one from which `conversation` was made.
 pub(super) fn follows_stored(conversation: &Conversation) -> Expression {
     Expression::follows_revision("rev", conversation.rev)
 }
 
-/// What writes a conversation and its new messages: at most two for each, so that 10 stay far from the 100 that a
-/// transaction may have. The conversation's condition keeps the ordinals new.
+/// Returns the actions that write a conversation and its new messages. Each message needs at most two, so that 10
+/// messages stay far below the 100 actions of a transaction. The condition on the conversation ensures that the
+/// ordinals are new.
 fn commit_actions(
     what: &'static str,
     conversation: &Conversation,
@@ -89,15 +90,15 @@ fn commit_actions(
     Ok(actions)
 }
 
-/// Whether `messages` are the newest by the conversation's own count, without a gap. A query may see some of a
-/// transaction's records and not yet the others.
+/// Returns whether `messages` are the newest of the conversation, without a gap. A query may see some records of a
+/// transaction and not yet the others.
 fn is_complete_history(conversation: &Conversation, messages: &[Message], limit: usize) -> bool {
     let last = conversation.last.0;
     let newest = messages.iter().rev().map(|message| message.ordinal.0);
     newest.eq((1..=last).rev().take(messages.len())) && messages.is_empty() == (last == 0 || limit == 0)
 }
 
-/// A conversation's record and messages, in whatever order they were read; messages by ordinal.
+/// Parses a conversation's record and its messages, in any order. Returns the messages sorted by ordinal.
 fn parse_history(what: &'static str, items: &[Item]) -> PortResult<Option<(Conversation, Vec<Message>)>> {
     let is_record = |item: &&Item| item::get_string(item, "sk").is_some_and(|sk| sk.ends_with("#Z"));
     let Some(record) = items.iter().find(is_record) else {
@@ -112,7 +113,7 @@ fn parse_history(what: &'static str, items: &[Item]) -> PortResult<Option<(Conve
 }
 
 impl<A: System> DynamoStore<A> {
-    /// A message as it is now: its open copy while it is open, else its record.
+    /// Reads a message in its current state: its open copy while it is open, else its record.
     async fn read_current_message(
         &self,
         what: &'static str,
@@ -155,7 +156,8 @@ impl<A: System> Conversations for DynamoStore<A> {
         found.map(|item| item::decode_record(WHAT, &item)).transpose()
     }
 
-    /// Open messages are shown as they were stored: their text is final, their state is [`OutboxStore::list_open_messages`]'s to tell.
+    /// Reads the history. Open messages are shown as they were first stored: their text is final. Their state must be
+    /// read with [`OutboxStore::list_open_messages`].
     async fn find_with_history(
         &self,
         id: &ConversationId,
@@ -188,7 +190,7 @@ impl<A: System> Conversations for DynamoStore<A> {
         ))
     }
 
-    /// As they were stored, like those of [`Conversations::find_with_history`].
+    /// Reads messages as they were first stored, like [`Conversations::find_with_history`].
     async fn list_messages_after(
         &self,
         id: &ConversationId,
@@ -283,7 +285,8 @@ impl<A: System> Conversations for DynamoStore<A> {
             None => 1_000_000_000_000,
         };
         let limit = page.limit.max(1);
-        // Open ones first: a message that is settled in between is then found in its record, as it became.
+        // Open messages are read first: a message that is settled in between is then found in its record, with its
+        // final state.
         let open = self.list_open_messages(id.thread_id()).await?;
         let mut open: BTreeMap<Ordinal, Message> = open
             .into_iter()
@@ -307,7 +310,7 @@ impl<A: System> Conversations for DynamoStore<A> {
             let stored: Message = item::decode_record(WHAT, item)?;
             items.push(match open.remove(&stored.ordinal) {
                 Some(current) => current,
-                // It was settled, or became open, between the two reads.
+                // The message was settled, or became open, between the two reads.
                 None if records::was_open(item, &stored) => self
                     .read_current_message(WHAT, id, stored.ordinal)
                     .await?

@@ -10,7 +10,7 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterDeletion};
 use recado_domain::ids::InstanceId;
 use recado_pipeline::ports::{DeadLetterFilter, DeadLetters, Page, PageRequest, PortResult, System};
 
-/// A dead letter's record; it lies in the index of lists by when it died.
+/// Builds the item of a dead letter. The index `lists` sorts it by the time of the failure.
 fn dead_letter_item(what: &'static str, letter: &DeadLetter) -> PortResult<Item> {
     let mut item = item::encode_record(what, letter)?;
     item.insert("list_key".to_owned(), text_attribute(DEAD_LIST_KEY));
@@ -18,7 +18,7 @@ fn dead_letter_item(what: &'static str, letter: &DeadLetter) -> PortResult<Item>
     Ok(TableKey::for_dead_letter(&letter.id).into_item(item))
 }
 
-/// Who deleted a dead letter; it lies in the index of lists by when that was.
+/// Builds the item that records a deletion. The index `lists` sorts it by the time of the deletion.
 fn deletion_item(what: &'static str, deletion: &DeadLetterDeletion) -> PortResult<Item> {
     let mut item = item::encode_record(what, deletion)?;
     item.insert("list_key".to_owned(), text_attribute(DELETED_LIST_KEY));
@@ -29,7 +29,7 @@ fn deletion_item(what: &'static str, deletion: &DeadLetterDeletion) -> PortResul
     Ok(TableKey::for_deletion(deletion).into_item(item))
 }
 
-/// The condition that a letter is of the death at `died`.
+/// Returns the condition that the dead letter is of the failure at `died`.
 fn failed_at_condition(died: Timestamp) -> Expression {
     Expression::new("#at = :died").with_number(":died", died.as_millisecond())
 }
@@ -76,7 +76,8 @@ impl<A: System> DeadLetters for DynamoStore<A> {
         let Err(_refused) = self.table.run_transaction(WHAT, actions).await? else {
             return Ok(true);
         };
-        // A transaction that the client library repeated finds its own work done.
+        // A transaction that the client library repeated is refused because of its own effect. The stored deletion
+        // shows that.
         let kept = self
             .table
             .get_record(WHAT, TableKey::for_deletion(deletion))

@@ -17,7 +17,7 @@ const ALL_STATUSES: [DeliveryStatus; 5] = [
     DeliveryStatus::Failed,
 ];
 
-/// The attribute that holds when a status was reached: a field of `DeliveryTimes`.
+/// Returns the attribute that holds the time of a status. It is a field of `DeliveryTimes`.
 fn time_attribute(status: DeliveryStatus) -> &'static str {
     match status {
         DeliveryStatus::Sent => "at_sent",
@@ -28,10 +28,10 @@ fn time_attribute(status: DeliveryStatus) -> &'static str {
     }
 }
 
-/// The attributes that hold what a status says besides: the fields of `StatusDetail`.
+/// The attributes that hold a status's details: the fields of `StatusDetail`.
 const DETAILS: [&str; 3] = ["pricing", "conversation", "errors"];
 
-/// What a status says besides, as attributes.
+/// Encodes the details of a status as attributes.
 fn detail_attributes(what: &'static str, update: &StatusUpdate) -> PortResult<Item> {
     match &update.detail {
         Some(detail) => item::encode_record(what, detail),
@@ -39,7 +39,7 @@ fn detail_attributes(what: &'static str, update: &StatusUpdate) -> PortResult<It
     }
 }
 
-/// What a status changes. Of what it says besides, only what it does say: the rest stays as an earlier one said.
+/// Returns the changes that a status makes. Details that the status does not name keep the values of earlier statuses.
 fn status_change(what: &'static str, update: &StatusUpdate, expires: Timestamp) -> PortResult<UpdateChange> {
     let mut change = UpdateChange::default()
         .set_value(
@@ -59,7 +59,7 @@ fn status_change(what: &'static str, update: &StatusUpdate, expires: Timestamp) 
     Ok(change)
 }
 
-/// What a status makes of a record that has expired: nothing of before stays.
+/// Returns the changes that a status makes to a record that has expired: all older values are removed.
 fn restart_change(what: &'static str, update: &StatusUpdate, expires: Timestamp) -> PortResult<UpdateChange> {
     let told = detail_attributes(what, update)?;
     let times = ALL_STATUSES
@@ -71,7 +71,7 @@ fn restart_change(what: &'static str, update: &StatusUpdate, expires: Timestamp)
     Ok(status_change(what, update, expires)?.remove_attributes(&others))
 }
 
-/// The record that an item holds, its best status told from the times.
+/// Decodes the record of a delivery. Its status is computed from the stored times.
 fn parse_delivery(what: &'static str, item: &Item) -> PortResult<Delivery> {
     let mut delivery: Delivery = item::decode_record(what, item)?;
     delivery.recompute_status();
@@ -83,8 +83,8 @@ impl<A: System> Deliveries for DynamoStore<A> {
         const WHAT: &str = "recording a delivery status";
         let (key, now) = (TableKey::for_delivery(&update.key), self.table.system.now());
         let time = time_attribute(update.status);
-        // One time for each status, and the best is told from them when they are read: so no status that comes late needs
-        // another request, and none is lost.
+        // Each status has its own time, and the best status is computed when the record is read. So a late status needs
+        // no second request, and none is lost.
         let than = if update.status.keeps_latest_time() {
             "<"
         } else {
@@ -102,7 +102,7 @@ impl<A: System> Deliveries for DynamoStore<A> {
             return Ok(());
         };
         if item::unexpired(found, now).is_some() {
-            // It was reached before.
+            // The status was recorded before.
             return Ok(());
         }
         let change = restart_change(WHAT, update, expires)?;
@@ -114,7 +114,8 @@ impl<A: System> Deliveries for DynamoStore<A> {
         Ok(())
     }
 
-    /// Who found an attempt's note gone must find its link here, so no transaction may be in the middle of it.
+    /// Reads a delivery that no running transaction holds: a caller that found an attempt's note gone must find the
+    /// link that the same transaction wrote.
     async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
         const WHAT: &str = "reading a delivery";
         let found = self

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use std::collections::HashMap;
 
 impl<A: System> DynamoStore<A> {
-    /// All records of a kind, by id.
+    /// Reads all records of a kind, sorted by id.
     async fn read_all_of_kind<T: DeserializeOwned>(&self, kind: ConfigurationKind) -> PortResult<Vec<T>> {
         const WHAT: &str = "reading the configuration";
         let found = self
@@ -22,8 +22,8 @@ impl<A: System> DynamoStore<A> {
         found.iter().map(|item| item::decode_record(WHAT, item)).collect()
     }
 
-    /// The instance with its tenant and agent; `None` if there is no instance. One without them is not readable: they
-    /// are written before it.
+    /// Adds its tenant and agent to an instance. `None` if there is no instance. An instance whose tenant or agent is
+    /// missing is an error that may pass, since these are written before the instance.
     async fn assemble_instance_config(
         &self,
         what: &'static str,

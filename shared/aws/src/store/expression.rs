@@ -1,5 +1,5 @@
-//! Expressions of `DynamoDB`. Every attribute is written with a `#`, so that no reserved word bites (`state`, `list`,
-//! `status` …) and the names that a request must declare follow from its text.
+//! Expressions of `DynamoDB`. Every attribute is written with a `#`, so that no reserved word causes an error (`state`,
+//! `list`, `status` …). The names that a request must declare are taken from the text.
 
 use super::item::{number_attribute, text_attribute};
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -11,14 +11,14 @@ pub(crate) const COUNTED_BY: &str = "counted_by";
 /// An expression and its values.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Expression {
-    /// Its text.
+    /// The text of the expression.
     pub(crate) text: String,
-    /// Its values, by placeholder.
+    /// The values, by placeholder.
     pub(crate) values: HashMap<String, AttributeValue>,
 }
 
 impl Expression {
-    /// An expression without values so far.
+    /// Creates an expression without values.
     pub(crate) fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -26,29 +26,29 @@ impl Expression {
         }
     }
 
-    /// With the value of `placeholder` (`:now`).
+    /// Adds the value of `placeholder` (`:now`).
     pub(crate) fn with_value(mut self, placeholder: &str, value: AttributeValue) -> Self {
         self.values.insert(placeholder.to_owned(), value);
         self
     }
 
-    /// With a string as the value of `placeholder`.
+    /// Adds a string as the value of `placeholder`.
     pub(crate) fn with_text(self, placeholder: &str, value: impl Into<String>) -> Self {
         self.with_value(placeholder, text_attribute(value))
     }
 
-    /// With a number as the value of `placeholder`.
+    /// Adds a number as the value of `placeholder`.
     pub(crate) fn with_number(self, placeholder: &str, value: impl ToString + Copy) -> Self {
         self.with_value(placeholder, number_attribute(value))
     }
 
-    /// The record does not exist.
+    /// Returns the condition that the record does not exist.
     pub(crate) fn record_absent() -> Self {
         Self::new("attribute_not_exists(#pk)")
     }
 
-    /// The record that will have revision `rev` by `attribute` is still the one before it. The first revision must not
-    /// exist yet.
+    /// Returns the condition that the stored record has the revision before `rev` in `attribute`. For the first
+    /// revision, the record must not exist yet.
     pub(crate) fn follows_revision(attribute: &str, rev: u64) -> Self {
         match rev.checked_sub(1) {
             Some(before) if before > 0 => {
@@ -58,7 +58,7 @@ impl Expression {
         }
     }
 
-    /// Whoever counted last in this record is not `nonce`.
+    /// Returns the condition that the last request that counted in this record is not `nonce`.
     pub(crate) fn not_counted_by(nonce: &str) -> Self {
         Self::new(format!(
             "(attribute_not_exists(#{COUNTED_BY}) OR #{COUNTED_BY} <> :{COUNTED_BY})"
@@ -66,18 +66,18 @@ impl Expression {
         .with_text(&format!(":{COUNTED_BY}"), nonce)
     }
 
-    /// Both hold.
+    /// Combines two conditions: both must hold.
     pub(crate) fn and_condition(mut self, other: Self) -> Self {
         self.text = format!("{} AND {}", self.text, other.text);
         self.values.extend(other.values);
         self
     }
 
-    /// The names that `texts` use.
+    /// Returns the attribute names that `texts` use.
     pub(crate) fn attribute_names(texts: &[&str]) -> HashMap<String, String> {
         let mut names = HashMap::new();
         for text in texts {
-            // What comes before the first `#` is no name; each later piece begins with one.
+            // The text before the first `#` is no name; each later piece begins with a name.
             for piece in text.split('#').skip(1) {
                 let end = piece
                     .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
@@ -89,7 +89,7 @@ impl Expression {
     }
 }
 
-/// What an update sets and removes.
+/// The attributes that an update sets and removes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct UpdateChange {
     set: Vec<String>,
@@ -125,8 +125,8 @@ impl UpdateChange {
         self
     }
 
-    /// Adds 1 to an attribute, and notes by whom: on condition of [`Expression::not_counted_by`], a request that is
-    /// repeated counts once.
+    /// Adds 1 to an attribute, and stores the nonce of the request. With the condition [`Expression::not_counted_by`],
+    /// a repeated request counts once.
     pub(crate) fn increment_counter(self, attribute: &str, nonce: &str) -> Self {
         self.set_to_term(attribute, &format!("if_not_exists(#{attribute}, :zero) + :one"))
             .with_value(":zero", number_attribute(0))
@@ -134,13 +134,13 @@ impl UpdateChange {
             .set_value(COUNTED_BY, text_attribute(nonce))
     }
 
-    /// With the value of a placeholder.
+    /// Adds the value of a placeholder.
     pub(crate) fn with_value(mut self, placeholder: &str, value: AttributeValue) -> Self {
         self.values.insert(placeholder.to_owned(), value);
         self
     }
 
-    /// The update expression.
+    /// Builds the update expression.
     pub(crate) fn build_expression(&self) -> Expression {
         let clause = |word: &str, terms: &[String]| {
             if terms.is_empty() {

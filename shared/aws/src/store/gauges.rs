@@ -1,4 +1,4 @@
-//! How much is open, over the index that `reconcile` reads.
+//! Counts open work, over the index `open` that `reconcile` reads.
 
 use super::DynamoStore;
 use super::expression::Expression;
@@ -14,7 +14,8 @@ use recado_pipeline::ports::{Gauges, OpenEvent, OpenMessage, OpenWork, PortResul
 const WHAT: &str = "counting what is open";
 
 impl<A: System> DynamoStore<A> {
-    /// The longest overdue of a kind, an equal part of `limit` from each shard, and whether there is more.
+    /// Returns the longest overdue records of a kind, and whether there are more. Each shard contributes an equal part
+    /// of `limit`.
     async fn query_open_of_kind(&self, kind: char, limit: usize) -> PortResult<(Vec<Item>, bool)> {
         let most = limit.div_ceil(keys::SHARDS as usize).max(1);
         let shard = |number: u32| async move {

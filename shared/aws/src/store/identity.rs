@@ -1,4 +1,4 @@
-//! The installation's identity key: one item, written once, read once by each process.
+//! The installation's identity key: one item, written once and read once by each process.
 
 use super::DynamoStore;
 use super::expression::Expression;
@@ -7,7 +7,7 @@ use super::keys::TableKey;
 use recado_domain::identity::IdentityKey;
 use recado_pipeline::ports::{IdentityKeyStore, PortError, PortResult, System};
 
-/// The attribute that holds the key.
+/// The attribute that holds the identity key.
 const KEY: &str = "key";
 
 fn parse_identity_key(what: &'static str, item: &Item) -> PortResult<IdentityKey> {

@@ -14,14 +14,15 @@ use recado_pipeline::ports::{
     InboundWrite, Inbox, PortError, PortResult, RecordEventOutcome, StoreInboundOutcome, System,
 };
 
-/// The condition that an event is in this state.
+/// Returns the condition that an event is in this state.
 fn is_in_state(state: &str) -> Expression {
     Expression::new("#state = :is").with_text(":is", state)
 }
 
 const PENDING: &str = "pending";
 
-/// What a refused recording found. Whatever cannot be read counts as owed: enqueueing it again is harmless.
+/// Returns the outcome of a refused write of a new event. An item that cannot be read counts as pending: to enqueue its
+/// event again does no harm.
 fn recording_outcome(found: Option<&Item>) -> RecordEventOutcome {
     match found.and_then(|item| item::get_string(item, "state")) {
         Some(PENDING) | None => RecordEventOutcome::Pending,
@@ -29,7 +30,7 @@ fn recording_outcome(found: Option<&Item>) -> RecordEventOutcome {
     }
 }
 
-/// Where a refused write's event has its message, if it has one.
+/// Returns the place of the message that the found event was stored as. `None` if it has no message yet.
 fn parse_stored_as(what: &'static str, found: Option<&Item>) -> PortResult<Option<MessagePosition>> {
     let record = found
         .map(|item| records::parse_event_record(what, item))
@@ -37,14 +38,14 @@ fn parse_stored_as(what: &'static str, found: Option<&Item>) -> PortResult<Optio
     Ok(record.and_then(|record| record.stored))
 }
 
-/// What settling an event changes, however it ended.
+/// Returns the changes that every settled event has in common.
 fn settled_change(at: Timestamp) -> UpdateChange {
     UpdateChange::default()
         .set_value("settled_at", number_attribute(at.as_millisecond()))
         .remove_attributes(&["open_shard", "open_due"])
 }
 
-/// What applying an event changes.
+/// Returns the changes that mark an event as applied.
 fn applied_change(what: &'static str, at: Timestamp, expires: Timestamp) -> PortResult<UpdateChange> {
     Ok(settled_change(at)
         .set_value("state", item::encode_part(what, &EventState::Applied)?)
@@ -53,8 +54,9 @@ fn applied_change(what: &'static str, at: Timestamp, expires: Timestamp) -> Port
 }
 
 impl<A: System> DynamoStore<A> {
-    /// Reads an event, lets `change` say what becomes of it, and writes that on condition that it is still in `state`
-    /// and has been enqueued as often as was read. `None` if it is not in that state.
+    /// Reads an event, changes it by `change` and writes it. The write has the condition that the event is still in
+    /// `state` and has been enqueued as often as was read; if the condition fails, all is tried again. Returns the new
+    /// record. `None` if the event is not in that state.
     async fn update_event_record(
         &self,
         what: &'static str,
@@ -99,7 +101,7 @@ impl<A: System> DynamoStore<A> {
 }
 
 impl<A: System> DynamoStore<A> {
-    /// The event's record, if it is dead of the death at `died`.
+    /// Reads an event if it was dead-lettered at `died`.
     async fn read_dead_event(
         &self,
         what: &'static str,
@@ -113,7 +115,7 @@ impl<A: System> DynamoStore<A> {
         Ok(record.filter(|record| record.failed_at() == Some(died)))
     }
 
-    /// Changes an event on condition that it is dead of the death at `died`.
+    /// Changes an event on condition that it was dead-lettered at `died`. Returns whether it was changed.
     async fn update_dead_event(
         &self,
         what: &'static str,
@@ -134,7 +136,7 @@ impl<A: System> DynamoStore<A> {
 }
 
 impl<A: System> DynamoStore<A> {
-    /// Changes a pending event to what it ends as. Refused: it is settled already, which is as good.
+    /// Changes a pending event to its final state. A refusal is ignored: the event is settled already.
     async fn settle_pending_event(
         &self,
         what: &'static str,
@@ -159,7 +161,7 @@ impl<A: System> Inbox for DynamoStore<A> {
     async fn record_event(&self, job: &InboundJob) -> PortResult<RecordEventOutcome> {
         const WHAT: &str = "recording an event";
         let item = records::event_item(WHAT, &EventRecord::new_pending(job.clone()))?;
-        // Expiry removes records hours late; one that has expired counts as gone.
+        // `DynamoDB` removes expired records hours late, so an expired one counts as gone.
         let new = Expression::new("attribute_not_exists(#pk) OR (#state <> :pending AND #ttl < :seconds)")
             .with_text(":pending", PENDING)
             .with_number(":seconds", job.received_at.as_second());
@@ -238,8 +240,8 @@ impl<A: System> Inbox for DynamoStore<A> {
         let change = UpdateChange::default().set_value("attempts", number_attribute(attempts));
         let as_read = is_in_state(PENDING)
             .and_condition(Expression::new("#attempts = :seen").with_number(":seen", seen));
-        // Two workers that set the same at once may both be told so after a repeated request: it is one attempt more
-        // that ends with a report, not one that is lost.
+        // If two workers set the same count at once, a repeated request may tell both that they succeeded. Then one
+        // attempt too few is counted, which only means that one more attempt is made and reported.
         let is_this = |found: &Item| {
             item::get_string(found, "state") == Some(PENDING)
                 && item::get_integer(found, "attempts") == Some(i64::from(attempts))
@@ -273,7 +275,7 @@ impl<A: System> Inbox for DynamoStore<A> {
                 .set_value("open_due", number_attribute(due.as_millisecond())),
             None => change,
         };
-        // Nobody else makes a dead event pending but who undoes this death.
+        // Only a redrive of this failure makes the dead event pending again.
         let is_this = |found: &Item| item::get_string(found, "state") == Some(PENDING);
         self.update_dead_event(WHAT, id, died, &change, is_this).await
     }

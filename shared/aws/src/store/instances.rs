@@ -13,7 +13,7 @@ use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{InstanceStates, PortError, PortResult, Reservation, System};
 
-/// The instance is open: as one is of which nothing is known.
+/// The condition that the instance is open. An instance without a stored state counts as open.
 const OPEN: &str = "(attribute_not_exists(#connection) OR #connection = :open)";
 
 fn while_open(text: &str, now: Timestamp) -> Expression {
@@ -22,7 +22,7 @@ fn while_open(text: &str, now: Timestamp) -> Expression {
         .with_number(":now", now.as_millisecond())
 }
 
-/// The connection is `connection` already (`true`), or another one.
+/// Returns the condition that the stored connection is `connection` already (`true`), or another one (`false`).
 fn connection_condition(connection: ConnectionStatus, already: bool) -> Expression {
     let text = match (connection, already) {
         (ConnectionStatus::Open, true) => OPEN,
@@ -33,8 +33,8 @@ fn connection_condition(connection: ConnectionStatus, already: bool) -> Expressi
     Expression::new(text).with_text(":open", connection.as_str())
 }
 
-/// What every sighting changes. The index holds when the instance is to be asked again: one that is not open and has no
-/// time for that, since `since` (a term).
+/// Returns the changes that every observation of a connection makes. The index holds the time of the next probe. An
+/// instance that is not open and has no such time is indexed under `since`, a term of the expression language.
 fn observation_change(id: &InstanceId, sighting: &ConnectionUpdate, since: &str) -> UpdateChange {
     let mut change =
         UpdateChange::default().set_or_remove("probe_at", sighting.probe_at.map(timestamp_attribute));
@@ -60,7 +60,7 @@ fn observation_change(id: &InstanceId, sighting: &ConnectionUpdate, since: &str)
         .set_to_term("open_due", due)
 }
 
-/// A change of connection.
+/// Returns the changes that a new connection state makes.
 fn connection_change(id: &InstanceId, sighting: &ConnectionUpdate) -> UpdateChange {
     let mut change = observation_change(id, sighting, ":since");
     if sighting.connection != ConnectionStatus::Open {
@@ -74,7 +74,7 @@ fn connection_change(id: &InstanceId, sighting: &ConnectionUpdate) -> UpdateChan
         .remove_attributes(&["timed_out"])
 }
 
-/// A further attempt that got no answer, on condition that it counts.
+/// Returns the changes for one more unanswered attempt, and the condition under which the attempt counts.
 fn no_answer_change(found: &UnansweredAttempt, nonce: &str) -> (UpdateChange, Expression) {
     let change = UpdateChange::default().increment_counter("timeouts", nonce);
     match found {
@@ -89,12 +89,12 @@ fn no_answer_change(found: &UnansweredAttempt, nonce: &str) -> (UpdateChange, Ex
     }
 }
 
-/// The same connection found again.
+/// Returns the changes for an observation of the same connection state.
 fn probe_change(id: &InstanceId, sighting: &ConnectionUpdate, nonce: &str) -> UpdateChange {
     observation_change(id, sighting, "#since").increment_counter("probes", nonce)
 }
 
-/// Whether a time of the record is `at`.
+/// Returns whether the attribute `name` holds the time `at`.
 fn is_time_at(found: &Item, name: &str, at: Timestamp) -> bool {
     item::get_integer(found, name) == Some(at.as_millisecond())
 }
@@ -109,13 +109,13 @@ fn get_small_count(item: &Item, name: &str) -> u32 {
         .unwrap_or_default()
 }
 
-/// A slot, with the state that the update returned.
+/// Builds the reservation of a slot, with the state that the update returned.
 fn slot_reservation(what: &'static str, at: Timestamp, updated: &Item) -> PortResult<Reservation> {
     let state = Box::new(item::decode_record(what, updated)?);
     Ok(Reservation::Slot { at, state })
 }
 
-/// Whether a refused reservation found the instance closed.
+/// Returns whether a refused reservation found the instance closed.
 fn found_closed(what: &'static str, found: Option<&Item>) -> PortResult<bool> {
     let state: Option<InstanceState> = found.map(|item| item::decode_record(what, item)).transpose()?;
     Ok(state.is_some_and(|state| state.connection != ConnectionStatus::Open))
@@ -134,10 +134,11 @@ impl<A: System> InstanceStates for DynamoStore<A> {
         )
     }
 
-    /// An idle instance takes one request, a busy one two: the arrival time lies ahead, and grows where it stands.
+    /// Reserves a slot. An idle instance takes one request. A busy one takes two: its arrival time lies ahead, and the
+    /// second request moves it further.
     async fn reserve_slot(&self, id: &InstanceId, rate: Rate, now: Timestamp) -> PortResult<Reservation> {
         const WHAT: &str = "reserving a slot";
-        // What is later is not believed.
+        // An arrival time later than this is not plausible and is replaced.
         let latest = rate.latest_plausible_time(now).as_millisecond();
         let idle = "(attribute_not_exists(#arrival) OR #arrival <= :now OR #arrival > :latest)";
         let idle = while_open(idle, now).with_number(":latest", latest);
@@ -346,7 +347,8 @@ impl<A: System> InstanceStates for DynamoStore<A> {
             Some(counts),
             ReturnValue::UpdatedNew,
         );
-        // What is not counted, or was by an earlier try, leaves what there is.
+        // An attempt that does not count, or that an earlier request counted already, leaves the stored number
+        // unchanged.
         let item = noted.await?.or_else(|refused| refused.0.ok_or(()));
         Ok(item.map_or(0, |item| get_small_count(&item, "timeouts")))
     }

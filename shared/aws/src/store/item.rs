@@ -1,7 +1,7 @@
-//! Records as `DynamoDB` items: the JSON that serde makes of a domain struct, attribute by attribute.
+//! Encodes records as `DynamoDB` items: the JSON that serde makes of a domain struct, attribute by attribute.
 //!
 //! Values of a provider (a webhook's body, a message that Recado does not know) are arbitrary JSON: deeper than the 32
-//! levels an item may have, with empty keys, with numbers of any size. They are kept as one string each.
+//! levels an item may have, with empty keys, with numbers of any size. Each is stored as one string.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
@@ -14,10 +14,11 @@ use std::collections::HashMap;
 /// A `DynamoDB` item.
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
-/// Fields of domain structs that hold arbitrary JSON, and are kept as one string wherever they stand.
+/// Fields of domain structs that hold arbitrary JSON. Each is stored as one string, wherever it occurs.
 const OPAQUE: [&str; 5] = ["payload", "raw", "answers", "components", "details"];
 
-/// Attributes that stand beside a record's own: keys, indexes, expiry, and what conditions need at the top level.
+/// Attributes that are stored beside a record's own fields: keys, indexes, expiry, and values that conditions need at
+/// the top level.
 const INDEX_ATTRIBUTES: [&str; 13] = [
     "pk",
     "sk",
@@ -34,17 +35,17 @@ const INDEX_ATTRIBUTES: [&str; 13] = [
     "counted_by",
 ];
 
-/// A string attribute.
+/// Makes a string attribute.
 pub(crate) fn text_attribute(text: impl Into<String>) -> AttributeValue {
     AttributeValue::S(text.into())
 }
 
-/// A number attribute.
+/// Makes a number attribute.
 pub(crate) fn number_attribute(number: impl ToString + Copy) -> AttributeValue {
     AttributeValue::N(number.to_string())
 }
 
-/// A record as an item, without keys.
+/// Encodes a record as an item, without keys.
 pub(crate) fn encode_record<T: Serialize>(what: &'static str, record: &T) -> PortResult<Item> {
     match serde_json::to_value(record) {
         Ok(Value::Object(fields)) => Ok(encode_fields(fields)),
@@ -53,13 +54,13 @@ pub(crate) fn encode_record<T: Serialize>(what: &'static str, record: &T) -> Por
     }
 }
 
-/// A part of a record as an attribute.
+/// Encodes a part of a record as an attribute.
 pub(crate) fn encode_part<T: Serialize>(what: &'static str, part: &T) -> PortResult<AttributeValue> {
     let value = serde_json::to_value(part).map_err(|error| PortError::invalid(what, error))?;
     Ok(encode_value(value).unwrap_or(AttributeValue::Null(true)))
 }
 
-/// The record that an item holds. Keys and index attributes are left out: some records refuse unknown fields.
+/// Decodes the record of an item. Keys and index attributes are left out: some records refuse unknown fields.
 pub(crate) fn decode_record<T: DeserializeOwned>(what: &'static str, item: &Item) -> PortResult<T> {
     let mut fields = Map::new();
     for (name, attribute) in item
@@ -71,21 +72,22 @@ pub(crate) fn decode_record<T: DeserializeOwned>(what: &'static str, item: &Item
     serde_json::from_value(Value::Object(fields)).map_err(|error| PortError::invalid(what, error))
 }
 
-/// A string attribute's text.
+/// Returns the text of a string attribute. `None` if there is no such attribute.
 pub(crate) fn get_string<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
     item.get(name)
         .and_then(|attribute| attribute.as_s().ok())
         .map(String::as_str)
 }
 
-/// A number attribute, where it is a whole number.
+/// Returns the value of a number attribute. `None` if it is absent or not a whole number.
 pub(crate) fn get_integer(item: &Item, name: &str) -> Option<i64> {
     item.get(name)
         .and_then(|attribute| attribute.as_n().ok())
         .and_then(|digits| digits.parse().ok())
 }
 
-/// The item, unless it has expired: expiry removes records hours late, and such a one counts as gone.
+/// Returns the item, unless it has expired. `DynamoDB` removes expired items hours late, so an expired one counts as
+/// gone.
 pub(crate) fn unexpired(item: Item, now: Timestamp) -> Option<Item> {
     let expired = get_integer(&item, "ttl").is_some_and(|ttl| ttl < now.as_second());
     (!expired).then_some(item)
@@ -103,14 +105,14 @@ fn encode_fields(fields: Map<String, Value>) -> Item {
     fields.into_iter().filter_map(one).collect()
 }
 
-/// `None` for null: an absent attribute says the same in fewer bytes.
+/// Encodes a value. `None` for null: an absent attribute means the same in fewer bytes.
 fn encode_value(value: Value) -> Option<AttributeValue> {
     Some(match value {
         Value::Null => return None,
         Value::Bool(flag) => AttributeValue::Bool(flag),
         Value::Number(digits) => AttributeValue::N(digits.to_string()),
         Value::String(text) => AttributeValue::S(text),
-        // A list's places count, so a null in it stays.
+        // The places in a list count, so a null in it stays.
         Value::Array(list) => AttributeValue::L(
             list.into_iter()
                 .map(|value| encode_value(value).unwrap_or(AttributeValue::Null(true)))
@@ -155,7 +157,7 @@ fn decode_value(what: &'static str, attribute: &AttributeValue) -> PortResult<Va
     })
 }
 
-/// `DynamoDB` keeps numbers as decimals and gives `1` back for `1.0`.
+/// Parses a number. `DynamoDB` keeps numbers as decimals and returns `1` for `1.0`.
 fn parse_number(what: &'static str, digits: &str) -> PortResult<Number> {
     let signed = digits.parse::<i64>().ok().map(Number::from);
     let unsigned = || digits.parse::<u64>().ok().map(Number::from);

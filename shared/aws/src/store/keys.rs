@@ -1,20 +1,20 @@
-//! Where each record lies in the table.
+//! The keys of the records in the table.
 //!
 //! | record | `pk` | `sk` |
 //! | --- | --- | --- |
 //! | event | `E#{event}` | `E` |
 //! | conversation | `C#{thread}` | `{number}#Z` |
-//! | whose number a person without one has | `N#{thread of the identity}` | `N` |
+//! | alias: the number of a person known by another identity | `N#{thread of the identity}` | `N` |
 //! | message | `C#{thread}` | `{number}#M#{ordinal}` |
 //! | open message | `O#{thread}` | `{number}#{ordinal}` |
 //! | client's key | `K#{scope}` | `{key}` |
 //! | delivery | `D#{key}` | `D` |
 //! | instance's state | `I#{instance}` | `STATE` |
 //! | parked conversation | `I#{instance}` | `PARK#{conversation}` |
-//! | send in flight | `I#{instance}` | `FLY#{message}#{nonce}` |
+//! | in-flight send | `I#{instance}` | `FLY#{message}#{nonce}` |
 //! | dead letter | `X#{id}` | `X` |
 //! | scheduled message | `S#{id}` | `S` |
-//! | who deleted it | `X#{id}` | `DEL#{when it had died}` |
+//! | deletion of a dead letter | `X#{id}` | `DEL#{time of its failure}` |
 //! | notice of an account | `A#{provider}#{account}` | `{notice}` |
 //! | tenant, agent, instance | `G#T`, `G#A`, `G#I` | `{id}` |
 //! | instance by the provider's name | `G#X#{provider}` | `{external}` |
@@ -23,10 +23,11 @@
 //! Numbers are padded with zeros, so that they sort. `Z` comes after `M`: read backwards, a thread begins with its
 //! newest conversation's record, followed by that conversation's messages from the newest on.
 //!
-//! Index `open` (`open_shard`, `open_due`) holds what is due some time; index `lists` (`list_key`, `list_at`) holds
-//! conversations under `CONV#{shard}`, dead letters under `DEAD` and who deleted them under `DELETED`. Both are sharded,
-//! since one key of an index takes 1,000 writes a second, and an index that cannot keep up holds up the table. Index `trace`
-//! (`trace`: a correlation id) holds the keys of events and messages.
+//! Index `open` (`open_shard`, `open_due`) holds records with work that is or will be due. Index `lists` (`list_key`,
+//! `list_at`) holds conversations under `CONV#{shard}`, dead letters under `DEAD` and their deletions under `DELETED`.
+//! Open records and conversations are spread over shards, since one key of an index takes 1,000 writes a second, and an
+//! index that cannot keep up holds up the table. Index `trace` (`trace`: a correlation id) holds the keys of events and
+//! messages.
 
 use super::item::{Item, number_attribute, text_attribute};
 use recado_domain::Timestamp;
@@ -42,22 +43,22 @@ use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
 use recado_domain::scheduled::ScheduledId;
 
-/// A record's place.
+/// The key of a record: its place in the table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct TableKey {
-    /// Partition.
+    /// The partition key.
     pub(crate) pk: String,
-    /// Place in it.
+    /// The sort key within the partition.
     pub(crate) sk: String,
 }
 
-/// How many shards each index has.
+/// The number of shards that each index has.
 pub(crate) const SHARDS: u32 = 8;
 
-/// `list_key` of dead letters.
+/// The `list_key` of dead letters.
 pub(crate) const DEAD_LIST_KEY: &str = "DEAD";
 
-/// `list_key` of deleted dead letters.
+/// The `list_key` of deleted dead letters.
 pub(crate) const DELETED_LIST_KEY: &str = "DELETED";
 
 impl TableKey {
@@ -65,12 +66,12 @@ impl TableKey {
         Self { pk, sk: sk.into() }
     }
 
-    /// An event's.
+    /// Returns the key of an event.
     pub(crate) fn for_event(id: &EventId) -> Self {
         Self::new(format!("E#{id}"), "E")
     }
 
-    /// A conversation's record.
+    /// Returns the key of a conversation's record.
     pub(crate) fn for_conversation(id: &ConversationId) -> Self {
         Self::new(
             thread_pk(id.thread_id()),
@@ -78,22 +79,23 @@ impl TableKey {
         )
     }
 
-    /// Which number a person has who is known by another identity, too: under the thread that this one would have.
+    /// Returns the key of an alias: the record of the number of a person who has another identity too. The thread is
+    /// the one that this identity would have.
     pub(crate) fn for_alias(thread: &ThreadId) -> Self {
         Self::new(format!("N#{}", thread.as_str()), "N")
     }
 
-    /// The installation's identity key.
+    /// Returns the key of the installation's identity key.
     pub(crate) fn for_identity_key() -> Self {
         Self::new("G#K".to_owned(), "identity")
     }
 
-    /// A message's record.
+    /// Returns the key of a message's record.
     pub(crate) fn for_message(id: &ConversationId, ordinal: Ordinal) -> Self {
         Self::new(thread_pk(id.thread_id()), message_sk(id, ordinal))
     }
 
-    /// An open message's copy.
+    /// Returns the key of an open message's copy.
     pub(crate) fn for_open_message(id: &ConversationId, ordinal: Ordinal) -> Self {
         Self::new(
             open_messages_pk(id.thread_id()),
@@ -101,27 +103,27 @@ impl TableKey {
         )
     }
 
-    /// A client's key.
+    /// Returns the key of a client's idempotency key.
     pub(crate) fn for_client_key(scope: &str, key: &IdempotencyKey) -> Self {
         Self::new(format!("K#{scope}"), key.as_str())
     }
 
-    /// A delivery's.
+    /// Returns the key of a delivery.
     pub(crate) fn for_delivery(key: &DeliveryKey) -> Self {
         Self::new(format!("D#{}", key.as_str()), "D")
     }
 
-    /// An instance's state.
+    /// Returns the key of an instance's state.
     pub(crate) fn for_instance_state(id: &InstanceId) -> Self {
         Self::new(instance_pk(id), STATE)
     }
 
-    /// A parked conversation.
+    /// Returns the key of a parked conversation.
     pub(crate) fn for_parked(id: &InstanceId, conversation: &ConversationId) -> Self {
         Self::new(instance_pk(id), format!("{PARK}{conversation}"))
     }
 
-    /// A send in flight.
+    /// Returns the key of an in-flight send.
     pub(crate) fn for_in_flight(id: &InstanceId, flight: &InFlightSend) -> Self {
         Self::new(
             instance_pk(id),
@@ -129,57 +131,58 @@ impl TableKey {
         )
     }
 
-    /// A dead letter.
+    /// Returns the key of a dead letter.
     pub(crate) fn for_dead_letter(id: &str) -> Self {
         Self::new(format!("X#{id}"), "X")
     }
 
-    /// A scheduled message.
+    /// Returns the key of a scheduled message.
     pub(crate) fn for_scheduled(id: &ScheduledId) -> Self {
         Self::new(format!("S#{id}"), "S")
     }
 
-    /// Who deleted a dead letter.
+    /// Returns the key of the record of a dead letter's deletion.
     pub(crate) fn for_deletion(deletion: &DeadLetterDeletion) -> Self {
         let died = deletion.died.as_millisecond();
         Self::new(format!("X#{}", deletion.letter), format!("DEL#{died}"))
     }
 
-    /// A notice of an account.
+    /// Returns the key of a notice of an account.
     pub(crate) fn for_notice(notice: &Notice) -> Self {
         Self::new(account_pk(notice.provider, &notice.account), notice.id.as_str())
     }
 
-    /// A tenant, agent or instance.
+    /// Returns the key of a tenant, an agent or an instance.
     pub(crate) fn for_configured(kind: ConfigurationKind, id: &str) -> Self {
         Self::new(kind.partition_key().to_owned(), id)
     }
 
-    /// An instance by the provider's name for it.
+    /// Returns the key of an instance's lookup record, under the provider's name for the instance.
     pub(crate) fn for_external_id(provider: Provider, external: &ExternalId) -> Self {
         Self::new(format!("G#X#{provider}"), external.as_str())
     }
 
-    /// The lookup record of an instance, by the name that it goes under.
+    /// Returns the key of an instance's lookup record. `None` if the instance has no name at its provider.
     pub(crate) fn for_instance_lookup(instance: &Instance) -> Option<Self> {
         instance
             .resolve_external_id()
             .map(|external| Self::for_external_id(instance.provider, &external))
     }
 
-    /// Puts the key into an item.
+    /// Adds the key to an item.
     pub(crate) fn into_item(self, mut item: Item) -> Item {
         item.insert("pk".to_owned(), text_attribute(self.pk));
         item.insert("sk".to_owned(), text_attribute(self.sk));
         item
     }
 
-    /// The key alone.
+    /// Returns an item of the key alone.
     pub(crate) fn into_key_item(self) -> Item {
         self.into_item(Item::new())
     }
 
-    /// `open_shard` of the record: its kind and a number, so that much of one kind hides nothing of another.
+    /// Returns the `open_shard` of the record: its kind and a number. Each kind has its own shards, so that many
+    /// records of one kind do not hide the others.
     pub(crate) fn open_shard_key(&self) -> String {
         let kind = if self.sk.starts_with(PARK) {
             'P'
@@ -190,7 +193,7 @@ impl TableKey {
     }
 }
 
-/// What a configuration consists of.
+/// The kinds of records that a configuration consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConfigurationKind {
     /// Tenants.
@@ -202,7 +205,7 @@ pub(crate) enum ConfigurationKind {
 }
 
 impl ConfigurationKind {
-    /// Their partition.
+    /// Returns the partition key of the records of this kind.
     pub(crate) fn partition_key(self) -> &'static str {
         match self {
             Self::Tenant => "G#T",
@@ -212,39 +215,39 @@ impl ConfigurationKind {
     }
 }
 
-/// `sk` of an instance's state.
+/// The `sk` of an instance's state.
 pub(crate) const STATE: &str = "STATE";
-/// What `sk`s of parked conversations begin with.
+/// The prefix of the `sk` of parked conversations.
 pub(crate) const PARK: &str = "PARK#";
-/// What `sk`s of sends in flight begin with.
+/// The prefix of the `sk` of in-flight sends.
 pub(crate) const FLY: &str = "FLY#";
 
-/// `pk` of a thread.
+/// Returns the `pk` of a thread.
 pub(crate) fn thread_pk(id: &ThreadId) -> String {
     format!("C#{}", id.as_str())
 }
 
-/// `pk` of a contact's open messages.
+/// Returns the `pk` of a contact's open messages.
 pub(crate) fn open_messages_pk(id: &ThreadId) -> String {
     format!("O#{}", id.as_str())
 }
 
-/// `pk` of what a provider told of an account.
+/// Returns the `pk` of the provider's notices about an account.
 pub(crate) fn account_pk(provider: Provider, account: &str) -> String {
     format!("A#{provider}#{account}")
 }
 
-/// `pk` of what belongs to an instance.
+/// Returns the `pk` of the records of an instance.
 pub(crate) fn instance_pk(id: &InstanceId) -> String {
     format!("I#{id}")
 }
 
-/// What `sk`s of a conversation and its messages begin with.
+/// Returns the prefix of the `sk` of a conversation and of its messages.
 pub(crate) fn conversation_sk_prefix(id: &ConversationId) -> String {
     format!("{:010}#", id.number_in_thread())
 }
 
-/// `sk` of a message's record.
+/// Returns the `sk` of a message's record.
 pub(crate) fn message_sk(id: &ConversationId, ordinal: Ordinal) -> String {
     format!("{}M#{}", conversation_sk_prefix(id), padded_ordinal(ordinal))
 }
@@ -253,21 +256,21 @@ fn padded_ordinal(ordinal: Ordinal) -> String {
     format!("{:012}", ordinal.0)
 }
 
-/// The kinds of records that can be open: events, open messages, conversations, instances, parked conversations, scheduled
-/// messages.
+/// The kinds of records that can be open: events, open messages, conversations, instances, parked conversations and
+/// scheduled messages.
 pub(crate) const OPEN_KINDS: [char; 6] = ['E', 'O', 'C', 'I', 'P', 'S'];
 
-/// `open_shard` number `shard` of a kind.
+/// Returns the `open_shard` of a kind in the shard `shard`.
 pub(crate) fn open_shard(kind: char, shard: u32) -> String {
     format!("{kind}{shard}")
 }
 
-/// `list_key` of a conversation on this instance.
+/// Returns the `list_key` of the conversations on this instance.
 pub(crate) fn instance_list_key(id: &InstanceId) -> String {
     shard_list_key(hash_to_shard(&[id.as_str()]))
 }
 
-/// `list_key` of conversations in shard `shard`.
+/// Returns the `list_key` of the conversations in the shard `shard`.
 pub(crate) fn shard_list_key(shard: u32) -> String {
     format!("CONV#{shard}")
 }
@@ -276,7 +279,8 @@ fn hash_to_shard(parts: &[&str]) -> u32 {
     u32::from_str_radix(&hash_parts(parts, 4), 16).unwrap_or_default() % SHARDS
 }
 
-/// Enters into `item` when its record is due, or leaves it out of the index.
+/// Adds the time at which the record is due to `item`, so that the index `open` finds it. Without a time the record is
+/// not in the index.
 pub(crate) fn index_open(item: &mut Item, key: &TableKey, due: Option<Timestamp>) {
     if let Some(due) = due {
         item.insert("open_shard".to_owned(), text_attribute(key.open_shard_key()));
@@ -284,7 +288,7 @@ pub(crate) fn index_open(item: &mut Item, key: &TableKey, due: Option<Timestamp>
     }
 }
 
-/// Enters into `item` under what it is traced.
+/// Adds the correlation id to `item`, so that the index `trace` finds it.
 pub(crate) fn index_trace(item: &mut Item, correlation: &CorrelationId) {
     item.insert("trace".to_owned(), text_attribute(correlation.as_str()));
 }

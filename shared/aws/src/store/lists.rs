@@ -1,4 +1,4 @@
-//! Lists over the index `lists`, the newest first: pages that end where the last one's last record stood.
+//! Lists over the index `lists`, the newest first. A page's cursor is the position of its last record.
 
 use super::DynamoStore;
 use super::expression::Expression;
@@ -10,7 +10,8 @@ use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_pipeline::ports::{ConversationFilter, Page, PageRequest, PortError, PortResult, System};
 
-/// A place in a list: when, in milliseconds, and of those of the same instant, which. Lists run downwards.
+/// The position of a record in a list: its time, in milliseconds, and its id, which orders records of the same time.
+/// Lists run from the latest to the earliest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ListPosition {
     at: i64,
@@ -18,7 +19,7 @@ pub(super) struct ListPosition {
 }
 
 impl ListPosition {
-    /// The place of the record with this id.
+    /// Returns the position of the record with this time and id.
     pub(super) fn new(at: i64, id: impl Into<String>) -> Self {
         Self { at, id: id.into() }
     }
@@ -39,20 +40,21 @@ impl ListPosition {
     }
 }
 
-/// From when to when, where that is said: `until` does not belong to it.
+/// The time range of a list, from `since` on and before `until`. `None`: no bound.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ListTimeRange {
     pub(super) since: Option<Timestamp>,
     pub(super) until: Option<Timestamp>,
 }
 
-/// Whether nothing comes before `place` that was not read yet; `last`: when the last one was that was read. Those of one
-/// instant come in no order of ours: all of the last one's must be seen.
+/// Returns whether all records that come before `place` in the list have been read. `last` is the time of the last
+/// record that was read. Records of one time come in no fixed order, so a record is final only if its time is later
+/// than `last`.
 fn is_final_position(place: &ListPosition, last: Option<i64>) -> bool {
     last.is_none_or(|last| place.at > last)
 }
 
-/// The page that begins `found`, each with its place.
+/// Builds the first page of `found`, whose records come with their positions.
 pub(super) fn build_page<T>(mut found: Vec<(ListPosition, T)>, limit: usize) -> Page<T> {
     found.sort_by(|(a, _), (b, _)| b.cmp(a));
     let more = found.len() > limit;
@@ -65,9 +67,9 @@ pub(super) fn build_page<T>(mut found: Vec<(ListPosition, T)>, limit: usize) -> 
 }
 
 impl<A: System> DynamoStore<A> {
-    /// At least one record more than the page has, if there are so many, of those under `list_key` that come after the
-    /// cursor and that `wanted` takes. A rare match makes it read far: filters are
-    /// applied here, not by the index.
+    /// Reads the records under `list_key` that come after the cursor and that `wanted` accepts: at least one more than
+    /// the page holds, if there are so many. Filters are applied here and not by the index, so a rare match makes it
+    /// read far.
     pub(super) async fn read_list<T>(
         &self,
         what: &'static str,
@@ -79,7 +81,7 @@ impl<A: System> DynamoStore<A> {
             .await
     }
 
-    /// As [`Self::read_list`], of `span` only.
+    /// Reads a list as [`Self::read_list`] does, limited to the time range `span`.
     pub(super) async fn read_list_between<T>(
         &self,
         what: &'static str,
@@ -132,7 +134,7 @@ impl<A: System> DynamoStore<A> {
         }
     }
 
-    /// Conversations, over all shards or over that of the instance asked for.
+    /// Reads a page of conversations, over all shards or over the shard of the requested instance.
     pub(super) async fn read_conversation_list(
         &self,
         filter: &ConversationFilter,

@@ -1,4 +1,4 @@
-//! Records on `DynamoDB`: one table, three indexes. [`keys`] says where what lies.
+//! Records on `DynamoDB`: one table with three indexes. [`keys`] lists the key of each kind of record.
 
 mod aliases;
 mod configuration_writes;
@@ -37,26 +37,26 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use table::DynamoTable;
 
-/// The store on one table. The table is not made here: `template.yaml` declares it. Clones share what they remember.
+/// The store on one table. The table is not created here: `template.yaml` declares it. Clones share their caches.
 #[derive(Debug, Clone)]
 pub struct DynamoStore<A = OsSystem> {
     table: DynamoTable<A>,
     delivery_ttl: Duration,
     by_external: Cache<(Provider, ExternalId), InstanceConfig>,
     by_id: Cache<InstanceId, InstanceConfig>,
-    /// It never changes, so that a process reads it once.
+    /// The identity key. It never changes, so a process reads it once.
     identity: Arc<OnceLock<IdentityKey>>,
 }
 
 impl<A: System> DynamoStore<A> {
-    /// A random text by which a request knows its own effect.
+    /// Returns a random text by which a request recognizes its own effect.
     fn random_nonce(&self) -> String {
         let ambient = &self.table.system;
         format!("{:016x}{:016x}", ambient.random_u64(), ambient.random_u64())
     }
 
-    /// The store on the table `name`. Configuration may be `config_ttl` old (zero: it is read every time); a delivery
-    /// record of which no status ever came is kept for `delivery_ttl`.
+    /// Creates the store on the table `name`. Configuration may be `config_ttl` old (zero: it is read every time). A
+    /// delivery record for which no status ever came is kept for `delivery_ttl`.
     pub fn new(
         client: Client,
         name: impl Into<String>,
@@ -64,7 +64,7 @@ impl<A: System> DynamoStore<A> {
         config_ttl: Duration,
         delivery_ttl: Duration,
     ) -> Self {
-        // What was not found is looked for again sooner: somebody has just configured it, and waits.
+        // A missing instance is looked for again sooner: somebody may have just configured it, and waits.
         let missed = config_ttl.min(Duration::from_secs(3));
         Self {
             table: DynamoTable {

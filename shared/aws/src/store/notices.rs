@@ -1,5 +1,5 @@
-//! Notices of accounts: an item each, so that a webhook writes without a read. Expiry takes them after 90 days; an account
-//! gets few, and only an operator reads them.
+//! Notices of accounts: one item each, so that a webhook writes without a read. They expire after 90 days. An account
+//! gets few notices, and only operators read them.
 
 use super::DynamoStore;
 use super::expression::Expression;
@@ -17,7 +17,7 @@ impl<A: System> Notices for DynamoStore<A> {
         record.insert("ttl".to_owned(), number_attribute(expires.as_second()));
         let now = self.table.system.now().as_second();
         let new = Expression::new("attribute_not_exists(#pk) OR #ttl < :now").with_number(":now", now);
-        // One that is refused is there already.
+        // A refused write means that the notice is stored already.
         let _kept = self
             .table
             .put_record(WHAT, TableKey::for_notice(notice).into_item(record), Some(new))

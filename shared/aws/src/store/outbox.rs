@@ -25,7 +25,7 @@ fn require_outbox<'a>(what: &'static str, message: &'a Message) -> PortResult<&'
         .ok_or_else(|| PortError::invalid(what, "the message does not go out"))
 }
 
-/// The condition that a message's stored revision is the one before.
+/// Returns the condition that the stored message has the revision before this one.
 fn revision_condition(what: &'static str, message: &Message) -> PortResult<Option<Expression>> {
     Ok(Some(Expression::follows_revision(
         "out_rev",
@@ -45,7 +45,7 @@ fn write_outcome(transacted: &TransactionResult) -> WriteOutcome {
     }
 }
 
-/// Whether what a refused claim found is this very claim, sent twice by the client library.
+/// Returns whether a refused claim found its own effect, since the client library sent it twice.
 fn is_own_claim(message: &Message, found: Option<&Item>) -> bool {
     let (Some(found), Some(out)) = (found, &message.out) else {
         return false;
@@ -57,7 +57,7 @@ fn is_own_claim(message: &Message, found: Option<&Item>) -> bool {
         && item::get_integer(found, "out_rev").and_then(|rev| u64::try_from(rev).ok()) == Some(out.rev)
 }
 
-/// What a refused claim found: the message is action 0, the guard action 1.
+/// Returns the outcome of a refused claim. The message is action 0, the guard action 1.
 fn claim_outcome(message: &Message, refusals: &FailedConditions) -> ClaimOutcome {
     match (refusals.for_action(0), refusals.for_action(1)) {
         (Some(ConditionFailed(found)), _) if is_own_claim(message, found.as_ref()) => ClaimOutcome::Claimed,
@@ -66,7 +66,7 @@ fn claim_outcome(message: &Message, refusals: &FailedConditions) -> ClaimOutcome
     }
 }
 
-/// The condition of a guard.
+/// Returns the condition of a guard: the conversation is in the mode `ai` and in the guard's epoch.
 fn guard_condition(what: &'static str, guard: &ClaimGuard) -> PortResult<Expression> {
     let ai = item::encode_part(what, &ConversationMode::Ai)?;
     Ok(Expression::new("#mode = :ai AND #epoch = :epoch")
@@ -74,8 +74,8 @@ fn guard_condition(what: &'static str, guard: &ClaimGuard) -> PortResult<Express
         .with_number(":epoch", guard.epoch))
 }
 
-/// The parts of replies that are not in `open`, before others that are and were never tried. They have left, or the
-/// query saw their transaction half done.
+/// Returns the parts of replies that are missing in `open` although a later part is open and was never tried. Either
+/// they were settled, or the query saw their transaction half done.
 fn earlier_parts(open: &[Message]) -> BTreeSet<(ConversationId, Ordinal)> {
     let untried = |message: &&Message| {
         let out = message.out.as_ref();
@@ -97,7 +97,7 @@ fn earlier_parts(open: &[Message]) -> BTreeSet<(ConversationId, Ordinal)> {
 }
 
 impl<A: System> DynamoStore<A> {
-    /// The delivery's record learns which message it is; a status that came first stays.
+    /// Links a delivery to its message. A status that came first is kept.
     fn link_delivery(&self, message: &Message, link: &DeliveryLink) -> TransactionAction {
         let kept = i64::try_from(self.delivery_ttl.as_millis()).unwrap_or(i64::MAX);
         let mut change = UpdateChange::default()
@@ -208,7 +208,7 @@ impl<A: System> OutboxStore for DynamoStore<A> {
         const WHAT: &str = "settling a message";
         let condition = revision_condition(WHAT, message)?;
         let mut actions = if records::stays_open(message) {
-            // Dead without its dead letter: nothing is lost of it, it stays where it will be found.
+            // The message is dead and has no dead letter yet. It keeps its open copy, so that `reconcile` finds it.
             vec![TransactionAction::Put(
                 records::open_message_item(WHAT, message)?,
                 condition,
@@ -235,7 +235,8 @@ impl<A: System> OutboxStore for DynamoStore<A> {
 
     async fn update_closed_message(&self, message: &Message) -> PortResult<WriteOutcome> {
         const WHAT: &str = "amending a message";
-        // Only a settled message's record carries a revision; that it carries none must not count as the first one.
+        // Only the record of a settled message carries a revision. A record without one must not count as the first
+        // revision.
         let settled = Expression::new("#out_rev = :before")
             .with_number(":before", require_outbox(WHAT, message)?.rev.saturating_sub(1));
         let (item, condition) = (records::message_item(WHAT, message)?, Some(settled));
@@ -268,7 +269,8 @@ impl<A: System> OutboxStore for DynamoStore<A> {
         id: &str,
         echo: Echo,
     ) -> PortResult<bool> {
-        // Noted before under the same id: by an earlier try of this request, or by a worker that came before.
+        // The same id may be stored already, by an earlier attempt of this request or by another worker: that counts as
+        // success.
         let (field, first) = match echo {
             Echo::Sure => (
                 "echo",

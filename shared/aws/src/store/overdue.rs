@@ -12,7 +12,7 @@ use recado_domain::message::Message;
 use recado_domain::scheduled::ScheduledId;
 use recado_pipeline::ports::{OverdueIndex, OverdueWork, PortError, PortResult, System};
 
-/// What an open record asks for.
+/// Returns the overdue work that an item of the index `open` stands for.
 fn parse_overdue_work(what: &'static str, item: &Item) -> PortResult<OverdueWork> {
     let pk = item::get_string(item, "pk").unwrap_or_default();
     let sk = item::get_string(item, "sk").unwrap_or_default();

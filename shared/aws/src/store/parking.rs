@@ -9,7 +9,8 @@ use recado_domain::ids::InstanceId;
 use recado_domain::instance::ParkedConversation;
 use recado_pipeline::ports::{PortResult, System};
 
-/// What parking changes: a new version, the first `since` kept. The index holds when the entry is to be looked at.
+/// Returns the changes that park a conversation: a new version, with the first `since` kept. The index `open` holds the
+/// time at which the entry must be looked at.
 fn parking_change(parked: &ParkedConversation) -> UpdateChange {
     let key = TableKey::for_parked(&parked.instance, &parked.conversation);
     let since = parked.since.as_millisecond();

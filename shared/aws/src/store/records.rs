@@ -1,4 +1,4 @@
-//! Domain records as items, with the attributes that keys, indexes and conditions need beside them.
+//! Encodes domain records as items, with the attributes that keys, indexes and conditions need.
 
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
@@ -9,7 +9,8 @@ use recado_domain::outbox::OutboxState;
 use recado_pipeline::ports::{PortError, PortResult};
 use serde_json::Value;
 
-/// An event's record. The payload stands apart from the job, so that it can be dropped when the event is applied.
+/// Builds the item of an event. The payload is an attribute of its own, so that it can be removed when the event is
+/// applied.
 pub(super) fn event_item(what: &'static str, record: &EventRecord) -> PortResult<Item> {
     let key = TableKey::for_event(&record.job.event);
     let mut item = item::encode_record(what, record)?;
@@ -23,7 +24,7 @@ pub(super) fn event_item(what: &'static str, record: &EventRecord) -> PortResult
     Ok(key.into_item(item))
 }
 
-/// The event's record that an item holds. A payload that was dropped reads as null.
+/// Parses the event of an item. A payload that was removed reads as null.
 pub(super) fn parse_event_record(what: &'static str, item: &Item) -> PortResult<EventRecord> {
     let mut item = item.clone();
     let payload = match item.remove("payload") {
@@ -42,7 +43,7 @@ fn null_payload(what: &'static str) -> PortResult<aws_sdk_dynamodb::types::Attri
         .map_err(|error| PortError::invalid(what, error))
 }
 
-/// A conversation's record.
+/// Builds the item of a conversation.
 pub(super) fn conversation_item(what: &'static str, conversation: &Conversation) -> PortResult<Item> {
     let key = TableKey::for_conversation(&conversation.id);
     let mut item = item::encode_record(what, conversation)?;
@@ -60,20 +61,20 @@ pub(super) fn conversation_item(what: &'static str, conversation: &Conversation)
     Ok(key.into_item(item))
 }
 
-/// Whether a message belongs on the open list: something remains to be done about it.
+/// Returns whether a message has an open copy: some work on it remains to be done.
 pub(super) fn stays_open(message: &Message) -> bool {
     message.overdue_at().is_some()
 }
 
-/// A message as an item, without keys, unless it is more than a record holds.
+/// Encodes a message without keys. A message that is larger than a record may be is refused.
 fn sized_message_item(what: &'static str, message: &Message) -> PortResult<Item> {
     let json = serde_json::to_string(message).map_err(|error| PortError::invalid(what, error))?;
     PortError::check_record_size(what, json.len())?;
     item::encode_record(what, message)
 }
 
-/// A message's record in its conversation. Only a settled one carries its revision: while a message is open, its copy
-/// on the open list is the one that counts, and no condition on this one may hold.
+/// Builds the record of a message in its conversation. The record carries a revision only if the message is settled:
+/// while a message is open, its open copy counts, and no condition on this record may hold.
 pub(super) fn message_item(what: &'static str, message: &Message) -> PortResult<Item> {
     let mut item = sized_message_item(what, message)?;
     if let Some(out) = message.out.as_ref().filter(|_| !stays_open(message)) {
@@ -83,12 +84,12 @@ pub(super) fn message_item(what: &'static str, message: &Message) -> PortResult<
     Ok(TableKey::for_message(&message.conversation, message.ordinal).into_item(item))
 }
 
-/// Whether a message's record is from a time when its copy on the open list was the one that counts.
+/// Returns whether a message's record was written while its open copy was the one that counts.
 pub(super) fn was_open(item: &Item, message: &Message) -> bool {
     message.out.is_some() && !item.contains_key("out_rev")
 }
 
-/// A message's copy on the open list.
+/// Builds the open copy of a message.
 pub(super) fn open_message_item(what: &'static str, message: &Message) -> PortResult<Item> {
     let key = TableKey::for_open_message(&message.conversation, message.ordinal);
     let mut item = sized_message_item(what, message)?;

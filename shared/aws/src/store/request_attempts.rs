@@ -1,4 +1,4 @@
-//! How often the SDK sent a request. A conditional write that it repeated may find its own earlier try.
+//! Counts how often the SDK sent a request. A conditional write that it repeated may find its own earlier attempt.
 
 use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
@@ -6,12 +6,12 @@ use aws_sdk_dynamodb::error::BoxError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Counts the tries of one operation.
+/// A counter of the attempts of one operation.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RequestAttempts(Arc<AtomicU32>);
 
 impl RequestAttempts {
-    /// Whether it was sent more than once.
+    /// Returns whether the request was sent more than once.
     pub(crate) fn was_repeated(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 1
     }

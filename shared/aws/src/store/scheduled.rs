@@ -15,7 +15,7 @@ use recado_pipeline::ports::{
     CommitOutcome, IdempotencyClaim, PortResult, ScheduledMessages, System, WriteOutcome,
 };
 
-/// A scheduled message as an item, in the index of what is open while it is pending.
+/// Builds the item of a scheduled message. While it is pending, the index `open` holds it.
 fn scheduled_item(what: &'static str, scheduled: &ScheduledMessage) -> PortResult<Item> {
     let key = TableKey::for_scheduled(&scheduled.id);
     let mut item = item::encode_record(what, scheduled)?;
@@ -23,7 +23,7 @@ fn scheduled_item(what: &'static str, scheduled: &ScheduledMessage) -> PortResul
     Ok(key.into_item(item))
 }
 
-/// The write of a scheduled message on condition that it follows what is stored.
+/// Returns the write of a scheduled message, on condition that the stored one has the revision before it.
 fn put_scheduled_action(what: &'static str, scheduled: &ScheduledMessage) -> PortResult<TransactionAction> {
     let before = Expression::follows_revision("rev", scheduled.rev);
     Ok(TransactionAction::Put(
@@ -32,7 +32,7 @@ fn put_scheduled_action(what: &'static str, scheduled: &ScheduledMessage) -> Por
     ))
 }
 
-/// The condition that a client's key is new or expired.
+/// Returns the condition that an idempotency key is new or expired.
 pub(super) fn key_is_free(now: Timestamp) -> Expression {
     Expression::new("attribute_not_exists(#pk) OR #expires <= :now")
         .with_value(":now", number_attribute(now.as_millisecond()))

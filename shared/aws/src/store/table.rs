@@ -1,5 +1,4 @@
-//! The table: single requests, each conditional where a condition is given, each tried again where trying again is
-//! the caller's only sensible reaction anyway.
+//! Single requests to the table. Each can have a condition, and each is repeated if it collides with a transaction.
 
 use super::expression::{Expression, UpdateChange};
 use super::item::Item;
@@ -16,14 +15,14 @@ use recado_pipeline::ports::{PortError, PortResult, System};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-/// A condition that did not hold, with the record as it was found.
+/// A condition that did not hold, with the record that was found.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ConditionFailed(pub(crate) Option<Item>);
 
-/// Whether a conditional request took effect.
+/// The result of a conditional request: its value, or the condition that did not hold.
 pub(crate) type ConditionalResult<T> = Result<T, ConditionFailed>;
 
-/// One table.
+/// One `DynamoDB` table.
 #[derive(Debug, Clone)]
 pub(crate) struct DynamoTable<A> {
     pub(super) client: Client,
@@ -31,11 +30,11 @@ pub(crate) struct DynamoTable<A> {
     pub(super) system: A,
 }
 
-/// How often what collided with a transaction is tried again.
+/// The number of times that a request is repeated after a collision with a transaction.
 pub(super) const RETRIES_MAX: u32 = 6;
 
 impl<A: System> DynamoTable<A> {
-    /// Waits a little before the next try: 20 ms, 40 ms … 640 ms, each half as long to half as long again.
+    /// Waits before the next attempt: 20 ms, 40 ms … 640 ms, each varied at random from half to one and a half times.
     pub(super) async fn wait_before_retry(&self, round: u32) {
         let base = 20u64 << round.min(5);
         self.system
@@ -43,7 +42,7 @@ impl<A: System> DynamoTable<A> {
             .await;
     }
 
-    /// Repeats what fails because another transaction holds the item. The SDK does not: to it that is final.
+    /// Repeats a request that fails because a transaction holds the item. The SDK does not repeat it.
     async fn retry_on_conflict<T, E, R, F>(&self, request: impl Fn() -> F) -> Result<T, SdkError<E, R>>
     where
         E: ProvideErrorMetadata,
@@ -73,7 +72,8 @@ impl<A: System> DynamoTable<A> {
         Ok(output.item)
     }
 
-    /// Reads many records, in any order; those that do not exist are left out.
+    /// Reads many records, in any order. Records that do not exist are left out. With `strong`, the reads are strongly
+    /// consistent.
     pub(crate) async fn get_records(
         &self,
         what: &'static str,
@@ -115,8 +115,8 @@ impl<A: System> DynamoTable<A> {
         Ok(found)
     }
 
-    /// Writes a record. A refusal that shows the very item that was to be written, after the SDK tried more than once,
-    /// is our own earlier try.
+    /// Writes a record. If the SDK sent the request more than once and a refusal shows exactly the item that was to be
+    /// written, an earlier attempt succeeded, and this counts as success.
     pub(crate) async fn put_record(
         &self,
         what: &'static str,
@@ -154,7 +154,7 @@ impl<A: System> DynamoTable<A> {
         }
     }
 
-    /// Changes a record and returns what `returned` asks for.
+    /// Changes a record and returns the values that `returned` asks for.
     pub(crate) async fn update_record(
         &self,
         what: &'static str,
@@ -167,8 +167,9 @@ impl<A: System> DynamoTable<A> {
             .await
     }
 
-    /// As [`Self::update_record`]. A refusal after the SDK sent the request more than once, of a record that `ours` knows as the
-    /// effect of this very update, is our own earlier try: it took effect, and the record as found is returned.
+    /// Changes a record as [`Self::update_record`] does, and recognizes its own effect. If the SDK sent the request
+    /// more than once and `ours` recognizes the found record as the effect of this update, an earlier attempt
+    /// succeeded: the found record is returned.
     pub(crate) async fn update_record_once(
         &self,
         what: &'static str,
@@ -212,8 +213,8 @@ impl<A: System> DynamoTable<A> {
         }
     }
 
-    /// Removes the record that `condition` holds for. A refusal that finds no record, after the SDK sent the request more
-    /// than once, is our own earlier try.
+    /// Deletes a record if `condition` holds. If the SDK sent the request more than once and a refusal finds no record,
+    /// an earlier attempt succeeded, and this counts as success.
     pub(crate) async fn delete_record(
         &self,
         what: &'static str,
@@ -246,21 +247,21 @@ impl<A: System> DynamoTable<A> {
     }
 }
 
-/// `DynamoDB` refuses an empty map of values.
+/// Returns `None` for an empty map, since `DynamoDB` refuses empty maps of values.
 pub(super) fn non_empty_map<V>(values: HashMap<String, V>) -> Option<HashMap<String, V>> {
     (!values.is_empty()).then_some(values)
 }
 
-/// Which records are wanted, and in which order.
+/// The records to read, and their order.
 #[derive(Debug, Clone)]
 pub(crate) struct RecordQuery {
-    /// Of this index; of the table itself, read strongly, if absent.
+    /// The index to read. `None`: the table itself, read with strong consistency.
     pub(crate) index: Option<&'static str>,
-    /// With these keys.
+    /// The condition on the keys.
     pub(crate) keys: Expression,
-    /// From the last to the first.
+    /// `true` reads from the last record to the first.
     pub(crate) reverse: bool,
-    /// So many; all, if absent.
+    /// The number of records at most. `None`: all.
     pub(crate) limit: Option<usize>,
 }
 
@@ -280,7 +281,7 @@ impl<A: System> DynamoTable<A> {
             .scan_index_forward(!query.reverse)
     }
 
-    /// One page of records, from `start` on, and where the next one begins.
+    /// Reads one page of records from `start` on. Also returns the start of the next page, if there is one.
     pub(crate) async fn query_page(
         &self,
         what: &'static str,
@@ -299,7 +300,7 @@ impl<A: System> DynamoTable<A> {
         Ok((output.items.unwrap_or_default(), next))
     }
 
-    /// Records, page by page until there are enough: one request, unless they fill more than 1 MB.
+    /// Reads records page by page until there are enough. One request suffices, unless the records fill more than 1 MB.
     pub(crate) async fn query_records(
         &self,
         what: &'static str,
@@ -320,7 +321,8 @@ impl<A: System> DynamoTable<A> {
         Ok(found)
     }
 
-    /// The records of the table itself with this `pk`, read strongly: all, or those whose `sk` begins with `prefix`.
+    /// Reads the records of the table itself with this `pk`, with strong consistency: all, or those whose `sk` begins
+    /// with `prefix`.
     pub(crate) async fn query_partition(
         &self,
         what: &'static str,
@@ -342,7 +344,7 @@ impl<A: System> DynamoTable<A> {
         self.query_records(what, &query).await
     }
 
-    /// How many records `query` finds, of those that `filter` lets through.
+    /// Counts the records that `query` finds and that `filter` accepts.
     pub(crate) async fn count_records(
         &self,
         what: &'static str,

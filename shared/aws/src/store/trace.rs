@@ -1,4 +1,5 @@
-//! What bears one correlation id, by the index `trace`: it holds keys only, so that it costs little to keep.
+//! Reads the events and messages of one correlation id, over the index `trace`. The index holds keys only, so that it
+//! costs little.
 
 use super::DynamoStore;
 use super::expression::Expression;
@@ -12,7 +13,7 @@ use recado_pipeline::ports::{
     Conversations, CorrelatedRecords, CorrelationIndex, PortError, PortResult, System,
 };
 
-/// What an entry of the index names.
+/// The key of a record that the index names.
 enum TracedKey {
     Event(TableKey),
     Message(TableKey),
@@ -31,7 +32,7 @@ fn parse_traced_key(item: &Item) -> Option<TracedKey> {
 }
 
 impl<A: System> DynamoStore<A> {
-    /// A message by its record's place; an open one as it is now.
+    /// Reads a message, given its record. An open one is read in its current state.
     async fn read_traced_message(&self, what: &'static str, record: &Item) -> PortResult<Option<Message>> {
         let message: Message = item::decode_record(what, record)?;
         let id: MessageId = message.message_id();

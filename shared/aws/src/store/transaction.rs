@@ -1,4 +1,4 @@
-//! Transactions, and what their cancellations say.
+//! Runs transactions, and interprets their cancellations.
 
 use super::expression::{Expression, UpdateChange};
 use super::item::Item;
@@ -16,25 +16,25 @@ use recado_pipeline::ports::{PortError, PortResult, System};
 
 const ALL_OLD: ReturnValuesOnConditionCheckFailure = ReturnValuesOnConditionCheckFailure::AllOld;
 
-/// What a transaction does, in order. The table's name is entered when it is sent.
+/// One action of a transaction. The table's name is added when the transaction is sent.
 #[derive(Debug)]
 pub(crate) enum TransactionAction {
-    /// Writes a record.
+    /// Writes a record, under a condition.
     Put(Item, Option<Expression>),
-    /// Changes a record.
+    /// Changes a record, under a condition.
     Update(TableKey, UpdateChange, Option<Expression>),
-    /// Removes a record.
+    /// Deletes a record, under a condition.
     Delete(TableKey, Option<Expression>),
-    /// Only looks.
+    /// Checks a condition and changes nothing.
     Check(TableKey, Expression),
 }
 
-/// The actions of a cancelled transaction whose conditions did not hold.
+/// The failed conditions of a cancelled transaction, by action.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct FailedConditions(Vec<Option<ConditionFailed>>);
 
 impl FailedConditions {
-    /// Whether the condition of this action did not hold, and what was found instead.
+    /// Returns the failed condition of this action, with the record that was found. `None` if its condition held.
     pub(crate) fn for_action(&self, action: usize) -> Option<&ConditionFailed> {
         self.0.get(action).and_then(Option::as_ref)
     }
@@ -47,18 +47,18 @@ impl From<Vec<Option<ConditionFailed>>> for FailedConditions {
     }
 }
 
-/// What is to be made of a cancellation.
+/// The way to handle a cancelled transaction.
 #[derive(Debug, Clone, PartialEq)]
 enum CancellationKind {
-    /// A condition did not hold: an answer.
+    /// A condition did not hold, which is a result and not an error.
     ConditionsFailed(FailedConditions),
-    /// Others were at the same records, or there was too much to do: again, a little later.
+    /// Other transactions held the same records, or there was too much load: try again a little later.
     Retry(&'static str),
-    /// It will never be accepted.
+    /// The transaction will never be accepted.
     Permanent(String),
 }
 
-/// Reads a cancellation's reasons: a refused condition outranks a collision, since it will be refused again.
+/// Classifies the reasons of a cancellation. A failed condition outranks a collision, since it would fail again.
 fn classify_cancellation(reasons: &[CancellationReason]) -> CancellationKind {
     let has = |code: &str| reasons.iter().any(|reason| reason.code() == Some(code));
     if has("ConditionalCheckFailed") {
@@ -168,8 +168,8 @@ fn condition_parts(condition: Option<Expression>) -> ConditionParts {
 }
 
 impl<A: System> DynamoTable<A> {
-    /// Does all of `actions` or none. All tries have one token: a try that took effect without our learning it makes the
-    /// next one, within ten minutes, succeed without another effect.
+    /// Runs all of `actions` or none of them. All attempts have the same token: if an attempt took effect without our
+    /// learning of it, the next one, within ten minutes, succeeds without another effect.
     pub(crate) async fn run_transaction(
         &self,
         what: &'static str,
@@ -231,8 +231,8 @@ impl<A: System> DynamoTable<A> {
 }
 
 impl<A: System> DynamoTable<A> {
-    /// Reads records as no running transaction holds them, in the order of `keys`: who has seen a part of what a
-    /// transaction did sees all of it here. It costs twice what [`Self::get_records`] does.
+    /// Reads records that no running transaction holds, in the order of `keys`. A caller that has seen a part of a
+    /// transaction's effects sees all of them here. The read costs twice as much as [`Self::get_records`].
     pub(crate) async fn get_settled_records(
         &self,
         what: &'static str,
@@ -274,7 +274,7 @@ impl<A: System> DynamoTable<A> {
     }
 }
 
-/// Whether a transaction took effect.
+/// The result of a transaction: success, or the conditions that did not hold.
 pub(crate) type TransactionResult = Result<(), FailedConditions>;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Whether a document is sound, and what a change makes of it.
+//! Checks configuration documents, and merges a changed document into the present one.
 
 use super::credential::check_shared_variables;
 use super::{Agent, ConfigDocument, ConfigError, Instance, RESERVED_INSTANCE};
@@ -7,8 +7,8 @@ use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl ConfigDocument {
-    /// Checks the document together with what is already configured: references, duplicates, ranges. `known` is
-    /// everything configured so far.
+    /// Checks the document together with `known`, which is everything configured so far. Checked are references,
+    /// duplicates and ranges.
     pub fn validate_against(&self, known: &ConfigDocument) -> Result<(), ConfigError> {
         check_unique_ids("tenant", self.tenants.iter().map(|t| t.id.as_str()))?;
         check_unique_ids("agent", self.agents.iter().map(|a| a.id.as_str()))?;
@@ -43,7 +43,7 @@ impl ConfigDocument {
         Ok(())
     }
 
-    /// This document with `change` applied to it.
+    /// Returns this document with `change` applied: items with the same id are replaced, new items are added.
     #[must_use]
     pub fn with_changes(&self, change: &ConfigDocument) -> ConfigDocument {
         let mut merged = self.clone();

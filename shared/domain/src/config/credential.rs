@@ -1,17 +1,18 @@
-//! Whose secret a reference names.
+//! Checks that a credential reference names a secret of its own tenant.
 
 use super::{ConfigError, CredentialRef, Instance};
 use crate::ids::TenantId;
 use std::collections::BTreeSet;
 
-/// What stands before the tenant in the name of a variable that holds a tenant's own secret.
+/// The beginning of the name of every variable that holds a tenant's own secret; the tenant follows.
 const VARIABLE_PREFIX: &str = "RECADO_CREDENTIAL_";
 
 impl CredentialRef {
-    /// Whether it names a secret of `tenant`: `env:RECADO_CREDENTIAL_{TENANT}_{NAME}` or `ssm:{prefix}instances/{tenant}/{name}`.
+    /// Returns `true` if the reference names a secret of `tenant`: `env:RECADO_CREDENTIAL_{TENANT}_{NAME}` or
+    /// `ssm:{prefix}instances/{tenant}/{name}`.
     ///
-    /// The tenant of a variable is its id in capitals with `_` for all but letters and digits. The name after it has no `_`
-    /// in it, so that a variable names one tenant alone.
+    /// `{TENANT}` is the tenant's id in capitals, with `_` in place of every character that is not a letter or digit.
+    /// `{NAME}` holds no `_`, so that a variable names exactly one tenant.
     pub fn belongs_to_tenant(&self, tenant: &TenantId) -> bool {
         match self {
             Self::Env(name) => tenant_of_variable(name) == Some(&*uppercase_tenant(tenant)),
@@ -19,7 +20,7 @@ impl CredentialRef {
         }
     }
 
-    /// What an instance of `tenant` may name, for people.
+    /// Describes, for people, the references that an instance of `tenant` may use.
     pub fn describe_allowed_for(tenant: &TenantId) -> String {
         format!(
             "`env:{VARIABLE_PREFIX}{}_NAME` (NAME of letters and digits) or `ssm:…/instances/{tenant}/…`",
@@ -38,15 +39,15 @@ fn uppercase_tenant(tenant: &TenantId) -> String {
         .to_ascii_uppercase()
 }
 
-/// The tenant that a variable's name holds.
+/// Returns the tenant part of a variable's name. `None`: the name is not that of a tenant's own variable.
 fn tenant_of_variable(name: &str) -> Option<&str> {
     let (tenant, own) = name.strip_prefix(VARIABLE_PREFIX)?.rsplit_once('_')?;
     let fine = !own.is_empty() && own.bytes().all(|b| b.is_ascii_alphanumeric());
     fine.then_some(tenant)
 }
 
-/// The tenant that a parameter's path holds: what follows its first segment `instances`. Parameters of AWS itself, which
-/// lead on to other secrets, are nobody's.
+/// Returns the tenant in a parameter's path: the segment after the first segment `instances`. Parameters of AWS itself
+/// (`/aws/…`) belong to no tenant, since they lead to other secrets.
 fn tenant_of_parameter(name: &str) -> Option<&str> {
     let path = name.strip_prefix('/').filter(|path| !path.starts_with("aws/"))?;
     let mut segments = path.split('/').skip_while(|segment| *segment != "instances");
@@ -54,7 +55,8 @@ fn tenant_of_parameter(name: &str) -> Option<&str> {
     (!own.is_empty()).then_some(tenant)
 }
 
-/// An error if a variable that an instance names would be that of two tenants, whose ids are alike in capitals.
+/// Refuses an instance whose credential is a variable of two tenants. That happens when the ids of two tenants are
+/// equal in capitals.
 pub(super) fn check_shared_variables<'a>(
     instances: &[Instance],
     tenants: impl Iterator<Item = &'a TenantId>,

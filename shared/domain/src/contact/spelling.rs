@@ -1,18 +1,21 @@
-//! One person in two spellings: countries that gave their mobiles another digit, which WhatsApp keeps, drops or adds.
+//! Recognizes one phone number in two spellings. Some countries gave their mobiles another digit, which WhatsApp keeps,
+//! drops or adds.
 //!
-//! * Brazil's mobiles got a ninth digit, a 9 before the eight that they had; WhatsApp knows older accounts without it. Only
-//!   what began with 6 to 9 was a mobile then (Anatel's resolution 553 of 2010; landlines begin with 2 to 5).
+//! * Brazil's mobiles got a ninth digit, a 9 before the eight digits that they had. WhatsApp knows older accounts
+//!   without the 9. Only numbers that began with 6 to 9 were mobiles then (Anatel's resolution 553 of 2010; landlines
+//!   begin with 2 to 5).
 //! * Mexico's mobiles had a 1 after the country code when called from abroad, until 2019.
-//! * Argentina's have a 9 there.
+//! * Argentina's mobiles have a 9 after the country code.
 //!
-//! Meta's `wa_id` may differ in that from the number that was written to ("Brazil and Mexico", Cloud API, phone numbers),
-//! and Evolution's JID from the number that it was given (`createJid.ts`). Which of the two can be written to is for
-//! WhatsApp to say: this rule only tells that they are one person.
+//! Meta's `wa_id` may therefore differ from the number that was written to ("Brazil and Mexico", Cloud API, phone
+//! numbers), and Evolution's JID from the number that Evolution was given (`createJid.ts`). Only WhatsApp knows which
+//! of the two can be written to: this rule only tells that both are one person.
 
 use std::borrow::Cow;
 
-/// The address with its number in the one spelling that stands for both. An address that is no phone number, and a number
-/// of which there is no second spelling, stays as it is. For comparing only: it may be one that WhatsApp does not know.
+/// Returns the address with its number in a fixed spelling, the same for both spellings. An address that is no phone
+/// number, or whose number has no second spelling, is returned unchanged. The result is for comparing only: WhatsApp
+/// may not know it.
 pub(crate) fn canonical_spelling(address: &str) -> Cow<'_, str> {
     let (user, server) = match address.split_once('@') {
         Some((user, "s.whatsapp.net")) => (user, "@s.whatsapp.net"),
@@ -25,7 +28,7 @@ pub(crate) fn canonical_spelling(address: &str) -> Cow<'_, str> {
     }
 }
 
-/// The other spelling of these digits, if theirs is not the one.
+/// Returns the canonical digits of a number; `None` if `digits` are canonical already or not a number.
 fn canonical_digits(digits: &str) -> Option<String> {
     if !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;

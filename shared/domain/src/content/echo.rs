@@ -1,11 +1,11 @@
-//! How a message of ours is known again when a provider repeats it.
+//! Texts by which Recado recognizes its own message in a provider's echo.
 
 use super::{Content, MediaKind};
 use std::fmt::Write;
 
 impl Content {
-    /// What is written where a provider has no such thing: the same as [`Content::render_text`], but for what is an
-    /// instruction to people there and no label.
+    /// Returns the text that is sent if the provider has no such kind of content. The text is that of
+    /// [`Content::render_text`], except for a poll, which becomes the question and a numbered list of its options.
     pub fn render_fallback_text(&self) -> String {
         match self {
             Self::Poll {
@@ -22,13 +22,14 @@ impl Content {
         }
     }
 
-    /// What of it comes back in an echo, whatever the provider adds (a file's name, the digits of a place) or leaves out
-    /// (a card's numbers). Two messages that say the same have the same; it is compared, not shown.
+    /// Returns the part of the content that an echo repeats, for comparing only. Left out is everything that a provider
+    /// adds (a file's name, digits of a place) or leaves out (a card's numbers). Two messages with equal content have
+    /// equal echo texts.
     pub fn render_echo_text(&self) -> String {
         match self {
             Self::Media(media) => {
                 let kind = match media.media {
-                    // A voice note may come back as a recording.
+                    // A voice note may come back as a plain recording.
                     MediaKind::Voice => MediaKind::Audio,
                     kind => kind,
                 };

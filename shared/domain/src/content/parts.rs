@@ -1,8 +1,8 @@
-//! What the larger kinds of content are made of.
+//! The structures that the larger kinds of content consist of.
 
 use serde::{Deserialize, Serialize};
 
-/// Kinds of files.
+/// The kinds of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MediaKind {
@@ -12,7 +12,7 @@ pub enum MediaKind {
     Audio,
     /// A voice note.
     Voice,
-    /// A film.
+    /// A video.
     Video,
     /// Any other file.
     Document,
@@ -21,7 +21,7 @@ pub enum MediaKind {
 }
 
 impl MediaKind {
-    /// The word for it in the API.
+    /// Returns the word for the kind in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Image => "image",
@@ -34,33 +34,33 @@ impl MediaKind {
     }
 }
 
-/// A file. What goes out is given by `source` alone: an `https` URL, or `upload:` and the id of an upload.
+/// A file. An outgoing file is given by `source` alone: an `https` URL, or `upload:` and the id of an upload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Media {
-    /// What kind of file.
+    /// The kind of file.
     pub media: MediaKind,
-    /// Text that came with it.
+    /// The text that was sent with the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caption: Option<String>,
-    /// Its MIME type, as the provider says.
+    /// The MIME type that the provider gives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// Its file name (documents).
+    /// The file name (documents only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_name: Option<String>,
-    /// By what it can be fetched: the provider's id or a URL.
+    /// The place from which the file can be fetched: the provider's id or a URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// How long it plays, in seconds.
+    /// Playing time, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u32>,
-    /// It may be looked at once.
+    /// `true` if the file may be looked at only once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub view_once: bool,
 }
 
 impl Media {
-    /// A file of a kind, with nothing else known.
+    /// Makes a file of a kind, with nothing else known.
     pub fn from_kind(media: MediaKind) -> Self {
         Self {
             media,
@@ -77,20 +77,20 @@ impl Media {
 /// A place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
-    /// Degrees, as text so that no digit is lost.
+    /// Latitude in degrees, as text so that no digit is lost.
     pub latitude: String,
-    /// Degrees, as text so that no digit is lost.
+    /// Longitude in degrees, as text so that no digit is lost.
     pub longitude: String,
-    /// Its name.
+    /// The place's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its address.
+    /// The place's address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// A page about it.
+    /// The URL of a page about the place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The person's own place, which moves.
+    /// `true` for the person's own position, which moves (a live location).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub live: bool,
 }
@@ -98,16 +98,16 @@ pub struct Location {
 /// A contact card.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContactCard {
-    /// The whole name.
+    /// The person's whole name.
     #[serde(default)]
     pub name: String,
-    /// Phone numbers, as written.
+    /// The person's phone numbers, as written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phones: Vec<String>,
-    /// E-mail addresses.
+    /// The person's e-mail addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub emails: Vec<String>,
-    /// Where the person works.
+    /// The organization for which the person works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub organization: Option<String>,
 }
@@ -115,28 +115,28 @@ pub struct ContactCard {
 /// An order from a catalogue.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// What is ordered. Empty where the provider only counts.
+    /// The products ordered. The list is empty if the provider gives only their count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<OrderItem>,
-    /// How many different products.
+    /// Number of different products.
     pub count: u32,
-    /// The catalogue.
+    /// The catalogue's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub catalog: Option<String>,
-    /// The note with it.
+    /// The note that the person wrote with the order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// A line of an order.
+/// A product in an order, with its quantity and price.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrderItem {
     /// The product's id in the catalogue.
     pub product: String,
-    /// How many, as text: providers write numbers and strings.
+    /// Quantity, as text, because providers write numbers and strings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantity: Option<String>,
-    /// The price of one, as text.
+    /// Price of a single item, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<String>,
     /// The currency of the price.
@@ -156,42 +156,43 @@ pub struct Buttons {
     /// Small print below the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub footer: Option<String>,
-    /// At least one: at most three that reply, or a single one that does something else.
+    /// The buttons, at least one. Allowed are up to three [`ButtonKind::Reply`] buttons, or a single button of another
+    /// kind.
     pub buttons: Vec<Button>,
 }
 
-/// A button.
+/// A button below a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Button {
-    /// What it does.
+    /// The action of the button.
     #[serde(flatten)]
     pub does: ButtonKind,
-    /// What it says.
+    /// The text on the button.
     pub title: String,
 }
 
-/// What a button does.
+/// The actions that a button may have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ButtonKind {
     /// Answers with a [`Content::Choice`](super::Content::Choice) of this id.
     Reply {
-        /// The id.
+        /// The id that the choice will have.
         id: String,
     },
-    /// Opens a page.
+    /// Opens a web page.
     Url {
-        /// The page.
+        /// The page's URL.
         url: String,
     },
     /// Calls a number.
     Call {
-        /// The number.
+        /// The phone number to call.
         phone: String,
     },
     /// Copies a text.
     Copy {
-        /// The text.
+        /// The text to copy.
         code: String,
     },
 }
@@ -208,20 +209,20 @@ pub struct ListMenu {
     /// Small print below the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub footer: Option<String>,
-    /// What the button says that opens the menu.
+    /// The text on the button that opens the menu.
     pub button: String,
-    /// The menu.
+    /// The sections of the menu.
     pub sections: Vec<ListSection>,
 }
 
-/// A part of a menu.
+/// A section of a menu.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListSection {
-    /// What stands above its rows. May be left out where there is one section only.
+    /// The heading above the rows. A menu with a single section needs no heading.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The rows.
+    /// The rows of the section.
     pub rows: Vec<ListRow>,
 }
 
@@ -229,24 +230,24 @@ pub struct ListSection {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListRow {
-    /// The id that comes back when it is chosen.
+    /// The id that comes back when the person chooses the row.
     pub id: String,
-    /// What it says.
+    /// The text of the row.
     pub title: String,
-    /// Small print below.
+    /// Small print below the row's text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
 
-/// A template that was approved before.
+/// A message template that the provider approved before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MessageTemplate {
-    /// Its name at the provider.
+    /// The template's name at the provider.
     pub name: String,
-    /// Its language, such as `pt_BR`.
+    /// The template's language, such as `pt_BR`.
     pub language: String,
-    /// What is put into it, as Meta's `components`.
+    /// The values that fill the template, as Meta's `components`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<serde_json::Value>,
 }

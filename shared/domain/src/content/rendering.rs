@@ -1,11 +1,12 @@
-//! Content in words: what a model and an operator read, and what it degrades to where a provider has no such thing.
+//! Renders content as text. A model and an operator read the text, and it is sent if a provider has no such kind of
+//! content.
 
 use super::{
     ButtonKind, Buttons, ContactCard, Content, ListMenu, Location, Media, MessageTemplate, Order, SystemNote,
 };
 
 impl Content {
-    /// What a model and an operator read.
+    /// Returns the content as text, as a model and an operator read it.
     pub fn render_text(&self) -> String {
         match self {
             Self::Text { text } => text.clone(),

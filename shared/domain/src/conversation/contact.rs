@@ -1,4 +1,4 @@
-//! What is known of the contact, and stays true when a resolved conversation is followed by a new one.
+//! Knowledge about the contact, which is carried over when a new conversation follows a resolved one.
 
 use super::Conversation;
 use crate::contact::ContactAddress;
@@ -7,13 +7,14 @@ use crate::service_window;
 use jiff::Timestamp;
 
 impl Conversation {
-    /// Notes when a message of the contact was written, which may be long before it arrived.
+    /// Records when a message of the contact was written, which may be long before it arrived.
     pub fn record_contact_activity(&mut self, written_at: Timestamp) {
         self.last_inbound_at = self.last_inbound_at.max(Some(written_at));
     }
 
-    /// Takes in what a message of the contact, written at `written_at`, says of the contact: that it wrote, and whether
-    /// it wants marketing messages. A wish is taken back only by a later one.
+    /// Records what a message, written at `written_at`, says about the contact. That is the time of the contact's
+    /// message, and a request to stop or resume marketing messages. A stop is undone only by a resume that is not
+    /// older.
     pub fn apply_preference(&mut self, content: &Content, written_at: Timestamp) {
         if service_window::opens_window(content) {
             self.record_contact_activity(written_at);
@@ -31,14 +32,15 @@ impl Conversation {
         }
     }
 
-    /// Notes that the contact wrote from this address: it is where replies go from now on. One that began with what a
-    /// client wrote may have the number in another spelling than WhatsApp.
+    /// Records the address from which the contact wrote: replies go there from now on. In a conversation that began
+    /// with a client's message, the number may be in a spelling that differs from WhatsApp's.
     pub fn set_reply_address(&mut self, address: &ContactAddress) {
         self.address.clone_from(address);
     }
 
-    /// Carries over what is the contact's, whatever conversation it is: the contact's rate, the window with the template
-    /// that went out after it, the opt-out, its other name and what was begun under that.
+    /// Copies from the resolved conversation what belongs to the contact rather than to a conversation. That is the
+    /// contact's rate limit, the service window with the template that went out after it, the marketing opt-out, the
+    /// linked identity and the conversations under that identity.
     pub fn carry_over(&mut self, resolved: &Self) {
         self.known_as.clone_from(&resolved.known_as);
         self.beside.clone_from(&resolved.beside);

@@ -1,4 +1,4 @@
-//! A contact whose window is over is written to once, however many messages wait for it.
+//! Limits re-engagement: a contact whose service window is over gets one template, however many messages wait.
 
 use super::Conversation;
 use crate::ids::MessageId;
@@ -7,33 +7,34 @@ use crate::service_window::WINDOW_MS;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// A note that is older is made anew by the message that it is for, in milliseconds: what counts is when the template leaves.
+/// Age, in milliseconds, after which the message of a record makes the record again. The 24 hours then count from the
+/// newer time, because the time at which the template leaves matters.
 const RENEWED_MS: i64 = 3_600_000;
 
-/// The instance's template went to the contact, or is about to.
+/// A record that the instance's re-engagement template went to the contact, or is about to go.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReengagementRecord {
-    /// When that was decided.
+    /// Time of the decision to send the template.
     #[serde(with = "millis")]
     pub at: Timestamp,
-    /// In whose place it goes out.
+    /// The message in whose place the template goes out.
     pub by: MessageId,
 }
 
-/// Whether the instance's template may go out in a message's place.
+/// The answer to a message's request for the re-engagement template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReengagementDecision {
-    /// It may, and that is noted now.
+    /// The template may go out in this message's place; that is recorded now.
     Recorded,
-    /// It may: this is the message that it was noted for.
+    /// The template may go out: it was recorded for this message before.
     AlreadyRecorded,
-    /// It went out in the place of this one, or is about to.
+    /// The template went out, or is about to, in the place of the message named here.
     RecordedForOther(MessageId),
 }
 
 impl Conversation {
-    /// Asks at `now` for the template in the place of `by`. The contact, who wrote last at `heard_at`, gets one in 24 hours,
-    /// unless it wrote in between.
+    /// Requests, at `now`, the template in the place of message `by`. The contact, who wrote last at `heard_at`, gets
+    /// at most one template in 24 hours, unless the contact writes in between.
     pub fn request_reengagement(
         &mut self,
         by: &MessageId,
@@ -46,7 +47,7 @@ impl Conversation {
             {
                 ReengagementDecision::AlreadyRecorded
             }
-            // It waited long before it left, or was redriven: the day counts from now.
+            // The message waited long before it left, or was redriven: the 24 hours count from now.
             Some(last) if last.by == *by => {
                 self.record_reengagement(by, now);
                 ReengagementDecision::Recorded
@@ -61,7 +62,8 @@ impl Conversation {
         }
     }
 
-    /// Notes it for `by` whatever was noted before: nothing left in the place of that one.
+    /// Records the template for `by`, and replaces an earlier record: no template went out in the place of that
+    /// message.
     pub fn record_reengagement(&mut self, by: &MessageId, now: Timestamp) {
         let by = by.clone();
         self.reengaged = Some(ReengagementRecord { at: now, by });

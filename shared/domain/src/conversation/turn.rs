@@ -1,4 +1,4 @@
-//! What a turn is made of: who drafts, what a timer finds, and why a draft may not be committed.
+//! The data of a turn: the drafting lease, the decisions of a turn job, and the errors that refuse a commit.
 
 use crate::ids::{Nonce, Ordinal};
 use crate::millis;
@@ -6,78 +6,79 @@ use crate::turn::TurnRecord;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// The right to draft the next reply. It saves model calls; it is not what keeps replies single.
+/// The right of a worker to draft the next reply. The lease only saves model calls: the condition of the commit
+/// prevents double replies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnLease {
-    /// Whose.
+    /// The random name of the lease; the worker that knows it holds the lease.
     pub nonce: Nonce,
-    /// Since when.
+    /// Time at which the lease was taken.
     #[serde(with = "millis")]
     pub since: Timestamp,
-    /// Until when others wait.
+    /// Time until which other workers wait.
     #[serde(with = "millis")]
     pub until: Timestamp,
-    /// When the first message came in since that wants an answer.
+    /// Arrival time of the first message after the lease was taken that wants an answer.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub left_since: Option<Timestamp>,
 }
 
-/// Model calls begun for one turn.
+/// The model calls begun for a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnAttempts {
-    /// For the turn that reads up to here.
+    /// The ordinal up to which the turn reads.
     pub upto: Ordinal,
-    /// How many.
+    /// Number of model calls.
     pub count: u32,
 }
 
-/// What a timer finds.
+/// The decision of a turn job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnDecision {
-    /// Newer messages came, which have timers of their own.
+    /// Newer messages came, which have turn jobs of their own.
     StandDown,
-    /// Nothing is owed, or it is people's to answer.
+    /// No answer is owed, or people are to give it.
     NothingOwed,
-    /// Another worker drafts; come back then.
+    /// Another worker drafts the reply; look again at this time.
     LeaseHeld(Timestamp),
-    /// It is ours to answer.
+    /// This worker is to answer now.
     AnswerNow,
 }
 
-/// What a reply may be committed on: the state that its draft was made from.
+/// The state from which a reply is drafted. The reply is committed only if this state is still current.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
-    /// The lease.
+    /// The nonce of the lease.
     pub nonce: Nonce,
-    /// When it was taken.
+    /// Time at which the lease was taken.
     pub since: Timestamp,
-    /// What the reply answers: as far as the turn reads.
+    /// The ordinal up to which the turn reads and the reply answers.
     pub covers: Ordinal,
-    /// Whether more was owed than that.
+    /// `true` if messages beyond `covers` are owed too.
     pub more_owed: bool,
-    /// The epoch it was read in.
+    /// The epoch of the conversation at the lease.
     pub epoch: u64,
-    /// How far it was answered then.
+    /// The ordinal up to which the conversation was answered at the lease.
     pub answered: Ordinal,
-    /// Which attempt at this turn it is, from 1.
+    /// Number of this attempt at the turn, from 1.
     pub attempt: u32,
-    /// How the turn came about, for those who ask later.
+    /// The record that later tells how the turn came about.
     pub turn: TurnRecord,
 }
 
-/// Why a change of a conversation is refused.
+/// The reasons why a change of a conversation is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ConversationError {
-    /// It is resolved; a new message begins a new one.
+    /// The conversation is resolved; a new message begins a new one.
     #[error("the conversation is resolved")]
     Resolved,
     /// People answer now.
     #[error("the conversation was taken over")]
     TakenOver,
-    /// It was answered, taken over or resolved since the draft was made.
+    /// The conversation was answered, taken over or resolved after the draft was made.
     #[error("the conversation was answered meanwhile")]
     Answered,
-    /// A newer message came than its author had seen.
+    /// A message came that the author of the change had not seen.
     #[error("a newer message has come in")]
     NewerMessage,
 }

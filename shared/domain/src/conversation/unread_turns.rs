@@ -1,14 +1,14 @@
-//! What is left when a turn cannot read all that is owed: the next turn goes on at once, and after some in a row a person
-//! does.
+//! Turns that cannot read all that is owed: the next turn goes on at once, and after [`UNREAD_TURNS_MAX`] turns in a
+//! row the rest waits for a person.
 
 use super::{Conversation, ConversationMode, ConversationStatus};
 use crate::reason::Reason;
 
-/// So many turns in a row may leave something unread; then the rest waits for a person.
+/// Number of turns in a row that may leave a message unread. After that, the rest waits for a person.
 pub const UNREAD_TURNS_MAX: u32 = 3;
 
 impl Conversation {
-    /// Whether an answer is owed that is the agent's to give.
+    /// Returns `true` if an answer is owed and the agent is to give it.
     pub fn agent_owes_answer(&self) -> bool {
         self.owes_answer()
             && self.mode == ConversationMode::Ai
@@ -16,7 +16,7 @@ impl Conversation {
             && self.needs_person.is_none()
     }
 
-    /// Counts a turn that was committed. `rest`: it read less than what was owed.
+    /// Counts a turn that was committed. `rest`: the turn read less than was owed.
     pub(super) fn count_unread_turn(&mut self, rest: bool) {
         self.unread_turns = if rest {
             self.unread_turns.saturating_add(1)
@@ -28,7 +28,7 @@ impl Conversation {
         }
     }
 
-    /// The agent may read on: a person looked, or the contact wrote again.
+    /// Lets the agent read on, because a person acted or the contact wrote again.
     pub(super) fn reset_unread_turns(&mut self) {
         self.unread_turns = 0;
         self.needs_person = None;

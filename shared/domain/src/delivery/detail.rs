@@ -1,75 +1,75 @@
-//! What a status says besides: what the message costs, and why it failed.
+//! The details of a status: the message's price, and the reasons why it failed.
 
 use crate::millis;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// What a provider says with a status. No personal data.
+/// The details that a provider gives with a status. They hold no personal data.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusDetail {
-    /// What the message costs.
+    /// The price of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pricing: Option<Pricing>,
-    /// The conversation that it was charged with, where conversations are charged.
+    /// The conversation that the message was charged with, if the provider charges by conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<ChargedConversation>,
-    /// Why it failed.
+    /// The reasons why the message failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<StatusError>,
 }
 
-/// What a message costs, in the provider's words.
+/// The price category of a message, in the provider's words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pricing {
-    /// Whether it is charged; Meta is about to leave this out.
+    /// `true` if the message is charged. Meta is about to leave this field out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub billable: Option<bool>,
-    /// `PMP` (by message) or `CBP` (by conversation, before 2025-07).
+    /// Pricing model: `PMP` (by message) or `CBP` (by conversation, before 2025-07).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// `regular`, `free_customer_service`, `free_entry_point` …
+    /// Pricing type: `regular`, `free_customer_service`, `free_entry_point` …
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// `marketing`, `utility`, `authentication`, `service` …
+    /// Pricing category: `marketing`, `utility`, `authentication`, `service` …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
 }
 
-/// A conversation as Meta charges it: not one of ours.
+/// A conversation as Meta charges it. It is not a conversation of Recado's.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChargedConversation {
-    /// Meta's id of it.
+    /// Meta's id of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What opened it: `service`, `marketing`, `referral_conversion` …
+    /// The reason why the conversation was opened: `service`, `marketing`, `referral_conversion` …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
-    /// When it ends.
+    /// Time at which the conversation ends.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub expires: Option<Timestamp>,
 }
 
-/// Why a message failed, without personal data.
+/// An error of a failed message, without personal data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusError {
-    /// The provider's code.
+    /// The provider's error code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<i64>,
-    /// What it means.
+    /// The meaning of the code.
     pub title: String,
-    /// What the provider adds, masked.
+    /// Further details from the provider, with personal data masked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<String>,
 }
 
 impl StatusDetail {
-    /// Whether it says nothing.
+    /// Returns `true` if there are no details.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Takes in what a later status says. What that leaves out stays as it was: Meta prices `sent` and one of
-    /// `delivered` and `read`, not all of them.
+    /// Replaces details with those that a later status gives. Details that the later status leaves out stay as they
+    /// were, because Meta prices `sent` and one of `delivered` and `read`, not all of them.
     pub fn merge_later_detail(&mut self, later: &Self) {
         if later.pricing.is_some() {
             self.pricing.clone_from(&later.pricing);

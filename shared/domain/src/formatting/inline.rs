@@ -1,9 +1,9 @@
-//! Marks within a line.
+//! Converts the Markdown marks within a line.
 
-/// How deep marks may lie in one another; deeper ones stay as they are.
+/// Greatest depth of marks within marks. Deeper marks stay as they are.
 const DEPTH_MAX: u8 = 6;
 
-/// What a part of a line lies in already.
+/// The marks that are already open around a part of a line.
 #[derive(Debug, Clone, Copy, Default)]
 struct OpenMarks {
     bold: bool,
@@ -12,7 +12,7 @@ struct OpenMarks {
     depth: u8,
 }
 
-/// A mark of Markdown's: what it is written with, and what it does.
+/// A kind of Markdown mark.
 #[derive(Debug, Clone, Copy)]
 enum FormatMark {
     Bold,
@@ -29,7 +29,7 @@ impl FormatMark {
         }
     }
 
-    /// What lies in it, and whether that needs the mark: it may lie in the same already.
+    /// Returns the open marks within this mark, and `true` if the mark must be written (`false`: it is open already).
     fn enter_mark(self, within: OpenMarks) -> (OpenMarks, bool) {
         let mut inner = OpenMarks {
             depth: within.depth + 1,
@@ -44,13 +44,13 @@ impl FormatMark {
     }
 }
 
-/// A line's text.
+/// Converts the text of a line.
 pub(super) fn format_line(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     convert_text(&chars, OpenMarks::default())
 }
 
-/// Text that is made bold as a whole.
+/// Converts text that is made bold as a whole.
 pub(super) fn format_bold_line(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let bold = OpenMarks {
@@ -71,7 +71,7 @@ fn convert_text(text: &[char], within: OpenMarks) -> String {
     out
 }
 
-/// What stands at `at`, converted, and how many characters of the text that was.
+/// Converts the piece of text at `at`. Returns the result, and the number of characters that the piece had.
 fn convert_piece(text: &[char], at: usize, within: OpenMarks) -> (String, usize) {
     let found = match text[at] {
         '\\' => parse_escape(text, at),
@@ -88,13 +88,13 @@ fn convert_piece(text: &[char], at: usize, within: OpenMarks) -> (String, usize)
     found.unwrap_or_else(|| (text[at].to_string(), 1))
 }
 
-/// A mark that is meant as itself.
+/// Reads an escaped character, such as `\*`, and returns it without its backslash.
 fn parse_escape(text: &[char], at: usize) -> Option<(String, usize)> {
     let next = text.get(at + 1)?;
     next.is_ascii_punctuation().then(|| (next.to_string(), 2))
 }
 
-/// How many of the character at `at` stand there in a row.
+/// Counts how many times in a row the character at `at` stands there.
 fn run_length(text: &[char], at: usize) -> usize {
     text[at..].iter().take_while(|c| **c == text[at]).count()
 }
@@ -104,7 +104,8 @@ fn copy_code_span(text: &[char], at: usize) -> (String, usize) {
     (text[at..end].iter().collect(), end - at)
 }
 
-/// Where the code ends that begins with the backticks at `at`; where those end, if nothing closes them.
+/// Returns the end of the code that begins with the backticks at `at`. If nothing closes the code, the end is after
+/// these backticks.
 fn find_code_end(text: &[char], at: usize) -> usize {
     let ticks = run_length(text, at);
     let mut next = at + ticks;
@@ -132,7 +133,7 @@ fn is_url_start(text: &[char], at: usize) -> bool {
     text_starts_with(text, at, "https://") || text_starts_with(text, at, "http://")
 }
 
-/// `<https://…>` without its brackets.
+/// Converts `<https://…>` to the address without its brackets.
 fn convert_autolink(text: &[char], at: usize) -> Option<(String, usize)> {
     if !is_url_start(text, at + 1) {
         return None;
@@ -142,21 +143,21 @@ fn convert_autolink(text: &[char], at: usize) -> Option<(String, usize)> {
     whole.then(|| (inner.iter().collect(), inner.len() + 2))
 }
 
-/// An address as it is: its underscores are no marks.
+/// Copies a web address unchanged, since its underscores are no marks.
 fn parse_bare_url(text: &[char], at: usize) -> Option<(String, usize)> {
     if !is_url_start(text, at) {
         return None;
     }
     let ends = |c: &char| c.is_whitespace() || "<>()[]*`\\".contains(*c);
     let mut length = text[at..].iter().take_while(|c| !ends(c)).count();
-    // Marks at its end are around it.
+    // Marks at the end of the address belong to the text around it.
     while length > 0 && matches!(text[at + length - 1], '_' | '~') {
         length -= 1;
     }
     Some((text[at..at + length].iter().collect(), length))
 }
 
-/// Where the bracket closes that opens at `at`.
+/// Returns the place of the bracket that closes the bracket at `at`.
 fn find_closing_bracket(text: &[char], at: usize, close: char) -> Option<usize> {
     let open = text[at];
     let mut depth = 0_usize;
@@ -173,7 +174,7 @@ fn find_closing_bracket(text: &[char], at: usize, close: char) -> Option<usize> 
     None
 }
 
-/// `[text](address)` as `text (address)`, or the address alone where the text says no more.
+/// Converts `[text](address)` to `text (address)`, or to the address alone if the text says the same.
 fn convert_link(text: &[char], at: usize, within: OpenMarks) -> Option<(String, usize)> {
     let label_end = find_closing_bracket(text, at, ']')?;
     if text.get(label_end + 1) != Some(&'(') || within.depth >= DEPTH_MAX {
@@ -208,7 +209,7 @@ fn convert_link(text: &[char], at: usize, within: OpenMarks) -> Option<(String, 
     Some((piece, end + 1 - at))
 }
 
-/// Text between marks.
+/// Converts text between marks.
 fn convert_marked(text: &[char], at: usize, within: OpenMarks) -> Option<(String, usize)> {
     let (sign, length) = (text[at], run_length(text, at));
     let marks: &[FormatMark] = match (sign, length) {
@@ -216,7 +217,7 @@ fn convert_marked(text: &[char], at: usize, within: OpenMarks) -> Option<(String
         ('*' | '_', 2) => &[FormatMark::Bold],
         ('*' | '_', 1) => &[FormatMark::Italic],
         ('~', 2) => &[FormatMark::Struck],
-        // WhatsApp's own, or too many to mean anything: all of them as they are.
+        // The run is either a mark of WhatsApp's own or too long to be a mark: it stays as it is.
         _ => return Some((text[at..at + length].iter().collect(), length)),
     };
     let as_they_are = || Some((text[at..at + length].iter().collect(), length));
@@ -239,8 +240,8 @@ fn convert_marked(text: &[char], at: usize, within: OpenMarks) -> Option<(String
     Some((piece, end + length - at))
 }
 
-/// Whether marks at `at` can begin something: text follows, and none of a single asterisk's or underscore's neighbours
-/// makes it part of a word (`2*3*4`, `snake_case`).
+/// Returns `true` if the marks at `at` can open a marked text. Text must follow the marks. An underscore or single
+/// asterisk must not stand within a word (`2*3*4`, `snake_case`).
 fn can_open_mark(text: &[char], at: usize, length: usize) -> bool {
     let followed = text.get(at + length).is_some_and(|c| !c.is_whitespace());
     let in_word = at > 0 && text[at - 1].is_alphanumeric();
@@ -251,7 +252,7 @@ fn needs_word_edge(sign: char, length: usize) -> bool {
     sign == '_' || length == 1
 }
 
-/// Where the same marks end what began before `from`. Code and addresses are stepped over.
+/// Returns the place of the marks that close the marks before `from`. Code and web addresses are skipped.
 fn find_closing_mark(text: &[char], from: usize, sign: char, length: usize) -> Option<usize> {
     let mut at = from;
     while at < text.len() {
@@ -263,7 +264,7 @@ fn find_closing_mark(text: &[char], from: usize, sign: char, length: usize) -> O
                 let here = run_length(text, at);
                 let after = text.get(at + here).is_some_and(|c| c.is_alphanumeric());
                 let closes = at > from && !text[at - 1].is_whitespace();
-                // Of `**a *b***` the last three close both: the inner one first.
+                // In `**a *b***`, the last three asterisks close both marks, the inner one first.
                 let fits = here == length || (here == 3 && length < 3);
                 if closes && fits && !(after && needs_word_edge(sign, length)) {
                     return Some(at + here - length);

@@ -1,4 +1,4 @@
-//! Notes of sends whose outcome the provider has not told.
+//! In-flight sends: notes of sends whose outcome the provider has not told.
 
 use crate::contact::ContactAddress;
 use crate::ids::{MessageId, Nonce};
@@ -6,79 +6,83 @@ use crate::millis;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// A send that has begun and whose provider has not told what became of it: a `fromMe` webhook may be its echo. It stays when
-/// others tell (evidence, an echo) and when the message is given up, since the request may still go out.
+/// A send that was begun and whose outcome the provider has not told. A `fromMe` webhook may be its echo. The note is
+/// kept even when other evidence (such as an echo) shows the outcome, and when the message is given up, because the
+/// request may still go out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InFlightSend {
-    /// The message.
+    /// The message that is sent.
     pub message: MessageId,
-    /// To whom it goes: who else gets messages is not concerned.
+    /// The address that the message goes to. Messages to other contacts are not concerned.
     pub to: ContactAddress,
-    /// The attempt.
+    /// The nonce of the attempt.
     pub nonce: Nonce,
-    /// When it was claimed.
+    /// Time at which the attempt was claimed.
     #[serde(with = "millis")]
     pub claimed_at: Timestamp,
-    /// When the attempt's lease ends.
+    /// Time at which the attempt's lease ends.
     #[serde(with = "millis")]
     pub until: Timestamp,
-    /// A hash of the text, to know an unresolved attempt's echo by.
+    /// A hash of the text, by which an echo of the unresolved attempt is recognized.
     pub text_hash: String,
-    /// The provider's id of the echo that was taken for this attempt's: a note is good for one.
+    /// The provider's id of the message that was taken for this attempt's echo. At most one message is recorded here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub echo: Option<String>,
-    /// The provider's id of a message that only may be its echo, as nobody knows whose chat it was in. It tells nothing of
-    /// the attempt, and a note is good for one of these, too.
+    /// The provider's id of a message that may be this attempt's echo. The message came in a chat whose contact is not
+    /// certain, so it says nothing about the attempt's outcome. At most one message is recorded here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maybe_echo: Option<String>,
 }
 
-/// How sure it is that a message is an attempt's echo.
+/// The certainty with which a message is an attempt's echo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Echo {
-    /// It says the same in the same contact's chat.
+    /// The message has the same text and is in the same contact's chat.
     Sure,
-    /// It says the same in a chat of which nobody knows whether it is that contact's.
+    /// The message has the same text, but nobody knows whether its chat is that contact's.
     Maybe,
 }
 
-/// How far the clocks of two functions may differ.
+/// Greatest difference between the clocks of two functions, in milliseconds.
 const SKEW_MS: i64 = 2_000;
 
-/// How long after its repeat an attempt's echo may still come: a hung request goes out within minutes.
+/// Time for which an attempt's echo may still come after the attempt was repeated, in milliseconds. A hung request goes
+/// out within minutes.
 const ECHO_WAIT_MS: i64 = 3_600_000;
 
-/// How far the provider's clock may be behind ours at most, for an echo to be known. Words from before that were written
-/// before the attempt.
+/// Greatest lag of the provider's clock behind Recado's, in milliseconds, at which an echo is recognized. A message
+/// with an older time was written before the attempt.
 const CLOCK_LAG_MAX_MS: i64 = 120_000;
 
-/// What came in with `fromMe` and may be an echo.
+/// A message with `fromMe` that may be an echo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnMessageEcho<'a> {
-    /// In whose chat.
+    /// The address of the chat that the message is in.
     pub address: &'a ContactAddress,
-    /// The same person's identity without a number, where it is shown beside that.
+    /// The same person's identity without a number, if the webhook shows it beside the number.
     pub numberless_identity: Option<&'a ContactAddress>,
-    /// The hash of its text.
+    /// The hash of the message's text.
     pub text_hash: &'a str,
-    /// Its id at the provider.
+    /// The provider's message id.
     pub provider_message_id: Option<&'a str>,
-    /// When it was written, by the provider's clock where that is known.
+    /// Time at which the message was written, by the provider's clock if known.
     pub written_at: Timestamp,
-    /// When it arrived.
+    /// Time at which the message arrived.
     pub received_at: Timestamp,
 }
 
 impl InFlightSend {
-    /// How long a note is kept at most, in milliseconds from its claim. Longer than any echo is waited for.
+    /// Longest time for which a note is kept, in milliseconds from its claim: 3 days. No echo is waited for that long.
     pub const RETENTION_MS: i64 = 3 * 86_400_000;
 
-    /// Whether the attempt was claimed before something that arrived at `received_at`.
+    /// Returns `true` if the attempt was claimed before a message arrived at `received_at`, within the clocks'
+    /// difference.
     pub fn was_claimed_before(&self, received_at: Timestamp) -> bool {
         self.claimed_at <= millis::add_millis(received_at, SKEW_MS)
     }
 
-    /// Whether it may go to whom these name: an address, and the same person's identity without a number.
+    /// Returns `true` if the send may go to this contact: an address, and the same person's identity without a number
+    /// (`also`).
     pub fn may_be_addressed_to(&self, address: &ContactAddress, also: Option<&ContactAddress>) -> bool {
         match also {
             Some(also) if self.to.is_numberless() => self.to == *also || self.to == *address,
@@ -86,15 +90,17 @@ impl InFlightSend {
         }
     }
 
-    /// Whether it certainly goes to whom these name: an identity without a number beside a number tells nothing.
+    /// Returns `true` if the send certainly goes to this contact. If one side is a phone number and the other an
+    /// identity without a number, that is not certain, unless `also` is the send's address.
     fn is_to(&self, address: &ContactAddress, also: Option<&ContactAddress>) -> bool {
         let is_known = self.to.is_numberless() == address.is_numberless() || also == Some(&self.to);
         is_known && self.may_be_addressed_to(address, also)
     }
 
-    /// Whether `said` is this attempt's echo: it was taken for it before, or it says the same to the same contact, came
-    /// after the claim and was written while the request may have gone out. An attempt is repeated at the earliest
-    /// `unknown_wait_ms` after its claim.
+    /// Decides whether `said` is this attempt's echo; `None` if it is not. It is an echo if it was taken for this
+    /// attempt's echo before. It is also an echo if it has the same text to the same contact, arrived after the claim,
+    /// and was written while the request may have gone out. An attempt is repeated at the earliest `unknown_wait_ms`
+    /// after its claim.
     pub fn matches_echo(&self, said: OwnMessageEcho<'_>, unknown_wait_ms: i64) -> Option<Echo> {
         if let Some(before) = self.taken_as(said.provider_message_id) {
             return Some(before);
@@ -113,7 +119,8 @@ impl InFlightSend {
             .then_some(echo)
     }
 
-    /// As what the message of this id was taken before, if it was.
+    /// Returns the certainty with which the message of this id was taken for an echo before. `None`: it was not taken
+    /// for an echo.
     pub fn taken_as(&self, provider_message_id: Option<&str>) -> Option<Echo> {
         let id = provider_message_id?;
         if self.echo.as_deref() == Some(id) {

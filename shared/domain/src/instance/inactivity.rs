@@ -1,4 +1,4 @@
-//! The silence of an instance that says it is open: its session may be dead all the same.
+//! Detects a silent instance: one that says it is open, although its session may be dead.
 
 use crate::millis::{self, add_millis};
 use jiff::Timestamp;
@@ -7,54 +7,54 @@ use serde::{Deserialize, Serialize};
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
 
-/// For how many days after a message its hour of the day counts as usual.
+/// Number of days after a message for which its hour of the day counts as usual.
 const USUAL_DAYS: u8 = 7;
 
-/// So many gaps must be known before a silence means anything.
+/// Number of gaps that must be known before a silence means anything.
 const GAPS_MIN: u32 = 20;
 
-/// A silence is at least so long …
+/// Shortest silence that is reported, in milliseconds of usual hours: 30 minutes.
 const SILENCE_MIN_MS: i64 = 30 * 60_000;
-/// … and so many times the usual gap.
+/// A silence is also at least this number of times as long as the usual gap.
 const SILENCE_GAPS: i64 = 10;
 
-/// The newest gap's share in the mean: one tenth.
+/// Divisor for the newest gap's share in the mean: one tenth.
 const GAP_WEIGHT: i64 = 10;
 
-/// Longer silences are not measured.
+/// Longest silence that is measured, in milliseconds: 14 days.
 const MEASURED_MAX_MS: i64 = 14 * DAY_MS;
 
-/// How an instance's contacts usually write: the mean of the gaps between looks that found something new, and the hours
-/// in which they write. All by UTC: what is usual shifts with it.
+/// The usual traffic of an instance: the mean of the gaps between looks that found a new message, and the hours in
+/// which contacts write. Hours are hours of UTC; no time zone is needed, because the usual hours are learnt in UTC too.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrafficProfile {
-    /// When the newest message came in.
+    /// Time at which the newest message came in.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub last: Option<Timestamp>,
-    /// The weighted mean of the gaps, in milliseconds of usual hours.
+    /// Weighted mean of the gaps, in milliseconds of usual hours.
     #[serde(default)]
     pub gap_ms: i64,
-    /// How many gaps it was made of.
+    /// Number of gaps in the mean.
     #[serde(default)]
     pub gaps: u32,
-    /// For how many more days each hour of the day counts as usual.
+    /// For each hour of the day (UTC): the number of days for which it still counts as usual.
     #[serde(default)]
     pub hours: [u8; 24],
-    /// The day, counted from 1970, by which `hours` were counted down last.
+    /// The day, counted from 1970, at which `hours` was last counted down.
     #[serde(default)]
     pub day: i64,
-    /// Since when it is silent, if that was found.
+    /// Time since which the instance is silent, if a silence was found.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub silent_since: Option<Timestamp>,
 }
 
-/// The hour of the day.
+/// Returns the hour of the day in UTC, 0 to 23.
 fn hour_of_day(ms: i64) -> usize {
     usize::try_from(ms.rem_euclid(DAY_MS) / HOUR_MS).unwrap_or_default()
 }
 
 impl TrafficProfile {
-    /// Takes in that the newest message came at `newest`. One that is known already changes nothing.
+    /// Records that the newest message came at `newest`. A time that is not later than the last one changes nothing.
     pub fn record_message_time(&mut self, newest: Timestamp) {
         if self.last.is_some_and(|last| newest <= last) {
             return;
@@ -81,8 +81,8 @@ impl TrafficProfile {
         self.silent_since = None;
     }
 
-    /// Judges the silence at `now` of an instance that has been open since `open_since` (`None`: that is not known);
-    /// whether one has just been found.
+    /// Detects a silence at `now` of an instance that has been open since `open_since` (`None`: not known). Returns
+    /// `true` if a silence has just been found.
     pub fn detect_inactivity(&mut self, open_since: Option<Timestamp>, now: Timestamp) -> bool {
         let Some(last) = self.last.filter(|_| self.gaps >= GAPS_MIN) else {
             return false;
@@ -104,7 +104,7 @@ impl TrafficProfile {
         self.hours.get(hour_of_day(ms)).is_some_and(|days| *days > 0)
     }
 
-    /// How much of the time between two instants lies in usual hours.
+    /// Returns the part of the time between two instants that lies in usual hours, in milliseconds.
     fn usual_time_between(&self, from: Timestamp, to: Timestamp) -> i64 {
         let to = to.as_millisecond();
         let mut at = from

@@ -1,4 +1,4 @@
-//! How far an outgoing message has come.
+//! The states of an outgoing message.
 
 use crate::ids::Nonce;
 use crate::millis;
@@ -6,62 +6,62 @@ use crate::reason::Reason;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// How far an outgoing message has come.
+/// The state of an outgoing message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum OutboxState {
-    /// To be sent.
+    /// Waiting to be sent.
     Queued,
-    /// An attempt is running, or crashed.
+    /// An attempt is running, or its worker crashed.
     Sending {
-        /// Whose attempt.
+        /// Nonce of the attempt.
         nonce: Nonce,
-        /// Since when.
+        /// Start of the attempt.
         #[serde(with = "millis")]
         claimed_at: Timestamp,
-        /// Until when nobody else may conclude anything.
+        /// End of the lease. Until then no other worker may judge the attempt.
         #[serde(with = "millis")]
         lease_until: Timestamp,
     },
-    /// The request left and its outcome was not learnt.
+    /// The request left and the provider gave no clear answer.
     Unknown {
-        /// Whose attempt it was.
+        /// Nonce of the attempt.
         nonce: Nonce,
-        /// When the request left, at the earliest.
+        /// Start of the attempt; the request did not leave earlier.
         #[serde(with = "millis")]
         claimed_at: Timestamp,
     },
     /// Accepted by the provider.
     Sent {
-        /// When.
+        /// Time the message was marked as sent.
         #[serde(with = "millis")]
         at: Timestamp,
     },
     /// Given up.
     Dead {
-        /// When.
+        /// Time of the failure. A later failure of the same message has a later time.
         #[serde(with = "millis")]
         at: Timestamp,
-        /// Why.
+        /// Reason why the message was given up.
         reason: Reason,
     },
-    /// Not sent, on purpose.
+    /// Cancelled on purpose before it was sent.
     Cancelled {
-        /// When.
+        /// Time of the cancellation.
         #[serde(with = "millis")]
         at: Timestamp,
-        /// Why.
+        /// Reason of the cancellation.
         reason: Reason,
     },
 }
 
 impl OutboxState {
-    /// Whether something remains to be done.
+    /// Returns `true` if the message is queued, being sent or of unknown outcome.
     pub fn is_open(&self) -> bool {
         matches!(self, Self::Queued | Self::Sending { .. } | Self::Unknown { .. })
     }
 
-    /// Its name in errors and logs.
+    /// Returns the name of the state in errors and logs.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Queued => "queued",

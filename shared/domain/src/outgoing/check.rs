@@ -1,4 +1,4 @@
-//! The checks of each kind.
+//! Checks of outgoing content, one for each kind.
 
 use super::media_source::is_upload_source;
 use super::{CAPTION_MAX, OutgoingError, TEXT_MAX, is_private_url, is_public_https_url};
@@ -9,21 +9,22 @@ use crate::content::{
 use crate::options::SendOptions;
 use std::collections::BTreeSet;
 
-/// The longest provider's id, in bytes: a `wamid` can be longer than a hundred.
+/// Largest length of a provider's message id, in bytes: a `wamid` can be longer than a hundred.
 const ID_MAX: usize = 256;
-/// The longest id of a button or row, in characters: what every provider takes.
+/// Largest length of the id of a button or row, in characters: every provider accepts this length.
 const CHOICE_ID_MAX: usize = 200;
-/// The longest title of a button, row or section, in characters: more is no menu.
+/// Largest length of a header, a footer, or the title of a button, row or section, in characters. A longer text is no
+/// menu.
 const TITLE_MAX: usize = 200;
-/// Rows of a list, in all.
+/// Largest number of rows of a list, over all sections.
 const ROWS_MAX: usize = 100;
-/// Contact cards in one message.
+/// Largest number of contact cards in one message.
 const CARDS_MAX: usize = 20;
-/// Options of a poll.
+/// Largest number of options of a poll.
 const OPTIONS_MAX: usize = 12;
-/// The largest template, in bytes of JSON.
+/// Largest size of a template's components, in bytes of JSON.
 const TEMPLATE_BYTES_MAX: usize = 16 * 1024;
-/// People mentioned in one message.
+/// Largest number of people mentioned in one message.
 const MENTIONS_MAX: usize = 100;
 
 type ValidationResult = Result<(), OutgoingError>;
@@ -63,7 +64,7 @@ fn check_distinct<'a>(field: &'static str, values: impl Iterator<Item = &'a str>
     Ok(())
 }
 
-/// A provider's id of a message: one word.
+/// Checks a provider's id of a message: 1 to [`ID_MAX`] visible ASCII characters, without spaces.
 fn check_provider_id(field: &'static str, id: &str) -> ValidationResult {
     let fine = !id.is_empty() && id.len() <= ID_MAX && id.bytes().all(|b| b.is_ascii_graphic());
     if fine {
@@ -74,7 +75,7 @@ fn check_provider_id(field: &'static str, id: &str) -> ValidationResult {
 }
 
 impl Content {
-    /// Whether it can be sent by at least one provider, whole and as it is.
+    /// Checks that at least one provider can send the content, complete and unchanged.
     pub fn check_outgoing(&self) -> Result<(), OutgoingError> {
         match self {
             Self::Text { text } => check_length("text", text, TEXT_MAX),
@@ -99,7 +100,7 @@ impl Content {
 }
 
 impl SendOptions {
-    /// Whether they can be asked for.
+    /// Checks that the options are valid.
     pub fn check_options(&self) -> Result<(), OutgoingError> {
         if let Some(id) = &self.reply_to {
             check_provider_id("reply_to", id)?;
@@ -146,8 +147,8 @@ fn check_media(media: &Media) -> ValidationResult {
     }
 }
 
-/// Whether `text` is a type and a subtype, each a token, and perhaps parameters whose values are tokens, as in
-/// `audio/ogg; codecs=opus`. It becomes part of headers and bodies of others.
+/// Returns `true` if `text` is a MIME type of at most 100 bytes, such as `audio/ogg; codecs=opus`. Type, subtype and the
+/// values of parameters must be tokens, because the text is copied into headers and bodies of requests.
 fn is_mime_type(text: &str) -> bool {
     let token = |text: &str| {
         let fine = |b: u8| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b);
@@ -200,7 +201,8 @@ fn check_reaction(emoji: Option<&str>, target: Option<&str>) -> ValidationResult
         Some(id) => check_provider_id("target", id)?,
         None => return invalid_field("target", "must be the message that is reacted to"),
     }
-    // Joined ones are a dozen characters. A keycap begins with a digit, so only letters and spaces tell of words.
+    // A joined emoji has about a dozen characters. A keycap emoji begins with a digit, so only letters and spaces reveal
+    // a word.
     let emoji = emoji.unwrap_or("👍");
     let word = |c: char| c.is_alphabetic() || c.is_whitespace() || c.is_control();
     if emoji.is_empty() || emoji.chars().count() > 16 || emoji.is_ascii() || emoji.chars().any(word) {
@@ -218,7 +220,7 @@ fn check_menu_text(
     check_optional_length("header", header, TITLE_MAX)?;
     check_length("body", body, TEXT_MAX)?;
     check_optional_length("footer", footer, TITLE_MAX)?;
-    // What every provider can take: all of it as one text.
+    // Every provider can send the whole menu as one text, so the menu must fit into a text.
     if content.render_fallback_text().chars().count() > TEXT_MAX {
         return invalid_field(
             "content",

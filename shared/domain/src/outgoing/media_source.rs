@@ -1,20 +1,21 @@
-//! Where a file that is to be sent may lie.
+//! The addresses from which a file that is to be sent may be loaded.
 
 use crate::web_url::{HostScope, WebUrl};
 
-/// What stands before the id of an upload, as the source of a file.
+/// Prefix of a file's source that names an upload: the upload's id follows.
 pub const UPLOAD_PREFIX: &str = "upload:";
 
-/// The longest address, in bytes.
+/// Largest length of an address, in bytes.
 const ADDRESS_MAX: usize = 2048;
 
-/// Whether `text` is an `https` URL that does not lead into somebody's own network, as far as its text tells.
+/// Returns `true` if `text` is an `https` URL that leads to the public internet, judged by its text alone.
 pub fn is_public_https_url(text: &str) -> bool {
     parse_web_url(text).is_some_and(|url| url.https && url.scope == HostScope::Public)
 }
 
-/// Whether `text` is a URL, `http` or `https`, of this machine or of a network of one's own. A provider that runs there
-/// would fetch it and show it to whoever gets the message, so it takes a setting to allow it.
+/// Returns `true` if `text` is an `http` or `https` URL of this machine or of a private or link-local network. A provider
+/// that runs there would fetch the file and show it to the recipient, so this is allowed only by a setting
+/// (`RECADO_PRIVATE_MEDIA`).
 pub fn is_private_url(text: &str) -> bool {
     parse_web_url(text).is_some_and(|url| url.scope != HostScope::Public)
 }
@@ -23,7 +24,7 @@ fn parse_web_url(text: &str) -> Option<WebUrl<'_>> {
     (text.len() <= ADDRESS_MAX).then(|| WebUrl::parse(text)).flatten()
 }
 
-/// What follows [`UPLOAD_PREFIX`], where it can be an upload's id: 32 hexadecimal digits.
+/// Returns `true` if `text` is [`UPLOAD_PREFIX`] and an upload's id of 32 hexadecimal digits.
 pub(super) fn is_upload_source(text: &str) -> bool {
     let hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
     text.strip_prefix(UPLOAD_PREFIX)

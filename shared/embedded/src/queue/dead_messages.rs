@@ -11,25 +11,26 @@ use rusqlite::{Connection, Row, params};
 /// A message in a queue's dead-letter queue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeadMessage {
-    /// Names it among the dead.
+    /// The id of the message among the dead messages.
     pub id: i64,
-    /// Which queue it was on.
+    /// The queue that the message was on.
     pub queue: QueueName,
-    /// Its group there.
+    /// The FIFO group that the message had on its queue. `None` on a standard queue.
     pub group: Option<String>,
-    /// How often it was handed out.
+    /// The number of times that the message was handed out.
     pub receives: u32,
-    /// As it was sent.
+    /// The body of the message, unchanged.
     pub body: String,
-    /// When it was sent.
+    /// Time of sending.
     pub sent_at: Timestamp,
-    /// When it was put here.
+    /// Time at which the message came into the dead-letter queue.
     pub dead_at: Timestamp,
-    /// What it is the copy of. Absent: the queue put it here by itself, and no record says so yet.
+    /// The dead letter of which this message is a copy. `None`: the queue itself moved the message here, and no dead
+    /// letter is recorded yet.
     pub letter: Option<DeadLetter>,
 }
 
-/// Puts a message into its dead-letter queue. Its group is for the caller to bring in line.
+/// Moves a message to its dead-letter queue. The caller must update the row of its group.
 pub(super) fn move_to_dead_letters(connection: &Connection, seq: i64, now: Timestamp) -> Result<(), DbError> {
     let sql = "UPDATE queue_messages SET dead_at = ?2, name = NULL WHERE seq = ?1";
     execute_sql(connection, sql, params![seq, now.as_millisecond()])?;
@@ -80,7 +81,7 @@ fn take_dead_row(connection: &Connection, queue: QueueName, id: i64) -> Result<O
     Ok(Some(message))
 }
 
-/// What a dead letter's own queue would carry, marked as a redrive, and its group there.
+/// A dead letter's copy: the queue message that its own queue would carry, marked as a redrive, with its group.
 pub(super) struct DeadLetterCopy {
     pub(super) queue: QueueName,
     pub(super) group: Option<String>,
@@ -112,7 +113,7 @@ impl DeadLetterCopy {
         })
     }
 
-    /// Puts it into the dead-letter queue, in the place of an earlier copy of the same letter.
+    /// Puts the copy into the dead-letter queue, in the place of an earlier copy of the same dead letter.
     pub(super) fn insert_copy(&self, connection: &Connection, now: Timestamp) -> Result<(), DbError> {
         let sql = "INSERT OR REPLACE INTO queue_messages
             (queue, grp, name, visible_at, sent_at, dead_at, body, letter) VALUES (?1, ?2, ?3, ?5, ?4, ?5, ?6, ?7)";
@@ -139,7 +140,7 @@ impl DeadLetterCopy {
     }
 }
 
-/// Sends a dead message anew, to the end of its group, past every deduplication.
+/// Sends a dead message again, to the end of its group, without deduplication. `false` if there is no such message.
 fn requeue_dead(connection: &Connection, queue: QueueName, id: i64, now: Timestamp) -> Result<bool, DbError> {
     let Some(message) = take_dead_row(connection, queue, id)? else {
         return Ok(false);
@@ -158,18 +159,19 @@ fn requeue_dead(connection: &Connection, queue: QueueName, id: i64, now: Timesta
 }
 
 impl Embedded {
-    /// What lies in the dead-letter queue of `queue`, the oldest first, at most `max`.
+    /// Lists the messages in the dead-letter queue of `queue`, the oldest first, at most `max`.
     pub async fn list_dead_messages(&self, queue: QueueName, max: usize) -> PortResult<Vec<DeadMessage>> {
         self.run_read("dead", move |c| select_dead(c, queue, max)).await
     }
 
-    /// Removes a message from the dead-letter queue of `queue` and returns it; `None` if it is not there.
+    /// Removes a message from the dead-letter queue of `queue` and returns it. `None` if the message is not there.
     pub async fn take_dead_message(&self, queue: QueueName, id: i64) -> PortResult<Option<DeadMessage>> {
         self.run_write("take_dead", move |c| take_dead_row(c, queue, id))
             .await
     }
 
-    /// Puts a message of the dead-letter queue back to the end of `queue`, as if it were new; `false` if it is not there.
+    /// Moves a message from the dead-letter queue to the end of `queue`, as if it were new. `false` if the message is
+    /// not there.
     pub async fn redrive_dead_message(&self, queue: QueueName, id: i64) -> PortResult<bool> {
         let now = self.current_time();
         self.run_queue_write(queue, "redrive_dead", move |c| requeue_dead(c, queue, id, now))

@@ -7,18 +7,18 @@ use recado_domain::millis;
 use recado_pipeline::ports::PortResult;
 use rusqlite::{Connection, params};
 
-/// How full a queue is.
+/// The numbers of messages in a queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EmbeddedQueueDepth {
-    /// Ready to be received (in a FIFO queue also those that wait for another of their group).
+    /// Messages ready to be received. In a FIFO queue they include those that wait for another message of their group.
     pub visible: u64,
-    /// Received and not deleted, or put off.
+    /// Messages that were received and not deleted, or postponed.
     pub in_flight: u64,
-    /// Delayed or scheduled.
+    /// Messages that are delayed or scheduled.
     pub delayed: u64,
-    /// In its dead-letter queue, copies of dead letters included.
+    /// Messages in the dead-letter queue, copies of dead letters included.
     pub dead: u64,
-    /// When the oldest that is not dead was sent.
+    /// Time at which the oldest message that is not dead was sent.
     pub oldest: Option<Timestamp>,
 }
 
@@ -55,7 +55,7 @@ fn select_depth(
 }
 
 impl Embedded {
-    /// How full `queue` is.
+    /// Returns the numbers of messages in `queue`.
     pub async fn queue_depth(&self, queue: QueueName) -> PortResult<EmbeddedQueueDepth> {
         let now = self.current_time();
         self.run_read("depth", move |c| select_depth(c, queue, now)).await

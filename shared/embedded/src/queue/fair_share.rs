@@ -1,13 +1,15 @@
 use super::TenantKey;
 use std::collections::BTreeMap;
 
-/// How much one owner may hold in relation to what is free.
+/// The factor of the fair share: a tenant may start another worker while it holds fewer than this many times the free
+/// workers.
 const SHARE_LIMIT: usize = 3;
 
-/// Workers, and for whom they are working.
+/// The workers of a queue, and the tenant for which each is working.
 ///
-/// An owner gets another one only while it holds less than three times what is free. So one alone gets three quarters of
-/// them, several get equal parts, and something is free for whoever comes next, however slow their work is.
+/// A tenant gets another worker only while it holds less than three times as many as are free. So a tenant alone gets
+/// three quarters of the workers, several tenants get equal parts, and some workers stay free for the next tenant,
+/// however slow the work is.
 #[derive(Debug, Clone)]
 pub struct FairShare {
     free: usize,
@@ -16,7 +18,7 @@ pub struct FairShare {
 }
 
 impl FairShare {
-    /// So many workers, none of which works yet.
+    /// Creates a pool of `workers` free workers.
     pub fn for_workers(workers: usize) -> Self {
         Self {
             free: workers,
@@ -25,7 +27,7 @@ impl FairShare {
         }
     }
 
-    /// So many, all of which one owner may hold.
+    /// Creates a pool of `workers` free workers, all of which one tenant may hold.
     pub(super) fn without_limit(workers: usize) -> Self {
         Self {
             share_limit: usize::MAX,
@@ -33,24 +35,24 @@ impl FairShare {
         }
     }
 
-    /// How many are free, whoever may have them.
+    /// Returns the number of free workers, regardless of tenant.
     pub fn free_workers(&self) -> usize {
         self.free
     }
 
-    /// Whether `owner` may have another.
+    /// Returns whether `owner` may start another worker.
     pub fn may_start(&self, owner: &TenantKey) -> bool {
         let held = self.held.get(owner).copied().unwrap_or(0);
         held < self.free.saturating_mul(self.share_limit)
     }
 
-    /// One begins to work for `owner`.
+    /// Records that a worker starts to work for `owner`.
     pub fn start_work(&mut self, owner: &TenantKey) {
         self.free = self.free.saturating_sub(1);
         *self.held.entry(owner.clone()).or_default() += 1;
     }
 
-    /// One that worked for `owner` is free again.
+    /// Records that a worker has finished its work for `owner` and is free again.
     pub fn finish_work(&mut self, owner: &TenantKey) {
         let Some(held) = self.held.get_mut(owner) else {
             return;

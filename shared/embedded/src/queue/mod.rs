@@ -1,16 +1,17 @@
-//! The queues, as SQS has them, so that what works here works there.
+//! The queues, with the behaviour of SQS, so that code that works here also works there.
 //!
-//! `inbound` and `outbound` are FIFO: messages of one group come in order, and while one of them is in flight (or was put
-//! off) none other of that group is handed out. (Stricter than SQS, where one batch may hold several of a group.) A message
-//! with the deduplication id of one that was sent less than five minutes before, in the same group, is dropped, even if
-//! that one is gone. `turns` is a standard queue: delays, no order.
+//! `inbound` and `outbound` are FIFO: messages of one group come in order, and while one of them is in flight (or was
+//! postponed) no other of that group is handed out. (Stricter than SQS, where one batch may hold several of a group.) A
+//! message with the deduplication id of another that was sent less than five minutes before, in the same group, is
+//! dropped, even if that other message is gone. `turns` is a standard queue: delays, no order.
 //!
-//! A received message is hidden for the visibility time and then comes back; its receipt is good until then (on `turns`
-//! until it is received again). One that was received [`VisibilityTimeouts::RECEIVES_MAX`] times goes to its queue's
-//! dead-letter queue instead of coming once more.
+//! A received message is hidden for the visibility time and then comes back; its receipt is valid until then (on
+//! `turns` until the message is received again). A message that was received [`VisibilityTimeouts::RECEIVES_MAX`] times
+//! goes to its queue's dead-letter queue instead of being handed out again.
 //!
-//! Receiving takes turns between [tenants](TenantKey), each one's messages in their order, so that nobody waits for the backlog
-//! of another. (SQS shares a standard queue so, by the group that the kick bears; its FIFO queues hand out as they like.)
+//! Receiving is fair: [tenants](TenantKey) take turns, and each one's messages keep their order, so that no tenant
+//! waits for the backlog of another. (SQS is fair like this on a standard queue, by the group that a turn job carries;
+//! its FIFO queues make no such promise.)
 //!
 //! [`VisibilityTimeouts::RECEIVES_MAX`]: recado_pipeline::settings::VisibilityTimeouts::RECEIVES_MAX
 
@@ -35,7 +36,7 @@ use crate::sql_records::execute_sql;
 use recado_domain::dead_letter::QueueName;
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// Brings a FIFO group's row in line with its messages, after any change of them.
+/// Updates the row of a FIFO group after any change of its messages.
 fn update_group_row(connection: &Connection, queue: QueueName, group: Option<&str>) -> Result<(), DbError> {
     let Some(group) = group else { return Ok(()) };
     let sql = "SELECT seq, owner,
@@ -63,7 +64,7 @@ fn update_group_row(connection: &Connection, queue: QueueName, group: Option<&st
     Ok(())
 }
 
-/// Makes what was handed out of `queue` and neither deleted nor put back receivable at `now`. Returns how many.
+/// Makes all messages in flight of `queue` receivable at `now`. Returns how many there were.
 pub(crate) fn release_in_flight(
     connection: &Connection,
     queue: QueueName,
@@ -78,7 +79,7 @@ pub(crate) fn release_in_flight(
     Ok(count)
 }
 
-/// Whether it keeps the order of its groups.
+/// Returns whether the queue keeps the order of its groups.
 fn is_fifo(queue: QueueName) -> bool {
     queue != QueueName::Turns
 }

@@ -15,7 +15,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use std::future::Future;
 use std::time::Duration;
 
-/// The right to finish what one receive handed out. The next receive of the same message makes another.
+/// The right to delete or postpone a message that was received. The next receive of the same message makes another
+/// receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Receipt {
     queue: QueueName,
@@ -24,7 +25,7 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// The queue it belongs to.
+    /// Returns the queue of the received message.
     pub fn queue_name(&self) -> QueueName {
         self.queue
     }
@@ -33,23 +34,23 @@ impl Receipt {
 /// A message that a queue handed out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DequeuedMessage {
-    /// From which queue.
+    /// The queue that handed the message out.
     pub queue: QueueName,
-    /// To delete it or put it off with.
+    /// The receipt with which the message is deleted or postponed.
     pub receipt: Receipt,
-    /// Its group; `turns` has none.
+    /// The FIFO group of the message. `None` on `turns`.
     pub group: Option<String>,
-    /// Whose it is.
+    /// The tenant or instance of the message.
     pub owner: TenantKey,
-    /// How often it was handed out, this time included.
+    /// The number of times that the message was handed out, this time included.
     pub receives: u32,
-    /// JSON: an `InboundJob`, a `TurnJob` or a `SendJob`.
+    /// The body, in JSON: an `InboundJob`, a `TurnJob` or a `SendJob`.
     pub body: String,
-    /// When it was sent (or scheduled).
+    /// Time at which the message was sent (or scheduled).
     pub sent_at: Timestamp,
 }
 
-/// Hands one out, or buries it if it was handed out too often.
+/// Hands a message out. If it was handed out too often, moves it to the dead-letter queue instead and returns `None`.
 fn hand_out_message(
     connection: &Connection,
     queue: QueueName,
@@ -70,7 +71,7 @@ fn hand_out_message(
         return Ok(None);
     }
     let receives = receives + 1;
-    // Its name is free from now on: who finds the turn not due yet may schedule it again.
+    // The name is free from now on: a worker that finds the turn not due yet may schedule it under the same name.
     let sql = "UPDATE queue_messages SET receives = ?2, visible_at = ?3, name = NULL WHERE seq = ?1";
     execute_sql(connection, sql, params![seq, receives, visible_at])?;
     let receipt = Receipt {
@@ -89,7 +90,7 @@ fn hand_out_message(
     }))
 }
 
-/// Hands out by turns what `room` has room for.
+/// Receives messages for as many workers as `room` allows, the tenants in turn.
 fn receive_rows(
     connection: &Connection,
     queue: QueueName,
@@ -98,7 +99,7 @@ fn receive_rows(
     now: Timestamp,
     visible_at: i64,
 ) -> Result<Vec<DequeuedMessage>, DbError> {
-    // What is handed out here is hidden at least from the rest of this receive.
+    // A message that is handed out here must be hidden at least from the rest of this receive.
     let visible_at = visible_at.max(now.as_millisecond() + 1);
     if is_fifo(queue) {
         release_due_groups(connection, queue, now)?;
@@ -116,7 +117,7 @@ fn receive_rows(
         )?;
         let mut came = false;
         for owner in owners {
-            // Room has become less since the round began.
+            // Fewer workers are free than when the round began.
             if !room.may_start(&owner) {
                 continue;
             }
@@ -124,7 +125,8 @@ fn receive_rows(
                 continue;
             };
             came = true;
-            // One that is buried takes its place too, so that no receive goes through a whole backlog of such.
+            // A message that goes to the dead-letter queue counts as well: one receive must never work through a long
+            // backlog of them.
             room.start_work(&owner);
             let group = candidate.group.clone();
             if let Some(handed) = hand_out_message(connection, queue, &owner, candidate, now, visible_at)? {
@@ -145,7 +147,8 @@ struct HeldMessage {
     visible_at: i64,
 }
 
-/// The message that `receipt` holds, if it does; with `in_flight`, only until its visibility time is over.
+/// Returns the message that `receipt` holds. `None` if the receipt is no longer valid. With `in_flight`, the receipt is
+/// valid only until the visibility time is over.
 fn select_held_message(
     connection: &Connection,
     receipt: &Receipt,
@@ -170,8 +173,8 @@ fn select_held_message(
 }
 
 fn delete_held(connection: &Connection, receipt: &Receipt, now: Timestamp) -> Result<bool, DbError> {
-    // A FIFO queue's receipt ends with its visibility time, even if nobody received the message again: the next of its
-    // group may be due to somebody else already.
+    // On a FIFO queue a receipt ends with its visibility time, even if nobody received the message again: another
+    // worker may have the next message of the group already.
     let Some(held) = select_held_message(connection, receipt, is_fifo(receipt.queue), now)? else {
         return Ok(false);
     };
@@ -211,7 +214,7 @@ fn select_next_visible(connection: &Connection, queue: QueueName) -> Result<Opti
 }
 
 impl Embedded {
-    /// Takes at most `max` messages, which are hidden from everybody else for `visibility`. The owners take turns.
+    /// Receives at most `max` messages and hides them from everybody else for `visibility`. The tenants take turns.
     pub async fn receive_messages(
         &self,
         queue: QueueName,
@@ -222,8 +225,8 @@ impl Embedded {
             .await
     }
 
-    /// As [`Self::receive_messages`], as many as `room` has room for, and of each owner only what it admits. They have not entered
-    /// the caller's own room yet.
+    /// Receives as many messages as `room` has free workers, and of each tenant only as many as `room` allows. The
+    /// caller must still record the messages in its own [`FairShare`].
     pub async fn receive_for_share(
         &self,
         queue: QueueName,
@@ -237,22 +240,23 @@ impl Embedded {
         .await
     }
 
-    /// Removes a message that is done with. `false` if the receipt is no longer good: the message comes (or came) again.
+    /// Deletes a message that is done. `false` if the receipt is no longer valid: the message comes (or came) again.
     pub async fn delete_received(&self, receipt: &Receipt) -> PortResult<bool> {
         let (queue, receipt, now) = (receipt.queue, receipt.clone(), self.current_time());
         self.run_queue_write(queue, "delete", move |c| delete_held(c, &receipt, now))
             .await
     }
 
-    /// Hides a message for `after` from now on, instead of what was left of its visibility time; the receipt stays good
-    /// until then. `false` if the receipt is no longer good.
+    /// Hides a message for `after` from now on, in place of the rest of its visibility time. The receipt stays valid
+    /// until then. `false` if the receipt is no longer valid.
     pub async fn change_visibility(&self, receipt: &Receipt, after: Duration) -> PortResult<bool> {
         let (queue, receipt, now) = (receipt.queue, receipt.clone(), self.current_time());
         let work = move |c: &Connection| postpone_held(c, &receipt, now, millis_after(now, after));
         self.run_queue_write(queue, "change_visibility", work).await
     }
 
-    /// When something may become receivable as things stand, now at the earliest; `None` if the queue is empty.
+    /// Returns the next time at which a message may become receivable, now at the earliest. `None` if the queue is
+    /// empty.
     pub async fn next_visible_at(&self, queue: QueueName) -> PortResult<Option<Timestamp>> {
         let now = self.current_time();
         let next = self
@@ -261,9 +265,9 @@ impl Embedded {
         Ok(next.map(|next| millis::from_unix_millis(next).max(now)))
     }
 
-    /// Ready as soon as something may have become receivable by a send, a delete or a change of visibility (not by the
-    /// passing of time: [`Self::next_visible_at`] knows that). What happened while nobody waited makes the next call ready at
-    /// once, so a worker that looks and then waits misses nothing, and now and then looks in vain.
+    /// Waits until a message may have become receivable by a send, a delete or a change of visibility. (The passing of
+    /// time is not noticed: see [`Self::next_visible_at`].) A change while nobody waits makes the next call return at
+    /// once. So a worker that receives and then waits misses nothing, and sometimes wakes without need.
     pub fn wait_for_change(&self, queue: QueueName) -> impl Future<Output = ()> + Send + '_ {
         self.queue_waker(queue).notified()
     }

@@ -10,10 +10,10 @@ use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, PortResult};
 use rusqlite::{Connection, params};
 use std::time::Duration;
 
-/// How many messages one receive brings at most, as in SQS.
+/// The number of messages that one receive returns at most, as in SQS.
 const RECEIVE_MAX: i64 = 10;
 
-/// How long what was received is not handed out again.
+/// Time for which a received dead message is hidden.
 const HIDDEN_TIME: Duration = Duration::from_secs(5);
 
 fn receive_dead_rows(
@@ -52,7 +52,7 @@ fn receive_dead_rows(
     Ok(found)
 }
 
-/// Appends what a dead letter is a copy of to its own queue.
+/// Appends the copy of a dead letter to its own queue, to be processed again.
 fn append_redrive(
     connection: &Connection,
     copy: DeadLetterCopy,

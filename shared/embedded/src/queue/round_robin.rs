@@ -1,8 +1,9 @@
-//! Turns between owners: the oldest of each, then the next of each. The owners go round by name from where the last receive
-//! stopped, so that a backlog of one costs the others one message each time round, and nobody is passed over.
+//! Fair queueing: a receive takes the oldest message of each tenant in turn (round robin), so that one tenant's backlog
+//! costs the others one message per round. The tenants follow each other by name, beginning after the tenant that was
+//! served last, so that no tenant is passed over.
 //!
-//! Who is next, and what is the oldest of one owner, are one step each into an index: a receive looks at no more rows than it
-//! hands out, and at one of each owner that may have nothing.
+//! The next tenant and its oldest message are each found by one step into an index. So a receive reads no more rows
+//! than it hands out, and one more for each tenant that may have nothing.
 
 use super::{TenantKey, is_fifo};
 use crate::database_threads::lock_unpoisoned;
@@ -14,7 +15,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// Who was served last on each queue. Not kept on the disk: where a round begins after a restart does not matter.
+/// The tenant that was served last on each queue. Not stored on the disk: it does not matter where a round begins after
+/// a restart.
 #[derive(Debug, Default)]
 pub(crate) struct RoundRobin(Mutex<BTreeMap<QueueName, TenantKey>>);
 
@@ -37,7 +39,7 @@ pub(super) struct ReceivableMessage {
     pub(super) body: String,
 }
 
-/// Marks the groups as free whose time has come.
+/// Marks the groups as free whose waiting time is over.
 pub(super) fn release_due_groups(
     connection: &Connection,
     queue: QueueName,
@@ -48,7 +50,7 @@ pub(super) fn release_due_groups(
     Ok(())
 }
 
-/// The oldest of `owner` that may be handed out.
+/// Returns the oldest message of `owner` that may be handed out.
 pub(super) fn oldest_receivable(
     connection: &Connection,
     queue: QueueName,
@@ -80,7 +82,7 @@ pub(super) fn oldest_receivable(
         .optional()?)
 }
 
-/// The first owner by name behind `after` that has something, and whether its time has come.
+/// Returns the first tenant by name behind `after` that has messages, and whether one of them may be received now.
 fn next_tenant(
     connection: &Connection,
     queue: QueueName,
@@ -109,8 +111,8 @@ fn next_tenant(
         .optional()?)
 }
 
-/// At most `most` owners of whom something may be handed out and whom `admits` lets in: those behind `last` by name, then
-/// the others.
+/// Selects at most `most` tenants that have a receivable message and that `admits` accepts: first those behind `last`
+/// by name, then the others.
 pub(super) fn select_round(
     connection: &Connection,
     queue: QueueName,

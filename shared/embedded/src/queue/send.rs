@@ -11,10 +11,10 @@ use rusqlite::{Connection, params};
 use serde_json::Value;
 use std::time::Duration;
 
-/// How long a deduplication id is known again, in SQS too.
+/// Time for which a deduplication id is remembered, the same as in SQS.
 const DEDUPLICATION: Duration = Duration::from_secs(300);
 
-/// The longest delay of a message, in SQS too.
+/// The longest delay of a message, the same as in SQS.
 const DELAY_MAX: Duration = Duration::from_secs(900);
 
 /// A message for a FIFO queue.
@@ -24,7 +24,7 @@ pub(super) struct FifoMessage {
     pub(super) body: String,
 }
 
-/// Appends to a FIFO queue, unless the deduplication id is known.
+/// Appends a message to a FIFO queue, unless its deduplication id is known.
 pub(super) fn append_fifo(
     connection: &Connection,
     queue: QueueName,
@@ -54,7 +54,8 @@ pub(super) fn append_fifo(
     update_group_row(connection, queue, Some(group))
 }
 
-/// Puts a kick on `turns` that is seen from `visible_at`. With a name: unless one of that name has yet to come.
+/// Puts a turn job on `turns`, visible from `visible_at` on (in milliseconds). If a job of the same `name` is still
+/// waiting, nothing is added.
 pub(super) fn insert_turn(
     connection: &Connection,
     name: Option<&str>,
@@ -75,7 +76,7 @@ pub(super) fn insert_turn(
     Ok(())
 }
 
-/// The letter of an event.
+/// Builds the queue message of an event.
 fn event_fifo_message(event: &InboundEntry) -> Result<FifoMessage, DbError> {
     let body = encode_json(&event.job)?;
     Ok(FifoMessage {
@@ -151,12 +152,13 @@ impl Queues for Embedded {
         const WHAT: &str = "put_payload";
         let json = encode_json(payload).map_err(|fault| fault.into_port_error(WHAT))?;
         let (payloads, key) = (self.payload_store(), key.to_owned());
-        // By the threads that read: a large file must hold up neither the writer nor the caller's executor.
+        // The reading threads write the file: a large file must delay neither the writer nor the caller's executor.
         self.run_read(WHAT, move |_| payloads.write_payload(&key, &json))
             .await
     }
 
-    /// Nothing is to be done: what a message or a dead letter names is not swept.
+    /// Returns whether the body exists. Nothing must be renewed here: a body that a message or a dead letter names is
+    /// not deleted.
     async fn renew_payload(&self, key: &str) -> PortResult<bool> {
         Ok(self.find_payload(key).await?.is_some())
     }

@@ -5,42 +5,42 @@ use recado_domain::provider::Provider;
 use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
 
-/// Whose a message is: of which instance (`inbound`, `outbound`) or of which tenant (`turns`). What cannot be read, or is
-/// about a conversation that is not here, belongs to nobody, which is an owner like any other.
+/// The tenant of a message for fair queueing: its instance (`inbound`, `outbound`) or its tenant (`turns`). A message
+/// that cannot be read, or whose conversation is unknown, gets the empty key, which is treated as a tenant of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TenantKey(String);
 
-/// What of an `InboundJob` says whose it is.
+/// The fields of an `InboundJob` that determine its tenant key.
 #[derive(Deserialize)]
 struct InboundTenantFields {
     provider: Provider,
     external: ExternalId,
 }
 
-/// What of a `TurnJob` says whose it is.
+/// The fields of a `TurnJob` that determine its tenant key.
 #[derive(Deserialize)]
 struct TurnTenantFields {
     tenant: TenantId,
 }
 
-/// What of a `SendJob` says whose it is.
+/// The fields of a `SendJob` that determine its tenant key.
 #[derive(Deserialize)]
 struct OutboundTenantFields {
     conversation: ConversationId,
 }
 
 impl TenantKey {
-    /// The owner whose column this is.
+    /// Creates the key from its column.
     pub(super) fn from_column(owner: String) -> Self {
         Self(owner)
     }
 
-    /// As its column holds it.
+    /// Returns the text of the key, as its column stores it.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whose message `body` is on `queue`.
+    /// Determines the tenant key of the message `body` on `queue`.
     pub(super) fn for_message(
         connection: &Connection,
         queue: QueueName,
@@ -62,7 +62,7 @@ impl TenantKey {
     }
 }
 
-/// A kick does not name the instance; its conversation, one step away, does.
+/// Looks up the instance of a send job. The job names only its conversation.
 fn select_instance(
     connection: &Connection,
     conversation: &ConversationId,

@@ -32,7 +32,7 @@ fn status_name(status: ConversationStatus) -> &'static str {
 /// The status column of a conversation that is in no list.
 const UNLISTED: &str = "unlisted";
 
-/// A conversation as it lies in its table.
+/// A row of the table of conversations.
 #[derive(Debug)]
 pub(crate) struct ConversationRow {
     id: String,
@@ -65,7 +65,8 @@ impl ConversationRow {
         })
     }
 
-    /// Whether the stored one is the one that this was made from: of the `rev` before, or none for the first.
+    /// Returns whether the stored row is the one that this row was made from: its `rev` is one lower, or there is none
+    /// and this `rev` is 1.
     pub(super) fn follows_stored(&self, connection: &Connection) -> Result<bool, DbError> {
         let sql = "SELECT rev FROM conversations WHERE id = ?1";
         let stored: Option<i64> = connection
@@ -100,7 +101,7 @@ impl ConversationRow {
     }
 }
 
-/// Whether the conversation is the agent's, in this epoch.
+/// Returns whether the conversation is in the mode `ai` and in this epoch.
 pub(super) fn is_agents_epoch(
     connection: &Connection,
     id: &ConversationId,
@@ -132,7 +133,7 @@ fn select_latest(connection: &Connection, thread: &ThreadId) -> Result<Option<Co
     query_one(connection, sql, [thread.as_str()])
 }
 
-/// The newest messages before `before`, the newest first.
+/// Returns the newest messages before the ordinal `before`, the newest first.
 fn select_newest_messages(
     connection: &Connection,
     id: &ConversationId,
@@ -222,7 +223,8 @@ fn select_key(
     found.map(record).transpose()
 }
 
-/// A used key is told before a changed conversation: a client that repeats its request finds both.
+/// Writes a new message with its conversation. A used key is reported before a changed conversation, since a client
+/// that repeats its request meets both.
 fn commit_message_row(
     connection: &Connection,
     conversation: &ConversationRow,
@@ -263,7 +265,7 @@ fn commit_reply_rows(
     Ok(WriteOutcome::Written)
 }
 
-/// What the key that is claimed was used for before.
+/// Returns the record of the claimed idempotency key, if the key was used before.
 pub(super) fn select_used_key(
     connection: &Connection,
     claim: Option<&IdempotencyClaim>,
@@ -275,7 +277,7 @@ pub(super) fn select_used_key(
     }
 }
 
-/// Notes what the key that is claimed was used for.
+/// Stores for which message the claimed idempotency key was used.
 pub(super) fn insert_key(
     connection: &Connection,
     claim: Option<&IdempotencyClaim>,
@@ -396,7 +398,7 @@ impl Conversations for Embedded {
     }
 
     async fn find_message(&self, id: &MessageId) -> PortResult<Option<Message>> {
-        // An id that none of ours can have names no message.
+        // An id that Recado cannot have given out names no message.
         let Ok((conversation, ordinal)) = id.conversation_and_ordinal() else {
             return Ok(None);
         };

@@ -8,7 +8,7 @@ use recado_pipeline::Settings;
 use recado_pipeline::ports::{Deliveries, DeliveryLink, PortResult};
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// The delivery's record, unless it expired.
+/// Returns the record of a delivery, unless it has expired.
 fn select_delivery(
     connection: &Connection,
     key: &DeliveryKey,
@@ -46,8 +46,8 @@ fn apply_status(
     upsert_delivery(connection, &update.key, &delivery, expires.as_millisecond())
 }
 
-/// Notes whose message it is. A status that came first is kept, and when it expires; a record made by this lives as long
-/// as records of deliveries do by default, until a status says otherwise.
+/// Links a delivery to its message. A status that came first is kept, with its time of expiry. A new record lives for
+/// the default time of delivery records, until a status sets another.
 pub(super) fn link_message(
     connection: &Connection,
     link: &DeliveryLink,

@@ -24,7 +24,7 @@ fn apply_document(connection: &Connection, change: &ConfigDocument) -> Result<()
         let sql = "INSERT OR REPLACE INTO agents (id, body) VALUES (?1, ?2)";
         execute_sql(connection, sql, params![agent.id.as_str(), encode_json(agent)?])?;
     }
-    // All of them first: two instances may swap their numbers in one change.
+    // All of them are deleted first: two instances may swap their numbers in one change.
     for instance in &change.instances {
         execute_sql(
             connection,
@@ -38,7 +38,8 @@ fn apply_document(connection: &Connection, change: &ConfigDocument) -> Result<()
     Ok(())
 }
 
-/// Fails where another instance has the same provider and name there: the caller should have seen that.
+/// Inserts an instance. Fails if another instance has the same name at the same provider; the caller should have
+/// noticed that.
 fn insert_instance(connection: &Connection, instance: &Instance) -> Result<(), DbError> {
     let sql =
         "INSERT INTO instances (id, provider, external, tenant, agent, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";

@@ -10,14 +10,14 @@ use recado_pipeline::upload::upload_payload_key;
 use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
 
-/// How many records of a kind one sweep deletes: other writers wait meanwhile.
+/// The number of records of a kind that one sweep deletes at most, since other writers wait meanwhile.
 const SWEEP_MAX: usize = 1000;
 
-/// How long a dead letter's copy lies in its queue's dead-letter queue: as long as SQS keeps anything. The dead letter
-/// itself stays.
+/// The age from which a dead letter's copy is deleted from its dead-letter queue, in milliseconds: 14 days, the longest
+/// time that SQS keeps a message. The dead letter itself stays.
 const COPY_MS: i64 = 14 * 86_400_000;
 
-/// What a sweep deleted.
+/// The numbers of records that a sweep deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SweepCounts {
     /// Applied events.
@@ -26,11 +26,11 @@ pub struct SweepCounts {
     pub deliveries: usize,
     /// Notices of accounts.
     pub notices: usize,
-    /// Clients' keys.
+    /// Clients' idempotency keys.
     pub keys: usize,
     /// Deduplication ids of the queues.
     pub deduplications: usize,
-    /// Notes of sends whose outcome was never learnt.
+    /// In-flight notes of sends whose outcome was never learnt.
     pub notes: usize,
     /// Copies of dead letters in the queues' dead-letter queues.
     pub copies: usize,
@@ -39,7 +39,7 @@ pub struct SweepCounts {
 }
 
 impl SweepCounts {
-    /// Whether a kind was cut short, so that another sweep finds more.
+    /// Returns whether a kind reached its limit, so that another sweep finds more.
     pub fn has_more_expired(&self) -> bool {
         let Self {
             events,
@@ -105,14 +105,15 @@ fn delete_expired_rows(connection: &Connection, now: Timestamp) -> Result<SweepC
     })
 }
 
-/// The files of the uploads that messages will send: open ones, dead ones that can be redriven, and scheduled ones.
+/// Returns the files of the uploads that messages will still send: open messages, dead ones that can be redriven, and
+/// scheduled ones.
 fn select_needed_uploads(connection: &Connection) -> Result<BTreeSet<String>, DbError> {
     const NAMED: &str =
         "SELECT json_extract(body, '$.instance'), json_extract(body, '$.content.source') FROM";
     const UPLOAD: &str = "json_extract(body, '$.content.source') LIKE 'upload:%'";
     let open = format!("{NAMED} messages WHERE open = 1 AND {UPLOAD}");
     let scheduled = format!("{NAMED} scheduled WHERE due IS NOT NULL AND {UPLOAD}");
-    // A message's id, and its dead letter's, is its conversation and its ordinal.
+    // The id of a message, and that of its dead letter, consists of its conversation and its ordinal.
     let dead = format!(
         "{NAMED} messages WHERE {UPLOAD} AND (conversation, ordinal) IN
             (SELECT substr(id, 1, instr(id, '.') - 1), CAST(substr(id, instr(id, '.') + 1) AS INTEGER)
@@ -131,8 +132,8 @@ fn select_needed_uploads(connection: &Connection) -> Result<BTreeSet<String>, Db
 }
 
 impl Embedded {
-    /// Deletes what expired at `now` or before (to every reader it is gone already), and large bodies that nothing needs
-    /// any more, at most 1000 of a kind. To be called now and then.
+    /// Deletes expired records and large bodies that nothing needs, at most 1000 of a kind. Records that expired at
+    /// `now` or before count as expired; readers do not see them any more. To be called from time to time.
     pub async fn delete_expired(&self, now: Timestamp) -> PortResult<SweepCounts> {
         let swept = self
             .run_write("sweep", move |c| delete_expired_rows(c, now))

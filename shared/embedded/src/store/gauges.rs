@@ -8,7 +8,8 @@ use recado_pipeline::ports::{Gauges, OpenEvent, OpenMessage, OpenWork, PortResul
 use rusqlite::Connection;
 use serde::de::DeserializeOwned;
 
-/// The longest overdue of a table by its index, and whether there is more.
+/// Returns at most `most` records that `sql` selects, and whether there are more. `sql` lists the longest overdue
+/// first.
 fn select_longest_due<T: DeserializeOwned>(
     c: &Connection,
     sql: &str,

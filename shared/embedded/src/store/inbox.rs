@@ -14,7 +14,7 @@ use recado_pipeline::ports::{InboundWrite, Inbox, PortResult, RecordEventOutcome
 use rusqlite::{Connection, params};
 use serde_json::Value;
 
-/// The event's record, unless it expired.
+/// Returns the record of an event, unless it has expired.
 fn select_event(
     connection: &Connection,
     id: &EventId,
@@ -24,7 +24,7 @@ fn select_event(
     query_one(connection, sql, params![id.as_str(), now.as_millisecond()])
 }
 
-/// Only applied events have an `expires`: what is owed or dead stays.
+/// Writes the record of an event. Only applied events have an `expires`: pending and dead ones stay.
 fn upsert_event(
     connection: &Connection,
     record: &EventRecord,
@@ -85,7 +85,7 @@ fn store_message_row(
     Ok(StoreInboundOutcome::Stored)
 }
 
-/// Changes the event if it is in `state`; returns its record as it is then.
+/// Changes the event if it is in `state`. Returns its new record. `None` if it is in another state or does not exist.
 fn update_event_in_state(
     connection: &Connection,
     id: &EventId,
@@ -102,7 +102,7 @@ fn update_event_in_state(
     Ok(Some(record))
 }
 
-/// Changes a dead event if it died at `died`.
+/// Changes a dead event if it was dead-lettered at `died`. Returns whether it was changed.
 fn update_dead_event(
     connection: &Connection,
     id: &EventId,

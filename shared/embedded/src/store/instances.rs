@@ -47,7 +47,7 @@ fn reserve_slot(
     })
 }
 
-/// Changes the state, and writes it if `change` says so.
+/// Changes the state, and stores it if `change` returns `true`. Returns the result of `change`.
 fn update_state(
     connection: &Connection,
     id: &InstanceId,
@@ -72,7 +72,8 @@ fn update_connection(
     Ok(another)
 }
 
-/// Whether the question is ours to ask.
+/// Claims the check of the connection: sets `asked_at` and returns `true` if the instance is open and was never checked
+/// after `before`.
 fn claim_if_unasked(state: &mut InstanceState, now: Timestamp, before: Timestamp) -> bool {
     let ours = state.connection == Link::Open && state.last_checked_at().is_none_or(|at| at <= before);
     if ours {

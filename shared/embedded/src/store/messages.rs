@@ -7,7 +7,7 @@ use recado_domain::outbox::OutboxState;
 use recado_pipeline::ports::RECORD_BYTES_MAX;
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// A message as it lies in its table. An open one and its record are one row here.
+/// A row of the table of messages. Unlike on AWS, an open message has no separate copy.
 #[derive(Debug)]
 pub(crate) struct MessageRow {
     conversation: String,
@@ -41,7 +41,7 @@ impl MessageRow {
         })
     }
 
-    /// Whether nothing lies in its place yet.
+    /// Returns whether no message is stored at this place yet.
     pub(super) fn is_new_row(&self, connection: &Connection) -> Result<bool, DbError> {
         let sql = "SELECT 1 FROM messages WHERE conversation = ?1 AND ordinal = ?2";
         Ok(!row_exists(
@@ -51,7 +51,8 @@ impl MessageRow {
         )?)
     }
 
-    /// Whether the stored one is open, or not, as `open` says, and is the one that this was made from.
+    /// Returns whether the stored row is the one that this row was made from: its `rev` is one lower. The stored row
+    /// must also be open if `open` is `true`, else closed.
     pub(super) fn follows_stored(&self, connection: &Connection, open: bool) -> Result<bool, DbError> {
         let sql = "SELECT rev, open FROM messages WHERE conversation = ?1 AND ordinal = ?2";
         let stored: Option<(i64, bool)> = connection
@@ -63,7 +64,7 @@ impl MessageRow {
         Ok(stored == Some((self.rev - 1, open)))
     }
 
-    /// What lies in its place.
+    /// Returns the message that is stored at this place.
     pub(super) fn select_stored(&self, connection: &Connection) -> Result<Option<Message>, DbError> {
         let sql = "SELECT body FROM messages WHERE conversation = ?1 AND ordinal = ?2";
         query_one(connection, sql, params![self.conversation, self.ordinal])
@@ -91,7 +92,7 @@ impl MessageRow {
     }
 }
 
-/// One message.
+/// Reads one message.
 pub(super) fn select_message(
     connection: &Connection,
     conversation: &ConversationId,

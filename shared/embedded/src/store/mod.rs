@@ -1,4 +1,4 @@
-//! The store's ports, a file each: plain functions over a connection, and the port as a thin front of them.
+//! The ports of the store, one file each: plain functions over a connection, and the port that calls them.
 
 mod aliases;
 mod conversations;

@@ -7,7 +7,7 @@ use recado_domain::provider::Provider;
 use recado_pipeline::ports::{Notices, PortResult};
 use rusqlite::{Connection, params};
 
-/// Keeps a notice, unless it is there, and of the account only so many as are ever shown.
+/// Stores a notice, unless it is known, and deletes the account's oldest ones: only as many are kept as are ever shown.
 fn insert_notice(
     connection: &Connection,
     notice: &Notice,
@@ -16,7 +16,7 @@ fn insert_notice(
 ) -> Result<(), DbError> {
     let (provider, account) = (notice.provider.as_str(), notice.account.as_str());
     let (at, until) = (notice.at.as_millisecond(), expires.as_millisecond());
-    // One that has expired counts as absent: it comes anew.
+    // A notice that has expired counts as absent, so the same notice can be stored again.
     let gone = "DELETE FROM notices WHERE provider = ?1 AND account = ?2 AND expires <= ?3";
     execute_sql(connection, gone, params![provider, account, now.as_millisecond()])?;
     let new = "INSERT OR IGNORE INTO notices (provider, account, id, at, expires, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";

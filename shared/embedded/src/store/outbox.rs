@@ -12,7 +12,7 @@ use recado_domain::message::Message;
 use recado_pipeline::ports::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore, PortResult, WriteOutcome};
 use rusqlite::{Connection, params};
 
-/// A message with a way out; what has none has no `out.rev` to be judged by.
+/// Builds the row of an outgoing message. A message without `out` is refused: it has no revision to compare.
 fn outgoing_row(message: &Message, what: &'static str) -> PortResult<MessageRow> {
     if message.out.is_none() {
         return Err(DbError::Argument("the message has no way out").into_port_error(what));
@@ -20,7 +20,7 @@ fn outgoing_row(message: &Message, what: &'static str) -> PortResult<MessageRow>
     MessageRow::from_message(message).map_err(|fault| fault.into_port_error(what))
 }
 
-/// The note of an attempt under its instance.
+/// The note of an in-flight send, with its instance.
 #[derive(Debug)]
 struct InFlightRow {
     instance: InstanceId,
@@ -111,7 +111,7 @@ fn claim_row(
     Ok(ClaimOutcome::Claimed)
 }
 
-/// What a message that is settled takes with it.
+/// The rows that are written when a message is settled.
 struct Settlement {
     message: MessageRow,
     id: MessageId,
@@ -153,7 +153,8 @@ fn amend_row(connection: &Connection, message: &MessageRow) -> Result<WriteOutco
 
 impl OutboxStore for Embedded {
     async fn list_open_messages(&self, thread: &ThreadId) -> PortResult<Vec<Message>> {
-        // A conversation's id is its thread's and a number: `.` comes next after `-`.
+        // A conversation's id is its thread's and a number, separated by `-`. The character after `-` is `.`, so these
+        // bounds enclose exactly the thread.
         let bounds = [
             format!("c_{}-", thread.as_str()),
             format!("c_{}.", thread.as_str()),

@@ -7,7 +7,8 @@ use recado_domain::scheduled::ScheduledId;
 use recado_pipeline::ports::{OverdueIndex, OverdueWork, PortResult};
 use rusqlite::{Connection, Row, params};
 
-/// Each table gives its longest overdue by its index, so that much of one kind hides nothing of another.
+/// The query for overdue work. Each table gives its own longest overdue records, so that many of one kind do not hide
+/// the others.
 const SQL: &str = "
     SELECT * FROM (SELECT 'event' AS kind, body AS what, 0 AS ordinal, due FROM events
         WHERE due <= ?1 ORDER BY due LIMIT ?2)

@@ -14,7 +14,7 @@ use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_pipeline::ports::{CommitOutcome, IdempotencyClaim, PortResult, ScheduledMessages, WriteOutcome};
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// A scheduled message as it lies in its table.
+/// A row of the table of scheduled messages.
 struct ScheduledRow {
     id: ScheduledId,
     rev: i64,
@@ -32,7 +32,7 @@ impl ScheduledRow {
         })
     }
 
-    /// Whether the stored one is the one that this was made from.
+    /// Returns whether the stored row is the one that this row was made from: its `rev` is one lower.
     fn follows_stored(&self, connection: &Connection) -> Result<bool, DbError> {
         let stored: Option<i64> = connection
             .prepare_cached("SELECT rev FROM scheduled WHERE id = ?1")?
@@ -149,8 +149,8 @@ impl ScheduledMessages for Embedded {
 }
 
 impl Embedded {
-    /// The scheduled messages that are due at `now`, the longest due first, at most `most`; and when the next one is, if
-    /// none is. So that the process that serves need not wait for `reconcile`.
+    /// Lists the scheduled messages that are due at `now`, the longest due first, at most `most`. If no more are due,
+    /// also returns the time of the next one. So the serving process does not have to wait for `reconcile`.
     pub async fn list_due_scheduled(
         &self,
         now: Timestamp,

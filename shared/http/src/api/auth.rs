@@ -1,4 +1,4 @@
-//! The operators' bearer token.
+//! Checks the operators' bearer token.
 
 use super::ApiState;
 use crate::correlation::RequestCorrelation;
@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
-/// Lets operators pass. Without a configured token nobody is one.
+/// Lets a request pass if it carries the operators' token. If no token is configured, every request is refused.
 pub(super) async fn require_operator<W: Send + Sync, K: Keys, D: Send + Sync>(
     State(api): State<ApiState<W, K, D>>,
     mut request: Request,
@@ -23,7 +23,8 @@ pub(super) async fn require_operator<W: Send + Sync, K: Keys, D: Send + Sync>(
     Ok(next.run(request).await)
 }
 
-/// Whether the request shows the operators' token; else what it is told.
+/// Checks that the request carries the operators' token. The error is a 401, or a 503 if no token is configured or it
+/// cannot be read.
 pub(super) async fn check_operator_token<K: Keys>(keys: &K, headers: &HeaderMap) -> Result<(), HttpProblem> {
     let Some(token) = keys.operator_token().await? else {
         tracing::error!("a request was refused because no operator token is configured");
@@ -31,7 +32,7 @@ pub(super) async fn check_operator_token<K: Keys>(keys: &K, headers: &HeaderMap)
     };
     match bearer_token(headers) {
         Some(shown) if token.matches(shown) => Ok(()),
-        // RFC 6750, section 3: the error is named only to who showed a token.
+        // RFC 6750, section 3: the code `invalid_token` is sent only if the request carried a token.
         Some(_) => Err(token_challenge(r#"Bearer realm="recado", error="invalid_token""#)),
         None => Err(token_challenge(r#"Bearer realm="recado""#)),
     }

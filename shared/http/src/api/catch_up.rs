@@ -1,4 +1,4 @@
-//! `POST /v1/instances/{id}/catch-up`.
+//! `POST /v1/instances/{id}/catch-up`: fetches messages whose webhooks were lost.
 
 use super::{ApiState, BODY_MAX, QueueDepths};
 use crate::keys::Keys;
@@ -15,15 +15,15 @@ use recado_pipeline::catch_up::{self, CatchUpError, CatchUpReport};
 use recado_pipeline::ports::HistoryError;
 use serde::Deserialize;
 
-/// From when on.
+/// The body of the request: the time from which the provider's history is read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CatchUpRequest {
     since: Option<Timestamp>,
 }
 
-/// Fetches what the provider failed to deliver, and tells how much that was. An empty body: since the last message that
-/// is known.
+/// Fetches messages that the provider failed to deliver, and returns how many there were. With an empty body the
+/// catch-up begins at the last message that is known.
 pub(super) async fn post_catch_up<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     PathParam(id): PathParam<String>,

@@ -1,4 +1,4 @@
-//! `/v1/config`: what is configured, and the webhook URLs and secrets to enter at the provider.
+//! `/v1/config`: the configuration, and the webhook URLs and secrets to enter at the provider.
 
 use super::{ApiState, BODY_MAX, QueueDepths};
 use crate::keys::Keys;
@@ -20,27 +20,28 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-/// How a provider is to be set up for an instance.
+/// The webhook settings to enter at the provider of an instance.
 #[derive(Debug, Serialize)]
 pub(super) struct WebhookSetupView {
     id: InstanceId,
     provider: Provider,
-    /// Absent where events come by another way than a webhook.
+    /// Absent if the instance's events do not come by webhook.
     #[serde(rename = "webhook_url")]
     url: Option<String>,
-    /// The instance's webhook secret, where the provider proves itself with one. Only in the answer to who applies.
+    /// The instance's webhook secret, if the provider proves its webhooks with a secret. Only in the answer to `PUT`
+    /// and `POST`.
     secret: Option<String>,
-    /// The header in which the provider is to send the secret, where it must be told one.
+    /// The header in which the provider must send the secret. Absent if the provider needs no such setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     secret_header: Option<&'static str>,
-    /// Whether what proves this instance's webhooks is configured.
+    /// `true` if the secret that proves this instance's webhooks is configured.
     proof_set: bool,
-    /// Whether the token of the provider's handshake is configured, where it has one.
+    /// `true` if the token of the provider's handshake is configured. Absent if the provider has no handshake.
     #[serde(skip_serializing_if = "Option::is_none")]
     verify_token_set: Option<bool>,
 }
 
-/// What applying did.
+/// The result of applying a configuration.
 #[derive(Debug, Serialize)]
 pub(super) struct AppliedView {
     changes: Vec<ConfigurationChange>,
@@ -48,14 +49,14 @@ pub(super) struct AppliedView {
     instances: Vec<WebhookSetupView>,
 }
 
-/// What is configured.
+/// The stored configuration, and the webhook settings of each instance.
 #[derive(Debug, Serialize)]
 pub(super) struct ConfigurationView {
     document: ConfigDocument,
     instances: Vec<WebhookSetupView>,
 }
 
-/// Everything that is configured, without secrets.
+/// Returns the whole configuration, without secrets.
 pub(super) async fn get_configuration<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     headers: HeaderMap,
@@ -71,7 +72,7 @@ pub(super) async fn get_configuration<W: Deps, K: Keys, D: QueueDepths>(
     Ok(Json(ConfigurationView { document, instances }))
 }
 
-/// Applies a document: creates and changes what it names, leaves the rest alone.
+/// Applies a configuration document: creates and changes what the document names, and leaves everything else unchanged.
 pub(super) async fn put_configuration<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     headers: HeaderMap,
@@ -92,14 +93,14 @@ pub(super) async fn put_configuration<W: Deps, K: Keys, D: QueueDepths>(
     }))
 }
 
-/// Where providers reach us, and how they prove themselves.
+/// The installation's base URL, and each provider's webhook keys.
 struct WebhookSetups {
     base: String,
     keys: BTreeMap<Provider, Arc<WebhookKeys>>,
 }
 
 impl WebhookSetups {
-    /// What setting up these instances' providers takes.
+    /// Reads the base URL, and the webhook keys of the providers of `instances`.
     async fn for_instances<W, K: Keys, D>(
         api: &ApiState<W, K, D>,
         instances: &[Instance],
@@ -135,7 +136,8 @@ impl WebhookSetups {
     }
 }
 
-/// The base URL by which this request came: `Host`, and the scheme that the proxy in front names.
+/// Returns the base URL by which this request came: its `Host`, and the scheme that the proxy in front names in
+/// `X-Forwarded-Proto`. Without that header the scheme is the URI's own, else `http`.
 fn request_base_url(headers: &HeaderMap, uri: &Uri) -> Result<String, HttpProblem> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let host = text(header::HOST).or_else(|| uri.authority().map(Authority::as_str));

@@ -1,4 +1,4 @@
-//! `/v1/conversations`.
+//! `/v1/conversations`: lists, shows and changes conversations.
 
 use super::error_mapping::list_problem;
 use super::view::{ConversationView, ListView};
@@ -17,7 +17,7 @@ use recado_pipeline::operate;
 use recado_pipeline::ports::ConversationFilter;
 use serde::Deserialize;
 
-/// Which conversations are wanted.
+/// The filter and the page of a list of conversations.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ConversationQuery {
@@ -28,7 +28,7 @@ pub(super) struct ConversationQuery {
     cursor: Option<String>,
 }
 
-/// Conversations, the most recently active first.
+/// Lists conversations, the most recently active first.
 pub(super) async fn list_conversations<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     QueryParams(wanted): QueryParams<ConversationQuery>,
@@ -44,7 +44,7 @@ pub(super) async fn list_conversations<W: Deps, K: Keys, D: QueueDepths>(
     Ok(Json(ListView::from_page(found, ConversationView::from)))
 }
 
-/// One conversation.
+/// Returns one conversation.
 pub(super) async fn get_conversation<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     PathParam(id): PathParam<String>,
@@ -53,19 +53,20 @@ pub(super) async fn get_conversation<W: Deps, K: Keys, D: QueueDepths>(
     Ok(Json(found.into()))
 }
 
-/// What is to become of a conversation.
+/// The requested change of a conversation.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConversationChange {
-    /// Take over (`manual`) or give back (`ai`).
+    /// `manual` takes the conversation over, `ai` gives it back.
     mode: Option<ConversationMode>,
-    /// Only `resolved`: a conversation begins again with the next message, not by request.
+    /// Only `resolved` is accepted: a conversation becomes active again with the contact's next message, not by
+    /// request.
     status: Option<ConversationStatus>,
-    /// The newest message that whoever resolves it has read.
+    /// The newest message that the person who resolves the conversation has read.
     seen: Option<Ordinal>,
 }
 
-/// Takes over, gives back, resolves. With both, the mode comes first.
+/// Takes a conversation over, gives it back or resolves it. If both fields are given, the mode is changed first.
 pub(super) async fn patch_conversation<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     PathParam(id): PathParam<String>,
@@ -102,7 +103,7 @@ pub(super) async fn patch_conversation<W: Deps, K: Keys, D: QueueDepths>(
         .ok_or_else(no_such_conversation)
 }
 
-/// Reads a conversation's id. One that is malformed names nothing.
+/// Parses a conversation's id. A malformed id is a 404, as an unknown id is.
 pub(super) fn parse_conversation_id(text: &str) -> Result<ConversationId, HttpProblem> {
     ConversationId::parse(text).map_err(|_| no_such_conversation())
 }

@@ -1,4 +1,4 @@
-//! `/v1/dead-letters` and `/health/whatsapp/dlq`.
+//! `/v1/dead-letters` and `/health/whatsapp/dlq`: the dead letters.
 
 mod mutations;
 
@@ -24,10 +24,10 @@ use recado_pipeline::ports::{DeadLetterFilter, DeadLetters};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How many dead letters `/health/whatsapp/dlq` shows.
+/// The number of dead letters that `/health/whatsapp/dlq` shows at most.
 const DLQ_MESSAGES_MAX: usize = 100;
 
-/// Which dead letters are wanted.
+/// The filter and the page of a list of dead letters.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DeadLetterQuery {
@@ -40,7 +40,7 @@ pub(super) struct DeadLetterQuery {
     cursor: Option<String>,
 }
 
-/// Dead letters, the newest first.
+/// Lists dead letters, the newest first.
 pub(super) async fn list_dead_letters<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     QueryParams(wanted): QueryParams<DeadLetterQuery>,
@@ -58,7 +58,7 @@ pub(super) async fn list_dead_letters<W: Deps, K: Keys, D: QueueDepths>(
     Ok(Json(ListView::from_page(found, DeadLetterView::from)))
 }
 
-/// A dead letter with what would be done again, which may hold what people wrote.
+/// A dead letter with the payload that a redrive would process again. The payload may hold text that people wrote.
 #[derive(Debug, Serialize)]
 pub(super) struct DeadLetterDetail {
     #[serde(flatten)]
@@ -67,7 +67,7 @@ pub(super) struct DeadLetterDetail {
     payload: Value,
 }
 
-/// One dead letter.
+/// Returns one dead letter with its payload.
 pub(super) async fn get_dead_letter<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     PathParam(id): PathParam<String>,
@@ -80,7 +80,7 @@ pub(super) async fn get_dead_letter<W: Deps, K: Keys, D: QueueDepths>(
     }))
 }
 
-/// Which part of the list of deletions is wanted.
+/// The page of the list of deletions.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DeletionQuery {
@@ -88,7 +88,7 @@ pub(super) struct DeletionQuery {
     cursor: Option<String>,
 }
 
-/// Who deleted a dead letter.
+/// The record of one deletion: which dead letter was deleted, when and by whom.
 #[derive(Debug, Serialize)]
 pub(super) struct DeletionView {
     id: String,
@@ -118,7 +118,7 @@ impl From<DeadLetterDeletion> for DeletionView {
     }
 }
 
-/// Who deleted which dead letters, the newest first.
+/// Lists deletions of dead letters, the newest first.
 pub(super) async fn list_deletions<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     QueryParams(part): QueryParams<DeletionQuery>,
@@ -129,14 +129,14 @@ pub(super) async fn list_deletions<W: Deps, K: Keys, D: QueueDepths>(
     Ok(Json(ListView::from_page(found, DeletionView::from)))
 }
 
-/// Which dead letters a monitor wants.
+/// The filter of `/health/whatsapp/dlq`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DlqQuery {
     instance: Option<InstanceId>,
 }
 
-/// How many dead letters there are, and the newest of them.
+/// The number of dead letters, and the newest of them.
 #[derive(Debug, Serialize)]
 pub(super) struct DlqView {
     dlq_depth: u64,
@@ -172,7 +172,7 @@ impl From<DeadLetterWithPayload> for DlqMessage {
     }
 }
 
-/// `GET /health/whatsapp/dlq`. It shows what people wrote, so it wants the operators' token.
+/// Serves `GET /health/whatsapp/dlq`. The answer holds text that people wrote, so it requires the operators' token.
 pub(super) async fn get_dlq_health<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     QueryParams(DlqQuery { instance }): QueryParams<DlqQuery>,

@@ -1,4 +1,4 @@
-//! How the use cases' refusals look over HTTP.
+//! Maps the errors of the use cases to HTTP problems.
 
 use crate::problem::HttpProblem;
 use axum::http::StatusCode;
@@ -45,7 +45,8 @@ impl From<ConfigureError> for HttpProblem {
     }
 }
 
-/// What is wrong with the request is 400; what it names and is not there, 404.
+/// Returns the status of a message that cannot be sent. 400: the request itself is wrong. 404: something that the
+/// request names does not exist. 409: the message that the request names is not sent yet.
 fn not_sendable_status(why: &NotSendable) -> StatusCode {
     match why {
         NotSendable::Content(_)
@@ -57,7 +58,8 @@ fn not_sendable_status(why: &NotSendable) -> StatusCode {
     }
 }
 
-/// The problem of a list that was asked with a cursor: what the store cannot read is most likely the cursor.
+/// Maps an error of a list that was requested with or without a cursor. With a cursor, input that the store cannot read
+/// is reported as a bad cursor (400).
 pub(super) fn list_problem(error: OperateError, with_cursor: bool) -> HttpProblem {
     match error {
         OperateError::Port(PortError::Invalid { .. }) if with_cursor => {

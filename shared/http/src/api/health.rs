@@ -1,4 +1,4 @@
-//! `/health`.
+//! `GET /health`: the health of the installation.
 
 use super::ApiState;
 use crate::keys::Keys;
@@ -11,7 +11,7 @@ use recado_pipeline::health::HealthStatus;
 use recado_pipeline::ports::{QueueDepths, System};
 use serde::Serialize;
 
-/// 503 tells a load balancer or monitor that reads no body.
+/// Returns 503 for `Unhealthy`, else 200: a load balancer or monitor that reads no body understands the code.
 pub(super) fn health_status_code(status: HealthStatus) -> StatusCode {
     if status == HealthStatus::Unhealthy {
         StatusCode::SERVICE_UNAVAILABLE
@@ -20,12 +20,12 @@ pub(super) fn health_status_code(status: HealthStatus) -> StatusCode {
     }
 }
 
-/// Whether the installation works.
+/// The health of the installation.
 #[derive(Debug, Serialize)]
 pub(super) struct HealthView {
     status: HealthStatus,
     timestamp: Timestamp,
-    /// When the store last took a write that was made to prove that it does.
+    /// Time of the last successful write that was made to prove that the store accepts writes.
     last_write: Option<Timestamp>,
     services: ServicesView,
 }
@@ -36,7 +36,8 @@ struct ServicesView {
     queue: HealthStatus,
 }
 
-/// Tells what the process found out by itself, see [`HealthProbe`](crate::HealthProbe): the request does not touch the store.
+/// Returns the result of the process's own checks, see [`HealthProbe`](crate::HealthProbe). The request itself does not
+/// touch the store, except in a process that checks on request.
 pub(super) async fn get_health<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
 ) -> (StatusCode, Json<HealthView>) {

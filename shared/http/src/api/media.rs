@@ -1,4 +1,4 @@
-//! `POST /v1/instances/{id}/media`: a file that is to be sent.
+//! `POST /v1/instances/{id}/media`: uploads a file that is to be sent.
 
 use super::{ApiState, QueueDepths};
 use crate::keys::Keys;
@@ -17,17 +17,18 @@ use recado_pipeline::{Deps, upload};
 use serde::Deserialize;
 use serde_json::json;
 
-/// The largest file, in bytes. API Gateway hands a function at most 6 MB, and bytes as Base64 in it.
+/// The largest file, in bytes. API Gateway passes at most 6 MB to a function, with the bytes in Base64.
 const FILE_MAX: usize = 4 * 1024 * 1024;
 
-/// What is said of the file.
+/// The description of the file, as query parameters.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct UploadQuery {
     file_name: Option<String>,
 }
 
-/// Keeps the request's body as a file for a day at least, and answers with what a message gives as its `source`: 201.
+/// Stores the request's body as a file for at least a day and answers 201. The answer holds the `source` by which a
+/// message names the file.
 pub(super) async fn post_media<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     PathParam(id): PathParam<String>,
@@ -60,7 +61,7 @@ pub(super) async fn post_media<W: Deps, K: Keys, D: QueueDepths>(
     Ok((StatusCode::CREATED, Json(answer)).into_response())
 }
 
-/// As a message would have it.
+/// Checks the MIME type and the file name by the rules for a message's media.
 fn check_file_metadata(mime_type: &str, file_name: Option<&str>) -> Result<(), OutgoingError> {
     let media = Media {
         mime_type: Some(mime_type.to_owned()),

@@ -1,4 +1,4 @@
-//! `/v1/conversations/{id}/messages` and `/v1/messages/{id}`.
+//! `/v1/conversations/{id}/messages` and `/v1/messages/{id}`: lists and shows messages, and sends a person's answer.
 
 use super::conversations::parse_conversation_id;
 use super::error_mapping::list_problem;
@@ -20,7 +20,7 @@ use recado_pipeline::{Deps, deliver, trace};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Which part of the list is wanted.
+/// The page of a list of messages.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MessageListQuery {
@@ -28,7 +28,7 @@ pub(super) struct MessageListQuery {
     cursor: Option<String>,
 }
 
-/// A conversation's messages, the newest first.
+/// Lists a conversation's messages, the newest first.
 pub(super) async fn list_messages<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     PathParam(id): PathParam<String>,
@@ -41,8 +41,8 @@ pub(super) async fn list_messages<W: Deps, K: Keys, D: QueueDepths>(
     Ok(Json(ListView::from_page(found, MessageItem::from)))
 }
 
-/// A message's whole way. One that was scheduled is found by either id: until it falls due as what it is, then as what it
-/// became.
+/// Returns a message's timeline. A scheduled message is found by its schedule id; after it was sent, also by its
+/// message id.
 pub(super) async fn get_message<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     PathParam(id): PathParam<String>,
@@ -62,7 +62,7 @@ pub(super) async fn get_message<W: Deps, K: Keys, D: QueueDepths>(
     Ok(Json(MessageDetail::from(found)).into_response())
 }
 
-/// Reads a message's id. One that names no conversation and place was given by nobody.
+/// Parses a message's id. An id that names no conversation and ordinal was never given out, so it is a 404.
 pub(super) fn parse_message_id(text: &str) -> Result<MessageId, HttpProblem> {
     let id = MessageId::parse(text).map_err(|_| no_such_message())?;
     id.conversation_and_ordinal().map_err(|_| no_such_message())?;
@@ -73,15 +73,15 @@ fn no_such_message() -> HttpProblem {
     HttpProblem::not_found("there is no such message")
 }
 
-/// A person's answer.
+/// An answer that a person writes in a conversation. Either `text` or `content` is required.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AnswerRequest {
-    /// What it says: this,
+    /// The text of the answer, as an alternative to `content`.
     text: Option<String>,
-    /// or this.
+    /// Content of any other kind, as an alternative to `text`.
     content: Option<Value>,
-    /// A message of the contact's or ours, by our id or the provider's.
+    /// The message that is replied to, the contact's or ours, by our id or by the provider's.
     reply_to: Option<String>,
     #[serde(default)]
     mentions: Vec<String>,
@@ -90,8 +90,8 @@ struct AnswerRequest {
     seen: Option<Ordinal>,
 }
 
-/// Sends a person's answer: 202, for it is stored and on its way, not sent yet. `Idempotency-Key` makes it safe to
-/// repeat.
+/// Sends a person's answer and answers 202: the message is stored and queued, not sent yet. `Idempotency-Key` makes the
+/// request safe to repeat.
 pub(super) async fn post_answer<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     PathParam(id): PathParam<String>,

@@ -1,4 +1,4 @@
-//! `GET /v1/instances/{id}/notices`.
+//! `GET /v1/instances/{id}/notices`: the provider's notices about an instance's account.
 
 use super::{ApiState, QueueDepths};
 use crate::keys::Keys;
@@ -40,7 +40,7 @@ impl From<Notice> for NoticeView {
     }
 }
 
-/// What the provider told of the instance's account (`account_id`), the newest first.
+/// Lists the provider's notices about the account of the instance (`account_id`), the newest first.
 pub(super) async fn list_notices<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     PathParam(id): PathParam<String>,

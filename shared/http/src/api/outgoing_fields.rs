@@ -1,4 +1,4 @@
-//! What a client wants to be said: a text, or content of another kind.
+//! The fields of a request that describe an outgoing message: a text, or content of another kind.
 
 use crate::problem::HttpProblem;
 use recado_domain::content::Content;
@@ -6,10 +6,10 @@ use recado_domain::options::SendOptions;
 use recado_domain::outgoing::TEXT_MAX;
 use serde_json::Value;
 
-/// The longest text that is read, in characters.
+/// The longest text, in characters, of which a refusal tells the exact length.
 const TEXT_READ_MAX: usize = 65_536;
 
-/// A request's fields about it, as they came.
+/// The request's fields about the message's content, unchecked.
 pub(super) struct OutgoingFields {
     pub(super) text: Option<String>,
     pub(super) content: Option<Value>,
@@ -19,7 +19,8 @@ pub(super) struct OutgoingFields {
 }
 
 impl OutgoingFields {
-    /// What it says and how. What WhatsApp would not take is refused now, not by a dead letter later.
+    /// Parses and checks the content and the options of the message. Content that WhatsApp would not accept is refused
+    /// with a 400 now, so that it does not become a dead letter later.
     pub(super) fn parse_outgoing(self) -> Result<(Content, SendOptions), HttpProblem> {
         let content = match (self.text, self.content) {
             (Some(text), None) => Content::from_text(check_text(text)?),
@@ -55,14 +56,14 @@ fn check_text(text: String) -> Result<String, HttpProblem> {
     }
 }
 
-/// Degrees may come as numbers too: they are kept as text, with the digits that JSON gives them.
+/// Parses the content. Degrees may also come as numbers: they are stored as text, with the digits of the JSON.
 fn parse_content(mut content: Value) -> Result<Content, HttpProblem> {
     for field in ["latitude", "longitude"] {
         if let Some(degrees) = content.get_mut(field).filter(|degrees| degrees.is_number()) {
             *degrees = Value::String(degrees.to_string());
         }
     }
-    // What serde says of it may quote the request, which is the client's own.
+    // The error of serde may quote the request. The client wrote that request itself, so nothing leaks.
     serde_json::from_value(content)
         .map_err(|error| HttpProblem::bad_request(format!("content is malformed: {error}")))
 }

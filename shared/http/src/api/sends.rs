@@ -1,4 +1,5 @@
-//! `POST /v1/instances/{id}/messages` and `DELETE /v1/messages/{id}`.
+//! `POST /v1/instances/{id}/messages` and `DELETE /v1/messages/{id}`: sends a message to any recipient, or cancels a
+//! scheduled one.
 
 use super::messages::{parse_idempotency_key, parse_message_id};
 use super::outgoing_fields::OutgoingFields;
@@ -21,28 +22,28 @@ use recado_pipeline::{Deps, operate};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// What is to be sent.
+/// A message that a client wants to send. Either `text` or `content` is required.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SendRequest {
     to: String,
-    /// What it says: this,
+    /// The text of the message, as an alternative to `content`.
     text: Option<String>,
-    /// or this.
+    /// Content of any other kind, as an alternative to `text`.
     content: Option<Value>,
-    /// A message of the contact's or ours, by our id or the provider's.
+    /// The message that is replied to, the contact's or ours, by our id or by the provider's.
     reply_to: Option<String>,
     #[serde(default)]
     mentions: Vec<String>,
     link_preview: Option<bool>,
-    /// The client's key, as `Idempotency-Key`.
+    /// The client's idempotency key, as an alternative to the header `Idempotency-Key`.
     message_id: Option<IdempotencyKey>,
     metadata: Option<Map<String, Value>>,
     send_at: Option<Timestamp>,
 }
 
-/// Takes a message for anybody: 202, for it is stored and on its way (or waits for its time), not sent yet. 200 for one
-/// that was taken before.
+/// Accepts a message to any recipient and answers 202: the message is stored and queued (or waits for its time), not
+/// sent yet. A repeated request with the same key answers 200.
 pub(super) async fn post_send<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     PathParam(id): PathParam<String>,
@@ -93,7 +94,7 @@ fn merge_keys(
     }
 }
 
-/// Takes a message back that waits for its time.
+/// Cancels a scheduled message. Any other message is refused with a 409.
 pub(super) async fn delete_message<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     PathParam(id): PathParam<String>,

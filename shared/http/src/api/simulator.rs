@@ -1,4 +1,4 @@
-//! `/simulator/outbox`: what the simulated provider took.
+//! `GET /simulator/outbox`: the messages that the simulated provider accepted.
 
 use super::{ApiState, QueueDepths};
 use crate::keys::Keys;
@@ -8,7 +8,7 @@ use axum::extract::State;
 use recado_pipeline::Deps;
 use serde_json::{Value, json};
 
-/// What it took, in the order in which it was sent; 404 where a real provider sends.
+/// Lists the messages that the simulated provider accepted, in the order of sending. A 404 where a real provider sends.
 pub(super) async fn list_simulated_outbox<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
 ) -> Result<Json<Value>, HttpProblem> {

@@ -1,4 +1,4 @@
-//! `GET /v1/trace`.
+//! `GET /v1/trace`: the events and messages that belong together.
 
 use super::messages::parse_message_id;
 use super::view::{EventView, MessageItem};
@@ -15,7 +15,7 @@ use recado_pipeline::deliver;
 use recado_pipeline::trace::{self, MessageTrace};
 use serde::{Deserialize, Serialize};
 
-/// What is looked for: exactly one of them.
+/// The id to look for. Exactly one field must be given.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TraceQuery {
@@ -24,7 +24,7 @@ pub(super) struct TraceQuery {
     correlation: Option<String>,
 }
 
-/// What belongs together, the oldest first.
+/// The events and messages that belong together, the oldest first.
 #[derive(Debug, Serialize)]
 pub(super) struct TraceView {
     events: Vec<EventView>,
@@ -40,7 +40,7 @@ impl From<MessageTrace> for TraceView {
     }
 }
 
-/// Events (without what they brought) and messages by an event's, a message's or a correlation id.
+/// Returns the events (without their payloads) and the messages that belong to an event, a message or a correlation id.
 pub(super) async fn get_trace<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     QueryParams(wanted): QueryParams<TraceQuery>,
@@ -67,7 +67,8 @@ pub(super) async fn get_trace<W: Deps, K: Keys, D: QueueDepths>(
     Ok(Json(trace::find_trace(deps, &wanted).await?.into()))
 }
 
-/// A scheduled message by what it became; before that, nothing but its correlation id leads anywhere.
+/// Resolves a scheduled message to the message that was sent for it. Before it is sent, only its correlation id can be
+/// traced.
 async fn resolve_scheduled<W: Deps>(deps: &W, id: &ScheduledId) -> Result<trace::TraceTarget, HttpProblem> {
     let scheduled = deliver::find_scheduled(deps, id).await?;
     let scheduled = scheduled.ok_or_else(|| HttpProblem::not_found("there is no such message"))?;

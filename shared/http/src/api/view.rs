@@ -1,4 +1,4 @@
-//! The shapes of the API's answers. They are a contract: fields are added, never renamed.
+//! The JSON shapes of the API's answers. They are a contract: fields are added, never renamed.
 
 mod delivery;
 mod sends;
@@ -37,7 +37,7 @@ impl<T> ListView<T> {
     }
 }
 
-/// A conversation.
+/// A conversation, as the API shows it.
 #[derive(Debug, Serialize)]
 pub(super) struct ConversationView {
     id: ConversationId,
@@ -46,21 +46,21 @@ pub(super) struct ConversationView {
     mode: ConversationMode,
     status: ConversationStatus,
     last_message_at: Timestamp,
-    /// The newest message's place: what an answer or a resolve says as `seen`.
+    /// The ordinal of the newest message. An answer or a resolve gives this number as `seen`.
     last_ordinal: Ordinal,
-    /// When the contact wrote last: at Meta only templates go out 24 hours later.
+    /// Time of the contact's last message. With Meta, only templates can be sent from 24 hours after it.
     last_inbound_at: Option<Timestamp>,
-    /// Since when the contact wants no marketing messages.
+    /// Time at which the contact stopped marketing messages.
     marketing_stopped_at: Option<Timestamp>,
-    /// Why what is owed waits for a person although the agent has the conversation.
+    /// The reason why the owed answer waits for a person although the agent has the conversation.
     needs_person: Option<Reason>,
-    /// Where the same person's conversation goes on, under another identity.
+    /// The conversation of the same person under another identity, in which the messages continue.
     moved_to: Option<ConversationId>,
 }
 
 #[derive(Debug, Serialize)]
 struct ContactView {
-    /// Absent for contacts that WhatsApp shows without a number.
+    /// Absent if WhatsApp does not show the contact's number.
     phone: Option<String>,
     name: Option<String>,
 }
@@ -123,13 +123,13 @@ impl From<MessageView> for MessageItem {
     }
 }
 
-/// Where a file is, if the provider named it by URL and not by an id.
+/// Returns the URL of a message's file. `None` if the provider named the file by an id.
 fn media_url(content: &Content) -> Option<String> {
     let source = content.media_file()?.source.as_ref()?;
     (source.starts_with("https://") || source.starts_with("http://")).then(|| source.clone())
 }
 
-/// A message's whole way.
+/// A message with its delivery and its timeline.
 #[derive(Debug, Serialize)]
 pub(super) struct MessageDetail {
     #[serde(flatten)]
@@ -141,18 +141,19 @@ pub(super) struct MessageDetail {
     model: Option<String>,
     cache_read_tokens: Option<u64>,
     cache_write_tokens: Option<u64>,
-    /// Why no answer is owed to it, or why it was given up or cancelled.
+    /// The reason why no answer is owed to the message, or why the message was dead-lettered or cancelled.
     reason: Option<Reason>,
     attempts: u32,
-    /// An attempt's outcome was never learnt: the contact may have it twice.
+    /// `true` if the outcome of an attempt was never learnt: the contact may have received the message twice.
     maybe_sent: bool,
     simulated: bool,
     delivery: Option<DeliveryView>,
     history: Vec<HistoryStepView>,
-    /// The id it had before it fell due, if it was scheduled.
+    /// The id that a scheduled message had before it fell due.
     scheduled_id: Option<MessageId>,
     metadata: Option<Map<String, Value>>,
-    /// In and out: of a message of the contact up to the reply that covers it, of a reply from the message that it covers.
+    /// The timeline, in and out. For a contact's message it ends with the reply that covers it; for a reply it begins
+    /// with the message that it covers.
     way: Vec<TimelineEntryView>,
 }
 
@@ -212,7 +213,7 @@ impl From<TimelineResult> for MessageDetail {
     }
 }
 
-/// A dead letter, without what it would do again: that may hold what the contact wrote.
+/// A dead letter without its payload: the payload may hold text that the contact wrote.
 #[derive(Debug, Serialize)]
 pub(super) struct DeadLetterView {
     id: String,
@@ -223,9 +224,9 @@ pub(super) struct DeadLetterView {
     last_error: Option<String>,
     correlation_id: CorrelationId,
     instance_id: Option<InstanceId>,
-    /// `event`, `message`, `turn` or `unreadable`.
+    /// One of `event`, `message`, `turn` and `unreadable`.
     what: &'static str,
-    /// The message that could not be sent: `/v1/messages/{id}` has its history.
+    /// The message that could not be sent. `/v1/messages/{id}` returns its history.
     message_id: Option<MessageId>,
 }
 

@@ -1,4 +1,4 @@
-//! `/health/whatsapp` and `/health/whatsapp/detailed`.
+//! `GET /health/whatsapp` and `GET /health/whatsapp/detailed`: the health of the instances and queues.
 
 use super::{ApiState, auth};
 use crate::keys::Keys;
@@ -23,10 +23,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// For how long who shows no token is told the same: strangers must not be able to make the store work.
+/// Time for which requests without a token get the same cached status, in milliseconds: strangers must not be able to
+/// load the store.
 const STATUS_KEPT_MS: i64 = 10_000;
 
-/// What who shows no token was told last, and when.
+/// The status that was last computed for a request without a token, with its time.
 #[derive(Debug, Default)]
 pub(crate) struct PublicStatusCache(Mutex<Option<StatusView>>);
 
@@ -41,7 +42,7 @@ impl PublicStatusCache {
     }
 }
 
-/// What everybody may know.
+/// The status that anybody may read.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct StatusView {
     status: HealthStatus,
@@ -50,8 +51,8 @@ struct StatusView {
     shared: bool,
 }
 
-/// The status as a code. 503 is for one instance, or for an installation of one tenant: of several, one's flood must not
-/// make a load balancer take away what the others use.
+/// Returns the status as an HTTP code. 503 is sent only for one instance, or for an installation of one tenant: where
+/// several tenants share it, one tenant's backlog must not make a load balancer remove what the others use.
 fn shared_status_code(status: HealthStatus, shared: bool) -> StatusCode {
     if shared {
         StatusCode::OK
@@ -60,14 +61,14 @@ fn shared_status_code(status: HealthStatus, shared: bool) -> StatusCode {
     }
 }
 
-/// Which instance is wanted.
+/// The filter of `/health/whatsapp`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WhatsappHealthQuery {
     instance: Option<InstanceId>,
 }
 
-/// How the way to WhatsApp is.
+/// The health of all instances and of the queues.
 #[derive(Debug, Serialize)]
 struct WhatsappView {
     status: HealthStatus,
@@ -75,21 +76,21 @@ struct WhatsappView {
     #[serde(skip_serializing_if = "Option::is_none")]
     instance: Option<InstanceId>,
     queue_depth: u64,
-    /// `queue_depth` and ages are lower bounds.
+    /// `true` if `queue_depth` and the ages are lower bounds.
     at_least: bool,
     evolution_connected: bool,
     dlq_depth: u64,
-    /// What waits in each queue, of all instances.
+    /// The number of messages in each queue, for all instances together.
     queues: BTreeMap<&'static str, u64>,
-    /// How many instances are in which state.
+    /// The number of instances in each connection state.
     connection: BTreeMap<&'static str, u64>,
-    /// The same as `dlq_depth`.
+    /// Always equal to `dlq_depth`.
     dead_letters: u64,
     details: DepthMarks,
     instances: Vec<InstanceView>,
 }
 
-/// From where on a depth counts.
+/// The queue depths from which the status is degraded or unhealthy.
 #[derive(Debug, Serialize)]
 struct DepthMarks {
     queue_high_water_mark: u64,
@@ -108,7 +109,7 @@ struct InstanceView {
     status: HealthStatus,
     connection: &'static str,
     since: Option<Timestamp>,
-    /// Since when nothing came in, though it usually would.
+    /// The time since which the instance has received nothing at hours at which people usually write.
     #[serde(skip_serializing_if = "Option::is_none")]
     silent_since: Option<Timestamp>,
     llm_needs_credentials: bool,
@@ -132,15 +133,16 @@ impl InstanceView {
     }
 }
 
-/// Each instance's connection, what waits, what was given up; `?instance=` narrows all but the queues, which instances
-/// share. Over 100 waiting, or an instance that is not connected: degraded. Over 1000: unhealthy, with 503 unless several
-/// tenants share it. Who shows no token is told the status alone.
+/// Returns the health of all instances: each connection, the waiting messages and the dead letters. `?instance=`
+/// narrows everything except the queues, which all instances share. More than 100 waiting messages, or an instance that
+/// is not connected: degraded. More than 1000: unhealthy, with 503 unless several tenants share the installation. A
+/// request without a token gets the status alone.
 pub(super) async fn get_whatsapp_health<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     headers: HeaderMap,
     QueryParams(wanted): QueryParams<WhatsappHealthQuery>,
 ) -> Result<Response, HttpProblem> {
-    // Whether an instance exists is nothing for strangers.
+    // A request for one instance always needs the token: strangers must not learn which instances exist.
     if wanted.instance.is_none() && !headers.contains_key(header::AUTHORIZATION) {
         return get_public_status(&api).await;
     }
@@ -197,7 +199,7 @@ async fn get_public_status<W: Deps, K: Keys, D: QueueDepths>(
     Ok((shared_status_code(view.status, view.shared), Json(view)).into_response())
 }
 
-/// The same with what a person wants who looks for the cause.
+/// The health of all instances, with the details that a person needs to find a cause.
 #[derive(Debug, Serialize)]
 pub(super) struct DetailedView {
     status: HealthStatus,
@@ -219,16 +221,16 @@ struct QueueView {
     waiting: u64,
     in_flight: u64,
     delayed: u64,
-    /// Absent where the queue does not tell (SQS).
+    /// Absent if the queue does not report it (SQS).
     #[serde(skip_serializing_if = "Option::is_none")]
     oldest_message_age_seconds: Option<i64>,
 }
 
 #[derive(Debug, Serialize)]
 struct WaitingView {
-    /// What follows was counted up to a limit that was reached.
+    /// `true` if the counts below stopped at their limit, so that there may be more.
     at_least: bool,
-    /// Open outgoing messages and pending events.
+    /// The number of open outgoing messages and pending events.
     open: u64,
     oldest_message_age_seconds: Option<i64>,
     in_flight: u64,
@@ -269,21 +271,22 @@ struct DetailedInstanceView {
 struct RateView {
     #[serde(flatten)]
     rate: Rate,
-    /// When a message that came now could leave.
+    /// The earliest time at which a message that was enqueued now could be sent.
     next_slot: Timestamp,
 }
 
-/// How a closed instance is asked whether it opened.
+/// The probes of a closed instance: they ask the provider whether the instance can send again.
 #[derive(Debug, Serialize)]
 struct ProbesView {
-    /// How often in vain.
+    /// The number of probes that found the instance unchanged.
     failed: u32,
     next: Option<Timestamp>,
-    /// Time-outs, and attempts that did not reach the provider, in a row; two close an instance. Of one message they count once.
+    /// The number of time-outs and of attempts that did not reach the provider, in a row. Two close the instance.
+    /// Several of the same message count once.
     timeouts: u32,
 }
 
-/// See [`DetailedView`].
+/// Returns the health of all instances with its details, see [`DetailedView`].
 pub(super) async fn get_detailed_whatsapp_health<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     QueryParams(wanted): QueryParams<WhatsappHealthQuery>,

@@ -1,4 +1,4 @@
-//! Catch-ups that nobody asks for: after a reconnection, and while an instance is silent against its custom.
+//! Automatic catch-ups: after a reconnection, and while an instance is silent at hours when messages usually come.
 
 use super::history_reader::{CatchUpLimits, read_history};
 use super::{CatchUpError, CatchUpReport, earliest_known_time, history_span};
@@ -10,18 +10,20 @@ use recado_domain::ids::InstanceId;
 use recado_domain::instance::InstanceState;
 use recado_domain::millis::add_millis;
 
-/// So often at most by instance.
+/// Minimum time between two automatic catch-ups of an instance, in milliseconds.
 const EVERY_MS: i64 = 15 * 60_000;
 
-/// What one may cost: `reconcile` has a minute for everything.
+/// Limits of one automatic catch-up: `reconcile` has one minute for all its work.
 const LIMITS: CatchUpLimits = CatchUpLimits {
     pages: 40,
     time_ms: 8_000,
 };
 
-/// Fetches what the instance may have missed, if its state says that it may. Whether it was tried.
+/// Reads the messages that the instance may have missed, if its state says that it may. Returns `true` if a catch-up was
+/// tried.
 ///
-/// A crash in between costs a quarter of an hour: what was noted stays noted until all was read.
+/// After a crash, the next catch-up is tried a quarter of an hour later: the stored start stays until everything was
+/// read.
 pub(crate) async fn catch_up_automatically<W: Deps>(
     deps: &W,
     id: &InstanceId,
@@ -38,7 +40,7 @@ pub(crate) async fn catch_up_automatically<W: Deps>(
     let Some(bound) = deps.store().instance_config(id).await? else {
         return Ok(false);
     };
-    // Meta repeats for seven days by itself, and keeps nothing that could be asked for.
+    // Meta repeats its webhooks for seven days by itself, and has no history that can be read.
     let remembers = capabilities(deps, &bound).has_history;
     if !remembers || !deps.store().claim_catch_up(id, now, before).await? {
         return Ok(false);
@@ -86,7 +88,7 @@ async fn record_progress<W: Deps>(
     if !done.more {
         return clear_missing_since(deps, id, state).await;
     }
-    // The next one goes on where this one ended.
+    // The next catch-up continues where this one ended.
     let rest = done.next.max(state.messages_missing_since());
     deps.store().record_catch_up(id, state, rest).await
 }

@@ -1,4 +1,4 @@
-//! Page after page, the oldest first.
+//! Reads a provider's history page by page, the oldest page first.
 
 use super::{CatchUpError, CatchUpReport, OVERLAP_MS};
 use crate::Deps;
@@ -12,20 +12,20 @@ use recado_domain::ids::CorrelationId;
 use recado_domain::inbound::WebhookItem;
 use recado_domain::millis::add_millis;
 
-/// So much is read again by the one that goes on. With the whole overlap, where more was written in that time than one
-/// catch-up reads, each would read the same.
+/// Time before the end of a catch-up that the next one reads again, in milliseconds. It is shorter than the overlap: if
+/// more was written within the overlap than one catch-up reads, every catch-up would read the same messages.
 const REREAD_MS: i64 = 60_000;
 
-/// What one catch-up may cost.
+/// The limits of one catch-up.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CatchUpLimits {
-    /// So many pages at most.
+    /// Maximum number of pages.
     pub(super) pages: u32,
-    /// No page is begun after so many milliseconds.
+    /// Time after which no further page is read, in milliseconds.
     pub(super) time_ms: i64,
 }
 
-/// Reads `span` and takes in what is not known, until a limit is reached.
+/// Reads the history in `span` and processes messages that are not known, until a limit is reached.
 pub(super) async fn read_history<W: Deps>(
     deps: &W,
     bound: &InstanceConfig,
@@ -38,7 +38,7 @@ pub(super) async fn read_history<W: Deps>(
     let first = deps.providers().read_history_page(bound, span, 1).await?;
     let (mut number, mut total) = (first.pages.max(1), first.total);
     done.cut = first.cut;
-    // The first page has the newest messages, so it is the last to be taken in.
+    // Page 1 has the newest messages, so it is processed last.
     let mut newest = (number == 1).then_some(first);
     loop {
         let page = match newest.take() {
@@ -52,7 +52,7 @@ pub(super) async fn read_history<W: Deps>(
         total = total.max(page.total);
         ingest_page(deps, page, correlation, &mut done).await?;
         if grown {
-            // Something older came in and shifted messages to pages that were read: these again.
+            // An older message came in and shifted messages to pages that were already read: read those pages again.
             number = pages;
         } else if number == 1 {
             return Ok(done);
@@ -68,12 +68,14 @@ pub(super) async fn read_history<W: Deps>(
     }
 }
 
-/// From when on to ask, where a catch-up ended that read up to `newest`: what it asks for begins an overlap earlier.
+/// Returns the start of the next catch-up after one that read up to `newest`. The next catch-up begins an overlap
+/// earlier than this start.
 fn next_start_time(newest: Timestamp, now: Timestamp) -> Timestamp {
     add_millis(newest, OVERLAP_MS - REREAD_MS).min(now)
 }
 
-/// Takes in a page. What we sent ourselves and know is left out: its echo says nothing, and a status only if it is newer.
+/// Processes one page. Known messages that Recado sent are left out: their echoes have no news, and their statuses count
+/// only if they are newer.
 async fn ingest_page<W: Deps>(
     deps: &W,
     page: HistoryPage,
@@ -114,7 +116,7 @@ async fn ingest_page<W: Deps>(
     Ok(())
 }
 
-/// What a record says of a message of ours that is not known yet.
+/// Returns the status in a history record that is newer than the known one; `None` if there is none.
 fn find_new_status(record: HistoryRecord, known: &Delivery) -> Option<WebhookItem> {
     let best = known.status.map_or(0, DeliveryStatus::status_rank);
     record.items.into_iter().find(|item| match item {

@@ -14,7 +14,7 @@ use recado_domain::message::{Message, Role};
 use recado_domain::outbox::{Author, Outbox};
 use recado_domain::rate::Rate;
 
-/// Commits the message to the contact's conversation, with the client's key; then the kick.
+/// Commits the message to the contact's conversation, together with the client's key, and enqueues a send job.
 pub(super) async fn commit_message<W: Deps>(
     deps: &W,
     checked: CheckedDelivery,
@@ -65,7 +65,7 @@ pub(super) async fn commit_message<W: Deps>(
     Err(DeliverError::Busy)
 }
 
-/// What becomes a message of a conversation.
+/// A message of a conversation before it has an ordinal.
 pub(super) struct UnnumberedMessage<'a> {
     pub(super) ready: PreparedContent,
     pub(super) to: &'a ContactAddress,
@@ -76,8 +76,8 @@ pub(super) struct UnnumberedMessage<'a> {
 }
 
 impl UnnumberedMessage<'_> {
-    /// The message with the next ordinal of `conversation`, which becomes ready to be written with it. It covers nothing:
-    /// who sends by the API has not read what the contact wrote.
+    /// Builds the message with the next ordinal of `conversation`, and updates `conversation` so that both can be
+    /// written. The message covers nothing: a client of the API has not read the contact's messages.
     pub(super) fn append_to_conversation(self, conversation: &mut Conversation, now: Timestamp) -> Message {
         let ordinal = conversation.append_message(now);
         conversation.rev += 1;

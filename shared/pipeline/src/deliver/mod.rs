@@ -1,7 +1,7 @@
-//! What clients send by the API: to anybody, now or later.
+//! Accepts messages that clients send by the API, to any recipient, now or later.
 //!
-//! A message that is to be sent now gets the next ordinal of the contact's conversation; one for later is a record of its
-//! own until it falls due. Neither answers the contact nor takes the conversation over.
+//! A message to be sent now gets the next ordinal of the contact's conversation. A message for later is a record of its
+//! own until it is due. Neither message answers the contact or takes the conversation over.
 
 mod immediate;
 mod scheduling;
@@ -32,68 +32,68 @@ use recado_domain::recipient::{RecipientError, parse_recipient};
 use recado_domain::scheduled::{NotPending, ScheduledId, ScheduledMessage, ScheduledState};
 pub use scheduling::{cancel_scheduled, find_scheduled, release_due_message};
 
-/// How often a conversation that others write too is read again.
+/// Number of tries to write a conversation that others write too.
 const TRIES: usize = 6;
 
-/// How far ahead a message may be scheduled.
+/// Maximum time ahead for which a message may be scheduled, in milliseconds (366 days).
 const SCHEDULE_AHEAD_MAX_MS: i64 = 366 * 86_400_000;
 
-/// What a client wants to be sent.
+/// A client's request to send a message.
 #[derive(Debug, Clone)]
 pub struct DeliverRequest {
-    /// To whom: a phone number in any writing, or a WhatsApp address.
+    /// The recipient: a phone number in any notation, or a WhatsApp address.
     pub to: String,
-    /// What it says.
+    /// Content of the message.
     pub content: Content,
-    /// How; ids of messages in it may be ours or the provider's.
+    /// Options of the send. Message ids in them may be ours or the provider's.
     pub options: SendOptions,
-    /// The client's key: the same request with the same key is one message.
+    /// The client's idempotency key. The same request with the same key is one message.
     pub key: Option<IdempotencyKey>,
-    /// What the client keeps with it.
+    /// Metadata that the client keeps with the message.
     pub metadata: Option<Metadata>,
-    /// When, at the earliest; absent or past: now.
+    /// Earliest time to send the message. If absent or in the past, the message is sent now.
     pub send_at: Option<Timestamp>,
-    /// Follows it everywhere.
+    /// Correlation id, which follows the message through every queue, record and log line.
     pub correlation: CorrelationId,
 }
 
-/// A message that is stored, or scheduled.
+/// A message that was stored or scheduled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AcceptedMessage {
-    /// Its id, a message's or a scheduled message's.
+    /// Id of the message or of the scheduled message.
     pub id: MessageId,
-    /// Where it lies; absent until it falls due.
+    /// Conversation of the message; `None` until a scheduled message is due.
     pub conversation: Option<ConversationId>,
-    /// How far it is.
+    /// Status of the message.
     pub status: MessageStatus,
-    /// When it is to be sent, if that lay ahead.
+    /// Time at which the message is to be sent; `None` if it was not scheduled.
     pub send_at: Option<Timestamp>,
-    /// The request came before.
+    /// `true` if the same request came before.
     pub repeated: bool,
 }
 
-/// Why it was not accepted.
+/// The reason for which a message was not accepted or not cancelled.
 #[derive(Debug, thiserror::Error)]
 pub enum DeliverError {
-    /// There is no such thing.
+    /// The named record does not exist.
     #[error("there is no such {0}")]
     NotFound(&'static str),
-    /// It cannot be sent.
+    /// The message cannot be sent.
     #[error(transparent)]
     NotSendable(#[from] NotSendable),
-    /// It names nobody to send to.
+    /// The recipient is no valid address.
     #[error(transparent)]
     Recipient(#[from] RecipientError),
-    /// Too far ahead.
+    /// `send_at` is more than a year ahead.
     #[error("`send_at` must not be more than a year ahead")]
     TooFarAhead,
-    /// The key was used for another request.
+    /// The idempotency key was used for another request.
     #[error("the idempotency key was used for another request")]
     KeyReused,
-    /// It is no longer pending.
+    /// The scheduled message is no longer pending.
     #[error(transparent)]
     NotPending(#[from] NotPending),
-    /// Others kept changing it; trying again helps.
+    /// Others kept changing the conversation. The client may try again.
     #[error("the conversation is being changed by others, try again")]
     Busy,
     /// A store or queue failed.
@@ -110,7 +110,7 @@ impl From<OutgoingContentError> for DeliverError {
     }
 }
 
-/// What is sent, once everything about it is known to be sound.
+/// A request whose recipient and content were checked.
 struct CheckedDelivery {
     bound: InstanceConfig,
     to: ContactAddress,
@@ -119,7 +119,8 @@ struct CheckedDelivery {
     claim: Option<IdempotencyClaim>,
 }
 
-/// Takes a message that a client wants to be sent on `instance`: stored and kicked, or scheduled.
+/// Accepts a message that a client wants to send on `instance`. The message is stored and its send job enqueued, or the
+/// message is scheduled. A repeated request with the same key returns the first request's message.
 pub async fn accept_message<W: Deps>(
     deps: &W,
     instance: &InstanceId,
@@ -194,12 +195,14 @@ fn make_send_claim<W: Deps>(
         scope: instance.to_string(),
         key,
         request_hash: hash_parts(&parts, 32),
-        // A client that asks again what it scheduled finds it until well after it was sent.
+        // A key of a scheduled message expires long after its sending, so that a repeated request still finds the
+        // message.
         expires: add_millis(send.send_at.map_or(now, |at| at.max(now)), ttl),
     })
 }
 
-/// The same request again: the same message, and its kick, which a crash may have prevented.
+/// Returns the message of the first request with this key. If the message is still open, its send job is enqueued
+/// again, because a crash may have prevented it. If the first request was a different one, the error is `KeyReused`.
 async fn return_repeated_send<W: Deps>(
     deps: &W,
     claim: Option<&IdempotencyClaim>,
@@ -244,7 +247,7 @@ fn accepted_from_scheduled(scheduled: &ScheduledMessage, repeated: bool) -> Acce
     }
 }
 
-/// The status of a message that waits for its time, or did so in vain.
+/// Returns the status of a scheduled message. `Pending` also if it became a message: that message has its own status.
 pub fn scheduled_status(scheduled: &ScheduledMessage) -> MessageStatus {
     match scheduled.state {
         ScheduledState::Pending | ScheduledState::Became { .. } => MessageStatus::Pending,
@@ -253,13 +256,13 @@ pub fn scheduled_status(scheduled: &ScheduledMessage) -> MessageStatus {
     }
 }
 
-/// The thread's active conversation, or the one that begins now.
+/// Returns the recipient's latest conversation if it is active, else a new conversation that begins now.
 async fn find_or_start_conversation<W: Deps>(
     deps: &W,
     bound: &InstanceConfig,
     to: &ContactAddress,
 ) -> PortResult<recado_domain::conversation::Conversation> {
-    // A client may name a person by the identity without a number whose conversation is filed under the number.
+    // A client may name a person by the identity without a number while the conversation is filed under the number.
     let alias = if to.is_numberless() {
         let other = identity::derive_thread_id(deps, &bound.instance.id, to.as_str()).await?;
         deps.store().find_alias(&other).await?

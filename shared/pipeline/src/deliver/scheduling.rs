@@ -17,7 +17,7 @@ use recado_domain::context::MessageContext;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
 
-/// Keeps the message until `at`, with the client's key.
+/// Stores the message until `at`, together with the client's key.
 pub(super) async fn schedule_message<W: Deps>(
     deps: &W,
     checked: CheckedDelivery,
@@ -59,12 +59,12 @@ pub(super) async fn schedule_message<W: Deps>(
     }
 }
 
-/// A message that is or was to be sent later.
+/// Returns a scheduled message, also after it was sent or cancelled.
 pub async fn find_scheduled<W: Deps>(deps: &W, id: &ScheduledId) -> PortResult<Option<ScheduledMessage>> {
     deps.store().find_scheduled(id).await
 }
 
-/// Takes one back that is not due yet. One that was taken back before stays so.
+/// Cancels a scheduled message that is still pending. A message that was cancelled before is returned as it is.
 pub async fn cancel_scheduled<W: Deps>(deps: &W, id: &ScheduledId) -> Result<ScheduledMessage, DeliverError> {
     for _ in 0..TRIES {
         let found = find_scheduled(deps, id).await?;
@@ -81,8 +81,9 @@ pub async fn cancel_scheduled<W: Deps>(deps: &W, id: &ScheduledId) -> Result<Sch
     Err(DeliverError::Busy)
 }
 
-/// A scheduled message whose time has come becomes a message of its contact's conversation; then the kick. `false`: there
-/// was nothing to do (it was taken back, another worker was faster, or its time has not come).
+/// Moves a scheduled message that is due into its contact's conversation, and enqueues a send job. If its instance is
+/// no longer configured, the message is given up. Returns `false` if there was nothing to do: the message was
+/// cancelled, another worker was faster, or the message is not due yet.
 pub async fn release_due_message<W: Deps>(deps: &W, id: &ScheduledId) -> PortResult<bool> {
     for _ in 0..TRIES {
         let now = deps.system().now();
@@ -139,7 +140,7 @@ async fn convert_to_message<W: Deps>(
     Ok(written)
 }
 
-/// Its instance is no longer configured: nobody can send it.
+/// Gives up a scheduled message whose instance is no longer configured, so nobody can send it.
 async fn give_up_scheduled<W: Deps>(
     deps: &W,
     mut scheduled: ScheduledMessage,

@@ -14,23 +14,24 @@ use recado_domain::options::SendOptions;
 use recado_domain::outbox::{Author, Outbox};
 use recado_domain::rate::Rate;
 
-/// A person's answer.
+/// An answer that a person gives in a conversation.
 #[derive(Debug, Clone)]
 pub struct OperatorAnswer {
-    /// What they say.
+    /// Content of the answer.
     pub content: Content,
-    /// How; ids of messages in it may be ours or the provider's.
+    /// Options of the send. Message ids in them may be ours or the provider's.
     pub options: SendOptions,
-    /// The newest ordinal that they had on screen; absent: all there is.
+    /// The newest ordinal that the person had on screen; `None`: all messages that there are.
     pub seen: Option<Ordinal>,
-    /// The client's key: the same answer with the same key is one message.
+    /// The client's idempotency key. The same answer with the same key is one message.
     pub key: Option<IdempotencyKey>,
-    /// Follows it everywhere.
+    /// Correlation id, which follows the answer through every queue, record and log line.
     pub correlation: CorrelationId,
 }
 
-/// Answers as a person: the message, what it covers, and the takeover if the agent had the conversation, in one
-/// transaction; then the kick.
+/// Stores a person's answer and enqueues its send job. The message, the ordinals that it covers and, if the agent had
+/// the conversation, the takeover are stored in one transaction. A repeated request with the same key returns the first
+/// request's message.
 pub async fn answer_as_operator<W: Deps>(
     deps: &W,
     id: &ConversationId,
@@ -101,7 +102,8 @@ fn make_answer_claim<W: Deps>(
     })
 }
 
-/// The same request again: the same message, and its kick, which a crash may have prevented.
+/// Returns the message of the first request with this key. Its send job is enqueued again, because a crash may have
+/// prevented it. If the first request was a different one, the error is `KeyReused`.
 async fn return_repeated_answer<W: Deps>(
     deps: &W,
     id: &ConversationId,
@@ -116,7 +118,8 @@ async fn return_repeated_answer<W: Deps>(
     find_message(deps, &record.message).await
 }
 
-/// What is said, and how fast the contact may be written to. An instance that is no longer configured sends nothing.
+/// Prepares the answer's content, and finds the contact's own rate. If the instance is no longer configured, nothing
+/// can be sent and the error is `NotFound`.
 async fn prepare_answer<W: Deps>(
     deps: &W,
     conversation: &Conversation,

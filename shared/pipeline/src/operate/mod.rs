@@ -1,4 +1,4 @@
-//! What operators read and do: conversations, messages, takeover, answer, give-back, resolve.
+//! The operators' use cases: they list conversations and messages, take over, answer, give back and resolve.
 
 mod answer;
 pub mod dead_letters;
@@ -22,36 +22,36 @@ use recado_domain::delivery::{Delivery, DeliveryKey};
 use recado_domain::ids::{ConversationId, CorrelationId, MessageId, Ordinal};
 use recado_domain::message::{Message, MessageStatus};
 
-/// How often a change is tried against others.
+/// Number of tries of a change while others change the same record.
 const TRIES: usize = 6;
 
-/// A message with what is known of its delivery.
+/// A message together with its delivery.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessageView {
     /// The message.
     pub message: Message,
-    /// Its status.
+    /// Status of the message, with what its delivery tells.
     pub status: MessageStatus,
-    /// Its delivery's record.
+    /// Record of the delivery; `None` if there is none.
     pub delivery: Option<Delivery>,
 }
 
-/// Why an operator's request was not done.
+/// The reason for which an operator's request was not carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum OperateError {
-    /// There is no such thing.
+    /// The named record does not exist.
     #[error("there is no such {0}")]
     NotFound(&'static str),
-    /// It cannot be sent.
+    /// The message cannot be sent.
     #[error(transparent)]
     NotSendable(#[from] NotSendable),
     /// The idempotency key was used for another request.
     #[error("the idempotency key was used for another request")]
     KeyReused,
-    /// The conversation's state does not allow it.
+    /// The conversation's state does not allow the request.
     #[error(transparent)]
     Refused(#[from] ConversationError),
-    /// Others kept changing it; trying again helps.
+    /// Others kept changing the conversation. The client may try again.
     #[error("the conversation is being changed by others, try again")]
     Busy,
     /// A store or queue failed.
@@ -68,7 +68,7 @@ impl From<OutgoingContentError> for OperateError {
     }
 }
 
-/// Conversations, the most recently active first.
+/// Lists conversations, the most recently active first.
 pub async fn list_conversations<W: Deps>(
     deps: &W,
     filter: &ConversationFilter,
@@ -77,7 +77,8 @@ pub async fn list_conversations<W: Deps>(
     Ok(deps.store().search_conversations(filter, page).await?)
 }
 
-/// One conversation; where nobody wrote in this one and it only leads to another of the same person, that one.
+/// Returns a conversation. If nobody wrote in it and it only leads to another conversation of the same person, returns
+/// that other conversation.
 pub async fn find_conversation<W: Deps>(deps: &W, id: &ConversationId) -> Result<Conversation, OperateError> {
     let missing = OperateError::NotFound("conversation");
     let found = deps.store().find_conversation(id).await?.ok_or(missing)?;
@@ -88,7 +89,7 @@ pub async fn find_conversation<W: Deps>(deps: &W, id: &ConversationId) -> Result
     newest.ok_or(OperateError::NotFound("conversation"))
 }
 
-/// A conversation's messages, the newest first.
+/// Lists a conversation's messages, the newest first.
 pub async fn list_messages<W: Deps>(
     deps: &W,
     id: &ConversationId,
@@ -104,7 +105,7 @@ pub async fn list_messages<W: Deps>(
     })
 }
 
-/// One message.
+/// Returns a message with its delivery.
 pub async fn find_message<W: Deps>(deps: &W, id: &MessageId) -> Result<MessageView, OperateError> {
     let message = deps
         .store()
@@ -139,7 +140,8 @@ pub(crate) async fn join_deliveries<W: Deps>(
     Ok(messages.into_iter().zip(keys).map(view).collect())
 }
 
-/// Under what a message's delivery is recorded; `None` for what came in.
+/// Returns the key under which a message's delivery is recorded. `None` for a message that came in, and where the
+/// instance or the provider's id is not known.
 fn delivery_key<W: Deps>(deps: &W, bound: Option<&InstanceConfig>, message: &Message) -> Option<DeliveryKey> {
     message.out.as_ref()?;
     let bound = bound?;
@@ -155,7 +157,8 @@ fn delivery_key<W: Deps>(deps: &W, bound: Option<&InstanceConfig>, message: &Mes
     Some(DeliveryKey::from_provider_id(provider, &instance, theirs))
 }
 
-/// Takes a conversation over (`manual`) or gives it back (`ai`): then what nobody answered is owed again.
+/// Takes a conversation over (`manual`) or gives it back to the agent (`ai`). After a give-back, messages that nobody
+/// answered are owed an answer again.
 pub async fn set_conversation_mode<W: Deps>(
     deps: &W,
     id: &ConversationId,
@@ -172,7 +175,7 @@ pub async fn set_conversation_mode<W: Deps>(
                 conversation.give_back_to_agent(left, now)
             }
         };
-        // Also when nothing changed: the request may be a repeat of one that crashed before it came so far.
+        // Done even if nothing changed: the request may repeat an earlier request that crashed before this step.
         take_over_others(deps, &conversation, correlation).await?;
         if changed {
             conversation.rev += 1;
@@ -181,7 +184,7 @@ pub async fn set_conversation_mode<W: Deps>(
             }
             tracing::info!(conversation_id = %id, ?mode, "mode changed by a person");
         }
-        // What waits to be sent and is void now is cancelled at once.
+        // A send job is enqueued, so that queued messages that are void now are cancelled at once.
         wake_up::enqueue_after_handover(deps, &conversation.id, correlation).await?;
         if mode == ConversationMode::Ai {
             give_back_others(deps, &conversation, correlation).await?;
@@ -194,7 +197,8 @@ pub async fn set_conversation_mode<W: Deps>(
     Err(OperateError::Busy)
 }
 
-/// Ends a conversation of which its author has seen everything up to `seen` (absent: all there is).
+/// Resolves a conversation, unless a message newer than `seen` came in. `seen` is the newest ordinal that the operator
+/// saw; `None`: all messages. A newer message is an error.
 pub async fn resolve_conversation<W: Deps>(
     deps: &W,
     id: &ConversationId,
@@ -209,7 +213,7 @@ pub async fn resolve_conversation<W: Deps>(
                 continue;
             }
         }
-        // Also when nothing changed, as above.
+        // Done even if nothing changed: the request may repeat an earlier request that crashed before this step.
         wake_up::enqueue_after_handover(deps, &conversation.id, correlation).await?;
         return Ok(conversation);
     }

@@ -3,15 +3,16 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::ids::ThreadId;
 use std::future::Future;
 
-/// Which number a person has whose messages may come without one.
+/// A store of the phone numbers of contacts whose messages may come without a phone number.
 pub trait ContactAliases: Send + Sync {
-    /// The address with a number of the person whose identity without one (a linked identity, a business-scoped user id)
-    /// has the thread `other`, by a strong read; `None` if it was never learnt.
+    /// Returns the address with the phone number of the person whose linked identity has the thread `other`. A linked
+    /// identity is an address without a number (`…@lid`, a business-scoped user id). The read is strong. `None`: the
+    /// number was never learnt.
     fn find_alias(&self, other: &ThreadId)
     -> impl Future<Output = PortResult<Option<ContactAddress>>> + Send;
 
-    /// Keeps that the person of the thread `other` has `address`, by one write; what was learnt before gives way. It is
-    /// kept for good, like the conversations that it leads to.
+    /// Stores in one write that the person of the thread `other` has the address `address`. An address that was learnt
+    /// before is replaced. The record does not expire, like the conversations to which it leads.
     fn save_alias(
         &self,
         other: &ThreadId,

@@ -4,23 +4,25 @@ use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::provider::Provider;
 use std::future::Future;
 
-/// What is configured.
+/// A store of the configuration: tenants, agents and instances.
 pub trait ConfigurationStore: Send + Sync {
-    /// All of it.
+    /// Returns the whole configuration.
     fn read_configuration(&self) -> impl Future<Output = PortResult<ConfigDocument>> + Send;
 
-    /// Creates and replaces what `change` names (two instances may swap their provider's names). The caller has checked it.
+    /// Creates or replaces the tenants, agents and instances in `change`, and leaves all others unchanged. One change
+    /// may exchange the external ids of two instances. The caller has validated `change`.
     fn apply_configuration(&self, change: &ConfigDocument) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// The instance that `provider` calls `external`, with its tenant and agent. May be as old as
-    /// [`crate::settings::Settings::config_ttl`].
+    /// Returns the instance that `provider` calls `external`, with its tenant and agent. The answer may be as old as
+    /// [`crate::settings::Settings::config_ttl`]. `None`: no such instance is configured.
     fn find_instance_config(
         &self,
         provider: Provider,
         external: &ExternalId,
     ) -> impl Future<Output = PortResult<Option<InstanceConfig>>> + Send;
 
-    /// The instance of this id, with its tenant and agent; as old as [`Self::find_instance_config`] may be.
+    /// Returns the instance with the id `id`, with its tenant and agent; `None` if it is not configured. The answer may
+    /// be as old as that of [`Self::find_instance_config`].
     fn instance_config(
         &self,
         id: &InstanceId,

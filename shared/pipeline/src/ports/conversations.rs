@@ -5,91 +5,93 @@ use recado_domain::ids::{ConversationId, IdempotencyKey, InstanceId, MessageId, 
 use recado_domain::message::Message;
 use std::future::Future;
 
-/// Which part of a list is wanted.
+/// A request for one page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRequest {
-    /// At most so many.
+    /// Maximum number of items on the page.
     pub limit: usize,
-    /// Where the page before ended, as it said.
+    /// `next_cursor` of the page before; `None` for the first page.
     pub cursor: Option<String>,
 }
 
-/// A part of a list.
+/// One page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
-    /// What is on it.
+    /// Items of this page.
     pub items: Vec<T>,
-    /// Where the next one begins; absent on the last.
+    /// Cursor of the next page; `None` on the last page.
     pub next_cursor: Option<String>,
 }
 
-/// Which conversations are wanted.
+/// Conditions for a list of conversations. A field that is `None` sets no condition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConversationFilter {
-    /// Of this instance only.
+    /// Instance of the conversation.
     pub instance: Option<InstanceId>,
-    /// In this mode only.
+    /// Mode of the conversation.
     pub mode: Option<ConversationMode>,
-    /// In this status only.
+    /// Status of the conversation.
     pub status: Option<ConversationStatus>,
 }
 
-/// A client's key for a request that it may repeat.
+/// A client's idempotency key for a request that the client may repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyClaim {
-    /// Where the key counts: an instance or a conversation.
+    /// Scope within which the key counts: an instance or a conversation.
     pub scope: String,
-    /// The key.
+    /// Idempotency key.
     pub key: IdempotencyKey,
-    /// A hash of the request.
+    /// Hash of the request. Another hash under the same key means another request.
     pub request_hash: String,
-    /// Until when it is kept.
+    /// Time until which the key is kept.
     pub expires: Timestamp,
 }
 
-/// What a key was used for before.
+/// The earlier request for which an idempotency key was used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyRecord {
-    /// A hash of the request then.
+    /// Hash of the earlier request.
     pub request_hash: String,
-    /// The message it made.
+    /// Message, or scheduled message, that the earlier request created.
     pub message: MessageId,
 }
 
-/// What committing a message found.
+/// The result of committing a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommitOutcome {
-    /// It is stored.
+    /// The message is stored.
     Committed,
-    /// The conversation was changed meanwhile.
+    /// The conversation was changed by another writer (or the new scheduled message's id exists): nothing was written.
     Conflict,
-    /// The client's key was used before.
+    /// The client's idempotency key was used before: nothing was written.
     KeyTaken(IdempotencyRecord),
 }
 
-/// Conversations and their messages.
+/// A store of conversations and their messages.
 pub trait Conversations: Send + Sync {
-    /// The newest conversation of a thread, active or resolved, read strongly.
+    /// Returns the newest conversation of a thread, active or resolved, by a strong read. `None`: the thread has no
+    /// conversation.
     fn find_latest_conversation(
         &self,
         thread: &ThreadId,
     ) -> impl Future<Output = PortResult<Option<Conversation>>> + Send;
 
-    /// The conversation, read strongly.
+    /// Returns a conversation by a strong read; `None` if it does not exist.
     fn find_conversation(
         &self,
         id: &ConversationId,
     ) -> impl Future<Output = PortResult<Option<Conversation>>> + Send;
 
-    /// The conversation and its newest `limit` messages, by ordinal, in one strong read, and as they were at one time: the
-    /// newest message is the conversation's `last`, and no ordinal is left out. Where that cannot be had, an error.
+    /// Returns the conversation and its newest `limit` messages, by ordinal, in one strong read. Both are as they were
+    /// at one time: the newest message is the conversation's `last`, and no ordinal is missing. If they cannot be read
+    /// so, an error is returned. `None`: the conversation does not exist.
     fn find_with_history(
         &self,
         id: &ConversationId,
         limit: usize,
     ) -> impl Future<Output = PortResult<Option<(Conversation, Vec<Message>)>>> + Send;
 
-    /// The first `limit` messages above `after`, by ordinal, read strongly.
+    /// Returns the first `limit` messages with an ordinal above `after`, by ordinal, by a strong read.
     fn list_messages_after(
         &self,
         id: &ConversationId,
@@ -97,15 +99,17 @@ pub trait Conversations: Send + Sync {
         limit: usize,
     ) -> impl Future<Output = PortResult<Vec<Message>>> + Send;
 
-    /// Writes a conversation whose `rev` is one more than the stored one's.
+    /// Writes a conversation if its `rev` is the stored `rev` plus one. [`WriteOutcome::Conflict`]: another writer
+    /// changed it.
     fn update_conversation(
         &self,
         conversation: &Conversation,
     ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
-    /// In one transaction: the conversation as in [`Self::update_conversation`] (a `rev` of 1: it must not exist yet), its new
-    /// message (which is open if it is queued), and the client's key, if there is one, on condition that it is new or
-    /// expired. A used key is told before a conflict.
+    /// Stores a new message of a conversation in one transaction. The transaction writes the conversation as
+    /// [`Self::update_conversation`] does (with a `rev` of 1 it must not exist yet), the message (open if it is queued)
+    /// and, if given, the client's key `key`, which must be new or expired. [`CommitOutcome::KeyTaken`] takes precedence
+    /// over [`CommitOutcome::Conflict`].
     fn commit_message(
         &self,
         conversation: &Conversation,
@@ -113,35 +117,36 @@ pub trait Conversations: Send + Sync {
         key: Option<&IdempotencyClaim>,
     ) -> impl Future<Output = PortResult<CommitOutcome>> + Send;
 
-    /// In one transaction: the conversation as in [`Self::update_conversation`], and the agent's reply: one message, or as many parts
-    /// (10 at most) as it was taken apart into, by ordinal. All of them are open, or nothing is written.
+    /// Stores the agent's reply in one transaction. The transaction writes the conversation as
+    /// [`Self::update_conversation`] does and the reply's messages, by ordinal: one message, or the parts into which the
+    /// reply was split (10 at most). All of them are stored as open, or nothing is written.
     fn commit_reply(
         &self,
         conversation: &Conversation,
         parts: &[Message],
     ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
-    /// What a client's key was used for.
+    /// Returns the request for which a client's idempotency key was used before; `None` if the key was not used.
     fn find_idempotency_key(
         &self,
         scope: &str,
         key: &IdempotencyKey,
     ) -> impl Future<Output = PortResult<Option<IdempotencyRecord>>> + Send;
 
-    /// Conversations, the most recently active first.
+    /// Lists the conversations that match `filter`, the most recently active first.
     fn search_conversations(
         &self,
         filter: &ConversationFilter,
         page: &PageRequest,
     ) -> impl Future<Output = PortResult<Page<Conversation>>> + Send;
 
-    /// A conversation's messages, the newest first; open ones as they are now.
+    /// Lists a conversation's messages, the newest first. An open message is returned in its current state.
     fn list_messages(
         &self,
         id: &ConversationId,
         page: &PageRequest,
     ) -> impl Future<Output = PortResult<Page<Message>>> + Send;
 
-    /// One message, as it is now.
+    /// Returns one message in its current state; `None` if it does not exist.
     fn find_message(&self, id: &MessageId) -> impl Future<Output = PortResult<Option<Message>>> + Send;
 }

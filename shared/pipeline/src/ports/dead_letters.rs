@@ -5,23 +5,23 @@ use recado_domain::ids::InstanceId;
 use recado_domain::reason::Reason;
 use std::future::Future;
 
-/// Which dead letters are wanted.
+/// Conditions for a list of dead letters. A field that is `None` sets no condition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeadLetterFilter {
-    /// Of this queue only.
+    /// Queue from which the dead letter came.
     pub queue: Option<QueueName>,
-    /// With this reason only.
+    /// Reason of the dead letter.
     pub reason: Option<Reason>,
-    /// Of this instance only.
+    /// Instance of the dead letter.
     pub instance: Option<InstanceId>,
-    /// That died then or later.
+    /// Earliest time of the failure (included).
     pub since: Option<Timestamp>,
-    /// That died before then.
+    /// Time before which the failure happened (not included).
     pub until: Option<Timestamp>,
 }
 
 impl DeadLetterFilter {
-    /// Whether `letter` is wanted.
+    /// Returns `true` if `letter` meets all conditions.
     pub fn matches_letter(&self, letter: &DeadLetter) -> bool {
         self.queue.is_none_or(|queue| queue == letter.queue)
             && self.reason.is_none_or(|reason| reason == letter.reason)
@@ -34,39 +34,40 @@ impl DeadLetterFilter {
     }
 }
 
-/// What was given up for good.
+/// A store of dead letters.
 pub trait DeadLetters: Send + Sync {
-    /// Keeps a dead letter. One of the same id is replaced, unless it is of a later death: who stalled long ago may only now
-    /// come to make the letter of a death that was redriven, and followed by another.
+    /// Stores a dead letter. A stored dead letter with the same id is replaced, unless the stored one is of a later
+    /// failure: a worker that was delayed for long may store the dead letter of a failure that was redriven meanwhile
+    /// and followed by another failure.
     fn put_dead_letter(&self, letter: &DeadLetter) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// One dead letter.
+    /// Returns one dead letter; `None` if it does not exist.
     fn find_dead_letter(&self, id: &str) -> impl Future<Output = PortResult<Option<DeadLetter>>> + Send;
 
-    /// Removes the dead letter of the death at `died`; `false` if there is none, or one of another death.
+    /// Removes the dead letter of the failure at `died`. `false`: it does not exist, or it is of another failure.
     fn remove_dead_letter(&self, id: &str, died: Timestamp) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// In one transaction: removes the dead letter that `deletion` names, of that death, and keeps who did so. `false`,
-    /// and nothing is kept, if there is no such letter.
+    /// Deletes the dead letter that `deletion` names and stores who deleted it, in one transaction. `false`, and nothing
+    /// is stored: there is no dead letter of that failure.
     fn delete_dead_letter(
         &self,
         deletion: &DeadLetterDeletion,
     ) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// Who deleted which dead letters, the newest first.
+    /// Lists the deletions of dead letters, each with the person who deleted it, the newest first.
     fn list_deletions(
         &self,
         page: &PageRequest,
     ) -> impl Future<Output = PortResult<Page<DeadLetterDeletion>>> + Send;
 
-    /// Dead letters, the newest first.
+    /// Lists the dead letters that match `filter`, the newest first.
     fn list_dead_letters(
         &self,
         filter: &DeadLetterFilter,
         page: &PageRequest,
     ) -> impl Future<Output = PortResult<Page<DeadLetter>>> + Send;
 
-    /// How many there are, of all or of one instance.
+    /// Counts the dead letters of one instance, or of all (`None`).
     fn count_dead_letters(
         &self,
         instance: Option<&InstanceId>,

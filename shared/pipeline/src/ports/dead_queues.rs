@@ -3,18 +3,19 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
 use std::future::Future;
 
-/// A message of a dead-letter queue.
+/// A message that was received from a dead-letter queue.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DeadQueueMessage {
-    /// Whose dead-letter queue.
+    /// Queue to which the dead-letter queue belongs.
     pub queue: QueueName,
-    /// Its body, as it came.
+    /// Body of the message, unchanged.
     pub body: String,
-    /// When it was sent: a copy of ours to the dead-letter queue, any other to its own queue.
+    /// Time when the message was sent: a dead-letter copy to the dead-letter queue, any other message to its own queue.
     pub sent_at: Timestamp,
-    /// Of which dead letter it is the copy. Absent: the queue put it here by itself, and no record may know.
+    /// Dead letter of which the message is a copy. `None`: the queue moved the message here by itself, and the records
+    /// may not show that yet.
     pub copy_of: Option<RedrivenLetter>,
-    /// By what it is removed; good for this receive.
+    /// Receipt with which the message is removed; valid for this receive only.
     pub receipt: String,
 }
 
@@ -27,20 +28,21 @@ impl std::fmt::Debug for DeadQueueMessage {
     }
 }
 
-/// The queues' dead-letter queues, and the way back out of them.
+/// The dead-letter queues, and the redrive of dead letters to their own queues.
 pub trait DeadLetterQueues: Send + Sync {
-    /// Some of what lies in the dead-letter queue of `queue`, at most ten. It is not handed out again for a few seconds,
-    /// so that the next call brings others; none at all means that everything was seen, as far as the queue can tell.
+    /// Receives at most ten messages from the dead-letter queue of `queue`. They are not handed out again for a few
+    /// seconds, so that the next call returns others. An empty result means that all messages were seen, as far as the
+    /// queue can tell.
     fn receive_dead_messages(
         &self,
         queue: QueueName,
     ) -> impl Future<Output = PortResult<Vec<DeadQueueMessage>>> + Send;
 
-    /// Removes what was received. One that is gone is no error.
+    /// Removes a received message. A message that is already gone is no error.
     fn remove_dead_message(&self, copy: &DeadQueueMessage) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Enqueues what a dead letter is a copy of on its own queue, marked with the death that is undone; what cannot be
-    /// read goes as it came. `deduplication` must be new for every redrive.
+    /// Sends the content of a dead letter to its own queue, marked with the failure that the redrive undoes. A body that
+    /// could not be read is sent unchanged. `deduplication` must be new for every redrive.
     fn enqueue_redrive(
         &self,
         letter: &DeadLetter,

@@ -3,20 +3,21 @@ use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use std::future::Future;
 
-/// What became of accepted messages.
+/// A store of delivery records, which hold the statuses of accepted messages.
 pub trait Deliveries: Send + Sync {
-    /// One conditional upsert: the time of this status, by [`Delivery::record_status`]; the best of all is the record's. A repeated
-    /// one is no error. The record expires at `expires`.
+    /// Stores the time of a delivery status in one conditional upsert, by [`Delivery::record_status`]. The record's
+    /// status is the best of all statuses that were stored. A repeated status is no error. The record expires at
+    /// `expires`.
     fn record_status(
         &self,
         update: &StatusUpdate,
         expires: Timestamp,
     ) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// A delivery's record, read strongly; an expired one is absent.
+    /// Returns a delivery record by a strong read; `None` if it does not exist or is expired.
     fn find_delivery(&self, key: &DeliveryKey) -> impl Future<Output = PortResult<Option<Delivery>>> + Send;
 
-    /// Many records at once, in the order of `keys`, which may repeat one another.
+    /// Returns many delivery records at once, in the order of `keys`. The same key may occur more than once.
     fn find_deliveries(
         &self,
         keys: &[DeliveryKey],

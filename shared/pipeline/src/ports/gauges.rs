@@ -7,77 +7,77 @@ use recado_domain::message::Message;
 use recado_domain::provider::Provider;
 use std::future::Future;
 
-/// How full a queue is. On AWS as SQS estimates it.
+/// The number of messages in a queue. On AWS these are estimates of SQS.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueDepth {
-    /// To be handed out.
+    /// Messages that can be handed out now.
     pub waiting: u64,
-    /// Handed out and not acknowledged, or put off.
+    /// Messages that were handed out and are not acknowledged, or that were put off.
     pub in_flight: u64,
-    /// Not to be handed out yet.
+    /// Messages that may not be handed out yet.
     pub delayed: u64,
-    /// When the oldest was sent, where the queue tells.
+    /// Time when the oldest message was sent; `None` if the queue does not tell.
     pub oldest: Option<Timestamp>,
 }
 
 impl QueueDepth {
-    /// All that is in it.
+    /// Returns the number of all messages in the queue.
     pub fn total_messages(&self) -> u64 {
         self.waiting + self.in_flight + self.delayed
     }
 }
 
-/// How much waits in the queues.
+/// A source of the queues' depths.
 pub trait QueueDepths: Send + Sync + 'static {
-    /// How full `queue` is.
+    /// Returns the depth of `queue`.
     fn read_queue_depth(&self, queue: QueueName) -> impl Future<Output = PortResult<QueueDepth>> + Send;
 }
 
 /// An outgoing message that is open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenMessage {
-    /// Of which instance.
+    /// Instance of the message.
     pub instance: InstanceId,
-    /// Its outbox state, in a word.
+    /// Name of the outbox state, for example `sending`.
     pub state: &'static str,
-    /// Attempts so far.
+    /// Number of attempts so far.
     pub attempts: u32,
-    /// When it was stored.
+    /// Time when the message was stored.
     pub since: Timestamp,
 }
 
 /// An event that is not applied yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenEvent {
-    /// From which provider.
+    /// Provider of the event.
     pub provider: Provider,
-    /// What that calls the instance.
+    /// Provider's name of the instance.
     pub external: ExternalId,
-    /// When it was received.
+    /// Time when the event was received.
     pub since: Timestamp,
 }
 
-/// What is open.
+/// The open work of all instances: messages, events and parked conversations.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpenWork {
-    /// Outgoing messages (a dead one is open until its dead letter exists).
+    /// Open outgoing messages. A dead message is open until its dead letter exists.
     pub messages: Vec<OpenMessage>,
     /// Pending events.
     pub events: Vec<OpenEvent>,
-    /// The instance of each parked conversation.
+    /// Instance of each parked conversation.
     pub parked: Vec<InstanceId>,
-    /// There is more than was looked at.
+    /// `true` if there is more open work than was read.
     pub at_least: bool,
 }
 
-/// What monitors ask of the store. It may be some seconds old: no decision may rest on it.
+/// The store's numbers for monitors. They may be some seconds old: no decision may rest on them.
 pub trait Gauges: Send + Sync {
-    /// What is open, of each kind about `limit` at most: those longest overdue.
+    /// Returns the open work, about `limit` records of each kind at most: the longest overdue ones.
     fn read_open_work(&self, limit: usize) -> impl Future<Output = PortResult<OpenWork>> + Send;
 }
 
 impl OpenMessage {
-    /// What monitors are told of a message that is on its way out.
+    /// Returns the data about an outgoing message that monitors see; `None` for a message that Recado does not send.
     pub fn from_message(message: &Message) -> Option<Self> {
         let out = message.out.as_ref()?;
         Some(Self {
@@ -90,7 +90,7 @@ impl OpenMessage {
 }
 
 impl OpenEvent {
-    /// What monitors are told of an event.
+    /// Returns the data about an event that monitors see.
     pub fn from_record(record: &EventRecord) -> Self {
         Self {
             provider: record.job.provider,

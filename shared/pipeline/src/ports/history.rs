@@ -2,53 +2,53 @@ use jiff::Timestamp;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::inbound::WebhookItem;
 
-/// A stretch of a provider's memory, both ends in it, by the provider's clock.
+/// A period in a provider's message history, both ends included, by the provider's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistorySpan {
-    /// Its beginning.
+    /// Start of the period.
     pub since: Timestamp,
-    /// Its end. It stays the same for all pages, so that what comes in meanwhile does not shift them.
+    /// End of the period. All pages use the same end, so that new messages do not shift the pages.
     pub until: Timestamp,
 }
 
-/// One message that a provider remembers.
+/// One message in a provider's history.
 #[derive(Debug, Clone)]
 pub struct HistoryRecord {
-    /// What a webhook would have brought of it: the message under the very id that its webhook has, and for one of ours
-    /// the best of its statuses.
+    /// Items that webhooks about this message would have brought: the message with the same id as in its webhook, and
+    /// for a message of the business the best of its statuses.
     pub items: Vec<WebhookItem>,
-    /// When it was written, as the provider says.
+    /// Time when the message was written, by the provider's clock; `None` if the provider does not tell.
     pub at: Option<Timestamp>,
-    /// For what the business wrote: under which name its delivery is known if we sent it.
+    /// Key of the delivery record that exists if Recado sent the message; `None` for a message of the contact.
     pub own_delivery: Option<DeliveryKey>,
 }
 
-/// A page of a provider's memory.
+/// One page of a provider's message history.
 #[derive(Debug, Clone, Default)]
 pub struct HistoryPage {
-    /// Its messages, the oldest first.
+    /// Messages of the page, the oldest first.
     pub records: Vec<HistoryRecord>,
-    /// How many pages the span has now. The first has the newest messages.
+    /// Number of pages of the period when this page was read. Page 1 has the newest messages.
     pub pages: u32,
-    /// How many messages the span has now.
+    /// Number of messages of the period when this page was read.
     pub total: u64,
-    /// The span begins earlier than the provider lets us read.
+    /// `true` if the period begins earlier than the provider lets Recado read.
     pub cut: bool,
 }
 
-/// Why there is no page.
+/// The reason why a page of the history could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HistoryError {
-    /// The provider keeps nothing that could be asked for. Trying again does not help.
+    /// The provider has no history that can be read. Trying again does not help.
     #[error("the provider keeps no messages that could be fetched")]
     NotOffered,
     /// The key or token is missing or was refused.
     #[error("the provider's key or token is missing or was refused")]
     Credentials,
-    /// It did not answer, or nothing that makes sense. It may pass.
+    /// The provider did not answer, or its answer made no sense. Trying again may help.
     #[error("the provider could not be asked: {why}")]
     Unavailable {
-        /// What happened; no personal data.
+        /// Description of the failure, without personal data.
         why: &'static str,
     },
 }

@@ -7,56 +7,58 @@ use recado_domain::message::Message;
 use recado_domain::reason::Reason;
 use std::future::Future;
 
-/// What recording an event found.
+/// The result of recording an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordEventOutcome {
-    /// It is new: it is recorded as pending now.
+    /// The event is new and is recorded as pending now.
     New,
-    /// It was recorded before and is still owed: enqueue it again.
+    /// The event was recorded before and is still pending: enqueue it again.
     Pending,
-    /// It was applied or given up before: nothing to do.
+    /// The event was applied or given up before: nothing is to be done.
     Settled,
 }
 
-/// A message of the contact (or one typed on the phone), with its conversation as it is with it.
+/// An inbound message (from the contact, or typed on the phone) together with its changed conversation.
 #[derive(Debug)]
 pub struct InboundWrite<'a> {
-    /// The event that brought it.
+    /// Event that brought the message.
     pub event: &'a EventId,
-    /// The conversation with the message numbered; its `rev` is one more than was read, or 1 for a new one.
+    /// Conversation after the message got its ordinal. Its `rev` is the one that was read plus one, or 1 if it is new.
     pub conversation: &'a Conversation,
-    /// The message.
+    /// Message to store.
     pub message: &'a Message,
 }
 
-/// What storing an inbound message found.
+/// The result of storing an inbound message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreInboundOutcome {
-    /// It is stored.
+    /// The message is stored.
     Stored,
-    /// The event's message was stored before, there.
+    /// The event's message was stored before, at this position.
     AlreadyStored(MessagePosition),
-    /// The conversation was changed meanwhile (or the event is no longer pending): read again.
+    /// The conversation was changed by another writer, or the event is no longer pending: read again.
     Conflict,
 }
 
-/// Events and what they bring in.
+/// A store of events and of the messages that they bring.
 pub trait Inbox: Send + Sync {
-    /// Records `job` as a pending event, on condition that its id is new. An expired record counts as absent.
+    /// Records `job` as a pending event if its id is new. An expired record counts as absent.
     fn record_event(&self, job: &InboundJob) -> impl Future<Output = PortResult<RecordEventOutcome>> + Send;
 
-    /// The event's record, read strongly.
+    /// Returns an event's record by a strong read; `None` if it does not exist.
     fn find_event(&self, id: &EventId) -> impl Future<Output = PortResult<Option<EventRecord>>> + Send;
 
-    /// In one transaction: the event is pending and has no message yet, and gets this one (`stored`); the conversation
-    /// is as read, and becomes `write.conversation`; the message is put.
+    /// Stores an inbound message in one transaction. The event must be pending and have no message yet; its record gets
+    /// the message's position (`stored`). The conversation must be as it was read, and becomes `write.conversation`. The
+    /// message is added.
     fn store_inbound(
         &self,
         write: InboundWrite<'_>,
     ) -> impl Future<Output = PortResult<StoreInboundOutcome>> + Send;
 
-    /// Makes a pending event applied (`reason` absent; its payload is dropped) or dead (the payload is kept for
-    /// redrive). The record expires at `expires` if it is applied. A settled event stays as it is.
+    /// Marks a pending event as applied or dead. Without a `reason` it becomes applied, its payload is removed, and its
+    /// record expires at `expires`. With a `reason` it becomes dead and keeps its payload for a redrive. An event that
+    /// is not pending is not changed.
     fn settle_event(
         &self,
         id: &EventId,
@@ -65,8 +67,8 @@ pub trait Inbox: Send + Sync {
         expires: Timestamp,
     ) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Makes a pending event applied, as [`Self::settle_event`] without a reason, and keeps in the same write how that
-    /// was done.
+    /// Marks a pending event as applied, as [`Self::settle_event`] does without a reason. The same write stores
+    /// `processed`, the record of its processing.
     fn finish_event(
         &self,
         id: &EventId,
@@ -75,8 +77,8 @@ pub trait Inbox: Send + Sync {
         expires: Timestamp,
     ) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Sets a pending event's attempts from `seen`, as was read, to `attempts`. `false` if there is no such event, it is
-    /// not pending, or somebody else changed them meanwhile.
+    /// Sets a pending event's attempts to `attempts` if they are still `seen`. `false`: the event does not exist, is not
+    /// pending, or another worker changed its attempts.
     fn set_event_attempts(
         &self,
         id: &EventId,
@@ -84,12 +86,13 @@ pub trait Inbox: Send + Sync {
         attempts: u32,
     ) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// `dead → pending`, with its attempts back at 0 and no reason, if it died at `died`. `false` if it is not dead, or
-    /// of another death.
+    /// Moves an event from `dead` to `pending` if it failed at `died`. Its attempts become 0 and its reason is removed.
+    /// `false`: the event is not dead, or it failed at another time.
     fn revive_event(&self, id: &EventId, died: Timestamp) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// `dead → applied` for good, with the reason `purged` and without its payload, if it died at `died`: nobody redrives
-    /// it any more. The record expires at `expires`. `false` if it is not dead, or of another death.
+    /// Moves an event from `dead` to `applied` for good if it failed at `died`. The reason becomes `purged` and the
+    /// payload is removed, so that nobody can redrive the event. The record expires at `expires`. `false`: the event is
+    /// not dead, or it failed at another time.
     fn purge_event(
         &self,
         id: &EventId,
@@ -98,6 +101,7 @@ pub trait Inbox: Send + Sync {
         expires: Timestamp,
     ) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// Notes that a pending event was enqueued again at `at`; returns how often that was, 0 if it is not pending.
+    /// Stores that a pending event was enqueued again at `at`. Returns how often that has happened, or 0 if the event is
+    /// not pending.
     fn record_reenqueue(&self, id: &EventId, at: Timestamp) -> impl Future<Output = PortResult<u32>> + Send;
 }

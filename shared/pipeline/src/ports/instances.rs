@@ -7,27 +7,27 @@ use recado_domain::instance::{
 use recado_domain::rate::Rate;
 use std::future::Future;
 
-/// What reserving a slot found.
+/// The result of reserving a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reservation {
-    /// The message may leave.
+    /// The message may leave in this slot.
     Slot {
-        /// When.
+        /// Time of the slot.
         at: Timestamp,
-        /// The instance's state after it, which comes with the answer.
+        /// State of the instance after the reservation.
         state: Box<InstanceState>,
     },
-    /// The instance is not open: park.
+    /// The instance is not open: park the conversation.
     NotOpen,
 }
 
-/// Run-time state of instances, and what waits for them.
+/// A store of the instances' run-time states and of their parked conversations.
 pub trait InstanceStates: Send + Sync {
-    /// The state, read strongly; the default for one that has none yet.
+    /// Returns an instance's state by a strong read; the default state if none is stored yet.
     fn read_instance_state(&self, id: &InstanceId) -> impl Future<Output = PortResult<InstanceState>> + Send;
 
-    /// Reserves a slot by [`Rate::reserve_slot`] in one conditional update, on condition that the instance is open. The
-    /// first one sets `asked_at`, so that there is something for the state to grow old from.
+    /// Reserves a slot by [`Rate::reserve_slot`] in one conditional update, if the instance is open. The first
+    /// reservation sets `asked_at`, so that the age of the state can be counted from there.
     fn reserve_slot(
         &self,
         id: &InstanceId,
@@ -35,16 +35,17 @@ pub trait InstanceStates: Send + Sync {
         now: Timestamp,
     ) -> impl Future<Output = PortResult<Reservation>> + Send;
 
-    /// Takes in what was seen of the connection, by [`InstanceState::apply_connection_update`]: a change sets `since`, and `probes` and
-    /// `timeouts` to 0; the same again counts a probe. Returns whether it was another one before.
+    /// Stores an observation of the connection, by [`InstanceState::apply_connection_update`]. A changed status sets
+    /// `since` and sets `probes` and `timeouts` to 0; the same status again counts a probe. Returns `true` if the status
+    /// changed.
     fn set_connection(
         &self,
         id: &InstanceId,
         seen: &ConnectionUpdate,
     ) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// Sets `asked_at` to `now`, on condition that the instance is open and neither asked for nor confirmed since
-    /// `before`. Whoever is told `true` asks the provider, and nobody else does.
+    /// Sets `asked_at` to `now` if the instance is open and was neither asked nor confirmed since `before`. `true`: the
+    /// caller asks the provider, and no other worker does.
     fn claim_connection_check(
         &self,
         id: &InstanceId,
@@ -52,15 +53,15 @@ pub trait InstanceStates: Send + Sync {
         before: Timestamp,
     ) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// Sets `confirmed_at`, on condition that the instance is open.
+    /// Sets `confirmed_at` to `at` if the instance is open.
     fn confirm_connection(
         &self,
         id: &InstanceId,
         at: Timestamp,
     ) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Claims a catch-up by itself: sets `caught_up_at`, on condition that none was claimed since `before`. Whoever is
-    /// told `true` does it, and nobody else.
+    /// Claims an automatic catch-up: sets `caught_up_at` to `now` if none was claimed since `before`. `true`: the caller
+    /// makes the catch-up, and no other worker does.
     fn claim_catch_up(
         &self,
         id: &InstanceId,
@@ -68,8 +69,8 @@ pub trait InstanceStates: Send + Sync {
         before: Timestamp,
     ) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// Notes that what was missed was fetched: `catch_up_from` becomes `rest`, on condition that it and `since` are as
-    /// `seen`: what closed meanwhile may have missed more.
+    /// Stores the progress of a catch-up: sets `catch_up_from` to `rest` (`None`: everything was read). Written only if
+    /// `catch_up_from` and `since` are still as in `seen`: an instance that closed meanwhile may have missed more.
     fn record_catch_up(
         &self,
         id: &InstanceId,
@@ -77,40 +78,42 @@ pub trait InstanceStates: Send + Sync {
         rest: Option<Timestamp>,
     ) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Keeps how its contacts usually write.
+    /// Stores the pattern in which the instance's contacts usually write.
     fn set_traffic_profile(
         &self,
         id: &InstanceId,
         pattern: &TrafficProfile,
     ) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Counts an attempt that got no answer, by [`InstanceState::count_timeout`]; returns how many in a row.
+    /// Counts an attempt that got no answer, by [`InstanceState::count_timeout`]. Returns the number of such attempts in
+    /// a row.
     fn record_timeout(
         &self,
         id: &InstanceId,
         found: &UnansweredAttempt,
     ) -> impl Future<Output = PortResult<u32>> + Send;
 
-    /// Forgets the attempts that got no answer: `timeouts` is 0, and `timed_out` nothing.
+    /// Clears the attempts that got no answer: sets `timeouts` to 0 and removes `timed_out`.
     fn reset_timeouts(&self, id: &InstanceId) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// Notes whether the model's key is missing or was refused. Returns whether that changed.
+    /// Stores whether the model's key is missing or was refused. Returns `true` if the stored value changed.
     fn set_llm_needs_credentials(
         &self,
         id: &InstanceId,
         missing: bool,
     ) -> impl Future<Output = PortResult<bool>> + Send;
 
-    /// Parks a conversation: a new version, the first `since` kept.
+    /// Parks a conversation: writes its entry with a new version and keeps the `since` of the first parking.
     fn put_parked(&self, parked: &ParkedConversation) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// An instance's parked conversations, the longest parked first, at most `limit`.
+    /// Lists an instance's parked conversations, the longest parked first, at most `limit`.
     fn list_parked(
         &self,
         id: &InstanceId,
         limit: usize,
     ) -> impl Future<Output = PortResult<Vec<ParkedConversation>>> + Send;
 
-    /// Removes a parked entry if its version is still the one seen. `false` if it was parked again meanwhile.
+    /// Removes a parked conversation's entry if its version is still that of `parked`. `false`: it was parked again
+    /// meanwhile.
     fn remove_parked(&self, parked: &ParkedConversation) -> impl Future<Output = PortResult<bool>> + Send;
 }

@@ -2,68 +2,68 @@ use recado_domain::message::TokenUsage;
 use std::future::Future;
 use std::time::Duration;
 
-/// Who said something.
+/// The author of a text in the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaker {
     /// The contact.
     User,
-    /// The business: the agent, or a person.
+    /// The business: the agent or a person.
     Assistant,
 }
 
-/// A part of the conversation, as the model reads it.
+/// A part of the conversation as the model reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatTurn {
-    /// Who.
+    /// Author of the text.
     pub speaker: Speaker,
-    /// What.
+    /// Text of this part.
     pub text: String,
 }
 
-/// What a model is asked.
+/// A request to a language model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LlmRequest {
-    /// Which model.
+    /// Name of the model.
     pub model: String,
-    /// The system prompt; marked for prompt caching.
+    /// System prompt, marked for prompt caching.
     pub system: String,
-    /// The conversation. It begins with the contact, speakers alternate, and the contact speaks last.
+    /// Conversation so far. The contact speaks first and last, and the speakers alternate.
     pub turns: Vec<ChatTurn>,
-    /// The longest reply, in tokens.
+    /// Maximum length of the reply, in tokens.
     pub max_tokens: u32,
-    /// How long it may take, retries included.
+    /// Maximum duration of the request, retries included.
     pub within: Duration,
 }
 
-/// What it answered.
+/// The answer of a language model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LlmReply {
-    /// The text.
+    /// Text of the answer.
     pub text: String,
-    /// What it cost.
+    /// Tokens that the request used.
     pub usage: TokenUsage,
-    /// Which model answered, as it calls itself.
+    /// Name of the model that answered, as the model's API reports it.
     pub model: String,
 }
 
-/// Why there is no answer. No variant holds the response's body.
+/// The reason why the model gave no answer. No variant contains the response's body.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LlmError {
-    /// The key is missing or was refused: turns wait until it is there.
+    /// The key is missing or was refused: turns wait until there is a valid key.
     #[error("the model's credentials are missing or were refused: {0}")]
     Credentials(String),
-    /// Throttled, overloaded, unreachable or too slow, after all retries.
+    /// The model was throttled, overloaded, unreachable or too slow, after all retries.
     #[error("the model is unavailable: {0}")]
     Unavailable(String),
-    /// The request will never succeed.
+    /// The model refused the request, and would refuse it again.
     #[error("the model refused the request: {0}")]
     Refused(String),
 }
 
 /// A language model.
 pub trait Llm: Send + Sync {
-    /// Asks for the next turn. Retries what may pass (429, 5xx, overloaded), honouring `retry-after`, within
-    /// [`LlmRequest::within`].
+    /// Asks the model for the next reply. Retries failures that may pass (429, 5xx, overloaded), honouring
+    /// `retry-after`, within [`LlmRequest::within`].
     fn generate_reply(&self, request: &LlmRequest)
     -> impl Future<Output = Result<LlmReply, LlmError>> + Send;
 }

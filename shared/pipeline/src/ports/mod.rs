@@ -1,14 +1,14 @@
-//! What the use cases need from outside, in the language of the domain.
+//! The ports: traits through which the use cases reach stores, queues, providers, the model and the clock.
 //!
 //! Every operation of a store is atomic: one SQL transaction on one machine, one conditional write or one
-//! `TransactWriteItems` on DynamoDB. Optimistic concurrency runs through all of them: a record carries `rev`, a caller
-//! reads it, applies a transition of the domain (which makes `rev` one more), and writes the result, which the store
-//! takes only if the stored `rev` is still the one before. [`WriteOutcome::Conflict`] means: somebody else was faster, read
-//! again or come back.
+//! `TransactWriteItems` on DynamoDB. All of them use optimistic concurrency: a record carries `rev`; a caller reads the
+//! record, applies a transition of the domain (which adds one to `rev`) and writes the result; the store accepts the
+//! result only if the stored `rev` is still the one that was read. [`WriteOutcome::Conflict`] means that another writer
+//! was faster: the caller reads again or comes back later.
 //!
-//! What an operation wrote whole is also read whole, within one read and from one read to the next: who has seen a part of
-//! it sees the rest. On DynamoDB that is no matter of course (a query may see some of a transaction's records before the
-//! others), so its store looks again where parts are missing.
+//! Records that one operation wrote together are also read together, within one read and from one read to the next: a
+//! caller that has seen some of them sees the rest. DynamoDB does not guarantee this (a query may return some of a
+//! transaction's records before the others), so its store reads again if records are missing.
 
 mod aliases;
 mod configuration;
@@ -56,43 +56,44 @@ pub use secrets::Secrets;
 pub use system::System;
 pub use trace::{CorrelatedRecords, CorrelationIndex};
 
-/// A store or queue that did not do what was asked.
+/// A failure of a store or a queue.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
-    /// It could not be reached, was throttled or timed out: trying again later may help. Whether the operation took
-    /// effect is not known.
+    /// The store or queue could not be reached, was throttled or timed out: trying again later may help. The operation
+    /// may or may not have taken effect.
     #[error("{what} is unavailable")]
     Unavailable {
-        /// Which operation.
+        /// Name of the operation or record that was affected.
         what: &'static str,
-        /// The cause.
+        /// Cause of the failure.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// What it holds or was given cannot be read or written: trying again will not help.
+    /// Stored or given data cannot be read or written: trying again does not help.
     #[error("{what} holds or was given something unreadable")]
     Invalid {
-        /// Which operation.
+        /// Name of the operation or record that was affected.
         what: &'static str,
-        /// The cause.
+        /// Cause of the failure.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// What it was given is more than a record may hold: trying again will not help.
+    /// The given record is larger than [`RECORD_BYTES_MAX`]: trying again does not help.
     #[error("{what} was given {bytes} bytes, and a record holds {RECORD_BYTES_MAX} at most")]
     TooLarge {
-        /// Which operation.
+        /// Name of the operation or record that was affected.
         what: &'static str,
-        /// How large its JSON is.
+        /// Size of the record's JSON, in bytes.
         bytes: usize,
     },
 }
 
-/// The most bytes of a record's JSON, on every backend alike: an item of DynamoDB holds 400 KB with its names and keys.
+/// Maximum size of a record's JSON in bytes, the same for every backend. A DynamoDB item holds 400 KB, including its
+/// names and keys.
 pub const RECORD_BYTES_MAX: usize = 360_000;
 
 impl PortError {
-    /// Refuses a record of so many bytes if that is too many.
+    /// Returns [`PortError::TooLarge`] if `bytes` is more than [`RECORD_BYTES_MAX`].
     pub fn check_record_size(what: &'static str, bytes: usize) -> PortResult<()> {
         if bytes > RECORD_BYTES_MAX {
             return Err(Self::TooLarge { what, bytes });
@@ -100,7 +101,7 @@ impl PortError {
         Ok(())
     }
 
-    /// Wraps the cause of an [`PortError::Unavailable`].
+    /// Returns a [`PortError::Unavailable`] with the cause `source`.
     pub fn unavailable(
         what: &'static str,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -111,7 +112,7 @@ impl PortError {
         }
     }
 
-    /// Wraps the cause of an [`PortError::Invalid`].
+    /// Returns a [`PortError::Invalid`] with the cause `source`.
     pub fn invalid(what: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Invalid {
             what,
@@ -119,26 +120,26 @@ impl PortError {
         }
     }
 
-    /// Whether trying again may help.
+    /// Returns `true` if trying again later may help.
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Unavailable { .. })
     }
 }
 
-/// What ports return.
+/// The result of a port's operation.
 pub type PortResult<T> = Result<T, PortError>;
 
-/// Whether a conditional write took effect.
+/// The result of a conditional write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a write that lost must not be taken for one that won"]
 pub enum WriteOutcome {
-    /// It did.
+    /// The record was written.
     Written,
-    /// Somebody else had written meanwhile.
+    /// Another writer changed the record since it was read: nothing was written.
     Conflict,
 }
 
-/// Everything that keeps records.
+/// A store of all records: every store port together.
 pub trait Store:
     Inbox
     + Conversations

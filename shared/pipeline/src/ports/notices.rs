@@ -4,12 +4,13 @@ use recado_domain::notice::Notice;
 use recado_domain::provider::Provider;
 use std::future::Future;
 
-/// What providers told of accounts.
+/// A store of the notices that providers send about accounts.
 pub trait Notices: Send + Sync {
-    /// Keeps a notice until `expires`, by one conditional write. One with its id is there: nothing changes.
+    /// Stores a notice until `expires`, by one conditional write. If a notice with the same id exists, nothing changes.
     fn put_notice(&self, notice: &Notice, expires: Timestamp) -> impl Future<Output = PortResult<()>> + Send;
 
-    /// An account's notices, the newest first, [at most 50](recado_domain::notice::NOTICES_MAX); expired ones are absent.
+    /// Lists an account's notices, the newest first, [at most 50](recado_domain::notice::NOTICES_MAX). Expired notices
+    /// are left out.
     fn list_notices(
         &self,
         provider: Provider,

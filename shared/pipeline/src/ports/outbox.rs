@@ -6,52 +6,54 @@ use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
 use std::future::Future;
 
-/// What the conversation must be for an agent's message to be claimed.
+/// The state that a conversation must have for an agent's message to be claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimGuard {
-    /// Which conversation; its mode must be AI …
+    /// Conversation that must be in AI mode.
     pub conversation: ConversationId,
-    /// … and its epoch this one.
+    /// Epoch that the conversation must have.
     pub epoch: u64,
 }
 
-/// What claiming found.
+/// The result of claiming a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClaimOutcome {
-    /// It is ours.
+    /// The claim was won: the caller may send the message.
     Claimed,
-    /// The message was changed meanwhile.
+    /// The message was changed by another worker since it was read.
     Conflict,
-    /// The conversation is no longer the agent's, or in another epoch.
+    /// The conversation is no longer the agent's, or it is in another epoch.
     Stopped,
 }
 
-/// Ties the provider's id to our message, so that its statuses and echoes are known.
+/// A link from the provider's id to Recado's message, by which its statuses and echoes are recognized.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryLink {
-    /// Under what the delivery is recorded.
+    /// Key of the delivery record.
     pub key: DeliveryKey,
-    /// The provider's id.
+    /// Provider's id of the message.
     pub provider_message_id: Option<String>,
 }
 
-/// Messages on their way out. Open ones lie apart, so that one strong read finds all of a contact's; `dead` counts
-/// as open until its dead letter exists.
+/// A store of outgoing messages. Open messages are stored in a list of their own, so that one strong read finds all of a
+/// contact's. A `dead` message counts as open until its dead letter exists.
 pub trait OutboxStore: Send + Sync {
-    /// A contact's open messages, by conversation and ordinal, read strongly: of a reply in parts no later part without an
-    /// earlier one that is open too.
+    /// Lists a contact's open messages, by conversation and ordinal, by a strong read. If a part of a reply is listed,
+    /// its earlier parts that are open are listed too.
     fn list_open_messages(&self, thread: &ThreadId) -> impl Future<Output = PortResult<Vec<Message>>> + Send;
 
-    /// Writes an open message whose `out.rev` is one more than the stored one's; with `landed`, the in-flight note of
-    /// its attempt is removed in the same transaction.
+    /// Writes an open message if its `out.rev` is the stored one plus one. If `landed` is given, the in-flight note of
+    /// that attempt is removed in the same transaction.
     fn save_open_message(
         &self,
         message: &Message,
         landed: Option<&InFlightSend>,
     ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
-    /// In one transaction: the message as in [`Self::save_open_message`] (it is `sending` now), the guard, and the in-flight
-    /// note. A claim of the very same nonce that is found stored is ours: the client library repeated it.
+    /// Claims a message for sending in one transaction. The transaction writes the message as
+    /// [`Self::save_open_message`] does (its state is `sending` now), checks `guard` and stores the in-flight note
+    /// `flight`. A stored claim with the same nonce is the caller's own, because the client library repeated the
+    /// request: the result is [`ClaimOutcome::Claimed`].
     fn claim_message(
         &self,
         message: &Message,
@@ -59,9 +61,10 @@ pub trait OutboxStore: Send + Sync {
         flight: &InFlightSend,
     ) -> impl Future<Output = PortResult<ClaimOutcome>> + Send;
 
-    /// In one transaction: a message that is no longer open (its `out.rev` one more than the open one's) leaves the open
-    /// list and its record becomes final; the in-flight note goes; the delivery is linked (a status that came first is
-    /// kept); the conversation, if one is given, is written as in [`super::Conversations::update_conversation`].
+    /// Closes a message that is no longer open, in one transaction. The message leaves the open list and its record
+    /// becomes final (`out.rev` is the open message's plus one). The in-flight note `landed` is removed. `link` connects
+    /// the delivery record with the message (a status that came first is kept). The conversation, if given, is written
+    /// as in [`super::Conversations::update_conversation`].
     fn settle_message(
         &self,
         message: &Message,
@@ -70,22 +73,25 @@ pub trait OutboxStore: Send + Sync {
         conversation: Option<&Conversation>,
     ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
-    /// Changes a message that is not open, `out.rev` one more than the stored one's; one that became `queued` or `dead`
-    /// again is open again. One that is open is a conflict here, one that is not open in [`Self::save_open_message`].
+    /// Writes a message that is not open, if its `out.rev` is the stored one plus one. If it became `queued` or `dead`
+    /// again, it is open again. An open message is a conflict here; a message that is not open is a conflict in
+    /// [`Self::save_open_message`].
     fn update_closed_message(
         &self,
         message: &Message,
     ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
-    /// The sends of an instance that have begun and whose outcome is not stored, and those that were repeated without
-    /// ever learning it, read strongly. A note is kept for [`InFlightSend::RETENTION_MS`] at least, unless its attempt lands.
+    /// Lists the in-flight sends of an instance by a strong read. These are sends whose outcome is not stored yet, and
+    /// sends that were repeated without their outcome ever being known. A note is kept for at least
+    /// [`InFlightSend::RETENTION_MS`], unless the provider tells the outcome of its attempt.
     fn list_in_flight(
         &self,
         instance: &InstanceId,
     ) -> impl Future<Output = PortResult<Vec<InFlightSend>>> + Send;
 
-    /// Notes the provider's id of the echo that is taken for this attempt's, surely or not; the same id again is no other
-    /// echo. `false`, and nothing is written, if the note is gone or has another echo that is as sure.
+    /// Stores the provider's id of the echo that is assigned to this attempt; `echo` says how sure that is. The same id
+    /// again is the same echo. `false`, and nothing is written: the note is gone, or it has another echo that is as
+    /// sure.
     fn record_echo(
         &self,
         instance: &InstanceId,

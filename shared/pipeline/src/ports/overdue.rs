@@ -6,34 +6,35 @@ use recado_domain::instance::ParkedConversation;
 use recado_domain::scheduled::ScheduledId;
 use std::future::Future;
 
-/// Something that has been open too long.
+/// A record that has been open for too long.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OverdueWork {
     /// An event that was recorded and not applied.
     Event(Box<EventRecord>),
     /// An outgoing message that was not sent.
     Outgoing {
-        /// Its conversation.
+        /// Conversation of the message.
         conversation: ConversationId,
-        /// Its place there.
+        /// Ordinal of the message in the conversation.
         ordinal: Ordinal,
     },
-    /// A conversation that is owed an answer.
+    /// A conversation in which an answer is owed.
     Owed(ConversationId),
-    /// An instance that is to be asked again.
+    /// An instance whose provider is to be asked again.
     Probe(InstanceId),
     /// A parked conversation whose time has come.
     Parked(ParkedConversation),
-    /// A message that was to be sent later and is due.
+    /// A scheduled message that is due.
     Scheduled(ScheduledId),
 }
 
-/// A sparse index of open records, for `reconcile`. Every record that is open carries when it is overdue
-/// (`EventRecord::due`, `Message::due`, `Conversation::due`, `InstanceState::due`, `ParkedConversation::due`, `ScheduledMessage::due`); the store keeps that
-/// in an index together with the record. The index may be some seconds old.
+/// A sparse index of open records, for `reconcile`. Every open record has a time at which it becomes overdue
+/// (`EventRecord::overdue_at`, `Message::overdue_at`, `Conversation::answer_overdue_at`, `InstanceState::next_probe_at`,
+/// `ParkedConversation::release_due_at`, `ScheduledMessage::send_due_at`). The store keeps that time in an index
+/// together with the record. The index may be some seconds old.
 pub trait OverdueIndex: Send + Sync {
-    /// What was due at `now` or before, the longest overdue first, at most `limit` of each kind: much of one kind must not
-    /// hide another.
+    /// Lists the records that were overdue at `now`, the longest overdue first. At most `limit` of each kind are listed,
+    /// so that many of one kind do not hide another.
     fn list_overdue(
         &self,
         now: Timestamp,

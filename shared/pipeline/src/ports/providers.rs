@@ -13,123 +13,125 @@ use serde_json::Value;
 use std::future::Future;
 use std::time::Duration;
 
-/// A message to be sent.
+/// A message that is to be sent through a provider.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutgoingMessage {
-    /// Our id, which the provider echoes where it can.
+    /// Recado's id of the message, which the provider echoes where it can.
     pub id: MessageId,
-    /// To whom.
+    /// Address of the recipient.
     pub to: ContactAddress,
-    /// What. An upload's bytes stand in it as a `data:` URL.
+    /// Content of the message. The bytes of an upload stand in it as a `data:` URL.
     pub content: Content,
-    /// How.
+    /// Options of the send.
     pub options: SendOptions,
-    /// Which attempt it is, from 1: a provider may ask for a longer wait after each.
+    /// Number of the attempt, from 1. A provider may ask for a longer wait after each attempt.
     pub attempt: u32,
 }
 
-/// What became of a send. The `why`s hold codes and titles, never personal data.
+/// The result of a send. The `why` texts contain codes and titles, never personal data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SendOutcome {
-    /// The provider has it.
+    /// The provider accepted the message.
     Accepted {
-        /// Its id there.
+        /// Provider's id of the message.
         provider_message_id: Option<String>,
-        /// The simulated provider took it.
+        /// `true` if the simulated provider accepted the message.
         simulated: bool,
     },
-    /// The instance has lost WhatsApp; nothing left.
+    /// The instance has lost its connection to WhatsApp; nothing was sent.
     Disconnected {
-        /// What it said.
+        /// Answer of the provider.
         why: String,
     },
-    /// The provider was not reached, or the credential could not be read; nothing left.
+    /// The provider was not reached, or the credential could not be read; nothing was sent.
     Unreached {
-        /// What happened.
+        /// Description of the failure.
         why: String,
     },
-    /// It failed in a way that may pass; nothing left.
+    /// The send failed in a way that may pass; nothing was sent.
     Retryable {
-        /// What it said.
+        /// Answer of the provider.
         why: String,
-        /// How long it asks to wait.
+        /// Wait that the provider asks for, if it does.
         after: Option<Duration>,
     },
-    /// The request left, and what became of it is not known.
+    /// The request was sent, and its outcome is not known.
     Unknown {
-        /// What happened.
+        /// Description of the failure.
         why: String,
-        /// Whether it was a time-out.
+        /// `true` if the provider did not answer in time.
         timed_out: bool,
     },
-    /// It will never be accepted.
+    /// The provider will never accept the message.
     Permanent {
-        /// Why, in our words.
+        /// Reason in Recado's own terms.
         reason: Reason,
-        /// What it said.
+        /// Answer of the provider.
         why: String,
     },
-    /// The key or token is missing or was refused.
+    /// The provider's key or token is missing or was refused.
     Credentials {
-        /// What it said.
+        /// Answer of the provider.
         why: String,
     },
 }
 
-/// What the provider says of its connection to WhatsApp.
+/// The provider's answer about its connection to WhatsApp.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConnectionAnswer {
-    /// It is there. Where the provider has no such notion: the provider answers.
+    /// The connection is open. For a provider that has no connection state: the provider answers.
     Open,
-    /// It is not.
+    /// The connection is closed.
     Closed,
-    /// The key or token is missing or was refused.
+    /// The provider's key or token is missing or was refused.
     NeedsCredentials,
-    /// It could not be asked, or is in between (`connecting`): no change.
+    /// The provider could not be asked, or its connection is changing (`connecting`): the stored state stays.
     Unclear,
 }
 
-/// What is known of a send whose outcome was lost.
+/// The evidence about a send whose outcome is unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SendEvidence {
-    /// It was sent.
+    /// The message was sent.
     Sent {
-        /// Its id at the provider.
+        /// Provider's id of the message.
         provider_message_id: Option<String>,
     },
-    /// Nothing found.
+    /// No evidence was found.
     None,
     /// The provider could not be asked.
     Unclear,
 }
 
-/// The providers' edge, as the pipelines see it.
+/// The providers, as the use cases see them.
 pub trait Providers: Send + Sync {
-    /// What the rules ask of a provider. Of one that there is no more (records outlive a build): a linked phone's.
+    /// Returns a provider's capabilities. For a provider that this build does not have (records outlive a build), these
+    /// are the capabilities of a linked phone.
     fn capabilities(&self, provider: Provider) -> ProviderCapabilities;
 
-    /// The instance as it is kept, with the name that its provider's webhooks have for it. An error if there is no such
-    /// provider, or if it names a secret or a host that it may not.
+    /// Returns the instance as it is stored, with the name that its provider's webhooks use for it. Returns an error if
+    /// there is no such provider, or if the instance names a secret or a host that it may not use.
     fn normalize(&self, instance: Instance) -> Result<Instance, ConfigError>;
 
-    /// Reads an event's body. Never fails: what it cannot read is `Ignored` or `Unsupported`.
+    /// Reads an event's body. Never fails: a body that cannot be read becomes `Ignored` or `Unsupported`.
     fn interpret_event(&self, job: &InboundJob, payload: &Value) -> InboundEvent;
 
-    /// Why this provider can never send this, in words for who asks; `None` if it can, be it as something else.
+    /// Returns why this provider can never send `content`, in words for the client. `None`: it can be sent, perhaps in
+    /// another form.
     fn explain_refusal(&self, provider: Provider, content: &Content) -> Option<&'static str>;
 
-    /// Sends, in at most the provider's time-out.
+    /// Sends a message, in at most the provider's time-out.
     fn send_message(
         &self,
         bound: &InstanceConfig,
         message: &OutgoingMessage,
     ) -> impl Future<Output = SendOutcome> + Send;
 
-    /// Asks for the connection's state.
+    /// Asks the provider for the state of its connection.
     fn query_connection(&self, bound: &InstanceConfig) -> impl Future<Output = ConnectionAnswer> + Send;
 
-    /// Looks for a send of `message` that was claimed at `claimed_at`, in its contact's chat under any of the names: the
-    /// recipient, and what the contact is `also` known as.
+    /// Looks for evidence that `message`, claimed at `claimed_at`, was sent. The search covers the contact's chat under
+    /// the recipient's address and under the contact's other addresses, `also`.
     fn find_send_evidence(
         &self,
         bound: &InstanceConfig,
@@ -138,9 +140,10 @@ pub trait Providers: Send + Sync {
         claimed_at: Timestamp,
     ) -> impl Future<Output = SendEvidence> + Send;
 
-    /// Shows the contact that its message was read (if the instance marks messages so), and with `typing` that somebody
-    /// types, as far as the provider can. Best effort; where somebody is shown to type for as long as the request lasts, it
-    /// is given up when there is nothing to be typed any more.
+    /// Shows the contact that its message was read and, with `typing`, that an answer is being typed. Messages are
+    /// marked as read only if the instance is configured so. The provider does what it can; failures are not reported.
+    /// Where typing is shown for as long as the request lasts, the caller may cancel the request when there is nothing
+    /// more to type.
     fn mark_read_and_typing(
         &self,
         bound: &InstanceConfig,
@@ -149,8 +152,8 @@ pub trait Providers: Send + Sync {
         typing: bool,
     ) -> impl Future<Output = ()> + Send;
 
-    /// Reads a page (the first is 1) of what the provider remembers of `span`. Pages before the one that is asked for may
-    /// have been shifted by what came in meanwhile: then `total` has grown.
+    /// Reads one page (the first is 1) of the provider's history in `span`. Messages that came in since an earlier page
+    /// was read may have shifted messages to pages that were already read: then `total` has grown.
     fn read_history_page(
         &self,
         bound: &InstanceConfig,

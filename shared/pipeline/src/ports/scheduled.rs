@@ -4,30 +4,31 @@ use recado_domain::message::Message;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use std::future::Future;
 
-/// Messages that are to be sent later. [`super::OverdueIndex`] finds those that are due.
+/// A store of messages that are to be sent later. [`super::OverdueIndex`] finds those that are due.
 pub trait ScheduledMessages: Send + Sync {
-    /// In one transaction: a new scheduled message, and the client's key, if there is one, on condition that it is new or
-    /// expired; the key names the scheduled message. An id that exists is a conflict.
+    /// Stores a new scheduled message and, if given, the client's idempotency key, in one transaction. The key must be
+    /// new or expired; it then names the scheduled message. An id that exists is a conflict.
     fn put_scheduled(
         &self,
         scheduled: &ScheduledMessage,
         key: Option<&IdempotencyClaim>,
     ) -> impl Future<Output = PortResult<CommitOutcome>> + Send;
 
-    /// The scheduled message, read strongly.
+    /// Returns a scheduled message by a strong read; `None` if it does not exist.
     fn find_scheduled(
         &self,
         id: &ScheduledId,
     ) -> impl Future<Output = PortResult<Option<ScheduledMessage>>> + Send;
 
-    /// Writes a scheduled message whose `rev` is one more than the stored one's.
+    /// Writes a scheduled message if its `rev` is the stored `rev` plus one.
     fn save_scheduled(
         &self,
         scheduled: &ScheduledMessage,
     ) -> impl Future<Output = PortResult<WriteOutcome>> + Send;
 
-    /// In one transaction: a scheduled message falls due, as in [`Self::save_scheduled`], and the message that it became
-    /// is committed with its conversation, as in [`super::Conversations::commit_message`].
+    /// Stores a scheduled message that fell due together with the message that it became, in one transaction. The
+    /// scheduled message is written as in [`Self::save_scheduled`], the message and its conversation as in
+    /// [`super::Conversations::commit_message`].
     fn commit_scheduled(
         &self,
         scheduled: &ScheduledMessage,

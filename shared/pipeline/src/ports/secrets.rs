@@ -3,14 +3,15 @@ use recado_domain::config::CredentialRef;
 use recado_domain::secret::Secret;
 use std::future::Future;
 
-/// Where secrets are kept.
+/// A source of secrets.
 pub trait Secrets: Send + Sync {
-    /// The secret that `reference` names; `None` if there is none. Read once and kept for some minutes.
+    /// Returns the secret that `reference` names; `None` if there is none. A secret is read once and cached for some
+    /// minutes.
     fn resolve_secret(
         &self,
         reference: &CredentialRef,
     ) -> impl Future<Output = PortResult<Option<Secret>>> + Send;
 
-    /// Forgets what is kept of it: it was refused, so it may have been changed.
+    /// Removes a secret from the cache, because it was refused and so may have been changed.
     fn forget_secret(&self, reference: &CredentialRef) -> impl Future<Output = ()> + Send;
 }

@@ -2,14 +2,14 @@ use jiff::Timestamp;
 use std::future::Future;
 use std::time::Duration;
 
-/// Time and chance. The use cases have no other clock and no other dice, so that a simulation can hold both.
+/// The clock and the source of random numbers. The use cases use no others, so that a simulation can control both.
 pub trait System: Send + Sync {
-    /// Now, cut to milliseconds.
+    /// Returns the current time, cut to milliseconds.
     fn now(&self) -> Timestamp;
 
-    /// Any number.
+    /// Returns a random number.
     fn random_u64(&self) -> u64;
 
-    /// Waits.
+    /// Waits for `duration`.
     fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send;
 }

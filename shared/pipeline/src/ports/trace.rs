@@ -4,18 +4,19 @@ use recado_domain::ids::CorrelationId;
 use recado_domain::message::Message;
 use std::future::Future;
 
-/// What bears one correlation id.
+/// The records that carry one correlation id.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CorrelatedRecords {
-    /// Events.
+    /// Events with the correlation id.
     pub events: Vec<EventRecord>,
-    /// Messages, open ones as they are now.
+    /// Messages with the correlation id; open ones in their current state.
     pub messages: Vec<Message>,
 }
 
-/// What belongs together. For those who look into something; no step of a message depends on it.
+/// An index of records by correlation id, for people who investigate. No processing step depends on it.
 pub trait CorrelationIndex: Send + Sync {
-    /// What bears this correlation id, in any order, at most `limit` of all. It may be some seconds old.
+    /// Returns the records that carry `correlation`, in any order, at most `limit` in all. The index may be some seconds
+    /// old.
     fn find_by_correlation(
         &self,
         correlation: &CorrelationId,

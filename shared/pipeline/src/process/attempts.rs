@@ -1,5 +1,5 @@
-//! Attempts at an event. A worker that ends without a word leaves its attempt counted; one that reports that the event
-//! waits, or that a store or queue failed, takes it back.
+//! Attempts to process an event. If the worker ends without a report, its attempt stays counted. If the worker reports
+//! that the event waits, or that a store or queue failed, the attempt is taken back.
 
 use super::{handle_event, message};
 use crate::Deps;
@@ -12,14 +12,14 @@ use recado_domain::event::{EventState, InboundJob};
 use recado_domain::reason::Reason;
 use std::time::Duration;
 
-/// How often an attempt is taken back whose removal fails.
+/// Number of tries to take an attempt back.
 const TRIES: u32 = 4;
 
-/// How long the first of these waits; each further one waits twice as long.
+/// Wait after the first failed try; each further wait is twice as long.
 const FIRST_RETRY_WAIT: Duration = Duration::from_millis(100);
 
-/// Works on an event that was received before. Its attempt is counted before its body is read, and nothing else is tried
-/// again in this process meanwhile: whatever ends the process costs no other event an attempt.
+/// Processes an event that was received before. The attempt is counted before the event's body is read, and no other
+/// event is retried in this process meanwhile. So if the event ends the process, no other event loses an attempt.
 pub(super) async fn handle_counted_attempt<W: Deps>(
     deps: &W,
     job: &InboundJob,
@@ -44,10 +44,10 @@ pub(super) async fn handle_counted_attempt<W: Deps>(
         .set_event_attempts(&job.event, before, with_this)
         .await
     {
-        // Somebody else is at it.
+        // Another worker is processing the event.
         Ok(false) => return Ok(Verdict::RETRY_SOON),
         Ok(true) => handle_event(deps, job, bound, receives).await,
-        // It may be counted all the same.
+        // The attempt may have been counted although the store reported an error.
         Err(error) => Err(error),
     };
     let is_attempt = match &worked {
@@ -60,7 +60,7 @@ pub(super) async fn handle_counted_attempt<W: Deps>(
     worked
 }
 
-/// Takes an attempt back. What failed may fail here too, so it is tried some times.
+/// Takes an attempt back. The store may be failing still, so this is tried `TRIES` times.
 async fn take_back_attempt<W: Deps>(deps: &W, job: &InboundJob, with_this: u32, before: u32) {
     let mut wait = FIRST_RETRY_WAIT;
     for attempt in 1..=TRIES {

@@ -8,8 +8,8 @@ use recado_domain::message::Message;
 use recado_domain::millis::add_millis;
 use recado_domain::outbox::OutboxState;
 
-/// An accepted message failed after all: `sent → dead` with the provider's reason, and a dead letter. The event speaks
-/// for `instance` only.
+/// Records that an accepted message failed later: `sent → dead` with the provider's reason, and a dead letter. A message
+/// of another instance than `instance` is not changed.
 pub(super) async fn record_delivery_failure<W: Deps>(
     deps: &W,
     instance: &InstanceId,
@@ -49,21 +49,22 @@ pub(super) async fn record_delivery_failure<W: Deps>(
     {
         return Err(PortError::unavailable("message", "others kept writing it"));
     }
-    // A letter that was made before is not made again: it may have been deleted since.
+    // A dead letter that was made before is not made again: it may have been deleted since.
     if message.out.as_ref().is_some_and(|out| out.copied) {
         return Ok(());
     }
     move_to_dead_letters(deps, message).await.map(|_| ())
 }
 
-/// Whether the failure is of an attempt that was repeated since, or will be: it says nothing of the repeat.
+/// Returns `true` if the failure is of an attempt that was or will be repeated. Such a failure says nothing about the
+/// repeat.
 fn is_of_an_earlier_attempt(message: &Message, failed: &StatusUpdate, known_as: Option<String>) -> bool {
     let Some(out) = &message.out else { return false };
-    // A queued message goes out again anyway.
+    // A queued message is sent again anyway.
     if out.state == OutboxState::Queued {
         return true;
     }
-    // The provider knows each attempt by an id of its own; an earlier one may be what the message was found sent by.
+    // The provider gives each attempt its own id. The message may be recorded as sent by an earlier attempt's id.
     let failed_as = failed.provider_message_id.clone().or(known_as);
     if let (OutboxState::Sent { .. }, Some(failed_as), Some(sent_as)) =
         (&out.state, failed_as, &message.provider_message_id)

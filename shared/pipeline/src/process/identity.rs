@@ -1,6 +1,6 @@
-//! One person under two names: a message may come under an identity without a number (a linked identity, a business-scoped
-//! user id) although its author's conversation is filed under the number. That both are one is learnt from a message that
-//! shows both, and asked for only when one comes that shows no number.
+//! Linked identities: a message may come without a phone number (with a linked identity such as `…@lid` or a
+//! business-scoped user id), although its author's conversation is stored under the number. Recado learns that both
+//! belong to one person from a message that shows both. It looks the number up only for a message that shows none.
 
 mod thread_join;
 
@@ -16,7 +16,7 @@ use recado_domain::ids::{InstanceId, ThreadId};
 use recado_domain::inbound::{InboundEvent, InboundMessage};
 use thread_join::ThreadJoin;
 
-/// Gives a message without a number the address with the number, where that is known.
+/// Replaces the address of a message without a number by the address with the number, if that is known.
 pub(super) async fn resolve_phone_number<W: Deps>(
     deps: &W,
     instance: &InstanceId,
@@ -34,8 +34,8 @@ pub(super) async fn resolve_phone_number<W: Deps>(
     Ok(inbound)
 }
 
-/// The person's thread and its newest conversation. From the first message on that shows a number beside another identity,
-/// the threads of both are one person's.
+/// Returns the person's thread and its newest conversation. From the first message on that shows a number together with
+/// a linked identity, the threads of both belong to one person.
 pub(super) async fn find_person_thread<W: Deps>(
     deps: &W,
     job: &InboundJob,
@@ -70,8 +70,9 @@ pub(super) async fn find_person_thread<W: Deps>(
     .await
 }
 
-/// Learns that the two names of a message are one person's, and notes on the conversation that this is done; again, when the
-/// person writes from another number. It is written before the conversation: a crash in between leaves it learnt and not noted, and it is learnt again.
+/// Stores that the number and the linked identity of a message belong to one person. The conversation gets a note of
+/// that. The same is done again when the person writes from another number. The link is stored before the conversation:
+/// after a crash in between, the conversation lacks the note, and the link is stored again.
 pub(super) async fn learn_identity<W: Deps>(
     deps: &W,
     job: &InboundJob,
@@ -85,7 +86,7 @@ pub(super) async fn learn_identity<W: Deps>(
     else {
         return Ok(());
     };
-    // Words of long ago may show a number that the person has given up since.
+    // An old message may show a number that the person has given up since.
     if is_stale(deps, job, inbound) {
         return Ok(());
     }

@@ -13,11 +13,12 @@ use recado_domain::reason::Reason;
 use recado_domain::wake_up::TurnJob;
 use std::time::Duration;
 
-/// How often a conversation that others write too is read again before the queue is asked to bring the event back.
+/// Number of times that a conversation is read again because other workers changed it. Then the queue must bring the
+/// event back.
 pub(super) const TRIES: usize = 5;
 
-/// Stores a message of the contact and sets the timer of its turn, in whatever mode: the turn looks at the mode, and a
-/// give-back may come first.
+/// Stores a message of the contact and, if an answer is owed, starts the timer of its turn. The timer starts in every
+/// mode: the turn checks the mode, and the conversation may be given back before that.
 pub(super) async fn store_contact_message<W: Deps>(
     deps: &W,
     job: &InboundJob,
@@ -34,7 +35,8 @@ pub(super) async fn store_contact_message<W: Deps>(
     Ok(FollowUpJob::Turn(place.ordinal))
 }
 
-/// History syncs and retries of long ago are stored, not answered.
+/// Returns `true` if the message was too old when it arrived. Old messages come with history syncs and late retries;
+/// they are stored and not answered.
 pub(super) fn is_stale<W: Deps>(deps: &W, job: &InboundJob, inbound: &InboundMessage) -> bool {
     let limit = i64::try_from(deps.settings().stale_after.as_millis()).unwrap_or(i64::MAX);
     inbound
@@ -84,7 +86,7 @@ async fn store_message<W: Deps>(
     Err(PortError::unavailable("conversation", "others kept writing it"))
 }
 
-/// The thread's active conversation, or the one that begins now.
+/// Returns the thread's active conversation, or a new conversation that begins now.
 pub(crate) fn find_or_begin_conversation(
     latest: Option<Conversation>,
     thread: &ThreadId,
@@ -108,15 +110,15 @@ pub(crate) fn find_or_begin_conversation(
     }
 }
 
-/// When a message was written, as the provider says. One whose clock runs ahead must not put messages after the answers
-/// to them.
+/// Returns the time when a message was written, by the provider's clock, but not after its arrival. A provider's clock
+/// that is ahead must not place messages after the answers to them.
 fn written_at(job: &InboundJob, inbound: &InboundMessage) -> jiff::Timestamp {
     inbound
         .sent_at
         .map_or(job.received_at, |sent_at| sent_at.min(job.received_at))
 }
 
-/// The record of a message that came in.
+/// Builds the record of an inbound message.
 pub(super) fn build_message<W: Deps>(
     deps: &W,
     job: &InboundJob,
@@ -169,7 +171,7 @@ async fn enqueue_reply_turn<W: Deps>(
     deps.queues().enqueue_turn_job(&kick, debounce).await
 }
 
-/// For an event that is given up after its message was stored: the answer is owed all the same.
+/// Enqueues the turn of an event that is given up after its message was stored: the answer is still owed.
 pub(crate) async fn enqueue_turn_if_stored<W: Deps>(
     deps: &W,
     job: &InboundJob,

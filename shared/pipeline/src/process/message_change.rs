@@ -1,5 +1,5 @@
-//! Edits and deletions: whose message it was and in which chat, the message itself tells. What the provider says of that
-//! may be written as the author sees it, with the two sides exchanged.
+//! Edits and deletions. The stored original message tells who wrote it and in which chat. The provider's data about that
+//! may be written from the author's view, with the two sides exchanged.
 
 use crate::Deps;
 use crate::ports::{Conversations, Deliveries, Inbox, PortResult, System};
@@ -13,21 +13,22 @@ use recado_domain::inbound::{InboundEvent, InboundMessage};
 use recado_domain::message::Role;
 use recado_domain::millis::add_millis;
 
-/// How long the message itself may be on its way: webhooks come in no order, and what is sent learns its id last.
+/// Time that the original message may take to arrive, in milliseconds. Webhooks come in no order, and the provider's id
+/// of a sent message is stored last.
 const WAIT_MS: i64 = 60_000;
 
-/// When to look again.
+/// Time until the original message is looked for again, in milliseconds.
 const RECHECK_MS: i64 = 5_000;
 
-/// What an event comes to.
+/// The result of resolving an event.
 pub(super) enum ResolvedChange {
-    /// This is to be followed.
+    /// Event that is to be applied.
     Apply(InboundEvent),
-    /// Not known yet.
+    /// The original message is not known yet: the event must wait.
     Later(Verdict),
 }
 
-/// Puts a change where the message lies that it is about; lets everything else pass.
+/// Assigns an edit or deletion to the conversation of its original message. Any other event is returned unchanged.
 pub(super) async fn resolve_change<W: Deps>(
     deps: &W,
     job: &InboundJob,
@@ -50,7 +51,7 @@ pub(super) async fn resolve_change<W: Deps>(
     let Some(message) = deps.store().find_message(&id).await? else {
         return Ok(ResolvedChange::Apply(convert_orphan_change(change)));
     };
-    // The number may have been another instance's when the message was stored.
+    // The number may have belonged to another instance when the message was stored.
     if message.instance != bound.instance.id {
         return Ok(ResolvedChange::Apply(convert_orphan_change(change)));
     }
@@ -63,7 +64,7 @@ pub(super) async fn resolve_change<W: Deps>(
     Ok(ResolvedChange::Apply(InboundEvent::Message(change)))
 }
 
-/// Looks for it among what came in, then among what was sent.
+/// Finds the original message among the inbound messages, then among the sent messages.
 async fn find_original_message<W: Deps>(
     deps: &W,
     job: &InboundJob,
@@ -85,8 +86,9 @@ async fn find_original_message<W: Deps>(
     Ok(sent.and_then(|delivery| delivery.message))
 }
 
-/// What becomes of a change whose message was never seen. New words of the contact are words all the same; what the body
-/// says of an author who is the business cannot be relied on, and a deletion of nothing is nothing.
+/// Converts an edit or deletion whose original message is not known. An edit by the contact becomes a message, because
+/// its text is new. All others are ignored: the body's data about a message of the business cannot be relied on, and a
+/// deletion of an unknown message changes nothing.
 fn convert_orphan_change(change: Box<InboundMessage>) -> InboundEvent {
     if !change.from_me && matches!(change.content, Content::Edit { .. }) {
         return InboundEvent::Message(change);

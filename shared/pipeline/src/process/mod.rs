@@ -1,4 +1,4 @@
-//! processor: persist what came in and decide what follows from it.
+//! The `processor` function: applies the events of the queue `inbound` and enqueues what follows from them.
 
 mod attempts;
 mod delivery_failure;
@@ -30,7 +30,7 @@ use recado_domain::reason::Reason;
 use serde_json::Value;
 use tracing::Instrument;
 
-/// Handles one message of `inbound`, received for the `receives`th time.
+/// Processes one message of the queue `inbound`, received for the `receives`th time.
 pub async fn process<W: Deps>(deps: &W, body: &str, receives: u32) -> Verdict {
     let job: InboundJob = match queue_message::parse_queue_message(deps, QueueName::Inbound, body).await {
         Ok(job) => job,
@@ -40,7 +40,7 @@ pub async fn process<W: Deps>(deps: &W, body: &str, receives: u32) -> Verdict {
         "process", event_id = %job.event, correlation_id = %job.correlation, instance = %job.external, receives
     );
     async {
-        // In a box: thousands of these may wait side by side.
+        // Boxed to keep the future small: thousands of them may wait side by side.
         let worked = Box::pin(apply_event(deps, &job, receives)).await;
         queue_message::decide_verdict(deps, worked, &deps.settings().inbound_backoff, receives)
     }
@@ -54,7 +54,8 @@ async fn apply_event<W: Deps>(deps: &W, job: &InboundJob, receives: u32) -> Port
     }
     if let Some(died) = job.redrive {
         let revived = deps.store().revive_event(&job.event, died).await?;
-        // Also when it was revived before: a crash may have come in between.
+        // The dead letter is removed also if the event was revived before: a crash may have happened between the two
+        // writes.
         deps.store().remove_dead_letter(job.event.as_str(), died).await?;
         if !revived && is_settled_event(deps, job).await? {
             return Ok(Verdict::Done);
@@ -77,7 +78,7 @@ async fn apply_event<W: Deps>(deps: &W, job: &InboundJob, receives: u32) -> Port
     handle_event(deps, job, &bound, receives).await
 }
 
-/// Reads the body and does what it asks for, if it need not wait.
+/// Reads the event's body and applies the event, unless the event must wait.
 async fn handle_event<W: Deps>(
     deps: &W,
     job: &InboundJob,
@@ -110,7 +111,7 @@ async fn handle_event<W: Deps>(
     Ok(Verdict::Done)
 }
 
-/// Gives up an event that another try cannot help.
+/// Gives up an event that no further attempt can help.
 async fn give_up_as_poison<W: Deps>(
     deps: &W,
     job: &InboundJob,
@@ -123,7 +124,7 @@ async fn give_up_as_poison<W: Deps>(
     Ok(Verdict::Done)
 }
 
-/// Does what the event asks for; tells what was enqueued by that.
+/// Applies an event. Returns the follow-up job that was enqueued.
 async fn apply_inbound<W: Deps>(
     deps: &W,
     job: &InboundJob,
@@ -143,18 +144,19 @@ async fn apply_inbound<W: Deps>(
         InboundEvent::ConnectionChanged => {
             connection::handle_connection_event(deps, bound, job.received_at).await?;
         }
-        // It was made a message, or ignored, before.
+        // Not expected: `message_change::resolve_change` makes every change a message or ignores it.
         InboundEvent::Change(_) => tracing::warn!("a change without its message"),
         InboundEvent::Ignored { what } => tracing::info!(what, "event left alone"),
     }
     Ok(FollowUpJob::Nothing)
 }
 
-/// The event is applied.
+/// Marks the event as applied and stores how it was processed.
 async fn finish_event<W: Deps>(deps: &W, job: &InboundJob, processed: ProcessingRecord) -> PortResult<()> {
     let now = deps.system().now();
     let ttl = i64::try_from(deps.settings().event_ttl.as_millis()).unwrap_or(i64::MAX);
-    // Of two that look alike the later one is another event, once the first can no longer be repeated.
+    // An event without id and time (`lookalike`) may look like another event. Its record expires as soon as the provider
+    // can no longer repeat the webhook, so that the next equal event counts as a new event.
     let ttl = if job.lookalike {
         ttl.min(LOOKALIKE_DEDUP_MS)
     } else {
@@ -165,7 +167,8 @@ async fn finish_event<W: Deps>(deps: &W, job: &InboundJob, processed: Processing
         .await
 }
 
-/// Whether the event is no longer pending; a dead one gets its copy, should a crash have prevented that.
+/// Returns `true` if the event is no longer pending. A dead event that has no dead letter gets it now: a crash may have
+/// prevented that.
 async fn is_settled_event<W: Deps>(deps: &W, job: &InboundJob) -> PortResult<bool> {
     let Some(record) = deps.store().find_event(&job.event).await? else {
         return Ok(true);
@@ -178,7 +181,7 @@ async fn is_settled_event<W: Deps>(deps: &W, job: &InboundJob) -> PortResult<boo
     Ok(record.state != EventState::Pending)
 }
 
-/// Whether it is too early for the event.
+/// Returns a verdict if the event must wait; `None` if it can be applied now.
 async fn check_must_wait<W: Deps>(
     deps: &W,
     job: &InboundJob,

@@ -1,5 +1,5 @@
-//! Messages with `fromMe`: an echo of what we sent, or words that somebody of the business typed on the phone. Only the
-//! latter is a person's answer.
+//! Messages with `fromMe`: echoes of messages that Recado sent, and messages that a person typed on the phone. Only a
+//! message typed on the phone is a person's answer.
 
 use super::identity;
 use super::message::{TRIES, build_message, find_or_begin_conversation, is_stale};
@@ -27,8 +27,8 @@ use recado_domain::millis::add_millis;
 use recado_domain::outbox::{OutboxState, hash_text};
 use std::cmp::Reverse;
 
-/// While a send to this contact runs that was claimed before the event arrived, the event may be about that send: wait for
-/// its outcome.
+/// Returns a verdict to wait while a send to this contact runs that was claimed before the event arrived. The event may
+/// be about that send, so the outcome of the send must be known first. `None`: the event need not wait.
 pub(super) async fn wait_for_running_sends<W: Deps>(
     deps: &W,
     job: &InboundJob,
@@ -41,7 +41,8 @@ pub(super) async fn wait_for_running_sends<W: Deps>(
     Ok(running_send_verdict(&flights, job, deps.system().now()))
 }
 
-/// When to look again, if any of `flights` that the event may be about runs still.
+/// Returns a verdict to wait if a send of `flights` that the event may be about still runs. The wait is 3 seconds at
+/// most. `None`: none of them runs.
 fn running_send_verdict(flights: &[InFlightSend], job: &InboundJob, now: Timestamp) -> Option<Verdict> {
     let running = flights
         .iter()
@@ -50,9 +51,10 @@ fn running_send_verdict(flights: &[InFlightSend], job: &InboundJob, now: Timesta
     soonest.map(|until| Verdict::retry_at(until.min(add_millis(now, 3_000)), now))
 }
 
-/// The same for what tells of a send by its id alone, which is known only once its outcome is: also an attempt whose
-/// lease is over may be what it is about, until its outcome is known or it would be repeated. `to`: whose message it is
-/// about; without it, it may be about anybody's.
+/// Returns a verdict to wait for sends that an event with a provider's id may be about. The provider's id of a send is
+/// known only once its outcome is known. So this waits for running attempts, and for attempts whose lease is over, until
+/// their outcome is known or they would be repeated. `to`: the recipient of the message that the event is about; `None`:
+/// it may be any contact.
 pub(super) async fn wait_for_unlinked_sends<W: Deps>(
     deps: &W,
     job: &InboundJob,
@@ -78,7 +80,8 @@ pub(super) async fn wait_for_unlinked_sends<W: Deps>(
     Ok(None)
 }
 
-/// Whether the attempt's outcome is not known yet. Its note stays when others than the provider told of it.
+/// Returns `true` if the attempt's outcome is not known yet. The in-flight note alone does not tell: it stays if the
+/// outcome was told by something other than the provider's answer.
 async fn is_outcome_unknown<W: Deps>(deps: &W, flight: &InFlightSend) -> PortResult<bool> {
     let message = deps.store().find_message(&flight.message).await?;
     let state = message.and_then(|message| message.out).map(|out| out.state);
@@ -90,7 +93,7 @@ async fn is_outcome_unknown<W: Deps>(deps: &W, flight: &InFlightSend) -> PortRes
     })
 }
 
-/// Stores what was typed on the phone, unless it is an echo of our own.
+/// Stores a message that was typed on the phone, unless it is an echo of a message that Recado sent.
 pub(super) async fn store_operator_message<W: Deps>(
     deps: &W,
     job: &InboundJob,
@@ -107,7 +110,7 @@ pub(super) async fn store_operator_message<W: Deps>(
         let mut conversation =
             find_or_begin_conversation(latest, &thread, bound, &inbound.address, phone, now);
         let ordinal = if is_stale(deps, job, inbound) || !can_be_answer(&inbound.content) {
-            // Words of long ago (a history sync, a late retry) answer nothing of today.
+            // An old message (a history sync, a late retry) does not answer a message of today.
             conversation.append_message(job.received_at)
         } else {
             let seen = find_seen_ordinal(deps, &conversation, inbound).await?;
@@ -137,7 +140,8 @@ pub(super) async fn store_operator_message<W: Deps>(
     Err(PortError::unavailable("conversation", "others kept writing it"))
 }
 
-/// If people have the conversation, what waits to be sent and is void now is cancelled at once.
+/// Enqueues a send job if people have the conversation. It cancels at once the waiting replies of the agent, which are
+/// void now.
 async fn enqueue_if_taken_over<W: Deps>(
     deps: &W,
     job: &InboundJob,
@@ -149,7 +153,7 @@ async fn enqueue_if_taken_over<W: Deps>(
     wake_up::enqueue_after_handover(deps, &conversation.id, &job.correlation).await
 }
 
-/// Whether it can be an answer to the contact. What changes an earlier message is none, nor is a setting of the chat.
+/// Returns `true` if `content` can be an answer to the contact. Edits, deletions and settings of the chat cannot.
 fn can_be_answer(content: &Content) -> bool {
     !matches!(
         content,
@@ -157,7 +161,7 @@ fn can_be_answer(content: &Content) -> bool {
     )
 }
 
-/// Whether the provider's id is known as that of a message of ours.
+/// Returns `true` if the provider's id is known as that of a message that Recado sent.
 pub(super) async fn is_known_message<W: Deps>(
     deps: &W,
     job: &InboundJob,
@@ -173,14 +177,16 @@ pub(super) async fn is_known_message<W: Deps>(
     Ok(known.is_some_and(|delivery| delivery.message.is_some()))
 }
 
-/// Ours by the provider's id, or by its text for an attempt of whose outcome the provider told nothing.
+/// Returns `true` if the message is an echo of a message that Recado sent. The echo is recognized by the provider's id
+/// or, if the provider told no outcome of the attempt, by its text.
 async fn is_own_echo<W: Deps>(
     deps: &W,
     job: &InboundJob,
     bound: &InstanceConfig,
     inbound: &InboundMessage,
 ) -> PortResult<bool> {
-    // In this order: a note that is gone by now was resolved before, and then its message is known by its id.
+    // The in-flight notes must be read first: a note that is already gone was resolved before, and then its message is
+    // known by its id.
     let flights = deps.store().list_in_flight(&bound.instance.id).await?;
     if is_known_message(deps, job, inbound).await? {
         return Ok(true);
@@ -204,9 +210,9 @@ async fn is_own_echo<W: Deps>(
             echoed.push((flight, echo));
         }
     }
-    // One that was taken for this very echo before, by a worker that died or was repeated, comes first. Else an attempt that
-    // is certainly to this contact, and of these the one that was claimed last before it was written: so the earlier ones are
-    // left for what was written earlier.
+    // First comes an attempt that was assigned to this very echo before, by a worker that failed or was repeated. Then
+    // come attempts that certainly go to this contact, and among these the one that was claimed last before the echo was
+    // written: so earlier attempts are left for echoes that were written earlier.
     let taken = |flight: &InFlightSend| flight.taken_as(said.provider_message_id).is_some();
     echoed.sort_by_key(|(flight, echo)| {
         let after = !flight.was_claimed_before(said.written_at);
@@ -217,8 +223,8 @@ async fn is_own_echo<W: Deps>(
         let Some(id) = said.provider_message_id.filter(|_| !taken(&flight)) else {
             return Ok(true);
         };
-        // Taken once: the next equal text was typed by somebody.
-        // A note that went meanwhile was resolved: then the message is known by its id, or was another.
+        // A note accepts one echo: the next equal text was typed by a person. A note that was removed meanwhile was
+        // resolved: then the message is known by its id, or the note was about another message.
         let heard = deps.store().record_echo(instance, &flight, id, echo).await?;
         if heard || is_known_message(deps, job, inbound).await? {
             return Ok(true);
@@ -227,8 +233,8 @@ async fn is_own_echo<W: Deps>(
     Ok(false)
 }
 
-/// Whether `said` is the echo of `flight`. Of one that went to an identity without a number, whose number may be known by
-/// now, that is looked up.
+/// Returns how sure it is that `said` is the echo of `flight`; `None` if it is not. If `flight` went to a linked
+/// identity, its number is looked up, because it may be known by now.
 async fn echo_of<W: Deps>(
     deps: &W,
     instance: &InstanceId,
@@ -242,7 +248,7 @@ async fn echo_of<W: Deps>(
     }
     let named = derive_thread_id(deps, instance, flight.to.as_str()).await?;
     let number = deps.store().find_alias(&named).await?;
-    // Of another number, it may still be the person's new one.
+    // A known number that differs from the chat's address may be the person's old number: the result stays uncertain.
     let Some(to) = number.filter(|number| number.may_be_same_person(said.address)) else {
         return Ok(echo);
     };
@@ -250,8 +256,9 @@ async fn echo_of<W: Deps>(
     Ok(flight.matches_echo(said, unknown_wait_ms))
 }
 
-/// What its author had on screen: what the contact wrote up to its own time by the provider's clock, as far as nothing
-/// newer lies in between. (An old message that arrived late must not cover one that nobody saw.)
+/// Returns the ordinal of the newest message that the author of `inbound` had seen. These are the contact's messages up
+/// to the time of `inbound` by the provider's clock, up to the first message that is newer. (An old message that arrived
+/// late must not cover a message that nobody saw.)
 async fn find_seen_ordinal<W: Deps>(
     deps: &W,
     conversation: &Conversation,
@@ -264,7 +271,7 @@ async fn find_seen_ordinal<W: Deps>(
         return Ok(Ordinal(0));
     };
     let of_contact = history.iter().filter(|message| message.role == Role::User);
-    // Both by the provider's clock, also where that is ahead of ours.
+    // Both times are by the provider's clock, also if that clock is ahead of Recado's.
     let seen = of_contact.take_while(|message| message.told_at.unwrap_or(message.written_at) <= typed_at);
     Ok(seen.last().map(|message| message.ordinal).unwrap_or_default())
 }

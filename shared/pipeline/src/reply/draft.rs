@@ -1,4 +1,4 @@
-//! What the model is asked, and the messages that its answer becomes.
+//! Drafts a reply: builds the request to the model, and the messages that its answer becomes.
 
 use super::reading::TurnReading;
 use super::transcript::build_transcript;
@@ -18,8 +18,8 @@ use recado_domain::reason::Reason;
 use recado_domain::split::{SplitText, split_text};
 use recado_domain::wake_up::TurnJob;
 
-/// The most messages that one reply becomes. It bounds the transaction that commits them, and what a model that finds no
-/// end sends to a contact.
+/// Maximum number of messages that one reply becomes. The limit bounds the transaction that commits them, and the text
+/// that a contact gets from a model that does not stop.
 const PARTS_MAX: usize = 10;
 
 const CUT_NOTE: &str = "the reply was longer than 10 messages: what came after this one is left out";
@@ -30,14 +30,14 @@ pub(super) struct DraftedReply {
     split_text: SplitText,
     model: Option<String>,
     usage: Option<TokenUsage>,
-    /// Why the contact is told the agent's error message.
+    /// Reason for which the contact gets the agent's error message; `None` for a normal reply.
     failure: Option<Reason>,
-    /// How fast the contact may be written to.
+    /// The contact's own rate, where the provider has one.
     pair: Option<Rate>,
 }
 
 impl DraftedReply {
-    /// These words, in as many messages as they take.
+    /// Builds a reply from `text`, split into as many messages as the provider's maximum length requires.
     fn from_text<W: Deps>(deps: &W, bound: &InstanceConfig, text: &str) -> Self {
         let max = capabilities(deps, bound).text_max;
         Self {
@@ -49,7 +49,7 @@ impl DraftedReply {
         }
     }
 
-    /// The agent's error message.
+    /// Builds a reply with the agent's error message.
     pub(super) fn error_reply<W: Deps>(deps: &W, bound: &InstanceConfig) -> Self {
         Self {
             failure: Some(Reason::ModelFailed),
@@ -57,8 +57,8 @@ impl DraftedReply {
         }
     }
 
-    /// The messages that go out, in order, each in its place of the contact's own rate. `first` is the ordinal that the
-    /// commit gave.
+    /// Builds the messages to be sent, in order, and reserves a slot in the contact's own rate for each. `first` is the
+    /// ordinal that the commit gave to the first message.
     pub(super) fn to_messages<W: Deps>(
         &self,
         deps: &W,
@@ -93,7 +93,7 @@ impl DraftedReply {
             messages.push(Message {
                 unanswered: self.failure,
                 model: self.model.clone(),
-                // The call was paid for once.
+                // The model's call was paid for once, so only the first message carries its usage.
                 usage: self.usage.filter(|_| number == 1),
                 ..Message::new_outgoing(conversation, ordinal, role, content, out, now, correlation)
             });
@@ -102,7 +102,8 @@ impl DraftedReply {
     }
 }
 
-/// The agent's own words for what nobody can read, if it has some and the burst is nothing else.
+/// Builds the agent's configured reply to content of unknown kinds. Returns `None` if none is configured, or if the
+/// burst contains anything else that expects an answer.
 fn draft_unsupported_reply<W: Deps>(
     deps: &W,
     bound: &InstanceConfig,
@@ -118,7 +119,8 @@ fn draft_unsupported_reply<W: Deps>(
     all.then(|| DraftedReply::from_text(deps, bound, words))
 }
 
-/// Asks the model, unless there is nothing that it could read. `None`: its key is missing, the turn must wait.
+/// Asks the model for a reply, unless there is nothing that it could read. Returns `None` if the model's key is
+/// missing: then the turn must wait. If the model fails or its answer is empty, the reply is the agent's error message.
 pub(super) async fn draft_reply<W: Deps>(
     deps: &W,
     kick: &TurnJob,
@@ -139,7 +141,8 @@ pub(super) async fn draft_reply<W: Deps>(
         Ok(reply) if !reply.text.trim().is_empty() => Ok(Some(DraftedReply {
             model: Some(reply.model),
             usage: Some(reply.usage),
-            // The stored text is what is sent, so that an echo of it is known again; and it is measured as it is sent.
+            // The stored text is the text that is sent. So its echo is recognized, and its length is measured as it is
+            // sent.
             ..DraftedReply::from_text(deps, bound, &markdown_to_whatsapp(reply.text.trim()))
         })),
         Ok(_) => {

@@ -1,5 +1,5 @@
-//! deferred-reply: the turn. One timer per message names the conversation and an ordinal; what to do follows from the
-//! record.
+//! The turn (function deferred-reply): decides whether the agent answers, drafts the reply and commits it. Each message
+//! sets a timer that names the conversation and an ordinal; everything else is read from the record.
 
 mod draft;
 mod reading;
@@ -27,7 +27,7 @@ use recado_domain::wake_up::TurnJob;
 use std::time::Duration;
 use tracing::Instrument;
 
-/// Handles one message of `turns`, received for the `receives`th time.
+/// Handles one message of the `turns` queue. `receives` is how often the queue has delivered this message.
 pub async fn handle_turn_message<W: Deps>(deps: &W, body: &str, receives: u32) -> Verdict {
     let kick: TurnJob = match queue_message::parse_queue_message(deps, QueueName::Turns, body).await {
         Ok(kick) => kick,
@@ -37,7 +37,7 @@ pub async fn handle_turn_message<W: Deps>(deps: &W, body: &str, receives: u32) -
         "reply", conversation_id = %kick.conversation, correlation_id = %kick.correlation, receives
     );
     async {
-        // In a box: thousands of these may wait side by side.
+        // Boxed to keep this future small: thousands of them may wait side by side.
         let worked = Box::pin(handle_turn_job(deps, body, &kick, receives)).await;
         queue_message::decide_verdict(deps, worked, &deps.settings().turns_backoff, receives)
     }
@@ -45,8 +45,8 @@ pub async fn handle_turn_message<W: Deps>(deps: &W, body: &str, receives: u32) -
     .await
 }
 
-/// What comes before the turn itself: the letter of a redriven kick goes, and a kick that came back too often is sent
-/// anew.
+/// Runs a turn job after some preparation. The dead letter of a redriven job is removed first. A job that was received
+/// too often is sent again as a new message instead.
 async fn handle_turn_job<W: Deps>(
     deps: &W,
     body: &str,
@@ -66,11 +66,11 @@ async fn handle_turn_job<W: Deps>(
     run_turn(deps, kick).await
 }
 
-/// How often a turn whose lease another worker holds is looked at.
+/// Longest time, in milliseconds, until a turn whose lease another worker holds is checked again.
 const LEASE_RECHECK_MS: i64 = 3_000;
 
-/// The turn, step by step: stand down, see whether anything is owed, wait for opening, take the lease, draft, commit,
-/// kick.
+/// Runs the turn step by step. The steps: stand down, check that an answer is owed, wait for the opening hours, take
+/// the lease, draft, commit, enqueue the send job.
 async fn run_turn<W: Deps>(deps: &W, kick: &TurnJob) -> PortResult<Verdict> {
     let (conversation, messages) = match reading::read_newest_messages(deps, &kick.conversation).await? {
         TurnHistory::Whole(conversation, messages) => (*conversation, messages),
@@ -85,7 +85,8 @@ async fn run_turn<W: Deps>(deps: &W, kick: &TurnJob) -> PortResult<Verdict> {
     match conversation.decide_turn(kick.ordinal, now, wait_max) {
         TurnDecision::StandDown => return Ok(Verdict::Done),
         TurnDecision::NothingOwed => return finish_turn(deps, kick).await,
-        // Usually done long before the lease ends, and then what came meanwhile is owed at once.
+        // The other worker usually finishes long before its lease ends. Messages that came meanwhile are then owed at
+        // once.
         TurnDecision::LeaseHeld(until) => {
             return Ok(Verdict::retry_at(
                 until.min(add_millis(now, LEASE_RECHECK_MS)),
@@ -108,7 +109,8 @@ async fn run_turn<W: Deps>(deps: &W, kick: &TurnJob) -> PortResult<Verdict> {
     }
 }
 
-/// Whether the agent answers at `now`, or when.
+/// Returns whether the agent may answer at `now`, or when the instance opens. An instance without opening hours is
+/// always open.
 pub(crate) fn find_opening(bound: &InstanceConfig, now: Timestamp) -> OpeningState {
     bound
         .instance
@@ -119,7 +121,8 @@ pub(crate) fn find_opening(bound: &InstanceConfig, now: Timestamp) -> OpeningSta
         })
 }
 
-/// Every way out leads here: a reply that a crash left behind gets its kick.
+/// Ends a turn without a reply, and enqueues a send job if messages are open. So a reply that a crash left without a
+/// send job is sent.
 async fn finish_turn<W: Deps>(deps: &W, kick: &TurnJob) -> PortResult<Verdict> {
     wake_up::enqueue_open_sends(deps, &kick.conversation, &kick.correlation).await?;
     Ok(Verdict::Done)
@@ -131,7 +134,7 @@ async fn wait_for_opening<W: Deps>(
     mut conversation: Conversation,
     at: Timestamp,
 ) -> PortResult<Verdict> {
-    // A schedule is precise to a minute and must not fire before the opening.
+    // A schedule is precise to a minute and must not fire before the opening, so the time is rounded up.
     let at = round_up_to_minute(at);
     let scheduled = TurnJob {
         ordinal: conversation.turn_upto,
@@ -186,7 +189,8 @@ async fn answer_turn<W: Deps>(
         return Ok(Verdict::RETRY_SOON);
     }
     let answered = if draft.attempt > deps.settings().attempts.turn {
-        // Three workers died or gave up over it: the contact is told, without a fourth call.
+        // The attempts are used up: several workers crashed or failed. The contact gets the agent's error message, and
+        // the model is not called again.
         tracing::error!(
             attempt = draft.attempt,
             "the model was asked too often for one turn"
@@ -210,7 +214,8 @@ async fn answer_turn<W: Deps>(
     commit_draft(deps, kick, conversation, &draft, answered).await
 }
 
-/// The model's key is missing: the turn waits in the record, and `reconcile` asks for it again.
+/// Releases the lease and leaves the turn owed, because the model's key is missing. `reconcile` asks for the turn
+/// again.
 async fn defer_turn<W: Deps>(
     deps: &W,
     kick: &TurnJob,
@@ -243,8 +248,8 @@ async fn release_lease<W: Deps>(
     Ok(())
 }
 
-/// How often a commit is tried against messages that keep coming in. They change the record but not what the draft
-/// stands on, so each try but the last loses to a new arrival only.
+/// Number of tries to commit while new messages keep coming in. New messages change the record but not the data that
+/// the draft depends on, so every failed try lost to a new message only.
 const COMMIT_TRIES: usize = 8;
 
 async fn commit_draft<W: Deps>(
@@ -269,7 +274,7 @@ async fn commit_draft<W: Deps>(
         if deps.store().commit_reply(&conversation, &parts).await? == WriteOutcome::Written {
             log_committed(draft, &parts);
             if let Some(last) = parts.last() {
-                // Whoever sends the last sends those before it first.
+                // The sender handles earlier open messages first, so a send job for the last part is enough.
                 wake_up::enqueue_send(deps, last, &kick.correlation).await?;
             }
             enqueue_rest(deps, kick, draft, &conversation).await?;
@@ -283,7 +288,8 @@ async fn commit_draft<W: Deps>(
     Ok(Verdict::RETRY_SOON)
 }
 
-/// What this turn could not read is the next one's, at once: its messages' timers are over.
+/// Enqueues a turn for the messages that this turn could not read. The turn is due at once, because the timers of those
+/// messages are over. No turn is enqueued if the rest waits for a person.
 async fn enqueue_rest<W: Deps>(
     deps: &W,
     kick: &TurnJob,

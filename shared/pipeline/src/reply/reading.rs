@@ -1,4 +1,5 @@
-//! What a turn reads: of what is owed the oldest, as much as the bounds hold, and before it what was said last.
+//! Chooses the messages that a turn reads: the oldest that are owed an answer, then the newest of the others, within
+//! the limits.
 
 use super::transcript::{count_characters, reached_contact};
 use crate::Deps;
@@ -9,25 +10,25 @@ use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::{Message, Role};
 use std::collections::BTreeSet;
 
-/// How often a conversation is read again of which half of a change was seen.
+/// Number of tries to read a conversation of which only half of a change was visible.
 const TRIES: usize = 3;
 
-/// How many messages one further read brings.
+/// Number of messages that one further read returns.
 const PAGE: usize = 100;
 
-/// What was found of a conversation.
+/// The result of reading a conversation and its newest messages.
 #[derive(Debug)]
 pub(super) enum TurnHistory {
-    /// It does not exist.
+    /// The conversation does not exist.
     Nothing,
-    /// The record and the messages were of different moments, each time.
+    /// The record and the messages were of different moments in every try.
     Torn,
-    /// The record, and its newest messages by ordinal.
+    /// The record and its newest messages, ordered by ordinal.
     Whole(Box<Conversation>, Vec<Message>),
 }
 
-/// Reads the conversation and its newest messages, of one moment: a reader may see a transaction's record before its
-/// message, and a message that was not seen must not count as read.
+/// Reads a conversation and its newest messages as they were at one moment. A reader may see a transaction's record
+/// before its message, and a message that was not seen must not count as read.
 pub(super) async fn read_newest_messages<W: Deps>(deps: &W, id: &ConversationId) -> PortResult<TurnHistory> {
     let limit = deps.settings().turn_reads.messages;
     for _ in 0..TRIES {
@@ -45,7 +46,7 @@ pub(super) async fn read_newest_messages<W: Deps>(deps: &W, id: &ConversationId)
     Ok(TurnHistory::Torn)
 }
 
-/// Whether these messages follow one another up to `last`.
+/// Returns `true` if the ordinals of `messages` are consecutive and end with `last`.
 fn is_contiguous(messages: &[Message], last: Ordinal) -> bool {
     let newest = messages.last().map(|message| message.ordinal);
     newest == Some(last)
@@ -54,7 +55,7 @@ fn is_contiguous(messages: &[Message], last: Ordinal) -> bool {
             .all(|pair| pair[1].ordinal == pair[0].ordinal.next_ordinal())
 }
 
-/// Adds what is owed and older than the `newest` messages, as far as one turn can read it.
+/// Adds the messages after the answered ordinal that are older than `newest`, as far as one turn can read them.
 pub(super) async fn read_older_messages<W: Deps>(
     deps: &W,
     conversation: &Conversation,
@@ -81,22 +82,22 @@ fn wants_answer(message: &Message) -> bool {
     message.role == Role::User && message.unanswered.is_none() && message.content.expects_answer()
 }
 
-/// What a turn reads.
+/// The messages that a turn reads, and those that its reply answers.
 #[derive(Debug)]
 pub(super) struct TurnReading {
-    /// What is known of the conversation, by ordinal.
+    /// The known messages of the conversation, ordered by ordinal.
     known: Vec<Message>,
-    /// What of it is read.
+    /// Ordinals of the messages that are read.
     chosen: BTreeSet<Ordinal>,
-    /// Up to where it was answered before.
+    /// The ordinal up to which messages were answered before this turn.
     pub(super) answered: Ordinal,
-    /// Up to where everything that wants an answer is read.
+    /// The ordinal up to which every message that expects an answer is read.
     pub(super) covers: Ordinal,
-    /// How much of one message is read, in characters.
+    /// Maximum number of characters that are read of one message.
     pub(super) message_chars: usize,
 }
 
-/// What is left of the bounds.
+/// The rest of the limits while messages are chosen.
 struct ReadBudget {
     messages: usize,
     chars: usize,
@@ -104,7 +105,8 @@ struct ReadBudget {
 }
 
 impl ReadBudget {
-    /// Takes the room that a message needs, if it is there. The first always finds room: it is cut to it.
+    /// Subtracts the message from the limits, or returns `false` if it does not fit. The first message always fits,
+    /// because its text is cut.
     fn take_message(&mut self, message: &Message, first: bool) -> bool {
         let needs = count_characters(message, self.message_chars);
         if self.messages == 0 || (needs > self.chars && !first) {
@@ -117,7 +119,8 @@ impl ReadBudget {
 }
 
 impl TurnReading {
-    /// Chooses of `known`, by ordinal, what a turn reads that owes an answer to what lies behind `answered`, up to `upto`.
+    /// Chooses from `known`, which is ordered by ordinal, the messages that a turn reads. The turn owes an answer to
+    /// the messages after `answered`, up to `upto`.
     pub(super) fn choose_messages(
         answered: Ordinal,
         upto: Ordinal,
@@ -164,31 +167,31 @@ impl TurnReading {
         }
     }
 
-    /// What is known, read or not.
+    /// Returns all known messages, read or not.
     pub(super) fn known_messages(&self) -> &[Message] {
         &self.known
     }
 
-    /// What is read, by ordinal.
+    /// Returns the messages that are read, ordered by ordinal.
     pub(super) fn chosen_messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
         self.known
             .iter()
             .filter(|message| self.chosen.contains(&message.ordinal))
     }
 
-    /// Of that, what the reply answers.
+    /// Returns the messages that are read and that the reply answers.
     pub(super) fn owed_messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
         self.chosen_messages()
             .filter(|message| self.is_owed_message(message))
     }
 
-    /// Whether a message of the contact is answered by this turn and not before.
+    /// Returns `true` if `message` is the contact's and is answered by this turn, not before.
     pub(super) fn is_owed_message(&self, message: &Message) -> bool {
         message.role == Role::User && message.ordinal > self.answered && message.ordinal <= self.covers
     }
 }
 
-/// Up to where every message from `answered` on is known.
+/// Returns the ordinal up to which every message after `answered` is known.
 fn contiguous_end(known: &[Message], answered: Ordinal) -> Ordinal {
     let beyond = known.iter().filter(|message| message.ordinal > answered);
     beyond.fold(answered, |reach, message| {

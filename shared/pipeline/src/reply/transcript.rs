@@ -1,4 +1,4 @@
-//! The conversation as the model reads it.
+//! Builds the transcript, which is the conversation as the model reads it.
 
 mod revisions;
 
@@ -9,10 +9,10 @@ use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
 use revisions::{DELETED, Revisions};
 
-/// Orders what is read as it was written by the provider's clock, with what is to be answered last, and joins what one side
-/// said in a row: models want speakers to alternate, the contact first and last. What the contact never got is left out,
-/// what was taken back is not repeated, what was edited before it was answered is read as it is now, and what is too long
-/// is cut, with a mark.
+/// Builds the transcript from the messages that a turn reads. Messages are ordered by the provider's clock, and the
+/// messages to be answered come last. Consecutive messages of one side are joined: models want speakers to alternate,
+/// the contact first and last. Messages that the contact never got are left out. Deleted text is not repeated, a
+/// message that was edited before it was answered shows its new text, and text that is too long is cut, with a mark.
 pub(super) fn build_transcript(reading: &TurnReading) -> Vec<ChatTurn> {
     let owed = |m: &&Message| reading.is_owed_message(m);
     let before = |m: &&Message| !(m.role == Role::User && m.ordinal > reading.answered);
@@ -50,7 +50,7 @@ pub(super) fn build_transcript(reading: &TurnReading) -> Vec<ChatTurn> {
         }
     }
     if turns.last().is_none_or(|last| last.speaker == Speaker::Assistant) {
-        // Everything that is owed was taken back, and shown as such where it stood.
+        // Everything that is owed was deleted, and is shown as deleted in its earlier place.
         turns.push(ChatTurn {
             speaker: Speaker::User,
             text: DELETED.to_owned(),
@@ -59,7 +59,7 @@ pub(super) fn build_transcript(reading: &TurnReading) -> Vec<ChatTurn> {
     turns
 }
 
-/// At most so many characters of a text, and behind them a mark if there were more.
+/// Cuts a text after `max` characters, and adds a mark if there were more.
 fn shorten_text(text: String, max: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(max) else {
         return text;
@@ -68,13 +68,13 @@ fn shorten_text(text: String, max: usize) -> String {
     format!("{}… [cut: the first {max} of {all} characters]", &text[..end])
 }
 
-/// How many characters a message adds to the transcript at most, its mark aside.
+/// Returns the maximum number of characters that a message adds to the transcript, without the mark of a cut.
 pub(super) fn count_characters(message: &Message, max: usize) -> usize {
     message.render_text().chars().take(max).count().max(DELETED.len()) + 1
 }
 
-/// When it was said, for the order. A reply comes after everything it answers, by whoever's clocks: a question that stood
-/// behind its answer would be answered again.
+/// Returns the time by which a message is ordered. A reply is ordered after everything that it answers, even if clocks
+/// differ: a question that stood behind its answer would be answered again.
 fn order_timestamp(message: &Message, messages: &[Message]) -> Timestamp {
     let Some(out) = &message.out else {
         return message.written_at;
@@ -86,7 +86,7 @@ fn order_timestamp(message: &Message, messages: &[Message]) -> Timestamp {
         .fold(message.written_at, Timestamp::max)
 }
 
-/// Whether the contact has it, or may have it.
+/// Returns `true` if the contact has the message or may have it. The contact's own messages count.
 pub(super) fn reached_contact(message: &Message) -> bool {
     message.out.as_ref().is_none_or(|out| {
         out.maybe_sent

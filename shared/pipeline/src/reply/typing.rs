@@ -1,4 +1,4 @@
-//! What the contact is shown while its turn is worked on: that its message was read, that somebody types.
+//! Shows the contact, while its turn is handled, that its message was read and that somebody types.
 
 use crate::Deps;
 use crate::ports::{Providers, System};
@@ -10,11 +10,13 @@ use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
 
-/// So long after it began it is let finish: what is quickly shown is shown also beside a quick reply.
+/// Minimum time for the request that shows the indicator. A quick request is completed even if the reply is ready
+/// sooner.
 const INDICATOR_MIN: Duration = Duration::from_secs(1);
 
-/// Does `work`, and beside it shows the contact what the instance is configured to show, of the `newest` message that is
-/// read. Showing ends with the work, if it lasts that long, and cannot fail: the reply matters, this does not.
+/// Runs `work`, and meanwhile shows the contact the indicators that the instance is configured to show. They refer to
+/// the `newest` message that is read. The request ends with the work, but not before [`INDICATOR_MIN`]. A failure of
+/// the request has no effect, because only the reply matters.
 pub(super) async fn run_with_typing<W: Deps, T>(
     deps: &W,
     bound: &InstanceConfig,

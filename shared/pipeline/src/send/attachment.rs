@@ -1,18 +1,19 @@
-//! The bytes of an upload, put in the place of its id just before a provider sends it.
+//! Inserts the bytes of an upload in place of its id just before a provider sends the message.
 
 use crate::Deps;
 use crate::ports::{OutgoingMessage, PortResult};
 use crate::upload::{self, StoredUpload};
 use recado_domain::message::Message;
 
-/// Reads the upload that the message sends, before its attempt begins: a store that fails costs none. `None` for every
-/// other message, and for an upload that is gone, which the provider's edge gives up.
+/// Reads the upload that the message sends. This happens before the attempt begins, so that a failure of the store does
+/// not cost an attempt. Returns `None` if the message sends no upload, or if the upload is gone: then the provider's
+/// adapter gives the message up.
 pub(super) async fn read_upload<W: Deps>(deps: &W, message: &Message) -> PortResult<Option<StoredUpload>> {
     let found = upload::find_upload(deps, &message.instance, &message.content).await?;
     Ok(found.flatten())
 }
 
-/// Puts it in.
+/// Replaces the id of an upload in `outgoing` by the bytes of `file`, if there is a file.
 pub(super) fn insert_upload(outgoing: OutgoingMessage, file: Option<StoredUpload>) -> OutgoingMessage {
     match file {
         None => outgoing,

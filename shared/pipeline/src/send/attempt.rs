@@ -1,4 +1,4 @@
-//! One attempt: a slot, a claim, a request, an outcome.
+//! One attempt to send a message: it reserves a slot, claims the message, sends the request and stores the outcome.
 
 use super::{
     RETRY_SOON, SendContext, SendStep, attachment, cancel, connection_check, parking, service_window, settle,
@@ -21,10 +21,12 @@ use recado_domain::outbox::{Author, Outbox, hash_text};
 use recado_domain::rate::is_slot_missed;
 use std::time::Duration;
 
-/// A slot this near is waited for in the function; queues keep whole seconds, so a kick comes back one early.
+/// Longest wait for a slot inside the function, in milliseconds. Queue delays are whole seconds, so for a later slot
+/// the send job is retried one second before the slot.
 const SLEEP_FOR_SLOT_MAX_MS: i64 = 1_500;
 
-/// Queues hide a message for long, but a function's concurrency must not fill with distant slots.
+/// Waits longer than this, in milliseconds, are parked and not left in the queue. A queue can hide a message for
+/// longer, but messages with distant slots must not use up a function's concurrency.
 pub(super) const PARK_BEYOND_MS: i64 = 15 * 60_000;
 
 pub(super) async fn attempt_send<W: Deps>(
@@ -68,7 +70,7 @@ pub(super) async fn attempt_send<W: Deps>(
         ClaimOutcome::Stopped => return cancel::cancel_void_reply(deps, &unclaimed).await,
         ClaimOutcome::Claimed => {}
     }
-    // The clock again: a stall here must neither break the rate nor outlive the lease.
+    // The clock is read again: after a stall, the send must neither break the rate nor outlast the lease.
     let now = deps.system().now();
     if is_slot_missed(slot, now) {
         return settle::requeue_uncounted(deps, message, &flight, "its slot went by").await;
@@ -91,12 +93,12 @@ pub(super) async fn attempt_send<W: Deps>(
     settle::settle_outcome(deps, context, message, &flight, outcome).await
 }
 
-/// How long the provider may take to answer, in milliseconds.
 fn provider_timeout_ms<W: Deps>(deps: &W) -> i64 {
     i64::try_from(deps.settings().provider_timeout.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Whether the function would end before a request to the provider is answered and the answer stored.
+/// Returns `true` if the function would end before the provider's answer could be stored. The time that is needed is
+/// the provider's time-out and 5 seconds.
 pub(super) fn deadline_is_too_near<W: Deps>(deps: &W, context: SendContext<'_>, now: Timestamp) -> bool {
     let need = provider_timeout_ms(deps).saturating_add(5_000);
     context
@@ -104,7 +106,7 @@ pub(super) fn deadline_is_too_near<W: Deps>(deps: &W, context: SendContext<'_>, 
         .is_some_and(|deadline| add_millis(now, need) > deadline)
 }
 
-/// What the provider is given; `None` for a message that does not go out.
+/// Builds the message that the provider is given; `None` if the message is not an outgoing message.
 pub(super) fn to_outgoing_message(message: &Message) -> Option<OutgoingMessage> {
     let to = message.recipient()?.clone();
     Some(OutgoingMessage {
@@ -120,7 +122,8 @@ pub(super) fn to_outgoing_message(message: &Message) -> Option<OutgoingMessage> 
     })
 }
 
-/// A message that waits for a time keeps everything behind it waiting too.
+/// Defers a message that must not leave before a later time; the messages behind it wait too. A wait of more than
+/// [`PARK_BEYOND_MS`] is parked. Returns `None` if the message may leave now.
 async fn defer_until_due<W: Deps>(deps: &W, message: &Message) -> PortResult<Option<SendStep>> {
     let now = deps.system().now();
     let not_before = message
@@ -141,7 +144,8 @@ async fn defer_until_due<W: Deps>(deps: &W, message: &Message) -> PortResult<Opt
     }
 }
 
-/// The slot in which the message may leave, reserved and waited for; or what to do instead.
+/// Reserves the slot in which the message may leave, and sleeps until the slot if it is near. Returns the slot and the
+/// instance's state. If the instance is not open or the slot is distant, returns the step that was taken instead.
 async fn reserve_send_slot<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
@@ -154,7 +158,7 @@ async fn reserve_send_slot<W: Deps>(
     let held = message.out.as_ref().and_then(|out| out.usable_slot(now));
     let held = held.filter(|slot| *slot <= rate.latest_plausible_time(now));
     let (slot, state) = if let Some(slot) = held {
-        // Reserved before: the instance may have closed since.
+        // The slot was reserved in an earlier run: the instance may have closed since.
         let state = deps.store().read_instance_state(&message.instance).await?;
         if state.connection != ConnectionStatus::Open {
             return parking::park_conversation(deps, message, None).await.map(Err);
@@ -196,7 +200,8 @@ async fn reserve_send_slot<W: Deps>(
     waiting::wait_unless_void(deps, message, verdict).await.map(Err)
 }
 
-/// Makes the message `sending` in memory, with what its claim needs. `instead`: what goes out in its place.
+/// Marks the message as `sending` in memory, and builds the in-flight note and the guard of its claim. `instead` is the
+/// content that is sent in place of the message's own. Returns `None` if the message cannot be claimed.
 fn prepare_claim<W: Deps>(
     deps: &W,
     message: &mut Message,

@@ -1,5 +1,5 @@
-//! A reply that must no longer be sent is void: people have the conversation, or it went on without it. Once void, it is void
-//! for ever, since epochs only grow.
+//! Cancels void replies: a person has the conversation, or the conversation went on without the reply. A void reply
+//! stays void, because epochs only grow.
 
 use super::{RETRY_SOON, SendStep};
 use crate::Deps;
@@ -12,12 +12,12 @@ use recado_domain::outbox::{Author, Outbox, OutboxState};
 use recado_domain::reason::Reason;
 use std::collections::BTreeMap;
 
-/// The newest epoch that is known of each conversation, by its number in the thread.
+/// The newest known epoch of each conversation, by the conversation's number in the thread.
 #[derive(Debug)]
 pub(super) struct NewestEpochs(BTreeMap<u32, u64>);
 
 impl NewestEpochs {
-    /// What `open` messages tell: a person's answer bears the epoch that its takeover began.
+    /// Collects the newest epochs from `open` messages. A person's answer carries the epoch that its takeover began.
     pub(super) fn from_open_messages(open: &[Message]) -> Self {
         let mut epochs = Self(BTreeMap::new());
         for message in open {
@@ -33,27 +33,28 @@ impl NewestEpochs {
         *known = epoch.max(*known);
     }
 
-    /// Notes that the reply `message` was void.
+    /// Records that the reply `message` was void, so its conversation has a newer epoch.
     pub(super) fn record_void_reply(&mut self, message: &Message) {
         if let Some(out) = &message.out {
             self.record_epoch(message, out.epoch.saturating_add(1));
         }
     }
 
-    /// Whether `message` is a reply of an earlier epoch.
+    /// Returns `true` if `message` is a queued reply of an earlier epoch.
     pub(super) fn is_void_reply(&self, message: &Message) -> bool {
         let newest = self.0.get(&message.conversation.number_in_thread()).copied();
         queued_ai_outbox(message).is_some_and(|out| newest > Some(out.epoch))
     }
 }
 
-/// The way out of a message of the agent that waits to be sent.
+/// Returns the outbox of a message that is the agent's and `queued`.
 fn queued_ai_outbox(message: &Message) -> Option<&Outbox> {
     let out = message.out.as_ref()?;
     (out.author == Author::Ai && out.state == OutboxState::Queued).then_some(out)
 }
 
-/// The conversation of a queued reply, if that went on without it.
+/// Returns the conversation of a queued reply that is void. `None` if the reply is not void, or `message` is no queued
+/// reply.
 async fn load_if_reply_void<W: Deps>(deps: &W, message: &Message) -> PortResult<Option<Conversation>> {
     let Some(out) = queued_ai_outbox(message) else {
         return Ok(None);
@@ -63,12 +64,12 @@ async fn load_if_reply_void<W: Deps>(deps: &W, message: &Message) -> PortResult<
         .filter(|conversation| conversation.mode != ConversationMode::Ai || conversation.epoch != out.epoch))
 }
 
-/// Whether `message` is a queued reply that is void by now.
+/// Returns `true` if `message` is a queued reply that is void now.
 pub(super) async fn reply_is_void<W: Deps>(deps: &W, message: &Message) -> PortResult<bool> {
     Ok(load_if_reply_void(deps, message).await?.is_some())
 }
 
-/// Cancels a queued reply if it is void; `None`: it is not.
+/// Cancels a queued reply if it is void. Returns `None` if it is not void.
 pub(super) async fn cancel_if_void<W: Deps>(deps: &W, message: &Message) -> PortResult<Option<SendStep>> {
     match load_if_reply_void(deps, message).await? {
         Some(conversation) => write_cancellation(deps, message.clone(), conversation)
@@ -78,13 +79,14 @@ pub(super) async fn cancel_if_void<W: Deps>(deps: &W, message: &Message) -> Port
     }
 }
 
-/// Cancels a reply that was found to be void.
+/// Cancels a reply that was found to be void. If it is not void when it is read again, the send job is retried soon.
 pub(super) async fn cancel_void_reply<W: Deps>(deps: &W, message: &Message) -> PortResult<SendStep> {
-    // Then it is void for ever; if it is not, that was read wrongly.
+    // A void reply stays void; if the reply is not void now, the earlier read was wrong.
     Ok(cancel_if_void(deps, message).await?.unwrap_or(RETRY_SOON))
 }
 
-/// Cancels it; what it certainly never answered is owed again if the agent has the conversation.
+/// Stores the cancellation of a void reply. If the agent has the conversation and the reply was certainly not sent, the
+/// messages that only this reply covered are owed an answer again.
 async fn write_cancellation<W: Deps>(
     deps: &W,
     mut message: Message,
@@ -102,7 +104,8 @@ async fn write_cancellation<W: Deps>(
         let left = highest_covered_ordinal(deps, &conversation, Some(message.ordinal)).await?;
         conversation.reopen_unanswered(left, now);
     }
-    // Written also where nothing changes: a give-back that counted this message as leaving must read again.
+    // The conversation is written even if nothing changes: a give-back that counted this message as a valid reply must
+    // read again.
     conversation.rev += 1;
     if deps
         .store()

@@ -1,4 +1,4 @@
-//! Whether what is known of the instance is fresh enough to send on, and what a send says of it.
+//! Checks that the instance's known state is fresh enough to send, and stores what an accepted send shows.
 
 use super::attempt::deadline_is_too_near;
 use super::{RETRY_SOON, SendContext, SendStep, parking, waiting};
@@ -14,17 +14,18 @@ use recado_domain::millis::add_millis;
 use recado_domain::rate::is_slot_missed;
 use std::time::Duration;
 
-/// How soon a worker comes back that found another one asking.
+/// Wait of a worker that finds another worker asking the provider.
 const OTHER_CHECK_WAIT: Duration = Duration::from_secs(2);
 
-/// After a time-out, an answer that is older does not confirm that the instance is open.
+/// Age in milliseconds from which, after a time-out, a confirmation that the instance is open no longer counts.
 const SUSPECT_AFTER_MS: i64 = 60_000;
 
-/// A reply of the model that is older says nothing of its key.
+/// Maximum age of a reply, in milliseconds, at which it still shows that the model's key works.
 const KEY_PROVEN_WITHIN_MS: i64 = 60_000;
 
-/// How long a state is good for; `None` where it does not grow old. Meta's numbers have no connection that could be lost
-/// unseen: a refused token says so at once.
+/// Returns the age in milliseconds from which the known state must be confirmed. `None` if the state does not age: the
+/// setting is 0, or the provider is not a linked device. Meta's numbers have no connection that could be lost
+/// unnoticed: a refused token is reported at once.
 fn staleness_limit_ms<W: Deps>(deps: &W, context: SendContext<'_>) -> Option<i64> {
     let after = deps.settings().connection_stale.as_millis();
     let after = i64::try_from(after).unwrap_or(i64::MAX);
@@ -32,13 +33,15 @@ fn staleness_limit_ms<W: Deps>(deps: &W, context: SendContext<'_>) -> Option<i64
     (linked && after > 0).then_some(after)
 }
 
-/// Whether the message's own time-out is the last that is known of the instance. It may hang at this message only.
+/// Returns `true` if the instance's newest time-out is that of this message. The instance may hang at this message
+/// only.
 fn is_suspect_after_timeout(known: &InstanceState, message: &Message) -> bool {
     known.timed_out.as_ref() == Some(&message.message_id())
 }
 
-/// Asks the provider, if nothing has confirmed for long that the instance is open, or if the message is about to be sent
-/// again after a time-out; one worker at a time. What to do instead of sending, if anything.
+/// Asks the provider whether the instance is open, if no recent answer or send confirmed that. Also asks before a
+/// message is sent again after its own time-out. Only one worker asks at a time. Returns the step to take instead of
+/// sending, or `None` to continue.
 pub(super) async fn check_connection<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
@@ -75,11 +78,12 @@ pub(super) async fn check_connection<W: Deps>(
             .map(Some);
     }
     let (connection, asked_at) = match deps.providers().query_connection(context.bound).await {
-        // After a time-out no answer is a second one.
+        // After a time-out, an unclear answer counts as a second time-out.
         ConnectionAnswer::Unclear if suspect.is_some() => (ConnectionStatus::Closed, None),
-        // That it was asked for is noted; an answer that says nothing leaves what was believed.
+        // An unclear answer does not change the stored connection state. The time of the check is stored, so that it is
+        // not repeated at once.
         ConnectionAnswer::Open | ConnectionAnswer::Unclear => {
-            // The question may have taken longer than the slot is good for.
+            // The check may have taken so long that the slot was missed.
             return Ok(is_slot_missed(slot, deps.system().now()).then_some(RETRY_SOON));
         }
         ConnectionAnswer::Closed => (ConnectionStatus::Closed, Some(now)),
@@ -89,9 +93,10 @@ pub(super) async fn check_connection<W: Deps>(
     parking::park_conversation(deps, message, None).await.map(Some)
 }
 
-/// What an accepted send tells: time-outs before it were not in a row, the instance is open, the model's key is good.
-/// Each is written only where the record says otherwise, which came with the slot: nothing in the ordinary course.
-/// `since`: when the attempt began; what happened after that, it says nothing of.
+/// Stores what an accepted send shows about the instance and the model's key. Earlier time-outs were not in a row, the
+/// instance is open, and the model's key works. Each fact is written only if the state that was read with the slot
+/// differs, so usually nothing is written. `since` is the time at which the attempt began; the send shows nothing about
+/// later changes.
 pub(super) async fn record_accepted_send<W: Deps>(
     deps: &W,
     context: SendContext<'_>,

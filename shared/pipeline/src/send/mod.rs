@@ -1,5 +1,6 @@
-//! sender: the only code that sends. A kick names a conversation and an ordinal; every open message of the contact up to it
-//! is taken in order, and the first that cannot be finished now stops the kick.
+//! The sender, the only code that sends messages to providers. A send job names a conversation and an ordinal. The
+//! sender handles every open message of the contact up to that ordinal, in order, and stops at the first message that
+//! cannot be finished now.
 
 mod attachment;
 mod attempt;
@@ -30,35 +31,37 @@ use recado_domain::outbox::OutboxState;
 use recado_domain::wake_up::{Redrive, SendJob};
 use tracing::Instrument;
 
-/// What became of one message.
+/// The result of handling one open message.
 #[derive(Debug)]
 enum SendStep {
-    /// It is finished: the next one.
+    /// The message is finished. The sender continues with the next message.
     Next,
-    /// It was void and is cancelled: the next one, and what else of the agent's is as old is void too.
+    /// The message was a void reply and is cancelled. The sender continues with the next message; the agent's other
+    /// queued replies of that epoch, or of an earlier epoch, are void too.
     Void,
-    /// It is not: the kick ends so.
+    /// The message cannot be finished now. The send job ends with this verdict.
     Stop(Verdict),
 }
 
-/// A failed condition means stop and come back: whoever goes on sends reply 2 before reply 1.
+/// Stops the send job and retries it soon, for example after a conditional write failed. Continuing with the next
+/// message would send reply 2 before reply 1.
 const RETRY_SOON: SendStep = SendStep::Stop(Verdict::RETRY_SOON);
 
-/// What the history says of an attempt whose function ended before its outcome was known.
+/// Text in a message's history for an attempt whose lease ended before its outcome was stored.
 pub(crate) const LEASE_ENDED: &str = "the attempt's lease ended without an outcome";
 
-/// What a kick is handled with.
+/// The data that every step of a send job needs.
 #[derive(Debug, Clone, Copy)]
 struct SendContext<'a> {
     bound: &'a InstanceConfig,
-    /// When the function's time runs out.
+    /// Time at which the function's run time ends; `None` if there is no limit.
     deadline: Option<Timestamp>,
-    /// What the instance's state was when the message got its slot.
+    /// The instance's state when the message's slot was reserved; `None` before that.
     known: Option<&'a InstanceState>,
 }
 
-/// Handles one message of `outbound`, received for the `receives`th time. No attempt is begun that may not end before
-/// `deadline`.
+/// Handles one message of the `outbound` queue. `receives` is how often the queue has delivered this message. No
+/// attempt begins that may not end before `deadline`.
 pub async fn handle_outbound_message<W: Deps>(
     deps: &W,
     body: &str,
@@ -73,7 +76,7 @@ pub async fn handle_outbound_message<W: Deps>(
         "send", conversation_id = %kick.conversation, correlation_id = %kick.correlation, receives
     );
     async {
-        // In a box: thousands of these may wait side by side.
+        // Boxed to keep this future small: thousands of them may wait side by side.
         let worked = Box::pin(handle_send_job(deps, &kick, receives, deadline)).await;
         queue_message::decide_verdict(deps, worked, &deps.settings().outbound_backoff, receives)
     }
@@ -133,7 +136,8 @@ async fn handle_send_job<W: Deps>(
     Ok(Verdict::Done)
 }
 
-/// A void reply is cancelled before its time and its slot are looked at: what comes behind it must not wait for them.
+/// Cancels a void reply before its due time and its slot are checked. The messages behind the reply must not wait for
+/// these. If an earlier attempt turns out to have been sent, the reply is marked as sent instead.
 async fn cancel_unless_sent<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
@@ -145,8 +149,9 @@ async fn cancel_unless_sent<W: Deps>(
     cancel::cancel_void_reply(deps, message).await
 }
 
-/// A message that is worked on in another group than the kick's, as is what comes behind it: the kick moves there. So no two
-/// workers are at one message, and nothing waits in a group for a message of another.
+/// Moves the send job to the FIFO group in which `message` is handled, and ends this job. The messages behind `message`
+/// are handled there too. So two workers never handle the same message, and nothing waits in a group for a message of
+/// another group. A void reply is cancelled here instead.
 async fn move_to_other_group<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
@@ -164,7 +169,8 @@ async fn move_to_other_group<W: Deps>(
     Ok(SendStep::Stop(Verdict::Done))
 }
 
-/// Before a message that may have been sent is sent again, or cancelled: whether it turned out that it was.
+/// Marks a message as sent if evidence of an earlier attempt has appeared meanwhile. Called before the message is sent
+/// again or cancelled. Returns `None` if the message is not marked `maybe_sent` or there is no evidence.
 async fn settle_if_already_sent<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
@@ -205,7 +211,7 @@ async fn handle_open_message<W: Deps>(
             unknown_outcome::reconcile_outcome(deps, context, message).await
         }
         OutboxState::Unknown { .. } => unknown_outcome::reconcile_outcome(deps, context, message).await,
-        // Dead without its copy: a crash came between.
+        // The message is dead, but its dead letter is missing: a crash came in between.
         OutboxState::Dead { .. } => Ok(if move_to_dead_letters(deps, message).await? {
             SendStep::Next
         } else {
@@ -215,8 +221,9 @@ async fn handle_open_message<W: Deps>(
     }
 }
 
-/// `dead → queued`, if it is dead of the death that the redrive names: a second one, or one from long ago, finds it alive
-/// or dead of another, and changes nothing.
+/// Moves a dead-lettered message back to `queued` if `redrive.died` is the time of its newest failure. A repeated or
+/// outdated redrive leaves the message unchanged. The dead letter of that failure is removed in each case. Returns
+/// whether the message was requeued.
 pub(crate) async fn requeue_dead_message<W: Deps>(deps: &W, redrive: &Redrive) -> PortResult<bool> {
     let Redrive { message: id, died } = redrive;
     let revived = match deps.store().find_message(id).await? {
@@ -228,7 +235,7 @@ pub(crate) async fn requeue_dead_message<W: Deps>(deps: &W, redrive: &Redrive) -
                 .out
                 .as_mut()
                 .is_some_and(|out| out.requeue_dead(now, *died).is_ok());
-            // Until its copies are all made, a dead message lies among the open ones.
+            // A dead message stays on the open list until its dead letter exists.
             let written = match (revived, copied) {
                 (false, _) => WriteOutcome::Written,
                 (true, true) => deps.store().update_closed_message(&message).await?,
@@ -243,7 +250,7 @@ pub(crate) async fn requeue_dead_message<W: Deps>(deps: &W, redrive: &Redrive) -
     if revived {
         tracing::info!(message_id = %id, "redriven");
     }
-    // Also when it was revived before: a crash may have come in between.
+    // Also removed if the message was requeued before: that run may have crashed before it removed the dead letter.
     deps.store().remove_dead_letter(id.as_str(), *died).await?;
     Ok(revived)
 }

@@ -1,4 +1,4 @@
-//! What was made before for the same person under another identity leaves first.
+//! Sends first what was made earlier for the same person under another identity.
 
 use super::{SendContext, SendStep, handle_open_message, parking};
 use crate::Deps;
@@ -7,10 +7,11 @@ use crate::verdict::Verdict;
 use recado_domain::message::Message;
 use recado_domain::millis::add_millis;
 
-/// How soon a message comes back that waits for one which is parked.
+/// Time until a message is retried that waits for a parked message of another thread, in milliseconds.
 const PARKED_RECHECK_MS: i64 = 60_000;
 
-/// Finishes what leaves before `message` in the person's other threads. Costs nothing unless it has some.
+/// Handles the messages of the person's other threads that must leave before `message`. Reads nothing if no other
+/// thread is known.
 pub(super) async fn finish_earlier_messages<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
@@ -19,11 +20,11 @@ pub(super) async fn finish_earlier_messages<W: Deps>(
     for beside in message.out.iter().flat_map(|out| &out.beside) {
         let open = deps.store().list_open_messages(beside.thread_id()).await?;
         let last = open.iter().rposition(|other| other.is_sent_before(message));
-        // Whatever the clocks say, a thread keeps its own order.
+        // All messages up to the last match are handled, even if clocks differ: a thread keeps its own order.
         for other in open.into_iter().take(last.map_or(0, |last| last + 1)) {
             match handle_open_message(deps, context, other).await? {
                 SendStep::Next | SendStep::Void => {}
-                // It is parked, and its release is no kick for this one.
+                // The other conversation is parked, and its release sends no job for this message.
                 SendStep::Stop(Verdict::Done) => {
                     let at = add_millis(deps.system().now(), PARKED_RECHECK_MS);
                     return parking::park_conversation(deps, message, Some(at)).await;

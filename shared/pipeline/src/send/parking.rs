@@ -1,4 +1,4 @@
-//! Parking: what cannot leave now waits beside the queue, in order, and costs nothing.
+//! Parks conversations whose messages cannot leave now: they wait outside the queue, in order, and cost nothing.
 
 use super::{SendStep, cancel};
 use crate::Deps;
@@ -9,8 +9,9 @@ use jiff::Timestamp;
 use recado_domain::instance::{ConnectionStatus, ParkedConversation};
 use recado_domain::message::Message;
 
-/// Parks the message's conversation, unless the message is void, then reads the state again: an instance that opened in
-/// between has released what it knew of, and that was not this.
+/// Parks the message's conversation, or cancels the message if it is a void reply. Without `not_before`, the instance's
+/// state is read again afterwards. If the instance opened in between, its release did not include this entry: the entry
+/// is removed, and the send job is retried soon.
 pub(super) async fn park_conversation<W: Deps>(
     deps: &W,
     message: &Message,

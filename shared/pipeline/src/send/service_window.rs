@@ -1,5 +1,6 @@
-//! Whether a message may leave as it is: a day after the contact's last words Meta takes nothing but templates. Judged when
-//! the message is about to be claimed, and not when it was made: the queue may have been slow, or the instance closed.
+//! Checks Meta's service window: 24 hours after the contact's last message only templates are accepted. The check is
+//! made just before the claim and not when the message is made, because the queue may have been slow or the instance
+//! closed.
 
 use super::{RETRY_SOON, SendContext, SendStep, cancel, waiting};
 use crate::Deps;
@@ -18,7 +19,7 @@ use recado_domain::reason::Reason;
 use recado_domain::service_window::{bypasses_window, is_window_open};
 use std::time::Duration;
 
-/// What the history says of an attempt in which the instance's template went out.
+/// Text in a message's history for an attempt in which the instance's template was sent instead.
 pub(super) const TEMPLATE_INSTEAD: &str =
     "24 hours have passed since the contact wrote: the instance's re-engagement template goes out instead";
 
@@ -27,14 +28,14 @@ const NO_TEMPLATE: &str =
 
 const TEMPLATE_ALREADY_SENT: &str = "24 hours have passed since the contact wrote, and the instance's re-engagement template went out for another message";
 
-/// How soon a message comes back that waits for what becomes of another of the same contact.
+/// Time until a message is retried that waits for the outcome of the contact's other message.
 const OTHER_MESSAGE_WAIT: Duration = Duration::from_secs(60);
 
 const NEVER_WROTE: &str = "the contact has never written: only a template may be the first message";
 
-/// What goes out in the message's place, if anything must; or what was done instead of sending. What was known at the
-/// commit is enough while that window is open: only then is the conversation read again, for the contact may have written
-/// since.
+/// Returns the content that must be sent in place of the message, if any. `Ok(None)`: the message may be sent as it is.
+/// `Err`: the step that was taken instead of sending. The contact's last message known at the commit is enough while
+/// its window is open. Otherwise the conversation is read again, because the contact may have written since.
 pub(super) async fn check_service_window<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
@@ -55,7 +56,7 @@ pub(super) async fn check_service_window<W: Deps>(
         return Ok(Ok(None));
     }
     if is_taken_over(deps, message, latest.as_ref()).await? {
-        // As its claim would have.
+        // A claim of this message would have been refused, and the reply cancelled, in the same way.
         return cancel::cancel_void_reply(deps, message).await.map(Err);
     }
     let (Some(latest), Some(_)) = (latest, heard_at) else {
@@ -75,17 +76,17 @@ pub(super) async fn check_service_window<W: Deps>(
     })
 }
 
-/// Whose place the template takes.
+/// The result of claiming the re-engagement template for a message.
 enum TemplateClaim {
     Ours,
     Another,
-    /// That of a message which has not left and may yet be cancelled.
+    /// The template was recorded for another message that has not left and may still be cancelled.
     Waits,
     Lost,
 }
 
-/// Notes, before the claim, that the template goes out in this message's place: what else waits for the contact finds that,
-/// and this message finds it again after a crash or a failed attempt.
+/// Records, before the claim, that the template is sent in this message's place. Other messages that wait for the
+/// contact read the record, and this message finds it again after a crash or a failed attempt.
 async fn claim_template<W: Deps>(
     deps: &W,
     message: &Message,
@@ -110,16 +111,16 @@ async fn claim_template<W: Deps>(
     })
 }
 
-/// What became of a message for which the template was noted.
+/// The state of the message for which the template was recorded.
 enum NotedMessageState {
     MayHaveLeft,
     Waits,
-    /// It waits itself for the message that asks.
+    /// The recorded message is sent after the message that asks, so it waits for that message.
     Behind,
     NeverLeft,
 }
 
-/// What became of message `id`, for which the template was noted, as `message` sees it.
+/// Returns the state of message `id`, for which the template was recorded, as seen from `message`.
 async fn find_noted_state<W: Deps>(
     deps: &W,
     message: &Message,
@@ -147,7 +148,7 @@ async fn give_up_closed_window<W: Deps>(deps: &W, message: &Message, why: &str) 
     Ok(if buried { SendStep::Next } else { RETRY_SOON })
 }
 
-/// Whether its conversation is no longer the agent's, whose message it is.
+/// Returns `true` if the message is the agent's, but its conversation is no longer the agent's or has another epoch.
 async fn is_taken_over<W: Deps>(
     deps: &W,
     message: &Message,

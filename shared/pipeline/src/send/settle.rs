@@ -1,4 +1,4 @@
-//! An attempt's outcome, stored on condition that it is still this attempt's message.
+//! Stores the outcome of an attempt by a conditional write: nothing is stored if the message was changed meanwhile.
 
 use super::attempt::PARK_BEYOND_MS;
 use super::{RETRY_SOON, SendContext, SendStep, connection_check, parking, waiting};
@@ -18,11 +18,12 @@ use recado_domain::millis::add_millis;
 use recado_domain::reason::Reason;
 use std::time::Duration;
 
-/// How soon an unknown outcome is looked at first: most statuses are there by then.
+/// Time until evidence for an unknown outcome is looked for first. Most statuses have arrived by then.
 const FIRST_EVIDENCE_CHECK: Duration = Duration::from_secs(5);
 
-/// So many attempts in a row that time out or do not reach the provider park an instance. A message that times out again
-/// and again counts once, and the provider is asked before it is sent again ([`connection_check::check_connection`]).
+/// Number of attempts in a row without an answer that close an instance, so that its messages are parked. An attempt
+/// counts if it timed out or did not reach the provider. A message that times out several times in a row counts once,
+/// and the provider is asked before the message is sent again ([`connection_check::check_connection`]).
 const TIMEOUTS_MAX: u32 = 2;
 
 pub(super) async fn settle_outcome<W: Deps>(
@@ -76,7 +77,9 @@ pub(super) async fn settle_outcome<W: Deps>(
     }
 }
 
-/// Under what a message's statuses will come: our own id where the provider echoes it, else the provider's.
+/// Builds the link to the delivery under which a message's statuses will arrive. The key is our own message id if the
+/// provider echoes it, else the provider's id. Returns `None` if the instance's external id or the provider's id is not
+/// known.
 pub(super) fn make_delivery_link<W: Deps>(
     deps: &W,
     bound: &InstanceConfig,
@@ -124,7 +127,8 @@ async fn settle_accepted<W: Deps>(
     Ok(SendStep::Next)
 }
 
-/// The attempt never reached the provider: not counted, and tried again as soon as that makes sense.
+/// Moves a message back to `queued` after an attempt in which nothing was sent. The attempt is not counted, and the
+/// send job is retried soon.
 pub(super) async fn requeue_uncounted<W: Deps>(
     deps: &W,
     mut message: Message,
@@ -135,7 +139,7 @@ pub(super) async fn requeue_uncounted<W: Deps>(
         return Ok(SendStep::Next);
     };
     if out.return_to_queue(deps.system().now(), false, why).is_ok() {
-        // Won or lost, the kick comes back and looks at what is stored.
+        // The result of the write does not matter: the retried send job reads what is stored.
         let _ = deps.store().save_open_message(&message, Some(flight)).await?;
     }
     Ok(RETRY_SOON)
@@ -167,7 +171,7 @@ async fn retry_or_give_up<W: Deps>(
     if out.return_to_queue(now, true, &why).is_err() {
         return Ok(RETRY_SOON);
     }
-    // In the record, so that no other kick of this conversation comes too early.
+    // Stored in the record, so that no other send job of this conversation attempts the message earlier.
     out.delay_until(add_millis(now, milliseconds));
     if deps.store().save_open_message(&message, Some(flight)).await? == WriteOutcome::Conflict {
         return Ok(RETRY_SOON);

@@ -1,4 +1,4 @@
-//! An unknown outcome is reconciled with the provider's evidence before anything is repeated.
+//! Looks for evidence of a send with unknown outcome before the message is repeated or given up.
 
 use super::attempt::to_outgoing_message;
 use super::parking::park_conversation;
@@ -23,7 +23,7 @@ use recado_domain::outbox::{Outbox, OutboxState};
 use recado_domain::reason::Reason;
 use std::time::Duration;
 
-/// How long to wait between two looks.
+/// Interval between two checks for evidence.
 const EVIDENCE_CHECK_INTERVAL: Duration = Duration::from_secs(30);
 
 pub(super) async fn reconcile_outcome<W: Deps>(
@@ -78,7 +78,7 @@ pub(super) async fn reconcile_outcome<W: Deps>(
                 }
             }
         }
-        // Nobody could be asked: that is no evidence that it was not sent.
+        // The provider could not be asked, which is no evidence that the message was not sent.
         SendEvidence::Unclear => return wait_for_provider(deps, message, claimed_at).await,
         SendEvidence::None => {}
     }
@@ -93,8 +93,8 @@ pub(super) async fn reconcile_outcome<W: Deps>(
     repeat_or_give_up(deps, message).await
 }
 
-/// What else the recipient is known as: under a number the identity without one, under such an identity the number. A
-/// provider may keep the chat under either.
+/// Returns the recipient's other addresses, under which the provider may keep the chat. For a phone number these are
+/// the identities without a number; for an identity without a number, the phone numbers.
 async fn other_names<W: Deps>(
     deps: &W,
     message: &Message,
@@ -110,7 +110,8 @@ async fn other_names<W: Deps>(
     Ok(names)
 }
 
-/// Nothing tells that it was sent: it is queued again, and marked, or given up when its attempts are used up.
+/// Queues a message again, marked `maybe_sent`, because there is no evidence that it was sent. When its attempts are
+/// used up, the message is given up instead.
 async fn repeat_or_give_up<W: Deps>(deps: &W, mut message: Message) -> PortResult<SendStep> {
     let limit = deps.settings().attempts.outbound;
     if message.out.as_ref().is_some_and(|out| out.attempts >= limit) {
@@ -122,8 +123,8 @@ async fn repeat_or_give_up<W: Deps>(deps: &W, mut message: Message) -> PortResul
         return Ok(SendStep::Next);
     };
     if out.requeue_unknown(deps.system().now()).is_ok() {
-        // Won or lost, the kick comes back and looks at what is stored. The note of the attempt stays: a hung request
-        // may go out late, and its echo must not count as typed on the phone.
+        // The result of the write does not matter: the retried send job reads what is stored. The in-flight note stays:
+        // a hung request may go out late, and its echo must not count as typed on the phone.
         let _ = deps.store().save_open_message(&message, None).await?;
         tracing::warn!(
             ordinal = message.ordinal.0,
@@ -133,7 +134,8 @@ async fn repeat_or_give_up<W: Deps>(deps: &W, mut message: Message) -> PortResul
     Ok(RETRY_SOON)
 }
 
-/// What statuses of this very instance said of the message, under our own id.
+/// Returns the delivery that the instance's statuses reported under our own message id. Returns `None` if there is no
+/// delivery, or if the instance has no external id.
 async fn find_own_delivery<W: Deps>(
     deps: &W,
     bound: &InstanceConfig,
@@ -146,8 +148,9 @@ async fn find_own_delivery<W: Deps>(
     deps.store().find_delivery(&key).await
 }
 
-/// The provider could not be asked: wait beside the queue while its instance is closed, in it while it is open, and give
-/// up after as long as messages wait for an instance.
+/// Waits because the provider could not be asked for evidence. While the instance is closed, the conversation is
+/// parked; while it is open, the send job is retried. Once the claim is as old as the setting `parked_max`, the message
+/// is given up.
 async fn wait_for_provider<W: Deps>(
     deps: &W,
     message: Message,
@@ -168,13 +171,13 @@ async fn wait_for_provider<W: Deps>(
     }))
 }
 
-/// What was found at the provider.
+/// The result of comparing evidence from the provider with the known deliveries.
 enum EvidenceMatch {
-    /// It is known to be another message of equal text.
+    /// The evidence is known to belong to another message of equal text.
     Another,
-    /// It is ours, and failed after it was accepted.
+    /// The evidence belongs to our message, which failed after the provider had accepted it.
     Failed,
-    /// It is ours.
+    /// The evidence belongs to our message.
     Ours,
 }
 
@@ -200,7 +203,7 @@ async fn match_evidence<W: Deps>(
     {
         return Ok(EvidenceMatch::Another);
     }
-    // The event that said so found nothing that it could be about.
+    // When this status arrived, the delivery was linked to no message, so a failure was not applied yet.
     Ok(match delivery.status_since_claim(Some(claimed_at)) {
         Some(DeliveryStatus::Failed) => EvidenceMatch::Failed,
         _ => EvidenceMatch::Ours,
@@ -213,17 +216,18 @@ async fn give_up_failed<W: Deps>(deps: &W, message: Message) -> PortResult<SendS
     Ok(if buried { SendStep::Next } else { RETRY_SOON })
 }
 
-/// What echoes say of a message's attempts.
+/// The evidence that echoes give about a message's attempts.
 enum EchoEvidence {
-    /// Nothing.
+    /// No echo shows that an attempt was sent.
     Nothing,
-    /// The attempt that is asked about was sent and failed.
+    /// The attempt with the unknown outcome was sent and failed later.
     Failed,
-    /// One was sent, under this id.
+    /// An attempt was sent; the provider gave it this id.
     Echo(String),
 }
 
-/// What the echoes that were taken for attempts at `message` say; `attempt` is the one whose outcome is asked for.
+/// Looks for evidence in the echoes that were matched to attempts at `message`. `attempt` is the attempt whose outcome
+/// is unknown; `None` if a failure is of no interest. A provider that echoes our own id has no such echoes.
 async fn find_echo_evidence<W: Deps>(
     deps: &W,
     bound: &InstanceConfig,
@@ -252,7 +256,8 @@ async fn find_echo_evidence<W: Deps>(
     Ok(EchoEvidence::Nothing)
 }
 
-/// Before a message that may have been sent is sent again: whether it turned out meanwhile that it was.
+/// Marks a message as sent if evidence appeared after it was queued again. Called before the message is sent again or
+/// cancelled. Returns `None` if there is no evidence.
 pub(super) async fn settle_if_confirmed<W: Deps>(
     deps: &W,
     context: SendContext<'_>,
@@ -281,12 +286,12 @@ pub(super) async fn settle_if_confirmed<W: Deps>(
     }
 }
 
-/// How it is known that a message was sent.
+/// Texts in the history of a message that turned out to have been sent.
 const FOUND_AT_PROVIDER: &str = "found at the provider";
 const TOLD_BY_ECHO_OR_STATUS: &str = "told by its echo or its status";
 
-/// It was sent after all. The note of the attempt stays: what was found may be another attempt's, and this one's request may
-/// still go out.
+/// Marks a message as sent because evidence was found. The in-flight note of the attempt stays: the evidence may belong
+/// to another attempt, and the request of this attempt may still go out.
 async fn settle_as_sent<W: Deps>(
     deps: &W,
     context: SendContext<'_>,

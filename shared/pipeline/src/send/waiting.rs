@@ -1,4 +1,5 @@
-//! Waiting: what cannot leave now comes back, and everything behind it, in the group of what is waited for.
+//! Waits for messages that cannot leave now. The send job is retried, and the messages behind wait in the same FIFO
+//! group.
 
 use super::{SendStep, cancel};
 use crate::Deps;
@@ -6,8 +7,9 @@ use crate::ports::PortResult;
 use crate::verdict::Verdict;
 use recado_domain::message::Message;
 
-/// Lets `message` wait as `verdict` says, unless it is void: then it is cancelled. What its attempt came to must stand in
-/// its record by now: who took the conversation over before this looked is found, and who does so later finds it queued.
+/// Ends the send job with `verdict`, or cancels `message` if it is a void reply. The outcome of the message's attempt
+/// must be stored before this call. Then an earlier takeover is found here, and a later takeover finds the message
+/// `queued`.
 pub(super) async fn wait_unless_void<W: Deps>(
     deps: &W,
     message: &Message,

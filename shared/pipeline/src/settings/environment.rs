@@ -1,31 +1,31 @@
-//! Settings from the environment.
+//! Reads the settings from the environment.
 
 use super::{Settings, legacy_names};
 use recado_domain::backoff::Backoff;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A setting that cannot be used.
+/// A setting whose value cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: {what}")]
 pub struct SettingError {
-    /// The environment variable.
+    /// Name of the environment variable.
     pub name: String,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub what: String,
 }
 
 const HOUR: f64 = 3600.0;
 const DAY: f64 = 86_400.0;
 
-/// The variables, and what was found wrong with them.
+/// The environment variables and the problems that were found in them.
 struct SettingsReader<'a, F> {
     variable: F,
     problems: &'a mut Vec<SettingError>,
 }
 
 impl<F: Fn(&str) -> Option<String>> SettingsReader<'_, F> {
-    /// The first of `names` that is set, with its text; an empty one counts as absent.
+    /// Returns the first variable of `names` that is set, with its text. An empty variable counts as not set.
     fn find_text<'n>(&self, names: &[&'n str]) -> Option<(&'n str, String)> {
         names.iter().find_map(|name| {
             let text = (self.variable)(name)?.trim().to_owned();
@@ -40,7 +40,8 @@ impl<F: Fn(&str) -> Option<String>> SettingsReader<'_, F> {
         });
     }
 
-    /// Puts the number that is the first of `names` into `into`, if `range` has it.
+    /// Reads a number from the first variable of `names` that is set. The number is stored in `into` if it is within
+    /// `range`; otherwise a problem is added.
     fn read_number<T>(&mut self, names: &[&str], range: (T, T), into: &mut T)
     where
         T: FromStr + PartialOrd + Copy + std::fmt::Display,
@@ -55,11 +56,11 @@ impl<F: Fn(&str) -> Option<String>> SettingsReader<'_, F> {
         }
     }
 
-    /// A time, given in units of so many seconds.
+    /// Reads a time that is given in units of `unit` seconds.
     fn read_duration(&mut self, names: &[&str], unit: f64, range: (f64, f64), into: &mut Duration) {
         let mut units = into.as_secs_f64() / unit;
         self.read_number(names, range, &mut units);
-        // What was not set or not usable comes back as it was, to the millisecond.
+        // If the variable is not set or not usable, the time keeps its value, to the millisecond.
         *into = Duration::from_secs_f64(units * unit);
     }
 
@@ -82,7 +83,7 @@ impl<F: Fn(&str) -> Option<String>> SettingsReader<'_, F> {
         }
     }
 
-    /// The outbound backoff, also by the earlier worker's two names; its jitter was a half.
+    /// Reads the outbound backoff. The earlier worker's two variable names are also accepted; its jitter was one half.
     fn read_outbound_backoff(&mut self, into: &mut Backoff) {
         const OWN: &str = "RECADO_OUTBOUND_BACKOFF";
         let earlier = [legacy_names::BASE_BACKOFF, legacy_names::MAX_BACKOFF];
@@ -107,8 +108,8 @@ impl<F: Fn(&str) -> Option<String>> SettingsReader<'_, F> {
 }
 
 impl Settings {
-    /// The defaults, changed by what `variable` finds in the environment (an empty one counts as absent). What cannot be
-    /// used is added to `problems`, all of it, so that it can be mended in one go.
+    /// Returns the default settings, changed by the environment variables that `variable` reads. An empty variable
+    /// counts as not set. Every value that cannot be used is added to `problems`, so that all can be corrected together.
     pub fn from_environment(
         variable: impl Fn(&str) -> Option<String>,
         problems: &mut Vec<SettingError>,
@@ -166,7 +167,7 @@ impl Settings {
         );
         reader.read_bool("RECADO_PRIVATE_MEDIA", &mut self.private_media);
         let timeout = ["RECADO_PROVIDER_TIMEOUT_SECONDS", legacy_names::HTTP_TIMEOUT];
-        // The sender's own time-out and its lease leave no room for more.
+        // The maximum is 20 seconds: the time-out and the lease of the sender allow no more.
         reader.read_duration(&timeout, 1.0, (0.1, 20.0), &mut self.provider_timeout);
     }
 

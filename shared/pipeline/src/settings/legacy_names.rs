@@ -1,20 +1,20 @@
-//! The names that an earlier queue worker had for its settings. Those that mean something here are read where the
-//! setting is; Recado's own name wins.
+//! Setting names of an earlier queue worker. Names that have a meaning in Recado are read together with Recado's own
+//! name, which takes precedence.
 
-/// Attempts to send.
+/// Maximum attempts to send.
 pub(super) const MAX_DELIVERIES: &str = "WA_MAX_DELIVERIES";
 /// Base of the exponential backoff, in seconds.
 pub(super) const BASE_BACKOFF: &str = "WA_BASE_BACKOFF";
-/// Cap of the exponential backoff, in seconds.
+/// Maximum of the exponential backoff, in seconds.
 pub(super) const MAX_BACKOFF: &str = "WA_MAX_BACKOFF";
-/// Messages per second of an instance.
+/// Rate of an instance, in messages per second.
 pub(super) const TOKENS_PER_SECOND: &str = "WA_TOKENS_PER_SECOND";
-/// Messages of an instance that may leave at once.
+/// Number of messages of an instance that may leave at once.
 pub(super) const BUCKET_CAPACITY: &str = "WA_BUCKET_CAPACITY";
-/// How long Evolution may take, in seconds.
+/// Maximum time for Evolution to answer, in seconds.
 pub(super) const HTTP_TIMEOUT: &str = "WA_EVOLUTION_HTTP_TIMEOUT";
 
-/// Names without a meaning here, and why.
+/// Names that have no meaning in Recado, each with the reason.
 const IGNORED_VARIABLES: [(&str, &str); 6] = [
     ("REDIS_URL", "there is no Redis: the queues are SQLite's or SQS"),
     ("WA_CONSUMER_GROUP", "there are no consumer groups"),
@@ -24,8 +24,8 @@ const IGNORED_VARIABLES: [(&str, &str); 6] = [
     ("INSTANCE_NAME", "instances are configured, see recado.toml"),
 ];
 
-/// The variables that are set, were read by the earlier worker and are ignored here, each with the reason: to be warned of
-/// at start.
+/// Returns the earlier worker's variables that are set but ignored by Recado, each with the reason. The caller logs a
+/// warning for each at start.
 pub fn list_ignored_variables(
     variable: impl Fn(&str) -> Option<String>,
 ) -> Vec<(&'static str, &'static str)> {

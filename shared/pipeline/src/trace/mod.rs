@@ -1,4 +1,4 @@
-//! What became of something: for people who look into it. No step of a message depends on this.
+//! Traces events and messages for people who investigate them. No step of a message depends on this module.
 
 mod reply_lookup;
 mod timeline;
@@ -12,31 +12,31 @@ use recado_domain::message::Message;
 use recado_domain::scheduled::ScheduledMessage;
 pub use timeline::{TimelineEntry, TimelineStage};
 
-/// The most events and messages that one correlation id brings: a client may give all its requests the same.
+/// Maximum number of events and messages for one correlation id: a client may give all its requests the same id.
 const TRACED_MAX: usize = 200;
 
-/// What is looked for.
+/// The event, message or correlation id that a trace begins with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TraceTarget {
     /// An event, and the message that it brought.
     Event(EventId),
     /// A message, and the event that brought it.
     Message(MessageId),
-    /// All that bears a correlation id.
+    /// All events and messages with a correlation id.
     Correlation(CorrelationId),
 }
 
 /// Events and messages that belong together, the oldest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessageTrace {
-    /// Events.
+    /// Events, ordered by the time at which they were received.
     pub events: Vec<EventRecord>,
-    /// Messages.
+    /// Messages, ordered by the time at which they were stored.
     pub messages: Vec<MessageView>,
 }
 
-/// Finds what is wanted and what belongs to it: to a message of the contact the reply that covers it, to a reply the newest
-/// message that it covers, to each the events.
+/// Finds the target of a trace and the records that belong to it. To a contact's message belongs the reply that covers
+/// it; to a reply, the newest message that it covers; to each message, its event.
 pub async fn find_trace<W: Deps>(deps: &W, wanted: &TraceTarget) -> Result<MessageTrace, OperateError> {
     let (events, messages) = match wanted {
         TraceTarget::Event(id) => {
@@ -96,24 +96,24 @@ async fn load_events<W: Deps>(deps: &W, messages: &[Message]) -> PortResult<Vec<
     Ok(events)
 }
 
-/// A message with its whole way.
+/// A message with its timeline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimelineResult {
     /// The message.
     pub view: MessageView,
-    /// Step by step, in and out.
+    /// Timeline, in order: the contact's message and the reply to it.
     pub timeline: Vec<TimelineEntry>,
 }
 
-/// A message's whole way: for one of the contact up to the reply that covers it, for a reply from the message on that it
-/// covers.
+/// Returns a message's timeline. The timeline of a contact's message goes up to the reply that covers it; that of a
+/// reply begins with the message that it covers.
 pub async fn load_timeline<W: Deps>(deps: &W, id: &MessageId) -> Result<TimelineResult, OperateError> {
     let view = find_message(deps, id).await?;
     let way = timeline::build_timeline(deps, &view).await?;
     Ok(TimelineResult { view, timeline: way })
 }
 
-/// The way of a message that is not due yet, or was taken back.
+/// Returns the timeline of a scheduled message that is not due yet, was cancelled or was given up.
 pub fn scheduled_timeline(scheduled: &ScheduledMessage) -> Vec<TimelineEntry> {
     timeline::build_scheduled_timeline(scheduled)
 }

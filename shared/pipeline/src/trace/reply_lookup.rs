@@ -1,4 +1,4 @@
-//! Which reply answers which message.
+//! Finds the reply that answers a message, and the message that a reply answers.
 
 use crate::Deps;
 use crate::ports::{Conversations, PageRequest, PortResult};
@@ -7,12 +7,13 @@ use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
 
-/// How many messages one read brings, and how many reads are made: further back than that, nobody looks for a reply.
+/// Number of messages that one read returns, and maximum number of reads. No reply is looked for beyond the newest
+/// 4,000 messages of the conversation.
 const PAGE: usize = 200;
 const PAGES_MAX: usize = 20;
 
-/// The message that answers `asked`: the first reply that covers it, the agent's or a person's. One that was cancelled
-/// counts only if there is no other.
+/// Finds the first reply that covers `asked`, the agent's or a person's. A cancelled reply is returned only if there is
+/// no other.
 pub(super) async fn find_answer<W: Deps>(
     deps: &W,
     conversation: &Conversation,
@@ -26,7 +27,7 @@ pub(super) async fn find_answer<W: Deps>(
     for _ in 0..PAGES_MAX {
         let found = deps.store().list_messages(&conversation.id, &page).await?;
         let oldest = found.items.last().map(|message| message.ordinal);
-        // The newest come first: the last that fits is the first that was said.
+        // The newest messages come first, so the last match is the earliest reply.
         for message in found
             .items
             .into_iter()
@@ -51,7 +52,7 @@ pub(super) async fn find_answer<W: Deps>(
 fn covers_ordinal(reply: &Message, conversation: &Conversation, asked: Ordinal) -> bool {
     match (&reply.out, reply.role) {
         (Some(out), _) => out.covers >= asked,
-        // Typed on the phone: only the conversation knows how far people answered.
+        // Typed on the phone: only the conversation tells up to which ordinal people answered.
         (None, Role::Operator) => conversation.human >= asked,
         (None, Role::User | Role::Assistant) => false,
     }
@@ -62,7 +63,7 @@ fn is_cancelled(message: &Message) -> bool {
     matches!(state, Some(OutboxState::Cancelled { .. }))
 }
 
-/// The newest message of the contact that `reply` covers.
+/// Finds the newest message of the contact that `reply` covers.
 pub(super) async fn find_answered_message<W: Deps>(deps: &W, reply: &Message) -> PortResult<Option<Message>> {
     let covers = reply.out.as_ref().map_or(Ordinal(0), |out| out.covers);
     if covers == Ordinal(0) {
@@ -75,7 +76,7 @@ pub(super) async fn find_answered_message<W: Deps>(deps: &W, reply: &Message) ->
     Ok(found.filter(|message| message.role == Role::User))
 }
 
-/// The message and what it answers or is answered by.
+/// Returns the message, and the message that it answers or that answers it.
 pub(super) async fn load_with_counterpart<W: Deps>(deps: &W, message: Message) -> PortResult<Vec<Message>> {
     let other = if message.role == Role::User {
         match deps.store().find_conversation(&message.conversation).await? {

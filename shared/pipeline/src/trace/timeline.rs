@@ -1,4 +1,4 @@
-//! A message's way, step by step, out of the records that exist.
+//! Builds a message's timeline from the stored records.
 
 use super::reply_lookup::{find_answer, find_answered_message};
 use crate::Deps;
@@ -14,60 +14,60 @@ use recado_domain::scheduled::{ScheduledMessage, ScheduledState};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// A place on a message's way.
+/// A stage that a message reaches on its way in or out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimelineStage {
-    /// The webhook came.
+    /// The webhook arrived.
     Received,
-    /// Its event was recorded, under an id by which every repeat is known.
+    /// The event was recorded under an id by which every repeat is recognized.
     Deduplicated,
-    /// A worker began with it.
+    /// A worker began to process the event.
     Processing,
-    /// It lies in its conversation.
+    /// The message was stored in its conversation.
     Stored,
-    /// A client asked for it to be sent later.
+    /// A client asked for the message to be sent later.
     Scheduled,
-    /// The turn began: what it waited for, and the model.
+    /// The turn began. The entry tells what the turn waited for, and the model.
     Turn,
-    /// The reply lies in its conversation, to be sent.
+    /// The reply was stored in its conversation, to be sent.
     Committed,
-    /// An attempt to send it began.
+    /// An attempt to send the message began.
     Claimed,
-    /// An attempt did not get it to the provider, or a redrive revived it.
+    /// The message was queued again: an attempt failed or stayed without evidence, or a redrive revived the message.
     QueuedAgain,
-    /// An attempt's outcome was not learnt.
+    /// The outcome of an attempt was not learnt.
     Unknown,
-    /// The provider took it.
+    /// The provider accepted the message.
     Sent,
-    /// It is on the phone.
+    /// The message was delivered to the phone.
     Delivered,
-    /// It was seen.
+    /// The message was read.
     Read,
-    /// The provider gave it up after it had taken it.
+    /// The provider reported a failure after it had accepted the message.
     Failed,
-    /// It was given up.
+    /// The message was given up.
     Dead,
-    /// It was not sent, on purpose.
+    /// The message was cancelled, so it was not sent.
     Cancelled,
 }
 
-/// A step of a message's way.
+/// An entry of a message's timeline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimelineEntry {
-    /// Where it came.
+    /// Stage that was reached.
     pub step: TimelineStage,
-    /// When; absent for what has not happened yet.
+    /// Time of the stage; `None` if it has not happened yet.
     pub at: Option<Timestamp>,
-    /// How long after the step before, in milliseconds; 0 where two clocks disagree.
+    /// Time since the entry before, in milliseconds; 0 where two clocks disagree, `None` where either time is missing.
     pub wait_ms: Option<i64>,
-    /// Which message's step it is.
+    /// Id of the message that the entry is about.
     pub message: MessageId,
-    /// What more is known: no texts, no personal data.
+    /// Further details, without texts and personal data.
     pub detail: Value,
 }
 
-/// Steps in their order.
+/// Timeline entries, in order.
 struct MessageTimeline(Vec<TimelineEntry>);
 
 impl MessageTimeline {
@@ -86,7 +86,7 @@ impl MessageTimeline {
     }
 }
 
-/// The way of `view`'s message, in and out.
+/// Builds the timeline of `view`'s message, with the message that it answers or the reply to it.
 pub(super) async fn build_timeline<W: Deps>(
     deps: &W,
     view: &MessageView,
@@ -127,7 +127,7 @@ async fn add_inbound_entries<W: Deps>(
     let id = message.message_id();
     let event = match &message.event {
         Some(event) => deps.store().find_event(event).await?,
-        // Before its event was forgotten, or typed on the phone long ago.
+        // The message was stored without the id of its event.
         None => None,
     };
     if let Some(event) = &event {
@@ -138,7 +138,7 @@ async fn add_inbound_entries<W: Deps>(
             received,
             json!({"event_id": event.job.event}),
         );
-        // How often it came again is not counted: that would cost a write for each repeat.
+        // Repeated webhooks are not counted, because that would cost a write for each repeat.
         let detail = json!({"repeats": null, "enqueued_again": event.again});
         way.add_entry(&id, TimelineStage::Deduplicated, received, detail);
         add_processing_entry(way, &id, event);
@@ -157,7 +157,7 @@ fn add_processing_entry(way: &mut MessageTimeline, id: &MessageId, event: &Event
     way.add_entry(id, TimelineStage::Processing, Some(processed.started_at), detail);
 }
 
-/// What an answer that is still owed waits for.
+/// Adds an entry that tells what a message without an answer waits for, or why it gets none.
 fn add_waiting_entry(way: &mut MessageTimeline, message: &Message, conversation: &Conversation) {
     let owed = conversation.answered < message.ordinal && conversation.turn_upto >= message.ordinal;
     if let Some(reason) = message.unanswered {
@@ -184,7 +184,7 @@ fn add_waiting_entry(way: &mut MessageTimeline, message: &Message, conversation:
     }
 }
 
-/// How a message came about that answers none.
+/// Adds the origin of a message that answers no other message: the scheduled message that it was, if any.
 async fn add_origin_entry<W: Deps>(deps: &W, way: &mut MessageTimeline, message: &Message) -> PortResult<()> {
     let id = message.out.as_ref().and_then(|out| out.scheduled.as_ref());
     if let Some(id) = id
@@ -201,7 +201,7 @@ fn add_scheduled_entry(way: &mut MessageTimeline, scheduled: &ScheduledMessage) 
     way.add_entry(id, TimelineStage::Scheduled, Some(scheduled.created_at), detail);
 }
 
-/// The way of a message that is not due yet, or was taken back.
+/// Builds the timeline of a scheduled message that is not due yet, was cancelled or was given up.
 pub(super) fn build_scheduled_timeline(scheduled: &ScheduledMessage) -> Vec<TimelineEntry> {
     let mut way = MessageTimeline(Vec::new());
     add_scheduled_entry(&mut way, scheduled);
@@ -246,7 +246,7 @@ fn add_outbound_entries(way: &mut MessageTimeline, view: &MessageView) {
             "delivered" => TimelineStage::Delivered,
             "read" => TimelineStage::Read,
             "failed" => TimelineStage::Failed,
-            // The way says so already, by our own clock.
+            // Other statuses are in the timeline already, by our own clock.
             _ => continue,
         };
         way.add_entry(&id, place, Some(at), json!({"status": status}));
@@ -290,7 +290,7 @@ fn stage_of_step(what: &str, committed: bool) -> Option<TimelineStage> {
 
 fn describe_step(step: &OutboxHistoryEntry, place: TimelineStage, out: &Outbox) -> Value {
     match place {
-        // When the rate let it go, for the attempt that holds the slot.
+        // The time from which the rate lets the message leave, for the attempt that holds the slot.
         TimelineStage::Claimed => json!({"slot": out.slot}),
         TimelineStage::Committed => json!({"covers": out.covers, "metadata": out.metadata.is_some()}),
         _ => step.why.as_ref().map_or(json!({}), |why| json!({"why": why})),

@@ -1,17 +1,19 @@
-//! What AWS's refusals mean. Its model has no field for Meta's code: most of what Meta refuses comes later, as a `failed`
-//! status, and some of it as `DependencyException`, whose text may begin with the code.
+//! Classifies the errors of AWS End User Messaging Social. AWS's service model has no field for Meta's error code: most
+//! of Meta's refusals come later, as a `failed` status. Some come as `DependencyException`, whose text may begin with
+//! the code.
 
 use crate::error_class::ErrorClass;
 use crate::error_table::{StatusRow, class_by_status, not_sent_reason};
 use crate::meta::errors as meta;
 use recado_pipeline::ports::SendOutcome;
 
-/// Name of the exception, class, title, and why it is certain that nothing was sent.
+/// One row of the table: name of the exception, class, title, and the reason why it is certain that nothing was sent.
 pub(crate) type AwsErrorRow = (&'static str, ErrorClass, &'static str, &'static str);
 
 pub(crate) const DEPENDENCY: &str = "DependencyException";
 
-/// Where AWS itself fails, or says that Meta did, nobody tells how far the message had come.
+/// AWS's exceptions by name. If AWS itself fails, or reports that Meta failed, nobody knows how far the message had
+/// come: its outcome is unknown.
 pub(crate) const TABLE: [AwsErrorRow; 15] = [
     (
         "ValidationException",
@@ -97,7 +99,7 @@ pub(crate) const TABLE: [AwsErrorRow; 15] = [
 
 const OUTCOME_UNKNOWN: ErrorClass = ErrorClass::Unknown { timed_out: false };
 
-/// What a refusal without a name of the table means, by its status: the first row that fits counts.
+/// Classes by HTTP status, for a refusal whose exception is not in [`TABLE`]. The first row that fits counts.
 pub(crate) const BY_STATUS: [StatusRow; 5] = [
     (401, 401, ErrorClass::Credentials, not_sent_reason::KEY_CHECKED),
     (403, 403, ErrorClass::Credentials, not_sent_reason::KEY_CHECKED),
@@ -106,17 +108,17 @@ pub(crate) const BY_STATUS: [StatusRow; 5] = [
     (0, 999, OUTCOME_UNKNOWN, ""),
 ];
 
-/// A refusal, as AWS words it.
+/// A refusal as AWS sends it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AwsRefusal<'a> {
     pub(super) status: u16,
-    /// The exception's name.
+    /// Name of the exception.
     pub(super) code: Option<&'a str>,
-    /// What it says. Not repeated: it may hold a number.
+    /// Text of the exception. It is never logged or stored, because it may contain a phone number.
     pub(super) message: Option<&'a str>,
 }
 
-/// What a refusal means for the send it answers, attempt number `attempt` (from 1).
+/// Classifies a refusal: returns the outcome of send attempt number `attempt` (from 1).
 pub(super) fn classify(refusal: AwsRefusal<'_>, attempt: u32) -> SendOutcome {
     let code = refusal.code.unwrap_or_default();
     if code == DEPENDENCY
@@ -137,7 +139,7 @@ pub(super) fn classify(refusal: AwsRefusal<'_>, attempt: u32) -> SendOutcome {
     )
 }
 
-/// The code of `(#code) title`, as Meta writes it.
+/// Returns the number in `(#code) title`, Meta's way to write an error; `None` if the text has another form.
 fn parse_meta_code(message: &str) -> Option<i64> {
     let (_, rest) = message.split_once("(#")?;
     let (code, _) = rest.split_once(')')?;

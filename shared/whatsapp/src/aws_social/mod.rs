@@ -1,7 +1,7 @@
-//! AWS End User Messaging Social: Meta's numbers through AWS. Events come over SNS and SQS, sends are an AWS call. Facts are
-//! from AWS's user guide and service model of 2025 and 2026, and from captured events.
+//! AWS End User Messaging Social: Meta's numbers through AWS. Events come over SNS and SQS, and a send is an AWS API
+//! call. Facts are from AWS's user guide and service model of 2025 and 2026, and from captured events.
 //!
-//! Events are always understood; the AWS SDK for sending comes with the feature `aws-social`.
+//! Reading events always works. Sending needs the AWS SDK, which the feature `aws-social` adds.
 
 mod connect;
 #[cfg(any(test, feature = "aws-social"))]
@@ -22,10 +22,11 @@ pub(crate) use send::{AwsSocialEndpoint, NO_CLIENT, fetch_connection, send_messa
 
 use recado_domain::provider::Provider;
 
-/// Its name.
+/// Provider name of AWS End User Messaging Social.
 pub const NAME: Provider = Provider::from_static("aws-social");
 
-/// The bare id of a phone number, which the console shows as `phone-number-id-{id}` and events as the end of an ARN.
+/// Returns the bare id of a phone number. The AWS console shows the id as `phone-number-id-{id}`; events have it at the
+/// end of an ARN.
 pub(crate) fn parse_phone_number_id(written: &str) -> &str {
     let last = written.rsplit_once('/').map_or(written, |(_, last)| last);
     last.strip_prefix("phone-number-id-").unwrap_or(last)

@@ -1,5 +1,6 @@
-//! Events: JSON in JSON in JSON. A queue message's body is SNS's envelope (or, delivered raw, what that holds), its
-//! `Message` is AWS's event, and `whatsAppWebhookEntry` there is one entry of Meta's, as text.
+//! Reads AWS's events, which are JSON inside JSON inside JSON. The body of a queue message is SNS's envelope, or AWS's
+//! event itself if SNS delivers raw messages. The envelope's `Message` is AWS's event. The event's
+//! `whatsAppWebhookEntry` is one entry of a Meta webhook, as text.
 
 use super::verify::AllowedTopics;
 use crate::WebhookParseError;
@@ -10,10 +11,10 @@ use recado_domain::inbound::WebhookItem;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
-/// Splits the body of a queue message into items. A number is called by AWS's id, which `context` gives for Meta's; by
-/// Meta's where it does not.
+/// Splits the body of a queue message into items. A number gets AWS's id, which the event's `context` maps to Meta's; if
+/// the `context` does not list the number, it keeps Meta's id.
 ///
-/// An error is for the queue to keep: unlike a webhook, nobody is told of it.
+/// On an error the queue keeps the message: unlike with a webhook, there is no sender who could be told.
 pub fn split_queue_message(
     body: &[u8],
     topics: &AllowedTopics,
@@ -27,7 +28,7 @@ pub fn split_queue_message(
                 get_text(&outer, "Message").ok_or(not_envelope_error("a notification without a message"))?;
             Value::Object(parse_json_object(message.as_bytes())?)
         }
-        // Asks whether the queue wants to be subscribed: AWS itself says yes when that is set up.
+        // SNS asks the queue to confirm a subscription. AWS confirms it by itself when the subscription is set up.
         Some("SubscriptionConfirmation" | "UnsubscribeConfirmation") => {
             return Ok(ignored_items("subscription to a topic"));
         }
@@ -36,7 +37,7 @@ pub fn split_queue_message(
             outer
         }
     };
-    // EventBridge tells of the same events, without their content and only if it can.
+    // EventBridge reports the same events too, but without their content and without a delivery guarantee.
     if event.get("detail-type").is_some() {
         return Ok(ignored_items("event of EventBridge"));
     }
@@ -54,7 +55,7 @@ pub fn split_queue_message(
     Ok(items)
 }
 
-/// The accounts that AWS says the event is about.
+/// Returns the ids of the WhatsApp Business accounts that AWS names in the event's `context`.
 fn read_account_ids(event: &Value) -> HashSet<String> {
     let accounts = event
         .get("context")
@@ -65,7 +66,8 @@ fn read_account_ids(event: &Value) -> HashSet<String> {
     ids.flatten().collect()
 }
 
-/// The entry inside is Meta's text, which may name any account: a notice counts only of those that AWS names.
+/// Replaces notices about other accounts by ignored items. The entry inside is Meta's text and may name any account: a
+/// notice counts only if AWS itself names its account.
 fn ignore_foreign_notices(items: &mut [WebhookItem], accounts: &HashSet<String>) {
     for item in items {
         if let WebhookItem::Notice { notice, .. } = item
@@ -92,7 +94,8 @@ fn check_topic(topics: &AllowedTopics, topic: Option<&str>) -> Result<(), Webhoo
 
 const TOPIC_NOT_ALLOWED: &str = "its topic is not one of ours";
 
-/// Whether an event was refused for its topic alone, which may be set up yet.
+/// Returns `true` if an event was refused only because its topic is not allowed. The operator may still allow that
+/// topic.
 pub fn is_topic_not_allowed(error: &WebhookParseError) -> bool {
     matches!(error, WebhookParseError::NotEnvelope { what } if *what == TOPIC_NOT_ALLOWED)
 }
@@ -118,7 +121,7 @@ fn read_meta_entry(event: &Value) -> Result<Value, WebhookParseError> {
     }
 }
 
-/// AWS's ids by Meta's.
+/// Maps Meta's phone number ids to AWS's, as the event's `context` lists them.
 fn map_number_ids(event: &Value) -> HashMap<String, String> {
     let numbers = event
         .get("context")

@@ -1,18 +1,19 @@
-//! Whether an event is authentic. Nothing is signed for us: who may write to the queue is for its policy to say, and which
-//! topic an envelope names is compared with those that were set up.
+//! Decides if an event is authentic. AWS signs nothing for Recado. The queue's policy decides who may write to the
+//! queue, and the topic in the envelope is compared with the configured topics.
 
-/// The topics that events may come from.
+/// The SNS topics from which events are accepted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AllowedTopics(Vec<String>);
 
 impl AllowedTopics {
-    /// Reads ARNs separated by commas. With none, every topic that the queue's policy lets in counts.
+    /// Reads ARNs separated by commas. An empty list allows every topic that the queue's policy lets in.
     pub fn parse(list: &str) -> Self {
         let arns = list.split(',').map(str::trim).filter(|arn| !arn.is_empty());
         Self(arns.map(str::to_owned).collect())
     }
 
-    /// Whether an event of `topic` may be taken. One that names none (delivered raw) may only where any topic may.
+    /// Returns `true` if an event of `topic` is accepted. An event without a topic (delivered raw) is accepted only if
+    /// every topic is allowed.
     pub fn allows_topic(&self, topic: Option<&str>) -> bool {
         self.0.is_empty() || topic.is_some_and(|topic| self.0.iter().any(|allowed| allowed == topic))
     }

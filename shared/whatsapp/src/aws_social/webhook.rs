@@ -1,4 +1,4 @@
-//! AWS posts no webhook: its events come by a queue, whose policy says who may write to it.
+//! AWS posts no webhook: its events come through a queue, whose policy decides who may write to it.
 
 use crate::webhook::{
     AcceptedWebhook, RequiredKeys, WebhookHandler, WebhookKeys, WebhookMethod, WebhookRefusal,
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::provider::Provider;
 
-/// A door that is not there.
+/// A webhook handler without routes: AWS posts no webhooks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AwsSocialWebhook;
 

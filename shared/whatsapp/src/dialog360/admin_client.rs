@@ -1,4 +1,4 @@
-//! Setting a number's webhook, and asking where it goes.
+//! Sets the webhook of a 360dialog number and reads its current URL.
 
 use crate::admin_request::{AdminRequestError, AdminResponse, send_admin_request};
 use crate::http_exchange::build_url;
@@ -7,19 +7,18 @@ use recado_domain::secret::Secret;
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Map, Value, json};
 
-/// A number as whoever sets it up reaches it. The key names it.
+/// A client of 360dialog's administration API for one number. The key identifies the number.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Dialog360AdminClient<'a> {
-    /// A client that follows no redirects: they would carry the key along.
+    /// HTTP client that follows no redirects, because a redirect would carry the key to another host.
     pub(crate) http: &'a Client,
-    /// 360dialog's base URL.
+    /// Base URL of 360dialog's API.
     pub(crate) base: &'a str,
-    /// The number's key.
     pub(crate) key: &'a Secret,
 }
 
 impl<'a> Dialog360AdminClient<'a> {
-    /// The number as `subject` has it.
+    /// Creates a client for the target's instance, with the instance's base URL or else the installation's.
     pub(super) fn for_target(subject: &OnboardingTarget<'a>, key: &'a Secret) -> Self {
         let base = subject.instance.base_url.as_ref();
         Self {
@@ -35,7 +34,8 @@ impl<'a> Dialog360AdminClient<'a> {
         Ok(request.header("D360-API-KEY", self.key.expose_secret()))
     }
 
-    /// Sets the webhook (`POST {base}/v1/configs/webhook`): where to, and the headers that each of them is to carry.
+    /// Sets the webhook (`POST {base}/v1/configs/webhook`): its URL, and the headers that every webhook request must
+    /// carry.
     pub(crate) async fn set_webhook(
         &self,
         url: &str,
@@ -47,7 +47,7 @@ impl<'a> Dialog360AdminClient<'a> {
             .map(drop)
     }
 
-    /// Reads where the webhooks go now.
+    /// Reads the webhook that is set now (`GET {base}/v1/configs/webhook`).
     pub(crate) async fn get_webhook(&self) -> Result<AdminResponse, AdminRequestError> {
         send_admin_request(self.build_request(Method::GET)?).await
     }

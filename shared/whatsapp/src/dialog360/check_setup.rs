@@ -1,11 +1,11 @@
-//! What 360dialog says of a number.
+//! Checks the setup of a number with 360dialog.
 
 use super::admin_client::Dialog360AdminClient;
 use crate::admin_request::AdminRequestError;
 use crate::onboarding::{CheckResult, InstanceWebhook, OnboardingTarget, SetupRequirements, check_clock};
 use recado_domain::secret::Secret;
 
-/// What 360dialog demands of an installation.
+/// 360dialog's requirements on an installation.
 pub(crate) const REQUIREMENTS: SetupRequirements = SetupRequirements {
     secret_setting: "RECADO_WEBHOOK_SECRET",
     handshake: None,
@@ -47,7 +47,7 @@ fn explain_refusal(name: &str, error: &AdminRequestError) -> CheckResult {
             "make a key for this number in 360dialog's hub, and set D360_API_KEY",
         ),
         AdminRequestError::NotFound { .. } => ("webhook", "no webhook was ever set: run recado connect"),
-        // A bill that was not paid, a number that was switched off.
+        // The account was not paid, or the number was switched off.
         AdminRequestError::Failed {
             status: 400..=499, ..
         } => (

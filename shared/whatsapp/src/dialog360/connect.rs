@@ -1,11 +1,11 @@
-//! The webhook is set by 360dialog's API and read back, and our own end of it tried.
+//! Connects a number: sets its webhook through 360dialog's API, reads it back, and tests Recado's own endpoint.
 
 use super::admin_client::Dialog360AdminClient;
 use crate::onboarding::{ConnectError, ConnectParameters, ConnectStep, OnboardingTarget, post_own_webhook};
 use serde_json::{Map, json};
 use std::time::Duration;
 
-/// How long our own webhook may take; 360dialog waits for 5 seconds.
+/// Longest time for Recado's own webhook to answer; 360dialog waits for 5 seconds.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) async fn connect_instance(
@@ -39,7 +39,7 @@ pub(crate) async fn connect_instance(
         return Err(ConnectError::Differs(vec!["it goes elsewhere".to_owned()]));
     }
     steps.push(ConnectStep::WebhookConfirmed { events: Vec::new() });
-    // It says nothing, with the proof, to the URL that 360dialog was told.
+    // Posts an empty event with the secret to the URL that 360dialog was given.
     let nothing = json!({ "object": "whatsapp_business_account", "entry": [] });
     let request = subject
         .http

@@ -1,8 +1,8 @@
-//! What 360dialog's refusals mean: its own layer's by what they say and by HTTP status, those that it passes on by Meta's
-//! code.
+//! Classifies 360dialog's errors. Errors of 360dialog's own layer are recognized by text and HTTP status; errors that
+//! 360dialog passes on from Meta, by Meta's code.
 //!
-//! Its own come in several shapes, `{"error": {"message", "code"}}`, `{"meta": {"developer_message"}}` or plain text, and
-//! with a status that means something else elsewhere: a throttle says 400. What it says is not repeated in `why`.
+//! 360dialog's own errors have several forms, `{"error": {"message", "code"}}`, `{"meta": {"developer_message"}}` or
+//! plain text, and unusual statuses: a throttled request is answered with 400. The text is not repeated in `why`.
 
 use crate::error_class::ErrorClass;
 use crate::error_table::{ErrorRow, error_row, find_error_row, not_sent_reason, unknown_outcome_row};
@@ -12,7 +12,7 @@ use crate::meta::errors as meta;
 use recado_pipeline::ports::SendOutcome;
 use serde_json::Value;
 
-/// Looked at before Meta's codes.
+/// Errors of 360dialog's own layer by text. They are checked before Meta's codes.
 pub(crate) const OWN_ERRORS: [ErrorRow; 5] = [
     error_row(
         (400, 499),
@@ -45,7 +45,7 @@ pub(crate) const OWN_ERRORS: [ErrorRow; 5] = [
     unknown_outcome_row((502, 502), &[], true, "the API behind it is not available"),
 ];
 
-/// Looked at where no code of Meta's is there.
+/// Classes by HTTP status, for answers without a code of Meta's.
 pub(crate) const BY_STATUS: [ErrorRow; 8] = [
     error_row(
         (403, 403),
@@ -87,7 +87,7 @@ pub(crate) const BY_STATUS: [ErrorRow; 8] = [
     unknown_outcome_row((0, 999), &[], false, "server error"),
 ];
 
-/// What an answer that is no success means for the send it answers, attempt number `attempt` (from 1).
+/// Classifies an answer that is not a 2xx: returns the outcome of send attempt number `attempt` (from 1).
 pub(super) fn classify(answer: &HttpResponse, attempt: u32) -> SendOutcome {
     let said = collect_texts(&answer.body);
     if let Some(row) = find_error_row(&OWN_ERRORS, answer.status, &said) {
@@ -98,7 +98,7 @@ pub(super) fn classify(answer: &HttpResponse, attempt: u32) -> SendOutcome {
     }
     match find_error_row(&BY_STATUS, answer.status, &said) {
         Some(row) => outcome_of_row(row, answer, attempt),
-        // The last row fits everything.
+        // This case never occurs: the last row fits every answer.
         None => ErrorClass::Unknown { timed_out: false }.into_send_outcome(String::new(), None, attempt),
     }
 }
@@ -108,21 +108,22 @@ fn outcome_of_row(row: &ErrorRow, answer: &HttpResponse, attempt: u32) -> SendOu
     row.class.into_send_outcome(why, answer.retry_after, attempt)
 }
 
-/// Whether Meta said it: 360dialog's own layer writes the HTTP status where Meta has its code.
+/// Returns `true` if the error has a code of Meta's. 360dialog's own layer writes the HTTP status where Meta writes its
+/// code.
 fn has_meta_code(answer: &HttpResponse) -> bool {
     let code = answer.body.get("error").and_then(|error| error.get("code"));
     code.and_then(parse_integer)
         .is_some_and(|code| code != i64::from(answer.status))
 }
 
-/// All texts of an answer, in lower case, one in each line.
+/// Returns all texts of an answer, in lower case, one per line.
 fn collect_texts(body: &Value) -> String {
     let mut text = String::new();
     append_texts(body, &mut text);
     text.to_lowercase()
 }
 
-/// The body's depth bounds this.
+/// Recursion ends because the JSON reader limits the depth of a body.
 fn append_texts(value: &Value, text: &mut String) {
     match value {
         Value::String(said) => {

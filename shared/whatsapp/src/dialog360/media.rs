@@ -1,16 +1,16 @@
-//! Where 360dialog's media lie, and when not to ask for them. Nothing downloads files yet: these are the two rules for what
-//! will, tried against the stand-in.
+//! The URL of a media file at 360dialog, and the limit on failed downloads. Nothing downloads files yet: these are the
+//! two rules that a download must follow, tested against the stand-in.
 
 use jiff::Timestamp;
 use recado_domain::millis::add_millis;
 use reqwest::Url;
 use std::collections::VecDeque;
 
-/// Where the file is that Meta's answer to `GET /{media_id}` names: its host, which only Meta's own token opens, is replaced
-/// by 360dialog's, and path and query stay. So the key goes to `base` alone, whatever the answer says. `None` if either is
-/// not an HTTP URL.
+/// Returns the download URL of a file at 360dialog. `named` is the URL in the answer to `GET /{media_id}`: its host,
+/// which only Meta's own token opens, is replaced by 360dialog's; path and query stay. So the key is sent only to
+/// `base`, whatever the answer says. `None` if either URL is not an HTTP URL.
 ///
-/// `\/` is decoded: some answers are escaped twice.
+/// `\/` is decoded, because some answers are escaped twice.
 pub fn media_url(base: &str, named: &str) -> Option<String> {
     let http = |url: &Url| matches!(url.scheme(), "http" | "https");
     let named = Url::parse(named.trim().replace("\\/", "/").as_str())
@@ -23,30 +23,29 @@ pub fn media_url(base: &str, named: &str) -> Option<String> {
     Some(url.into())
 }
 
-/// 360dialog refuses all downloads of a number for 30 minutes after 20 that failed within 60: so many failures of ours, and
-/// nothing is asked for in that time. One per number.
+/// A pause in the downloads of one number after many failures. 360dialog refuses all downloads of a number for 30
+/// minutes after 20 failed within 60 minutes; so after 20 failures Recado asks for nothing in that time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MediaDownloadBlock {
-    /// The failures that count, oldest first; never more than [`Self::FAILURES`].
+    /// Times of the failures that count, oldest first; never more than [`Self::FAILURES`].
     failed: VecDeque<Timestamp>,
     until: Option<Timestamp>,
 }
 
 impl MediaDownloadBlock {
-    /// So many failures block.
+    /// Number of failures that block the downloads.
     pub const FAILURES: usize = 20;
-    /// If they lie within this time, in milliseconds.
+    /// Period in which the failures must lie, in milliseconds.
     pub const WITHIN_MS: i64 = 60 * 60_000;
-    /// For this time, in milliseconds.
+    /// Length of the block, in milliseconds.
     pub const BLOCKED_MS: i64 = 30 * 60_000;
 
-    /// Until when nothing may be asked for; `None` if it may now.
+    /// Returns the end of the block; `None` if downloads are allowed now.
     pub fn blocked_until(&self, now: Timestamp) -> Option<Timestamp> {
         self.until.filter(|until| now < *until)
     }
 
-    /// Takes note of a download that was answered with an error. One that is not there stays not there: the caller does not
-    /// ask for it again.
+    /// Records a download that was answered with an error. The caller does not ask again for a file that does not exist.
     pub fn record_failure(&mut self, now: Timestamp) {
         let since = add_millis(now, -Self::WITHIN_MS);
         self.failed.retain(|at| *at > since);

@@ -25,5 +25,5 @@ pub(crate) use sign::sign_webhook;
 
 use recado_domain::provider::Provider;
 
-/// Its name.
+/// Provider name of 360dialog.
 pub const NAME: Provider = Provider::from_static("360dialog");

@@ -1,6 +1,6 @@
-//! Webhook bodies: Meta's own shape for Cloud numbers, and the on-premise shape (old numbers, the sandbox), which is what
-//! Meta has as the value of one change, without `metadata`, `entry` and some fields. The second is rewritten here into the
-//! first.
+//! Reads webhook bodies of both forms. Cloud numbers have Meta's own form. On-premise numbers (old numbers, the sandbox)
+//! have the `value` of one Meta change, without `metadata`, `entry` and some fields. The on-premise form is converted
+//! into Meta's.
 
 mod addressed_numbers;
 
@@ -14,10 +14,10 @@ use recado_domain::ids::ExternalId;
 use recado_domain::inbound::WebhookItem;
 use serde_json::{Map, Value, json};
 
-/// The lists of an on-premise body.
+/// Names of the lists in an on-premise body.
 const LISTS: [&str; 4] = ["contacts", "messages", "statuses", "errors"];
 
-/// The fields of a message that hold content, by one of which a message of type `ephemeral` is known.
+/// Names of the message fields that hold content. A message of type `ephemeral` gets its real type from them.
 const KINDS: [&str; 13] = [
     "text",
     "image",
@@ -34,12 +34,12 @@ const KINDS: [&str; 13] = [
     "reaction",
 ];
 
-/// The on-premise code for a message outside the 24 hours, and Meta's.
+/// On-premise error code for a message outside the 24-hour service window.
 const ON_PREMISE_WINDOW: i64 = 470;
 const WINDOW: i64 = 131_047;
 
-/// Splits a body into items. `instance`: the number that the URL names, which counts, whatever the body says; an on-premise
-/// body names none.
+/// Splits a body into items. `instance` is the number in the URL, which has priority over the numbers in the body: an
+/// on-premise body has none.
 pub fn split_webhook(
     body: &[u8],
     instance: Option<&ExternalId>,
@@ -60,7 +60,7 @@ fn is_on_premise(root: &Map<String, Value>) -> bool {
     !root.contains_key("entry") && LISTS.iter().any(|name| root.contains_key(*name))
 }
 
-/// An on-premise body as Meta would write it.
+/// Converts an on-premise body into Meta's form.
 fn convert_to_meta(mut body: Map<String, Value>) -> Value {
     for_each_member(&mut body, "messages", convert_message);
     for_each_member(&mut body, "statuses", convert_status);
@@ -85,7 +85,8 @@ fn convert_message(message: &mut Map<String, Value>) {
     if message.get("type").and_then(Value::as_str) != Some("ephemeral") {
         return;
     }
-    // A disappearing message is what it holds; one that holds nothing stays `ephemeral`, which is unsupported.
+    // A disappearing message gets the type of its content. Without content it keeps the type `ephemeral`, which is
+    // unsupported.
     if let Some(kind) = KINDS.into_iter().find(|kind| message.contains_key(*kind)) {
         message.insert("type".to_owned(), json!(kind));
     }
@@ -95,7 +96,7 @@ fn convert_contact(contact: &mut Map<String, Value>) {
     rename_field(contact, "bsuid", "user_id");
 }
 
-/// Some servers write the recipient inside `message` only.
+/// Converts a status. Some servers write the recipient only inside `message`.
 fn convert_status(status: &mut Map<String, Value>) {
     let inside = status
         .get("message")
@@ -115,7 +116,7 @@ fn convert_status(status: &mut Map<String, Value>) {
     }
 }
 
-/// Moves a field to Meta's name for it, unless that is there.
+/// Renames a field to Meta's name, unless a field of that name is already there.
 fn rename_field(fields: &mut Map<String, Value>, from: &str, to: &str) {
     if let Some(value) = fields.remove(from) {
         fields.entry(to).or_insert(value);

@@ -1,4 +1,4 @@
-//! Sending: Meta's body with 360dialog's key, which also says from which number.
+//! Sends messages through 360dialog: Meta's body with 360dialog's key, which also identifies the sending number.
 
 use super::errors::classify;
 use crate::cloud::{MediaUpload, find_inline_file, upload_inline_file};
@@ -11,10 +11,10 @@ use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
 use reqwest::Client;
 use std::time::Duration;
 
-/// The header of the key.
+/// Name of the HTTP header with the key.
 const KEY_HEADER: &str = "D360-API-KEY";
 
-/// A number as it is reached.
+/// A sending number at 360dialog, with its key and base URL.
 pub(crate) struct Dialog360Endpoint<'a> {
     pub(crate) http: &'a Client,
     pub(crate) base: &'a str,
@@ -22,7 +22,8 @@ pub(crate) struct Dialog360Endpoint<'a> {
     pub(crate) timeout: Duration,
 }
 
-/// Sends; a file that is here and not on the web is uploaded first (`POST {base}/media`), within the same time.
+/// Sends a message. A file that the message carries as bytes is uploaded first (`POST {base}/media`), within the same
+/// time limit.
 pub(crate) async fn send_message(at: &Dialog360Endpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
     let file = match find_inline_file(message) {
         Ok(Some(file)) => file,
@@ -43,8 +44,8 @@ pub(crate) async fn send_message(at: &Dialog360Endpoint<'_>, message: &OutgoingM
     }
 }
 
-/// `POST {base}/messages`. An answer names the message and need not name the contact; a 2xx that is not JSON, or names no
-/// message, is unknown.
+/// Posts the message (`POST {base}/messages`). The answer names the message and need not name the contact. The outcome
+/// is unknown if a 2xx is not JSON or names no message.
 async fn post_message(
     at: &Dialog360Endpoint<'_>,
     message: &OutgoingMessage,
@@ -69,7 +70,7 @@ async fn post_message(
     }
 }
 
-/// Marks as read and shows "typing…", as Meta does. Best effort: nothing follows from the answer.
+/// Marks a message as read and, if `typing`, shows "typing…", as Meta does. Best effort: the answer is not used.
 pub(crate) async fn mark_read_and_typing(at: &Dialog360Endpoint<'_>, id: &str, typing: bool) {
     if let Some(url) = build_url(at.base, &["messages"]) {
         let request = at.http.post(url).header(KEY_HEADER, at.key.expose_secret());
@@ -77,8 +78,8 @@ pub(crate) async fn mark_read_and_typing(at: &Dialog360Endpoint<'_>, id: &str, t
     }
 }
 
-/// Whether the key is good, by reading where the number's webhooks go. The number has no connection that could be lost: only
-/// a refusal of the key or the account says otherwise, and a key that may not read this (403, 404) may still send.
+/// Checks the key by reading the number's webhook. A 360dialog number has no connection that could be lost. Only a
+/// refusal of the key or the account counts against it: a key that may not read the webhook (403, 404) may still send.
 pub(crate) async fn fetch_connection(at: &Dialog360Endpoint<'_>) -> ConnectionAnswer {
     let Some(url) = build_url(at.base, &["v1", "configs", "webhook"]) else {
         return ConnectionAnswer::Unclear;
@@ -94,7 +95,7 @@ pub(crate) async fn fetch_connection(at: &Dialog360Endpoint<'_>) -> ConnectionAn
         }
         HttpExchange::Response(answer) => match classify(&answer, 1) {
             SendOutcome::Credentials { .. } => ConnectionAnswer::NeedsCredentials,
-            // Whatever it refuses to be read: 360dialog answers.
+            // Any other refusal shows that 360dialog answers.
             _ if answer.status < 500 => ConnectionAnswer::Open,
             _ => ConnectionAnswer::Unclear,
         },

@@ -1,10 +1,10 @@
-//! Webhooks as 360dialog would post them.
+//! Builds authenticated webhooks as 360dialog would post them.
 
 use super::SECRET_HEADER;
 use crate::onboarding::{AuthenticateError, AuthenticatedWebhook, WebhookCredentials};
 use serde_json::Value;
 
-/// With the secret of the number that the body names.
+/// Authenticates `body` with the webhook secret of the number that it names.
 pub(crate) fn sign_webhook(
     body: &Value,
     proofs: &WebhookCredentials,

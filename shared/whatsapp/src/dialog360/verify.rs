@@ -1,5 +1,5 @@
-//! Whether a webhook is authentic. Meta's own signature comes along, but is made with 360dialog's app secret, which nobody
-//! else has: it proves nothing to us.
+//! Decides if a webhook is authentic. Meta's own signature is in the request too, but it is made with 360dialog's app
+//! secret, which nobody else has. So it proves nothing to Recado.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,20 +7,20 @@ use recado_domain::ids::ExternalId;
 use recado_domain::secret::{Secret, derive_webhook_secrets, hmac_sha256};
 use std::fmt;
 
-/// The header in which 360dialog is asked to send the number's secret.
+/// Header in which 360dialog is asked to send the number's secret.
 pub const SECRET_HEADER: &str = "x-recado-webhook-secret";
 
-/// The header in which a partner's platform signs.
+/// Header with the signature of a partner's platform.
 pub const SIGNATURE_HEADER: &str = "x-360dialog-signature";
 
-/// What a request shows to prove itself.
+/// The parts of a request that can prove that it is authentic.
 #[derive(Clone, Copy, Default)]
 pub struct Dialog360Credentials<'a> {
-    /// The header [`SECRET_HEADER`]: the number's webhook secret.
+    /// Value of the header [`SECRET_HEADER`]: the number's webhook secret.
     pub secret: Option<&'a str>,
-    /// The header `Authorization`: `Basic` with any user and the secret as password.
+    /// Value of the header `Authorization`: `Basic` with any user, and the secret as the password.
     pub authorization: Option<&'a str>,
-    /// The header [`SIGNATURE_HEADER`]: HMAC-SHA256 over the body, in hexadecimal digits.
+    /// Value of the header [`SIGNATURE_HEADER`]: HMAC-SHA256 of the body, in hexadecimal digits.
     pub signature: Option<&'a str>,
 }
 
@@ -30,21 +30,21 @@ impl fmt::Debug for Dialog360Credentials<'_> {
     }
 }
 
-/// For whom a proof speaks.
+/// The sender that a request was proven to come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Dialog360Sender {
-    /// This number alone.
+    /// Sender who knows the secret of this number, and may report about this number only.
     Number(ExternalId),
-    /// Every number and account of 360dialog's.
+    /// Sender who knows the partner's secret, and may report about every number and account of 360dialog.
     Partner,
 }
 
-/// For whom `proof` speaks, if it was made with a webhook secret of the one number of `numbers` under one of `masters`
-/// (two during a rotation), or with a partner's secret over the body. All are compared, in time that does not tell which
-/// came near.
+/// Returns the sender that `proof` stands for. `proof` must hold the webhook secret of the only number in `numbers`,
+/// under one of `masters` (two during a rotation), or a signature of the body with a partner's secret. `None`: not
+/// authentic. All secrets are compared in constant time.
 ///
-/// Secrets are one number's: a body that names another number too is not proven, else who has one secret could write in
-/// another's name. Nor is a body that names none.
+/// A number's secret proves only a body with that number and no other. Otherwise the holder of one secret could write in
+/// the name of another number. For the same reason it does not prove a body without a number.
 pub fn verify_credentials<'n>(
     proof: &Dialog360Credentials<'_>,
     masters: &[Secret],
@@ -87,12 +87,12 @@ fn matches_signature(signature: Option<&str>, partners: &[Secret], body: &[u8]) 
     let shown = shown.strip_prefix("sha256=").unwrap_or(&shown);
     partners.iter().fold(false, |found, partner| {
         let mac = hex::encode(hmac_sha256(partner.expose_secret().as_bytes(), body));
-        // A `Secret` because those compare in constant time.
+        // `Secret` compares in constant time.
         Secret::new(&mac).is_some_and(|mac| mac.matches(shown)) | found
     })
 }
 
-/// The password of `Basic base64(user:password)`.
+/// Returns the password of `Basic base64(user:password)`; `None` for any other header.
 fn decode_basic_password(header: &str) -> Option<String> {
     let (scheme, encoded) = header.trim().split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {

@@ -1,5 +1,5 @@
-//! 360dialog's webhook: `POST /webhooks/360dialog`, `/deliver/webhook`, `/wa/webhook`, and each of them with `/{number}`,
-//! which on-premise numbers need.
+//! 360dialog's webhook: `POST /webhooks/360dialog`, `/deliver/webhook`, `/wa/webhook`, and each of them with
+//! `/{number}`, which on-premise numbers need.
 
 use super::{
     AddressedNumbers, Dialog360Credentials, Dialog360Sender, SECRET_HEADER, SIGNATURE_HEADER,
@@ -19,13 +19,14 @@ use std::time::Duration;
 
 const PATHS: [&str; 3] = ["/webhooks/360dialog", "/deliver/webhook", "/wa/webhook"];
 
-/// The secrets with which it signs what it sends to a partner's platform; a number's own secret does without.
+/// Secrets with which 360dialog signs its requests to a partner's platform. An installation that uses the numbers' own
+/// secrets does not need them.
 const PARTNER_SECRET: NamedKey = NamedKey {
     setting: "D360_PARTNER_SECRET",
     several: true,
 };
 
-/// 360dialog's door.
+/// The webhook handler of 360dialog.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Dialog360Webhook;
 
@@ -52,12 +53,13 @@ impl WebhookHandler for Dialog360Webhook {
         }
     }
 
-    /// It hangs up after 5 s, and some of those are its request's way.
+    /// Returns 4 seconds: 360dialog closes the connection after 5, and the request's way to Recado takes part of them.
     fn response_timeout(&self) -> Option<Duration> {
         Some(Duration::from_secs(4))
     }
 
-    /// The numbers that it is about (the secret is derived from them), then the proof, then the rest of the body.
+    /// Reads the numbers of the body first, because the secret is derived from them. Then checks the proof, and then
+    /// reads the rest.
     fn authenticate_and_parse(
         &self,
         request: &WebhookRequest<'_>,
@@ -85,7 +87,7 @@ impl WebhookHandler for Dialog360Webhook {
         base: &str,
         with_secret: bool,
     ) -> WebhookSetup {
-        // The number stands in the URL: on-premise bodies do not name it.
+        // The URL contains the number, because on-premise bodies do not.
         let url = instance
             .resolve_external_id()
             .map(|number| format!("{base}{}/{}", PATHS[0], percent_encode(number.as_str())));
@@ -99,7 +101,7 @@ impl WebhookHandler for Dialog360Webhook {
     }
 }
 
-/// The number that the path names.
+/// Returns the number in the path; `None` if the path has none.
 fn parse_path_number(rest: &[String]) -> Result<Option<ExternalId>, WebhookRefusal> {
     let number = match rest {
         [] => return Ok(None),
@@ -110,7 +112,7 @@ fn parse_path_number(rest: &[String]) -> Result<Option<ExternalId>, WebhookRefus
     Ok(Some(number))
 }
 
-/// A number's secret is its customer's, who may write whatever they like: notices count only of the number's own account.
+/// Restricts notices to the number's own account. The number's customer knows its secret and could write any notice.
 fn restrict_notices(items: &mut [WebhookItem], number: &ExternalId) {
     for item in items {
         if let WebhookItem::Notice { proven_by, .. } = item {

@@ -1,4 +1,4 @@
-//! Setting an instance's webhook, and asking how the instance is.
+//! Sets an instance's webhook through Evolution's API and reads the instance's state.
 
 use crate::admin_request::{AdminRequestError, AdminResponse, send_admin_request};
 use crate::http_exchange::build_url;
@@ -8,87 +8,88 @@ use recado_domain::secret::Secret;
 use reqwest::{Client, Method};
 use serde_json::{Map, Value, json};
 
-/// An instance as whoever sets it up reaches it.
+/// A client of Evolution's administration API for one instance.
 #[derive(Debug, Clone, Copy)]
 pub struct EvolutionAdminClient<'a> {
-    /// A client that follows no redirects: they would carry the key along.
+    /// HTTP client that follows no redirects, because a redirect would carry the key to another host.
     pub http: &'a Client,
-    /// Evolution's base URL.
+    /// Base URL of Evolution.
     pub base: &'a str,
-    /// The installation's key, or the instance's token.
+    /// Installation's API key, or the instance's token.
     pub key: &'a Secret,
-    /// Its name there.
+    /// Name of the instance in Evolution.
     pub instance: &'a ExternalId,
-    /// Evolution's major version.
+    /// Major version of Evolution.
     pub version: u8,
 }
 
-/// How the webhooks of an instance prove themselves.
+/// The method by which an instance's webhooks prove that they are authentic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebhookAuthMethod {
-    /// The secret as the header `apikey`.
+    /// Secret in the header `apikey`.
     Header,
-    /// A token signed with the secret (`jwt_key`), which itself does not travel. From 2.3 on.
+    /// Token that is signed with the secret (`jwt_key`); the secret itself is not sent. Needs version 2.3 or later.
     Token,
-    /// The secret in the URL: version 1 can set no headers.
+    /// Secret in the URL, for version 1, which cannot set headers.
     Url,
 }
 
-/// A webhook as it shall be.
+/// A webhook configuration as Recado wants it.
 #[derive(Debug, Clone, Copy)]
 pub struct DesiredWebhook<'a> {
-    /// Where to; with [`WebhookAuthMethod::Url`], the secret in it.
+    /// Webhook URL; with [`WebhookAuthMethod::Url`] it contains the secret.
     pub url: &'a str,
-    /// The instance's webhook secret.
+    /// Webhook secret of the instance.
     pub secret: &'a Secret,
-    /// How it is shown.
+    /// Method by which the webhooks prove that they are authentic.
     pub auth_method: WebhookAuthMethod,
-    /// Whether files come along in the body.
+    /// `true` if webhook bodies should contain files as base64.
     pub base64: bool,
 }
 
-/// A webhook as it is set.
+/// A webhook configuration as it is set in Evolution.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConfiguredWebhook {
-    /// Whether anything is sent.
+    /// `true` if webhooks are switched on.
     pub enabled: bool,
-    /// Where to.
+    /// Webhook URL.
     pub url: String,
-    /// What is sent, in Evolution's upper case.
+    /// Names of the events that are sent, in Evolution's upper case.
     pub events: Vec<String>,
-    /// Whether each event has a URL of its own.
+    /// `true` if each event has its own URL.
     pub by_events: bool,
-    /// Whether files come along.
+    /// `true` if webhook bodies contain files as base64.
     pub base64: bool,
-    /// Its headers; version 1 has none.
+    /// Headers of the webhook requests; version 1 has none.
     pub headers: Map<String, Value>,
 }
 
-/// What Recado cannot do without.
+/// Events that Recado cannot work without.
 const REQUIRED_EVENTS: [&str; 3] = ["MESSAGES_UPSERT", "MESSAGES_UPDATE", "CONNECTION_UPDATE"];
 
-/// What it takes as well, where the version knows it: an unknown name is refused.
+/// Events that Recado also uses, if Evolution's version has them. Evolution refuses a configuration with an unknown
+/// name.
 const OPTIONAL_EVENTS: [&str; 2] = ["MESSAGES_EDITED", "MESSAGES_DELETE"];
 
-/// How an instance is connected to WhatsApp.
+/// The state of an instance's connection to WhatsApp.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PairingState {
-    /// It is.
+    /// Connected.
     Open,
-    /// It is not yet, or not again.
+    /// Being connected, for the first time or again.
     Connecting,
-    /// It is not, and will not be by itself.
+    /// Disconnected; Evolution does not reconnect by itself.
     Closed,
-    /// Evolution does not say (it has just been restarted).
+    /// Unknown: Evolution does not report a state, for example just after a restart.
     Unclear,
 }
 
-/// What there is to pair a phone with.
+/// The codes with which a phone is paired.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PairingCodes {
-    /// What the QR code says.
+    /// Content of the QR code.
     pub code: Option<String>,
-    /// The code of eight characters, if a number was given at creation.
+    /// Pairing code of eight characters, if a phone number was given when the instance was created.
     pub pairing_code: Option<String>,
 }
 
@@ -113,7 +114,8 @@ impl EvolutionAdminClient<'_> {
         .await
     }
 
-    /// Sets the webhook (`POST webhook/set`), with every event that Recado takes and this version knows.
+    /// Sets the webhook (`POST webhook/set`) with all events that Recado uses and this version has. A configuration that
+    /// is refused with 400 is sent again with the required events only.
     pub async fn set_webhook(&self, wanted: &DesiredWebhook<'_>) -> Result<(), AdminRequestError> {
         let all: Vec<&str> = REQUIRED_EVENTS.into_iter().chain(OPTIONAL_EVENTS).collect();
         let set = |events: Vec<&str>| build_webhook_body(self.version, wanted, &events);
@@ -127,17 +129,17 @@ impl EvolutionAdminClient<'_> {
         }
     }
 
-    /// Reads the webhook (`GET webhook/find`); `None` if none was ever set.
+    /// Reads the webhook (`GET webhook/find`); `None` if no webhook was ever set.
     pub async fn find_webhook(&self) -> Result<Option<ConfiguredWebhook>, AdminRequestError> {
         let said = match self.call_api(Method::GET, ["webhook", "find"], None).await {
-            // Version 1 has no row then, or says so.
+            // Version 1 answers 404 if no webhook was set.
             Err(AdminRequestError::NotFound { .. }) => return Ok(None),
             said => said?,
         };
         Ok(parse_webhook(&said.body))
     }
 
-    /// Asks how it is connected; with that comes Evolution's clock.
+    /// Reads the connection state. The answer is returned too, because it holds Evolution's clock.
     pub async fn fetch_connection_state(&self) -> Result<(PairingState, AdminResponse), AdminRequestError> {
         let said = self
             .call_api(Method::GET, ["instance", "connectionState"], None)
@@ -152,14 +154,14 @@ impl EvolutionAdminClient<'_> {
         Ok((paired, said))
     }
 
-    /// Asks for something to pair a phone with (`GET instance/connect`), which begins the pairing.
+    /// Starts pairing (`GET instance/connect`) and returns the codes for the phone.
     pub async fn start_pairing(&self) -> Result<PairingCodes, AdminRequestError> {
         let body = self
             .call_api(Method::GET, ["instance", "connect"], None)
             .await?
             .body;
         if body["error"] == true {
-            // It answers 200 to say that it failed.
+            // Evolution answers 200 here even if the call failed.
             let said = get_text(&body, "message").unwrap_or("it failed").to_owned();
             return Err(AdminRequestError::Failed { status: 200, said });
         }
@@ -172,15 +174,15 @@ impl EvolutionAdminClient<'_> {
 }
 
 impl ConfiguredWebhook {
-    /// What is not as `wanted`, in words; empty if nothing.
+    /// Lists the differences from `wanted` in words; empty if there are none.
     pub fn list_differences(&self, wanted: &DesiredWebhook<'_>) -> Vec<String> {
         let mut wrong = Vec::new();
         if !self.enabled {
             wrong.push("it is switched off".to_owned());
         }
-        // A slash at the end counts: that is another route, which does not exist.
+        // A slash at the end counts: it makes another route, which does not exist.
         if self.url != wanted.url {
-            // The URL may hold a secret: only its beginning is told.
+            // The URL may contain a secret, so only its beginning is shown.
             let plain = self.url.split("/k/").next().unwrap_or_default();
             wrong.push(format!("it goes to {plain}"));
         }
@@ -229,7 +231,8 @@ fn build_webhook_body(version: u8, wanted: &DesiredWebhook<'_>, events: &[&str])
         "base64": wanted.base64, "events": events } })
 }
 
-/// A row as version 2 answers it (`webhookByEvents`), version 1 (`webhook_by_events`), or the setting itself.
+/// Reads the webhook row of version 2 (`webhookByEvents`), of version 1 (`webhook_by_events`), or the bare
+/// configuration.
 fn parse_webhook(body: &Value) -> Option<ConfiguredWebhook> {
     let row = body.get("webhook").filter(|row| row.is_object()).unwrap_or(body);
     let url = get_text(row, "url")?.to_owned();

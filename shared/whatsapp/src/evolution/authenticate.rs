@@ -1,15 +1,16 @@
-//! Webhooks as Evolution would post them.
+//! Builds authenticated webhooks as Evolution would post them.
 
 use crate::onboarding::{AuthenticateError, AuthenticatedWebhook, SampleMessage, WebhookCredentials};
 use recado_domain::config::Instance;
 use serde_json::{Value, json};
 
-/// Whether a body looks like one of Evolution's.
+/// Returns `true` if a body looks like one of Evolution's.
 pub(crate) fn is_evolution_body(body: &Value) -> bool {
     body.get("instance").is_some() || body.get("instanceName").is_some()
 }
 
-/// With the secret of the instance that the body names, after it was given another name if it is to have one.
+/// Authenticates `body` with the secret of the instance that it names. If a replacement name is set, the body gets that
+/// name first.
 pub(crate) fn authenticate(
     mut body: Value,
     proofs: &WebhookCredentials,
@@ -30,7 +31,7 @@ pub(crate) fn authenticate(
     proofs.authenticate_with_header(crate::evolution::NAME, &name, "apikey", &body)
 }
 
-/// A contact's text.
+/// Returns a webhook body with a text message from a contact; `None` if the instance has no name in Evolution.
 pub(crate) fn example_webhook(instance: &Instance, sample: &SampleMessage<'_>) -> Option<Value> {
     Some(json!({
         "event": "messages.upsert",
@@ -50,7 +51,8 @@ pub(crate) fn example_webhook(instance: &Instance, sample: &SampleMessage<'_>) -
     }))
 }
 
-/// A contact's text between a shell's single quotes, with an id and a time that the shell makes.
+/// Returns the same body for use between a shell's single quotes; the shell fills in the id and the time. `None` if the
+/// instance has no name in Evolution.
 pub(crate) fn example_webhook_in_shell(instance: &Instance, sample: &SampleMessage<'_>) -> Option<String> {
     let SampleMessage {
         phone, name, text, ..

@@ -1,4 +1,4 @@
-//! What Evolution says of an instance.
+//! Checks the setup of an instance with Evolution.
 
 use super::admin_client::{
     DesiredWebhook, EvolutionAdminClient, PairingCodes, PairingState, WebhookAuthMethod,
@@ -7,8 +7,8 @@ use crate::admin_request::AdminRequestError;
 use crate::onboarding::{CheckResult, InstanceWebhook, OnboardingTarget, SetupRequirements, check_clock};
 use recado_domain::secret::Secret;
 
-/// What Evolution demands of an installation. A number that is connected like a phone is likely to be blocked by WhatsApp
-/// above 5 messages a second.
+/// Evolution's requirements on an installation. WhatsApp is likely to block a number that is connected like a phone and
+/// sends more than 5 messages a second.
 pub(crate) const SETUP_REQUIREMENTS: SetupRequirements = SetupRequirements {
     secret_setting: "RECADO_WEBHOOK_SECRET",
     handshake: None,
@@ -92,7 +92,7 @@ async fn check_connection(name: &str, at: &EvolutionAdminClient<'_>, paired: &Pa
     found.with_pairing_code(code.as_deref().and_then(Secret::new))
 }
 
-/// How the webhook is set there, held against what the installation says of it.
+/// Compares the webhook that is set in Evolution with the one that the installation describes.
 async fn check_webhook(
     name: &str,
     at: &EvolutionAdminClient<'_>,

@@ -1,4 +1,4 @@
-//! The webhook is set by Evolution's API, read back, and tried.
+//! Connects an instance: sets its webhook through Evolution's API, reads it back, and tests it with a ping event.
 
 use super::admin_client::{DesiredWebhook, EvolutionAdminClient, WebhookAuthMethod};
 use crate::onboarding::{ConnectError, ConnectParameters, ConnectStep, OnboardingTarget, post_own_webhook};
@@ -7,11 +7,11 @@ use recado_domain::secret::Secret;
 use serde_json::json;
 use std::time::Duration;
 
-/// How long our own webhook may take.
+/// Longest time for Recado's own webhook to answer.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 impl<'a> EvolutionAdminClient<'a> {
-    /// The instance as `subject` has it; `None` if nobody says where Evolution is.
+    /// Creates a client for the target's instance; `None` if neither the instance nor the installation has a base URL.
     pub(super) fn for_target(
         subject: &OnboardingTarget<'a>,
         key: &'a Secret,
@@ -87,7 +87,7 @@ async fn read_back_webhook(
     }
 }
 
-/// Posts an event that means nothing, as Evolution would, to where Evolution would.
+/// Posts a `recado.ping` event, which Recado ignores, to the webhook URL as Evolution would.
 async fn post_ping_webhook(
     subject: &OnboardingTarget<'_>,
     wanted: &DesiredWebhook<'_>,

@@ -1,8 +1,8 @@
-//! What Evolution's refusals mean.
+//! Classifies Evolution's errors.
 //!
-//! Its body is `{status, error, response: {message}}`, where `message` is a text, a list of texts, a list of lists (the
-//! schema check) or a list of objects (the number check). It answers 400 for nearly everything, so the text decides. What
-//! it says is not repeated in `why`: it can hold a number or a stack trace.
+//! An error body is `{status, error, response: {message}}`, where `message` is a text, a list of texts, a list of lists
+//! (the schema check) or a list of objects (the number check). Evolution answers 400 to nearly every error, so the text
+//! decides. The text is not repeated in `why`, because it can contain a phone number or a stack trace.
 
 use crate::error_class::ErrorClass;
 use crate::error_table::{ErrorRow, error_row, find_error_row, not_sent_reason, unknown_outcome_row};
@@ -10,16 +10,17 @@ use crate::http_exchange::HttpResponse;
 use recado_pipeline::ports::SendOutcome;
 use serde_json::Value;
 
-/// Marks the number check's `{"exists": false}` in [`collect_error_text`].
+/// Marker for the number check's `{"exists": false}` in the text of [`collect_error_text`].
 pub(crate) const NUMBER_NOT_FOUND: &str = "exists:false";
 
-/// Marks the schema check's list in a list in [`collect_error_text`].
+/// Marker for the schema check's list in a list, in the text of [`collect_error_text`].
 pub(crate) const SCHEMA_CHECK_FAILED: &str = "schema:";
 
 pub(crate) const ANY_STATUS: (u16, u16) = (0, 999);
 
-/// Proxies that found no server to pass the request on to: `HAProxy`, Traefik, Envoy, and the pages of nginx and of AWS's
-/// load balancers, which answer so without a server, too. Any other 503 may come from behind the connection.
+/// Phrases with which a proxy answers 503 if it found no server to pass the request to: `HAProxy`, Traefik, Envoy, and
+/// the pages of nginx and of AWS's load balancers, which answer so without a server, too. Any other 503 may come from a
+/// server that took the request.
 const NO_SERVER_PHRASES: &[&str] = &[
     "no server is available",
     "no available server",
@@ -27,9 +28,10 @@ const NO_SERVER_PHRASES: &[&str] = &[
     "503 service temporarily unavailable",
 ];
 
-/// "Connection Closed" comes from the check before anything is written to the socket. A time-out and a failure of its
-/// database come after: the message may be, or was, sent (#978, #1247, #1613). So does any other 400 or 5xx that does not
-/// say why, also of a proxy whose server took the request and went away: taking it for "not sent" would send twice.
+/// Evolution's errors by status and text. "Connection Closed" comes from the check before anything is written to the
+/// socket. A time-out and a failure of Evolution's database come later: the message may have been, or was, sent (#978,
+/// #1247, #1613). The same is true of any other 400 or 5xx without a known text, also from a proxy whose server took the
+/// request and then failed. Classifying these as "not sent" would send the message twice.
 pub(crate) const ERROR_TABLE: [ErrorRow; 19] = [
     error_row(
         (401, 401),
@@ -123,10 +125,10 @@ pub(crate) const ERROR_TABLE: [ErrorRow; 19] = [
     unknown_outcome_row(ANY_STATUS, &[], false, "unexpected"),
 ];
 
-/// What an answer that is not a 2xx means for the send it answers.
+/// Classifies an answer that is not a 2xx: returns the outcome of the send that it answers.
 pub(super) fn classify_response(answer: &HttpResponse) -> SendOutcome {
     let said = collect_error_text(&answer.body);
-    // The last row fits everything.
+    // The fallback is never used: the last row fits every answer.
     let (class, title) = find_error_row(&ERROR_TABLE, answer.status, &said)
         .map_or((ErrorClass::Unknown { timed_out: false }, "unexpected"), |row| {
             (row.class, row.title)
@@ -135,7 +137,7 @@ pub(super) fn classify_response(answer: &HttpResponse) -> SendOutcome {
     class.into_send_outcome(why, answer.retry_after, 1)
 }
 
-/// All that an error body says, in lower case, in one text.
+/// Returns all texts of an error body in lower case. The schema check and the number check are shown by their markers.
 fn collect_error_text(body: &Value) -> String {
     let mut text = body.as_str().unwrap_or_default().to_owned();
     for key in ["response", "message", "error"] {

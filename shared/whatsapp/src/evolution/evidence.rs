@@ -1,4 +1,4 @@
-//! Whether a send whose answer was lost went out: `chat/findMessages`.
+//! Looks for evidence that a send without an answer arrived, with Evolution's `chat/findMessages`.
 
 use super::parse::parse_stored_content;
 use super::send::EvolutionEndpoint;
@@ -11,14 +11,16 @@ use recado_pipeline::ports::{OutgoingMessage, SendEvidence};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-/// How far Evolution's clock may be behind ours.
+/// Largest assumed delay of Evolution's clock behind Recado's, in milliseconds.
 const SKEW_MS: i64 = 5_000;
 
-/// Page size (`offset` is its name in Evolution): what one instance can send to one chat in the meantime, and more.
+/// Page size (Evolution names it `offset`). It is more than an instance can send to one chat between the send and the
+/// question.
 const PAGE_SIZE: u32 = 100;
 
-/// Looks for a message of ours to this contact that says the same, written since `claimed_at`, in the chats of all its names.
-/// The newest one of a chat counts: an equal one that was sent a moment before must not be taken for this one.
+/// Looks for a message of the instance with the same text, sent to this contact since `claimed_at`. All chats are
+/// searched in which the contact's addresses may be stored. The newest match of a chat counts: an equal message that was
+/// sent just before must not be taken for this one.
 pub(crate) async fn find_send_evidence(
     mut at: EvolutionEndpoint<'_>,
     message: &OutgoingMessage,
@@ -28,7 +30,7 @@ pub(crate) async fn find_send_evidence(
     let since = add_millis(claimed_at, -SKEW_MS);
     let wanted = message.content.render_echo_text();
     let chats = chats(&message.to, also);
-    // All of them together take no longer than one request may.
+    // All requests together may take no longer than one request.
     at.timeout /= u32::try_from(chats.len()).unwrap_or(1).max(2);
     for jid in chats {
         let query = sent_messages_query(at.version, &jid, since);
@@ -53,8 +55,9 @@ pub(crate) async fn find_send_evidence(
     SendEvidence::None
 }
 
-/// Version 2 reads both ends of the time as dates and ignores one without the other (channel.service.ts,
-/// `fetchMessages`); version 1 would compare the field with them and find nothing, so there we look ourselves.
+/// Builds the query for the sent messages of a chat. Version 2 reads both ends of the period as dates and ignores one
+/// without the other (channel.service.ts, `fetchMessages`). Version 1 would compare the field with them and find
+/// nothing, so for version 1 the caller filters by time.
 fn sent_messages_query(version: u8, jid: &str, since: Timestamp) -> Value {
     let key = json!({ "remoteJid": jid, "fromMe": true });
     if version == 1 {
@@ -65,7 +68,7 @@ fn sent_messages_query(version: u8, jid: &str, since: Timestamp) -> Value {
     json!({ "where": { "key": key, "messageTimestamp": time }, "page": 1, "offset": PAGE_SIZE })
 }
 
-/// A bare list in version 1, `{messages: {records}}` in version 2.
+/// Returns the records of an answer: a bare list in version 1, `{messages: {records}}` in version 2.
 fn extract_records(body: &Value) -> Option<&[Value]> {
     match body {
         Value::Array(records) => Some(records),
@@ -81,7 +84,7 @@ fn find_newest_match<'a>(records: &'a [Value], wanted: &str, since: Timestamp) -
     let fits = |record: &&Value| {
         let message = record.get("message").unwrap_or(&Value::Null);
         let said = parse_stored_content(message).render_echo_text();
-        // Evolution keeps whole seconds.
+        // Evolution stores whole seconds.
         let second = |at: Timestamp| at.as_second();
         let from_me = record["key"]["fromMe"].as_bool() != Some(false);
         from_me
@@ -94,10 +97,10 @@ fn find_newest_match<'a>(records: &'a [Value], wanted: &str, since: Timestamp) -
         .max_by_key(|record| parse_timestamp(record.get("messageTimestamp")))
 }
 
-/// How many chats are asked for at most: each is a request.
+/// Limit on the number of chats that are searched; each one costs a request.
 const CHATS_MAX: usize = 4;
 
-/// The chats in which the message may be stored, each once.
+/// Lists the chats in which the message may be stored, without duplicates.
 fn chats(to: &ContactAddress, also: &[ContactAddress]) -> Vec<String> {
     let mut chats = Vec::new();
     for jid in std::iter::once(to).chain(also).flat_map(possible_jids) {
@@ -109,8 +112,8 @@ fn chats(to: &ContactAddress, also: &[ContactAddress]) -> Vec<String> {
     chats
 }
 
-/// The JIDs under which the message may be stored. Evolution gives Brazilian mobiles a ninth digit or takes it, and adds or
-/// removes a digit after 52 and 54 (createJid.ts).
+/// Returns the JIDs under which the message may be stored. Evolution adds or removes the ninth digit of Brazilian mobile
+/// numbers, and a digit after the country codes 52 and 54 (createJid.ts).
 fn possible_jids(to: &ContactAddress) -> Vec<String> {
     let Some(phone) = to.phone_number() else {
         return vec![to.as_str().to_owned()];

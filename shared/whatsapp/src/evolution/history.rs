@@ -1,4 +1,4 @@
-//! What Evolution remembers: `chat/findMessages`, read as if each message had come as `messages.upsert`.
+//! Reads Evolution's history (`chat/findMessages`) as if each message had come as a `messages.upsert` webhook.
 
 use super::parse::parse_history_record;
 use super::send::EvolutionEndpoint;
@@ -9,13 +9,15 @@ use recado_pipeline::ports::{HistoryError, HistoryPage, HistoryRecord, HistorySp
 use reqwest::Method;
 use serde_json::{Value, json};
 
-/// Page size (`offset` is its name in Evolution). A page with previews inside stays below what is read of an answer.
+/// Page size (Evolution names it `offset`). A page of messages with embedded previews stays below the limit on the size
+/// of an answer.
 const PAGE_SIZE: u32 = 50;
 
-/// Version 1 knows no pages and compares times only for equality: it is asked for its newest messages.
+/// Number of messages that version 1 is asked for, newest first. Version 1 has no pages and compares times only for
+/// equality.
 const NEWEST_MAX: usize = 1000;
 
-/// Reads a page of `span`; `now` stands in where a status carries no time.
+/// Reads a page of the history in `span`; `now` is the time of statuses, which carry none.
 pub(crate) async fn read_history_page(
     at: &EvolutionEndpoint<'_>,
     span: HistorySpan,
@@ -60,7 +62,7 @@ fn history_unavailable(why: &'static str) -> HistoryError {
     HistoryError::Unavailable { why }
 }
 
-/// Version 2 takes whole seconds, and neither end of the time without the other.
+/// Builds the query. Version 2 works in whole seconds, and ignores one end of the period without the other.
 fn history_query(version: u8, span: HistorySpan, page: u32) -> Value {
     if version == 1 {
         return json!({ "where": {}, "limit": NEWEST_MAX });
@@ -69,7 +71,8 @@ fn history_query(version: u8, span: HistorySpan, page: u32) -> Value {
     json!({ "where": { "messageTimestamp": time }, "page": page, "offset": PAGE_SIZE })
 }
 
-/// Version 1's only page: what it gave, newest first, as far as it lies in the span.
+/// Builds version 1's only page: the records in the span, oldest first. `cut` is set if older ones in the span may be
+/// missing.
 fn build_newest_page(
     records: &[Value],
     span: HistorySpan,

@@ -1,4 +1,4 @@
-//! The JWT that Evolution signs with an instance's `jwt_key`: HS256 with `iat`, `exp` = `iat` + 10 minutes,
+//! Verifies the JWT that Evolution signs with an instance's `jwt_key`: HS256 with `iat`, `exp` = `iat` + 10 minutes,
 //! `app: "evolution"`, `action: "webhook"` (webhook.controller.ts, 2.3).
 
 use base64::Engine;
@@ -8,13 +8,14 @@ use recado_domain::secret::{Secret, hmac_sha256};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// How long past `exp` a token is taken: Evolution makes it once and shows it again on every retry, for 20 minutes.
+/// Time after `exp` for which a token is still accepted, in seconds. Evolution makes a token once and sends it again on
+/// every retry, for 20 minutes.
 const GRACE_SECONDS: i64 = 30 * 60;
 
-/// How far in the future `iat` may lie: two clocks are never the same.
+/// Largest accepted lead of `iat` over Recado's clock, in seconds, because two clocks always differ.
 const SKEW_SECONDS: i64 = 5 * 60;
 
-/// Longer ones are none of Evolution's.
+/// Longest accepted token, in bytes; Evolution's are shorter.
 const TOKEN_LENGTH_MAX: usize = 4096;
 
 #[derive(Deserialize)]
@@ -33,8 +34,8 @@ struct JwtClaims {
     action: Option<Value>,
 }
 
-/// Whether `token` was signed with `secret` for a webhook and is not too old. The algorithm is HS256, whatever the token
-/// says: one that names another is refused.
+/// Returns `true` if `token` was signed with `secret` for a webhook and is not too old. Only HS256 is accepted: a token
+/// that names another algorithm is refused.
 pub(super) fn verify_jwt(token: &str, secret: &Secret, now: Timestamp) -> bool {
     let Some((signed, signature)) = token.rsplit_once('.').filter(|_| token.len() <= TOKEN_LENGTH_MAX) else {
         return false;

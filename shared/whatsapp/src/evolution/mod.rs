@@ -30,5 +30,5 @@ pub(crate) use support::{TEXT_MAX, support_for_kind};
 
 use recado_domain::provider::Provider;
 
-/// Its name.
+/// Provider name of Evolution API.
 pub const NAME: Provider = Provider::from_static("evolution");

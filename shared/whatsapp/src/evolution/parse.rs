@@ -1,4 +1,4 @@
-//! Webhook bodies: the envelope `{event, instance, data, …}` of versions 1 and 2, and the queue-worker form
+//! Reads webhook bodies: the envelope `{event, instance, data, …}` of versions 1 and 2, and the queue-worker form
 //! `{instanceName, message: {key, message, …}}`.
 
 mod change;
@@ -31,32 +31,30 @@ use serde_json::{Map, Value, json};
 
 const NO_INSTANCE: WebhookParseError = WebhookParseError::NotEnvelope { what: "no instance" };
 
-/// The instance that a body names, read before the body is trusted: the webhook secret is derived from it. Nothing else of
-/// the body is built.
+/// Reads the instance name in a body, before the body is trusted: the expected webhook secret is derived from this name.
+/// Nothing else of the body is built in memory.
 pub fn read_instance_name(body: &[u8]) -> Result<ExternalId, WebhookParseError> {
     let named = extract_from_body(InstanceNamePick, body).map_err(|_| WebhookParseError::NotJson)?;
     named.into_instance().ok_or(NO_INSTANCE)
 }
 
-/// What an envelope says of its instance, as [`instance_name_in_fields`] reads it.
+/// An extractor for the instance name of an envelope, with the same result as [`instance_name_in_fields`].
 #[derive(Debug, Clone, Copy)]
 struct InstanceNamePick;
 
-/// What the field `instance` holds.
+/// The value of the field `instance`.
 #[derive(Debug, Default)]
 enum InstanceFieldValue {
-    /// A name or an object that should have one; none if it is not fit to be one.
+    /// A name, or an object that should contain one; `None` if the name is not a valid id.
     Name(Option<ExternalId>),
-    /// Neither: then `instanceName` counts.
+    /// Neither a text nor an object: then `instanceName` counts.
     #[default]
     Nothing,
 }
 
 #[derive(Debug, Default)]
 struct EnvelopeNames {
-    /// What stands at `instance`.
     instance: InstanceFieldValue,
-    /// What stands at `instanceName`.
     instance_name: Option<ExternalId>,
 }
 
@@ -85,10 +83,10 @@ impl JsonExtractor for InstanceNamePick {
     }
 }
 
-/// A name.
+/// Extractor for a name, which must be a text and not a number.
 const INSTANCE_NAME: ExternalIdExtractor = ExternalIdExtractor { numbers: false };
 
-/// The field `instance`.
+/// An extractor for the value of the field `instance`.
 #[derive(Debug, Clone, Copy)]
 struct InstanceField;
 
@@ -106,25 +104,26 @@ impl JsonExtractor for InstanceField {
     }
 }
 
-/// What a stored message says.
+/// Parses the content of a message as Evolution stores it.
 pub(super) fn parse_stored_content(message: &Value) -> Content {
     content::parse_content(message, None)
 }
 
-/// A body with its parts named.
+/// A webhook body, taken apart.
 struct EvolutionEnvelope {
-    /// Dotted, in lower case.
+    /// Event name with dots, in lower case.
     event: String,
     instance: ExternalId,
     data: Value,
-    /// Server-local time with a false `Z`: tells two equal states apart, and is no time.
+    /// Server-local time with a false `Z`. It only distinguishes two events of equal content and is never used as a
+    /// time.
     date_time: Option<String>,
-    /// The instance's own JID.
+    /// JID of the instance itself.
     own_jid: Option<String>,
 }
 
 impl EvolutionEnvelope {
-    /// Reads a body of `instance`; without one, of the instance that it names.
+    /// Reads a body as one of `instance`; if `None`, as one of the instance that the body names.
     fn from_body(body: &[u8], instance: Option<&ExternalId>) -> Result<Self, WebhookParseError> {
         let mut fields = parse_json_object(body)?;
         let instance = match instance {
@@ -132,7 +131,7 @@ impl EvolutionEnvelope {
             None => instance_name_in_fields(&fields).ok_or(NO_INSTANCE)?,
         };
         let (data, message) = (fields.remove("data"), fields.remove("message"));
-        // The queue-worker form has no event; what it carries is a message as in `messages.upsert`.
+        // The queue-worker form has no event; it carries a message as in `messages.upsert`.
         let (event, data) = match (fields.get("event").and_then(Value::as_str), data, message) {
             (Some(event), data, _) => (normalize_event_name(event), data.unwrap_or(Value::Null)),
             (None, _, Some(message)) if message.is_object() => ("messages.upsert".to_owned(), message),
@@ -148,8 +147,8 @@ impl EvolutionEnvelope {
         })
     }
 
-    /// What the processor reads of one part of the body. The body's `apikey` is a live credential, and `server_url` and
-    /// `destination` differ between two deliveries of one event: none of them is kept.
+    /// Builds the payload that the processor reads, for one part of the body. The body's `apikey`, a live credential, is
+    /// left out. So are `server_url` and `destination`, which differ between two deliveries of one event.
     fn build_payload(&self, data: Value) -> Value {
         let mut payload =
             Map::from_iter([("event".to_owned(), json!(self.event)), ("data".to_owned(), data)]);
@@ -166,7 +165,7 @@ impl EvolutionEnvelope {
     }
 
     fn connection_item(&self) -> WebhookItem {
-        // Only the state: on `open` the data also holds the profile's name, number and picture.
+        // Only the state is kept: on `open` the data also has the profile's name, number and picture.
         let mut data = Map::new();
         for key in ["instance", "state", "statusReason"] {
             if let Some(value) = self.data.get(key) {
@@ -200,13 +199,13 @@ fn instance_name_in_fields(fields: &Map<String, Value>) -> Option<ExternalId> {
     ExternalId::parse(name.trim()).ok()
 }
 
-/// `MESSAGES_UPSERT`, `messages-upsert` and `messages.upsert` are one event: the first stands in its settings, the
-/// second in URLs by event, the third in bodies.
+/// Converts an event name to the form in bodies. `MESSAGES_UPSERT` (in the settings), `messages-upsert` (in URLs by
+/// event) and `messages.upsert` (in bodies) are one event.
 fn normalize_event_name(event: &str) -> String {
     event.trim().to_ascii_lowercase().replace(['_', '-'], ".")
 }
 
-/// Splits a body into items, which are of the instance that it names.
+/// Splits a body into items of the instance that it names.
 pub(crate) fn split_webhook(
     body: &[u8],
     received_at: Timestamp,
@@ -262,14 +261,15 @@ fn split_into_items(envelope: &EvolutionEnvelope, received_at: Timestamp) -> Vec
     }
 }
 
-/// A history comes newest first. Oldest first, what was answered on the phone is known to be.
+/// Sorts the messages of a history, which come newest first. Oldest first, a message that was answered on the phone is
+/// processed before its answer.
 fn sort_oldest_first(parts: &[Value]) -> Vec<&Value> {
     let mut parts: Vec<&Value> = parts.iter().collect();
     parts.sort_by_key(|part| parse_timestamp(part.get("messageTimestamp")));
     parts
 }
 
-/// Reads the payload of an event that [`split_webhook`] made.
+/// Interprets the payload of an event that [`split_webhook`] built.
 pub(crate) fn interpret_event(job: &InboundJob, payload: &Value) -> InboundEvent {
     match (job.kind, get_text(payload, "event")) {
         (EventKind::Message, Some("messages.edited" | "messages.delete")) => {

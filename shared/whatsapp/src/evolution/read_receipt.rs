@@ -1,4 +1,4 @@
-//! Read marks and "typing…", over Evolution's REST API. Best effort: nothing follows from the answers.
+//! Sends read marks and "typing…" through Evolution's REST API. Best effort: the answers are not used.
 
 use super::send::EvolutionEndpoint;
 use recado_domain::contact::ContactAddress;
@@ -6,14 +6,15 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// How long "typing…" is shown, in milliseconds. The request is answered after that, and Evolution shows it no longer in one
-/// go; who has the reply before gives the request up.
+/// Time for which "typing…" is shown, in milliseconds. Evolution answers the request only after this time, and cannot
+/// show "typing…" longer in one request. If the reply is ready earlier, the caller drops the request.
 const TYPING_MS: u32 = 20_000;
 
-/// How long that request may take.
+/// Time limit of the typing request: the typing time and 5 seconds.
 pub(crate) const TYPING_TIMEOUT: Duration = Duration::from_millis(TYPING_MS as u64 + 5_000);
 
-/// Marks a message as read. Evolution skips keys with `@lid` and says success all the same, so they are not sent.
+/// Marks a message as read. For keys with `@lid` nothing is sent, because Evolution skips them and reports success all
+/// the same.
 pub(crate) async fn mark_read(at: &EvolutionEndpoint<'_>, id: &str, chat: &ContactAddress) {
     if chat.as_str().ends_with("@lid") {
         return;
@@ -28,7 +29,7 @@ pub(crate) async fn mark_read(at: &EvolutionEndpoint<'_>, id: &str, chat: &Conta
     at.call_api(method, path, Some(&body)).await;
 }
 
-/// Shows "typing…" until its time is over or it is given up.
+/// Shows "typing…" until its time is over or the caller drops the request.
 pub(crate) async fn show_typing(at: &EvolutionEndpoint<'_>, chat: &ContactAddress) {
     let body = build_presence_body(at.version, chat);
     at.call_api(Method::POST, ["chat", "sendPresence"], Some(&body))

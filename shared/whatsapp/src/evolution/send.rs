@@ -1,4 +1,4 @@
-//! Sending and asking, over Evolution's REST API (header `apikey`).
+//! Sends messages and checks the connection through Evolution's REST API (header `apikey`).
 
 mod body;
 mod parts;
@@ -14,13 +14,13 @@ use reqwest::{Client, Method};
 use serde_json::Value;
 use std::time::Duration;
 
-/// An instance as it is reached.
+/// An instance at Evolution, with its key and base URL.
 pub(crate) struct EvolutionEndpoint<'a> {
     pub(crate) http: &'a Client,
     pub(crate) base: &'a str,
     pub(crate) key: &'a Secret,
     pub(crate) instance: &'a ExternalId,
-    /// Evolution's major version.
+    /// Major version of Evolution.
     pub(crate) version: u8,
     pub(crate) timeout: Duration,
 }
@@ -48,7 +48,6 @@ impl EvolutionEndpoint<'_> {
     }
 }
 
-/// Sends a message.
 pub(crate) async fn send_message(at: &EvolutionEndpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
     let call = match body::build_call(at.version, message) {
         Ok(call) => call,
@@ -64,7 +63,8 @@ pub(crate) async fn send_message(at: &EvolutionEndpoint<'_>, message: &OutgoingM
     }
 }
 
-/// A phone as digits. A lid keeps its `@lid`: its bare digits would be taken for a phone (#2111).
+/// Formats the recipient: a phone number as digits. A lid keeps its `@lid`, because Evolution would take its bare digits
+/// for a phone number (#2111).
 fn format_recipient(to: &ContactAddress) -> String {
     to.phone_number().map_or_else(
         || to.as_str().to_owned(),
@@ -72,8 +72,8 @@ fn format_recipient(to: &ContactAddress) -> String {
     )
 }
 
-/// 201 (or 200 behind some proxies) with the stored message. A 2xx that does not name the message may be anything, a
-/// proxy's own page too.
+/// Reads a 2xx answer: 201 (or 200 behind some proxies) with the stored message. A 2xx without a message id has an
+/// unknown outcome: it may even be a proxy's own page.
 fn read_accepted_answer(answer: &HttpResponse) -> SendOutcome {
     match answer.body.get("key").and_then(|key| get_text(key, "id")) {
         Some(id) => SendOutcome::Accepted {
@@ -87,7 +87,7 @@ fn read_accepted_answer(answer: &HttpResponse) -> SendOutcome {
     }
 }
 
-/// Asks `instance/connectionState`. The state may be absent just after Evolution's restart.
+/// Checks the connection with `instance/connectionState`. The state may be missing just after a restart of Evolution.
 pub(crate) async fn check_connection(at: &EvolutionEndpoint<'_>) -> ConnectionAnswer {
     let answer = match at
         .call_api(Method::GET, ["instance", "connectionState"], None)

@@ -1,10 +1,10 @@
-//! What Evolution can send.
+//! Lists the content kinds that Evolution can send.
 
 use crate::support::ContentSupport::{self, Degraded, Native, Refused};
 use recado_domain::outgoing::OutgoingKind;
 
-/// The longest text. Evolution sets no limit of its own, and phones take more; but what is longer than elsewhere is
-/// folded away behind "read more" and read by nobody.
+/// Longest text, in characters. Evolution has no limit of its own, and phones accept longer texts. But WhatsApp hides
+/// the rest of a longer text behind "read more", where nobody reads it.
 pub(crate) const TEXT_MAX: usize = recado_domain::outgoing::TEXT_MAX;
 
 pub(crate) fn support_for_kind(kind: OutgoingKind) -> ContentSupport {

@@ -1,4 +1,4 @@
-//! Whether a webhook is authentic.
+//! Decides if a webhook of Evolution is authentic.
 
 use super::jwt;
 use jiff::Timestamp;
@@ -6,14 +6,16 @@ use recado_domain::ids::ExternalId;
 use recado_domain::secret::{Secret, derive_webhook_secrets};
 use std::fmt;
 
-/// What a request shows to prove itself. Its body's `apikey` is no proof: it is Evolution's own credential, not ours.
+/// The parts of a request that can prove that it is authentic. The body's `apikey` proves nothing: it is Evolution's own
+/// credential, not Recado's.
 #[derive(Clone, Copy, Default)]
 pub struct EvolutionCredentials<'a> {
-    /// The header `apikey`: the instance's webhook secret.
+    /// Value of the header `apikey`: the instance's webhook secret.
     pub apikey: Option<&'a str>,
-    /// The header `Authorization`: `Bearer` with the secret, or with a JWT that Evolution signs with it (`jwt_key`).
+    /// Value of the header `Authorization`: `Bearer` with the secret, or with a JWT that Evolution signs with the secret
+    /// (`jwt_key`).
     pub authorization: Option<&'a str>,
-    /// The secret in the path: version 1 can set no headers.
+    /// Secret in the path, for version 1, which cannot set headers.
     pub path_token: Option<&'a str>,
 }
 
@@ -23,8 +25,9 @@ impl fmt::Debug for EvolutionCredentials<'_> {
     }
 }
 
-/// Whether `proof` was made with a webhook secret of `instance` under one of `masters` (two during a rotation). One
-/// good proof is enough. All are compared, in time that does not tell which came near.
+/// Returns `true` if `proof` contains a webhook secret of `instance`, or a JWT that was signed with the secret. The
+/// secrets are derived from `masters` (two during a rotation). One valid proof is enough. All secrets are compared in
+/// constant time.
 pub fn verify_credentials(
     proof: &EvolutionCredentials<'_>,
     masters: &[Secret],

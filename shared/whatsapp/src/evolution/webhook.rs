@@ -1,10 +1,12 @@
 //! Evolution's webhook.
 //!
-//! | route | what |
+//! | route | accepts |
 //! | --- | --- |
 //! | `POST /webhooks/evolution`, `/api/webhook/evolution` | events |
-//! | `POST …/{instance or event}`, `…/{instance}/{event}` | the same, `byEvents`; of a body that names no instance the path's |
-//! | `POST …/k/{token}`, `…/k/{token}/{event}` | the same, of version 1, which can send no header |
+//! | `POST …/{instance or event}`, `…/{instance}/{event}` | events of `byEvents` |
+//! | `POST …/k/{token}`, `…/k/{token}/{event}` | events of version 1, which cannot send a header |
+//!
+//! If the body names no instance, the instance in the path counts.
 
 use super::{EvolutionCredentials, read_instance_name, split_instance_webhook, verify_credentials};
 use crate::WebhookParseError;
@@ -20,23 +22,23 @@ use recado_domain::secret::Secret;
 
 const PATHS: [&str; 2] = ["/webhooks/evolution", "/api/webhook/evolution"];
 
-/// Evolution's door.
+/// The webhook handler of Evolution.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EvolutionWebhook;
 
-/// What the path says of a webhook, beyond its body.
+/// The information in a webhook's path.
 #[derive(Default)]
 struct EvolutionWebhookPath<'a> {
-    /// The instance, or in `byEvents` mode without an instance in the URL the event.
+    /// Instance name; or the event name, in `byEvents` mode without an instance in the URL.
     segment: Option<&'a str>,
-    /// Whether `segment` may be an event's name.
+    /// `true` if `segment` may be an event name instead of an instance name.
     event_allowed: bool,
-    /// The instance's secret.
+    /// Secret of the instance.
     token: Option<&'a str>,
 }
 
 impl<'a> EvolutionWebhookPath<'a> {
-    /// `None` if there is no such route.
+    /// Reads the segments after the provider's path; `None` if there is no such route.
     fn from_segments(rest: &'a [String]) -> Option<Self> {
         let said = Self::default();
         match rest {
@@ -58,7 +60,7 @@ impl<'a> EvolutionWebhookPath<'a> {
         }
     }
 
-    /// The instance that the path certainly names.
+    /// Returns the instance in the path; `None` if there is none, or if the segment may be an event name.
     fn certain_instance(&self) -> Option<ExternalId> {
         let segment = self.segment?;
         let may_be_event = self.event_allowed && is_event_name(segment);
@@ -89,7 +91,8 @@ impl WebhookHandler for EvolutionWebhook {
         }
     }
 
-    /// The instance that the body names (the secret is derived from it), then the proof, then the rest of the body.
+    /// Reads the instance name of the body first, because the secret is derived from it. Then checks the proof, and then
+    /// reads the rest.
     fn authenticate_and_parse(
         &self,
         request: &WebhookRequest<'_>,
@@ -139,7 +142,7 @@ impl WebhookHandler for EvolutionWebhook {
     ) -> WebhookSetup {
         let secret = current_webhook_secret(instance, keys).filter(|_| with_secret);
         let plain = format!("{base}{}", PATHS[0]);
-        // Version 1 can send no header: its secret stands in the path.
+        // Version 1 cannot send a header, so the secret is in the path.
         let url = match instance.api_version {
             1 => format!(
                 "{plain}/k/{}",
@@ -156,7 +159,7 @@ impl WebhookHandler for EvolutionWebhook {
     }
 }
 
-/// Whether `segment` is an event as `byEvents` writes it at the end of the URL: its name in kebab case.
+/// Returns `true` if `segment` is an event name in kebab case, as `byEvents` appends it to the URL.
 fn is_event_name(segment: &str) -> bool {
     const EVENTS: [&str; 35] = [
         "application-startup",

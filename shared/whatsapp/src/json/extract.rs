@@ -1,6 +1,8 @@
-//! Reads single fields of a JSON text without building the rest of it: what is not asked for is skipped, whatever its size.
+//! Reads single fields of a JSON text without building the rest in memory. Other fields are skipped, whatever their
+//! size.
 //!
-//! Of a key that comes twice the last counts, as in [`parse_lenient_json`](super::parse_lenient_json): both must find the same.
+//! If a key occurs twice, the last one counts, as in [`parse_lenient_json`](super::parse_lenient_json): both readers
+//! must find the same value.
 
 use super::surrogate;
 use recado_domain::ids::ExternalId;
@@ -8,17 +10,18 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use serde_json::Number;
 use std::fmt;
 
-/// What is read of a value. Each method stands for a kind of value; one that is not written finds nothing there.
+/// An extractor that reads one result from a JSON value. Each method handles one type of value; the default methods
+/// return nothing.
 pub(crate) trait JsonExtractor: Copy {
-    /// What is found.
+    /// The type of the result.
     type Found: Default;
 
-    /// Reads an object; whoever writes this method must read it to its end.
+    /// Reads an object. An implementation must read the object to its end.
     fn extract_object<'de, A: MapAccess<'de>>(self, object: A) -> Result<Self::Found, A::Error> {
         skip_object(object)
     }
 
-    /// Reads a list; whoever writes this method must read it to its end.
+    /// Reads a list. An implementation must read the list to its end.
     fn extract_list<'de, A: SeqAccess<'de>>(self, list: A) -> Result<Self::Found, A::Error> {
         skip_list(list)
     }
@@ -44,7 +47,8 @@ pub(crate) trait JsonExtractor: Copy {
     }
 }
 
-/// Picks from a body. Half of a surrogate pair is read as [`parse_lenient_json`](super::parse_lenient_json) reads it.
+/// Runs an extractor on a body. Lone halves of surrogate pairs are replaced as in
+/// [`parse_lenient_json`](super::parse_lenient_json).
 pub(crate) fn extract_from_body<P: JsonExtractor>(pick: P, body: &[u8]) -> serde_json::Result<P::Found> {
     run_extractor(pick, body).or_else(|error| match surrogate::replace_lone_surrogates(body) {
         Some(mended) => run_extractor(pick, &mended),
@@ -71,12 +75,12 @@ pub(crate) fn skip_list<'de, A: SeqAccess<'de>, F: Default>(mut list: A) -> Resu
     Ok(F::default())
 }
 
-/// A key of an object.
+/// The next key of an object, compared with the wanted keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NextKey {
-    /// One that was asked for: its place among those.
+    /// Wanted key: its index in the list of wanted keys.
     Wanted(usize),
-    /// Another one.
+    /// Any other key.
     Other,
 }
 
@@ -88,7 +92,7 @@ pub(crate) fn next_key<'de, A: MapAccess<'de>>(
     object.next_key_seed(KeySeed(wanted))
 }
 
-/// Reads the value of the key that came last.
+/// Extracts from the value of the key that was read last.
 pub(crate) fn extract_value<'de, A: MapAccess<'de>, P: JsonExtractor>(
     object: &mut A,
     pick: P,
@@ -96,7 +100,7 @@ pub(crate) fn extract_value<'de, A: MapAccess<'de>, P: JsonExtractor>(
     object.next_value_seed(ExtractorSeed(pick))
 }
 
-/// Reads the next member of a list.
+/// Extracts from the next member of a list; `None` at its end.
 pub(crate) fn extract_member<'de, A: SeqAccess<'de>, P: JsonExtractor>(
     list: &mut A,
     pick: P,
@@ -104,7 +108,7 @@ pub(crate) fn extract_member<'de, A: SeqAccess<'de>, P: JsonExtractor>(
     list.next_element_seed(ExtractorSeed(pick))
 }
 
-/// Picks from the value at one key of an object.
+/// Applies an extractor to the value at one key of an object.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AtKey<P>(pub(crate) &'static str, pub(crate) P);
 
@@ -123,7 +127,7 @@ impl<P: JsonExtractor> JsonExtractor for AtKey<P> {
     }
 }
 
-/// Picks a text (or a number, with `numbers`) that is an [`ExternalId`].
+/// Extracts an [`ExternalId`] from a text; also from a number if `numbers` is set.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ExternalIdExtractor {
     pub(crate) numbers: bool,
@@ -193,7 +197,7 @@ impl<'de, P: JsonExtractor> Visitor<'de> for ExtractorSeed<P> {
     }
 }
 
-/// A key, compared as bytes: one that is not asked for need not be valid text.
+/// A reader of keys that compares them as bytes, so that other keys need not be valid text.
 struct KeySeed<'k>(&'k [&'k str]);
 
 impl<'de> DeserializeSeed<'de> for KeySeed<'_> {

@@ -1,15 +1,16 @@
-//! How much would be built of a JSON text, estimated without building any of it.
+//! Estimates the number of values in a JSON text without building any of them.
 
-/// The most values of one body. Meta puts up to 1,000 messages into one, of some 40 values each; a history of Evolution's
-/// fills 6 MB with about 200,000.
+/// Limit on the values of one body. Meta puts up to 1,000 messages into one body, with some 40 values each; a history of
+/// Evolution's has about 200,000 values in 6 MB.
 const VALUES_MAX: usize = 400_000;
 
-/// Whether a text is short enough, or has few enough values, to be built.
+/// Returns `true` if a text is so short, or has so few values, that it may be built in memory.
 pub(super) fn is_small_enough(json: &[u8]) -> bool {
     json.len() <= VALUES_MAX || count_values(json) <= VALUES_MAX
 }
 
-/// How many values a text has at most: one, and one for whatever follows an opening bracket or a comma outside of texts.
+/// Returns an upper bound of the number of values in a text: one, and one for each opening bracket and comma outside of
+/// strings.
 fn count_values(json: &[u8]) -> usize {
     let (mut values, mut in_text, mut at) = (1, false, 0);
     while let Some(byte) = json.get(at) {

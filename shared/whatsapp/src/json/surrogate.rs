@@ -1,10 +1,10 @@
-//! Halves of surrogate pairs in escaped JSON.
+//! Repairs lone halves of surrogate pairs in escaped JSON.
 
-/// The bytes of an escape: `\\uXXXX`.
+/// Length of an escape `\\uXXXX`, in bytes.
 const ESCAPE_LEN: usize = 6;
 
-/// `json` with every escape of a lone half of a surrogate pair replaced by that of `U+FFFD`, which is as long; `None` if
-/// there is none.
+/// Replaces each lone half of a surrogate pair in `json` by `U+FFFD`. Both are escapes of the same length. `None` if
+/// there is no lone half.
 pub(super) fn replace_lone_surrogates(json: &[u8]) -> Option<Vec<u8>> {
     let mut mended: Option<Vec<u8>> = None;
     let mut at = 0;
@@ -25,14 +25,14 @@ pub(super) fn replace_lone_surrogates(json: &[u8]) -> Option<Vec<u8>> {
                 ESCAPE_LEN
             }
             Some(_) => ESCAPE_LEN,
-            // Another escape, of two bytes: the second may be a backslash, which begins nothing.
+            // Any other escape has two bytes. Its second byte may be a backslash, which does not begin a new escape.
             None => 2,
         };
     }
     mended
 }
 
-/// The UTF-16 unit that is escaped at `at`.
+/// Returns the UTF-16 unit that is escaped at `at`; `None` if there is no such escape.
 fn parse_utf16_unit(json: &[u8], at: usize) -> Option<u32> {
     let digits = json.get(at..at + ESCAPE_LEN)?.strip_prefix(br"\u")?;
     digits.iter().try_fold(0, |unit, digit| {

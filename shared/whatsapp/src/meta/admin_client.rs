@@ -1,4 +1,4 @@
-//! What Meta's app must be told, and asking how a number and its account are.
+//! Subscribes Meta's app to an account, and reads the state of a number and its account.
 
 use crate::admin_request::{AdminRequestError, AdminResponse, send_admin_request};
 use crate::http_exchange::build_url;
@@ -8,40 +8,40 @@ use recado_domain::secret::Secret;
 use reqwest::{Client, Method, Url};
 use serde_json::Value;
 
-/// A number as whoever sets it up reaches it.
+/// A client of Meta's Graph API for the setup of one number.
 #[derive(Debug, Clone, Copy)]
 pub struct MetaAdminClient<'a> {
-    /// A client that follows no redirects: they would carry the token along.
+    /// HTTP client that follows no redirects, because a redirect would carry the token to another host.
     pub http: &'a Client,
-    /// The Graph API's base URL.
+    /// Base URL of the Graph API.
     pub base: &'a str,
-    /// Its version, such as `v24.0`.
+    /// Version of the Graph API, such as `v24.0`.
     pub version: &'a str,
-    /// The access token.
+    /// Access token.
     pub token: &'a Secret,
 }
 
-/// How a number is.
+/// The state of a phone number at Meta.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MetaNumber {
-    /// As people read it.
+    /// Phone number in readable form.
     pub display: Option<String>,
-    /// `GREEN`, `YELLOW`, `RED` or `UNKNOWN`.
+    /// Quality rating: `GREEN`, `YELLOW`, `RED` or `UNKNOWN`.
     pub quality: Option<String>,
-    /// How many people may be written to first in 24 hours, such as `TIER_1K`.
+    /// Limit on the people to whom the number may write first within 24 hours, such as `TIER_1K`.
     pub limit: Option<String>,
-    /// `CONNECTED`, or why not.
+    /// `CONNECTED`, or the reason why the number is not connected.
     pub status: Option<String>,
 }
 
 /// A message template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetaTemplate {
-    /// Its name.
+    /// Name of the template.
     pub name: String,
-    /// Its language, such as `pt_BR`.
+    /// Language of the template, such as `pt_BR`.
     pub language: String,
-    /// `APPROVED`, or why it cannot be sent.
+    /// `APPROVED`, or the reason why the template cannot be sent.
     pub status: String,
 }
 
@@ -65,7 +65,7 @@ impl MetaAdminClient<'_> {
         .await
     }
 
-    /// Reads a number; with that comes Meta's clock.
+    /// Reads a number. The answer is returned too, because it holds Meta's clock.
     pub async fn get_number(
         &self,
         phone_number_id: &ExternalId,
@@ -84,14 +84,15 @@ impl MetaAdminClient<'_> {
         Ok((number, said))
     }
 
-    /// Subscribes the token's app to an account (WABA): without that, no webhook comes of any of its numbers.
+    /// Subscribes the token's app to an account (WABA). Without a subscription Meta sends no webhook for any number of
+    /// the account.
     pub async fn subscribe_app(&self, account: &str) -> Result<(), AdminRequestError> {
         self.call_graph_api(Method::POST, &[account, "subscribed_apps"], "")
             .await
             .map(drop)
     }
 
-    /// The names of the apps that are subscribed to an account.
+    /// Lists the names of the apps that are subscribed to an account.
     pub async fn list_subscribed_apps(&self, account: &str) -> Result<Vec<String>, AdminRequestError> {
         let said = self
             .call_graph_api(Method::GET, &[account, "subscribed_apps"], "")
@@ -108,7 +109,7 @@ impl MetaAdminClient<'_> {
             .collect())
     }
 
-    /// The templates of an account, the first 1,000.
+    /// Lists the first 1,000 templates of an account.
     pub async fn list_templates(&self, account: &str) -> Result<Vec<MetaTemplate>, AdminRequestError> {
         let query = "fields=name,language,status&limit=1000";
         let said = self
@@ -126,7 +127,7 @@ impl MetaAdminClient<'_> {
     }
 }
 
-/// Shakes hands with `callback` as Meta does when it is entered there: whether the challenge came back.
+/// Tests the handshake with `callback` as Meta does when the URL is entered. Returns `true` if the challenge came back.
 pub async fn try_handshake(
     http: &Client,
     callback: &str,
@@ -139,7 +140,7 @@ pub async fn try_handshake(
         ("hub.challenge", &CHALLENGE.to_string()),
         ("hub.verify_token", verify_token.expose_secret()),
     ]);
-    // The challenge is digits, and so JSON.
+    // The challenge consists of digits, so it is valid JSON.
     let said = send_admin_request(http.get(url)).await?;
     Ok(said.body == CHALLENGE)
 }

@@ -1,4 +1,4 @@
-//! The body of `POST /messages`, for every kind of content. Providers that pass Meta's bodies on use it too.
+//! Builds the body of `POST /messages` for every kind of content. Providers that pass Meta's bodies on use it too.
 
 mod interactive;
 mod parts;
@@ -12,10 +12,11 @@ use recado_domain::outgoing::{OutgoingKind, TEXT_MAX};
 use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
 use serde_json::{Value, json};
 
-/// The body that sends `message`; or why nothing does. A file must be a link or the provider's own id of it: bytes are
-/// uploaded first, and [`with_media_id`] puts their id in.
+/// Builds the body that sends `message`. An error is the permanent failure of content that cannot be sent. A file must
+/// be a link or the provider's own id of it: bytes are uploaded first, and [`with_media_id`] inserts their id.
 ///
-/// Our id goes along and comes back in statuses: the evidence for a send whose answer was lost.
+/// The body also carries Recado's message id, which comes back in statuses. This is the evidence for a send without an
+/// answer.
 pub(crate) fn build_message_body(message: &OutgoingMessage) -> Result<Value, SendOutcome> {
     let (kind, part) = build_typed_part(message)?;
     let mut body = json!({
@@ -32,7 +33,8 @@ pub(crate) fn build_message_body(message: &OutgoingMessage) -> Result<Value, Sen
     Ok(body)
 }
 
-/// A number keeps its `+` (else Meta puts the sender's country code before it); a user id goes as `recipient`.
+/// Sets the recipient. A number keeps its `+`, because otherwise Meta would prepend the sender's country code; a user id
+/// is sent as `recipient`.
 fn set_recipient(body: &mut Value, message: &OutgoingMessage) {
     let raw = message.to.as_str();
     match message.to.phone_number() {
@@ -42,7 +44,7 @@ fn set_recipient(body: &mut Value, message: &OutgoingMessage) {
     }
 }
 
-/// The type, and the object of that name.
+/// Returns the message type, and the object that the body has under that name.
 fn build_typed_part(message: &OutgoingMessage) -> Result<(&'static str, Value), SendOutcome> {
     let content = &message.content;
     let Some(kind) = content.outgoing_kind() else {
@@ -79,7 +81,8 @@ fn build_native_part(
     }
 }
 
-/// The content in words. A text over the limit is refused: cut, it would say something else.
+/// Builds a text message from the content in words. A text over the limit is refused, because a cut one would change its
+/// meaning.
 fn build_text_part(message: &OutgoingMessage) -> Result<(&'static str, Value), SendOutcome> {
     let words = message.content.render_fallback_text();
     if words.chars().count() > TEXT_MAX {
@@ -89,7 +92,7 @@ fn build_text_part(message: &OutgoingMessage) -> Result<(&'static str, Value), S
     Ok(("text", json!({ "body": words, "preview_url": preview })))
 }
 
-/// The same message with a file that the provider has under `id`.
+/// Returns the same message with the provider's id `id` as the source of its file.
 pub(crate) fn with_media_id(message: &OutgoingMessage, media: &Media, id: &str) -> OutgoingMessage {
     OutgoingMessage {
         content: Content::Media(Media {

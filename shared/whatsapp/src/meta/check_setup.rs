@@ -1,11 +1,11 @@
-//! What Meta says of a number and its account.
+//! Checks the setup of a number and its account with Meta.
 
 use super::admin_client::{MetaAdminClient, MetaNumber, MetaTemplate};
 use crate::admin_request::AdminRequestError;
 use crate::onboarding::{CheckResult, HandshakeProblem, OnboardingTarget, SetupRequirements, check_clock};
 use recado_domain::secret::Secret;
 
-/// What Meta demands of an installation.
+/// Meta's requirements on an installation.
 pub(crate) const REQUIREMENTS: SetupRequirements = SetupRequirements {
     secret_setting: "META_APP_SECRET",
     handshake: Some(HandshakeProblem {

@@ -1,14 +1,15 @@
-//! The callback is entered in Meta's app by a person; everything else can be checked, and the app subscribed.
+//! Connects a number of Meta. A person enters the callback in Meta's app; the rest is checked here, and the app is
+//! subscribed.
 
 use super::admin_client::{MetaAdminClient, try_handshake};
 use crate::onboarding::{ConnectError, ConnectParameters, ConnectStep, OnboardingTarget};
 use recado_domain::secret::Secret;
 
-/// The setting of what the handshake is answered with.
+/// Setting that holds the token of the handshake.
 pub(crate) const VERIFY_TOKEN: &str = "META_VERIFY_TOKEN";
 
 impl<'a> MetaAdminClient<'a> {
-    /// The number as `subject` has it.
+    /// Creates a client for the target's instance, with the instance's base URL or else the installation's.
     pub(super) fn for_target(subject: &OnboardingTarget<'a>, token: &'a Secret) -> Self {
         let base = subject.instance.base_url.as_ref();
         Self {

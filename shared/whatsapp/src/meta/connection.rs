@@ -1,12 +1,12 @@
-//! Whether a number can send. Meta's numbers have no connection that could be lost, but a token can expire or be
-//! revoked: reading the number by it shows whether it is good, and that Meta can be reached.
+//! Checks if a number can send. Meta's numbers have no connection that could be lost, but a token can expire or be
+//! revoked. Reading the number with the token shows that the token is valid and that Meta can be reached.
 
 use super::errors::classify;
 use super::send::MetaEndpoint;
 use crate::http_exchange::{HttpExchange, build_url, send_request};
 use recado_pipeline::ports::{ConnectionAnswer, SendOutcome};
 
-/// Reads the number's id (`GET /{version}/{phone_number_id}?fields=id`).
+/// Checks the token by reading the number's id (`GET /{version}/{phone_number_id}?fields=id`).
 pub(crate) async fn fetch_connection(at: &MetaEndpoint<'_>) -> ConnectionAnswer {
     let Some(mut url) = build_url(at.base, &[at.version, at.phone_number_id.as_str()]) else {
         return ConnectionAnswer::Unclear;
@@ -17,7 +17,7 @@ pub(crate) async fn fetch_connection(at: &MetaEndpoint<'_>) -> ConnectionAnswer 
         HttpExchange::Response(answer) if answer.is_success() => ConnectionAnswer::Open,
         HttpExchange::Response(answer) => match classify(&answer, 1) {
             SendOutcome::Credentials { .. } => ConnectionAnswer::NeedsCredentials,
-            // Whatever it refuses to be read: Meta answers.
+            // Any other refusal shows that Meta answers.
             _ if answer.status < 500 => ConnectionAnswer::Open,
             _ => ConnectionAnswer::Unclear,
         },

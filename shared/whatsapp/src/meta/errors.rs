@@ -1,7 +1,7 @@
-//! What Meta's error codes mean, in answers and in `failed` statuses.
+//! Classifies Meta's error codes, in answers and in `failed` statuses.
 //!
-//! The code decides, not the HTTP status: documentation of one year gives 400 for a throttle, of another 429. Codes and
-//! meanings are from Meta's error reference; classes and waits are ours.
+//! The code decides, not the HTTP status: documentation of one year gives 400 for a throttled request, of another 429.
+//! Codes and meanings are from Meta's error reference; classes and waits are Recado's own.
 
 use crate::error_class::ErrorClass::{
     self, Credentials, PairRateLimit, Permanent, Retry, RetryAfter, RetryOnce, Throttled, Unknown,
@@ -14,7 +14,7 @@ use recado_domain::reason::Reason;
 use recado_pipeline::ports::SendOutcome;
 use serde_json::Value;
 
-/// First code, last code, class, title, and why it is certain that nothing was sent.
+/// One row: first code, last code, class, title, and the reason why it is certain that nothing was sent.
 pub(crate) type MetaErrorRow = (i64, i64, ErrorClass, &'static str, &'static str);
 
 const CHECKED: &str = "the message is checked before it is taken";
@@ -23,7 +23,7 @@ const FILE: &str = "the file is fetched before the message is sent";
 const RECIPIENT: &str = "Meta says that it does not deliver it to this recipient";
 const OTHER_CALLS: &str = "it answers other calls than those that send";
 
-/// How long the limits of a whole app or account last.
+/// Class for a limit of a whole app or account: retry after 300 seconds.
 const ACCOUNT_LIMIT: ErrorClass = RetryAfter(300);
 
 pub(crate) const TABLE: [MetaErrorRow; 63] = [
@@ -43,7 +43,8 @@ pub(crate) const TABLE: [MetaErrorRow; 63] = [
     (100, 100, Permanent, "bad parameter", CHECKED),
     (190, 190, Credentials, "token expired or revoked", RIGHTS),
     (200, 299, Credentials, "permission missing", RIGHTS),
-    // This and other refusals of a whole account or number: its owner can mend them, and its messages wait for that.
+    // This and other refusals of a whole account or number wait for credentials: the owner can solve them, and the
+    // messages wait.
     (368, 368, Credentials, "blocked for a policy violation", RIGHTS),
     (400, 400, Permanent, "media not downloaded", FILE),
     (
@@ -137,10 +138,10 @@ pub(crate) const TABLE: [MetaErrorRow; 63] = [
     ),
     (131_051, 131_051, Permanent, "unsupported message type", CHECKED),
     (131_052, 131_052, Permanent, "media failed", FILE),
-    // Mostly a link that Meta could not fetch.
+    // In most cases Meta could not download the file from its link.
     (131_053, 131_053, RetryOnce, "media failed", FILE),
     (131_055, 131_055, Permanent, "marketing templates only", RECIPIENT),
-    // Meta asks for 4^n seconds; one message in 6 seconds is what it allows.
+    // Meta asks for a wait of 4^n seconds; it allows one message in 6 seconds.
     (
         131_056,
         131_056,
@@ -239,13 +240,13 @@ pub(crate) const TABLE: [MetaErrorRow; 63] = [
     (2_593_109, 2_593_109, Permanent, "history not shared", OTHER_CALLS),
 ];
 
-/// Code, subcode, class and title of what Meta says of a number that does not exist, or that the token has no right to:
-/// all that is sent for it is refused so.
+/// Meta's error for a number that does not exist or that the token has no right to: code, subcode, class and title. Meta
+/// refuses every send of the number with this error.
 pub(crate) const UNKNOWN_NUMBER: MetaErrorRow =
     (100, 33, Credentials, "number unknown, or no right to it", RIGHTS);
 
-/// What an answer without a code, which comes from something in between, means by its status: the first row that fits
-/// counts.
+/// Classes by HTTP status, for an answer without Meta's code, which comes from a server in between. The first row that
+/// fits counts.
 pub(crate) const WITHOUT_CODE: [StatusRow; 10] = [
     (401, 401, Credentials, not_sent_reason::KEY_CHECKED),
     (403, 403, Credentials, not_sent_reason::KEY_CHECKED),
@@ -259,7 +260,8 @@ pub(crate) const WITHOUT_CODE: [StatusRow; 10] = [
     (0, 999, Unknown { timed_out: false }, ""),
 ];
 
-/// What a code that is not in the table means by its status. Meta's own `is_transient` makes a refusal one that may pass.
+/// Classes by HTTP status, for a code that is not in the table. If Meta sets `is_transient`, a permanent refusal becomes
+/// retryable.
 pub(crate) const UNKNOWN_CODE: [StatusRow; 4] = [
     (401, 401, Credentials, not_sent_reason::KEY_CHECKED),
     (429, 429, Throttled, not_sent_reason::LIMIT_CHECKED),
@@ -278,7 +280,8 @@ pub(crate) fn find_error(code: i64) -> Option<&'static MetaErrorRow> {
         .find(|(first, last, ..)| (*first..=*last).contains(&code))
 }
 
-/// An error object's code and a title without personal data: ours for a known code, else Meta's own, masked.
+/// Describes an error object without personal data: its code, and a title. The title of a known code is Recado's own,
+/// otherwise Meta's, masked.
 pub(crate) fn describe_error(error: &Value) -> String {
     match error.get("code").and_then(crate::json::parse_integer) {
         Some(code) => format!("{code} {}", safe_error_title(error))
@@ -288,7 +291,7 @@ pub(crate) fn describe_error(error: &Value) -> String {
     }
 }
 
-/// The title alone.
+/// Returns the title of an error object without personal data.
 pub(super) fn safe_error_title(error: &Value) -> String {
     if is_unknown_number(error) {
         return UNKNOWN_NUMBER.3.to_owned();
@@ -306,7 +309,7 @@ pub(super) fn safe_error_title(error: &Value) -> String {
     mask_error_title(said.strip_prefix(&named).unwrap_or(said))
 }
 
-/// Why an accepted message failed after all, by the error object of its status.
+/// Returns the reason why an accepted message failed later, from the error object of its status.
 pub(super) fn reason_of_failure(error: &Value) -> Reason {
     let code = error.get("code").and_then(crate::json::parse_integer);
     match code.and_then(find_error) {
@@ -315,7 +318,7 @@ pub(super) fn reason_of_failure(error: &Value) -> Reason {
     }
 }
 
-/// What an answer that is not a 2xx means for the send it answers, attempt number `attempt` (from 1).
+/// Classifies an answer that is not a 2xx: returns the outcome of send attempt number `attempt` (from 1).
 pub(crate) fn classify(answer: &HttpResponse, attempt: u32) -> SendOutcome {
     let error = answer.body.get("error");
     let code = error

@@ -28,5 +28,5 @@ pub(crate) use support::{TEXT_MAX, content_support};
 
 use recado_domain::provider::Provider;
 
-/// Its name.
+/// Provider name of Meta's Cloud API.
 pub const NAME: Provider = Provider::from_static("meta");

@@ -1,4 +1,4 @@
-//! Webhook bodies: `{object, entry: [{id, changes: [{field, value}]}]}`.
+//! Reads webhook bodies: `{object, entry: [{id, changes: [{field, value}]}]}`.
 
 mod content;
 mod context;
@@ -23,17 +23,17 @@ use std::collections::HashSet;
 
 pub(crate) use message::is_user_id;
 
-/// Whose body it is. Other providers pass Meta's bodies on, and some of theirs name no number.
+/// The source of a body. Other providers pass Meta's bodies on, and some of their bodies name no number.
 #[derive(Debug, Clone)]
 pub(crate) struct WebhookSource {
-    /// Who sent it.
+    /// Provider that sent the body.
     pub(crate) provider: Provider,
-    /// The number that it is about, where that is known without reading it.
+    /// Number that the body is about, if it is known from elsewhere, for example from the URL.
     pub(crate) external: Option<ExternalId>,
 }
 
 impl WebhookSource {
-    /// Meta itself.
+    /// Returns Meta itself as the source.
     pub(crate) fn for_meta() -> Self {
         Self {
             provider: crate::meta::NAME,
@@ -42,7 +42,7 @@ impl WebhookSource {
     }
 }
 
-/// Splits a body of Meta's.
+/// Splits a body that Meta sent.
 pub(crate) fn split_webhook(
     body: &[u8],
     received_at: Timestamp,
@@ -57,8 +57,8 @@ pub(crate) fn split_webhook(
 /// Splits a body into items: up to 1,000 messages and statuses in any number of entries and changes, with different
 /// fields side by side.
 ///
-/// Meta repeats a body that it got a 4xx for during seven days, so an authentic body that is not understood (also one that
-/// is no object) is an item to ignore, not an error.
+/// Meta repeats a body that was answered with a 4xx for seven days. So an authentic body that cannot be read (even one
+/// that is not an object) becomes an ignored item, not an error.
 pub(crate) fn split_root(speaker: &WebhookSource, root: &Value, received_at: Timestamp) -> Vec<WebhookItem> {
     let entries = list_members(root.get("entry")).iter();
     let mut items: Vec<WebhookItem> = entries
@@ -70,7 +70,7 @@ pub(crate) fn split_root(speaker: &WebhookSource, root: &Value, received_at: Tim
     ignore_repeated_events(items)
 }
 
-/// Splits one entry: all changes of one account, which only it names.
+/// Splits one entry: all changes of one account. Only the entry names the account.
 fn split_entry(
     speaker: &WebhookSource,
     root: &Value,
@@ -89,7 +89,7 @@ fn split_entry(
     split.collect()
 }
 
-/// Splits the value of one change (which is a whole body of on-premise numbers).
+/// Splits the value of one change. For on-premise numbers the value is the whole body.
 pub(crate) fn split_value(
     speaker: &WebhookSource,
     field: &str,
@@ -110,8 +110,8 @@ fn ignored_item(what: impl Into<String>) -> WebhookItem {
     WebhookItem::Ignored { what: what.into() }
 }
 
-/// The field of a change. Some bodies write it inside the value, beside `changes` or not at all; then what is in the value
-/// tells.
+/// Returns the field of a change. Some bodies write it inside the value, beside `changes` or not at all; without a field
+/// it follows from the keys of the value.
 fn detect_field(root: &Value, entry: &Value, change: &Value, value: &Value) -> String {
     let written = [change, value, entry, root]
         .into_iter()
@@ -133,7 +133,7 @@ fn detect_field(root: &Value, entry: &Value, change: &Value, value: &Value) -> S
     written.map_or_else(|| seen().to_owned(), str::to_owned)
 }
 
-/// One change's value.
+/// The value of one change.
 struct MetaChange<'a> {
     speaker: &'a WebhookSource,
     value: &'a Value,
@@ -147,7 +147,7 @@ impl MetaChange<'_> {
                 list_members(self.value.get("messages")),
                 list_members(self.value.get("statuses")),
             ),
-            // The one is of the phone app, the other of whatever else sends for the number.
+            // The first field is about the phone app, the second about any other program that sends for the number.
             "smb_message_echoes" | "message_echoes" => {
                 (list_members(self.value.get("message_echoes")), [].as_slice())
             }
@@ -179,7 +179,7 @@ impl MetaChange<'_> {
         self.split_for_number(field, read, items);
     }
 
-    /// What `read` makes of the value, if it says which number it is about.
+    /// Adds the items that `read` returns for the value, or an ignored item if the value names no number.
     fn split_for_number(
         &self,
         field: &str,
@@ -201,7 +201,7 @@ impl MetaChange<'_> {
     }
 }
 
-/// Replaces events that stand in the body before: Meta does repeat a message inside one body.
+/// Replaces repeated events by ignored items, because Meta sometimes repeats a message within one body.
 fn ignore_repeated_events(items: Vec<WebhookItem>) -> Vec<WebhookItem> {
     let mut seen: HashSet<EventId> = HashSet::new();
     items
@@ -215,7 +215,7 @@ fn ignore_repeated_events(items: Vec<WebhookItem>) -> Vec<WebhookItem> {
         .collect()
 }
 
-/// Reads the payload of an event that [`split_webhook`] made.
+/// Interprets the payload of an event that [`split_webhook`] built.
 pub(crate) fn interpret_payload(job: &InboundJob, payload: &Value) -> InboundEvent {
     match job.kind {
         EventKind::Message => message::interpret_message(payload),

@@ -1,4 +1,4 @@
-//! Sending, over the Graph API (bearer token).
+//! Sends messages through the Graph API (bearer token).
 
 use super::body::build_message_body;
 use super::errors::classify;
@@ -11,18 +11,18 @@ use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
 use reqwest::Client;
 use std::time::Duration;
 
-/// A number as it is reached.
+/// A sending number at Meta, with its token and the Graph API's base URL.
 pub(crate) struct MetaEndpoint<'a> {
     pub(crate) http: &'a Client,
     pub(crate) base: &'a str,
-    /// Of the Graph API, such as `v24.0`.
+    /// Version of the Graph API, such as `v24.0`.
     pub(crate) version: &'a str,
     pub(crate) token: &'a Secret,
     pub(crate) phone_number_id: &'a ExternalId,
     pub(crate) timeout: Duration,
 }
 
-/// Sends a message; a file that is here and not on the web is uploaded first, within the same time.
+/// Sends a message. A file that the message carries as bytes is uploaded first, within the same time limit.
 pub(crate) async fn send_message(at: &MetaEndpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
     let file = match find_inline_file(message) {
         Ok(Some(file)) => file,

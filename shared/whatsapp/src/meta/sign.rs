@@ -1,15 +1,15 @@
-//! Webhooks as Meta would post them.
+//! Builds signed webhooks as Meta would post them.
 
 use crate::onboarding::{AuthenticateError, AuthenticatedWebhook, WebhookCredentials};
 use recado_domain::secret::{Secret, hmac_sha256};
 use serde_json::Value;
 
-/// Whether a body looks like one of Meta's.
+/// Returns `true` if a body looks like one of Meta's.
 pub(crate) fn is_meta_body(body: &Value) -> bool {
     body.get("entry").is_some()
 }
 
-/// Signed with the app secret; with the first, where several are accepted.
+/// Signs `body` with the app secret; if there are several, with the first one.
 pub(crate) fn sign_webhook(
     body: &Value,
     proofs: &WebhookCredentials,

@@ -1,9 +1,9 @@
-//! What Meta can send.
+//! Lists the content kinds that Meta can send.
 
 use crate::support::ContentSupport::{self, Degraded, Native};
 use recado_domain::outgoing::OutgoingKind;
 
-/// The longest text. Meta says "characters", and not which.
+/// Longest text, in characters. Meta does not say which kind of characters.
 /// <https://developers.facebook.com/docs/whatsapp/cloud-api/messages/text-messages>
 pub(crate) const TEXT_MAX: usize = 4096;
 

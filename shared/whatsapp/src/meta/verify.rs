@@ -1,13 +1,14 @@
-//! Whether a webhook is authentic, and the handshake that sets one up.
+//! Verifies the signature of Meta's webhooks, and answers the handshake that sets a webhook up.
 
 use recado_domain::secret::{Secret, hmac_sha256};
 use reqwest::Url;
 
-/// The longest challenge echoed. Meta's are ten digits.
+/// Longest challenge that is sent back, in characters. Meta's challenges have ten digits.
 const CHALLENGE_MAX: usize = 200;
 
-/// Whether `signature_header` (`X-Hub-Signature-256: sha256=<64 hex>`) is the HMAC-SHA256 of the body's bytes, as they
-/// came, under one of the app secrets. All are compared, in constant time.
+/// Returns `true` if `signature_header` is valid (`X-Hub-Signature-256: sha256=<64 hex>`). The signature is the
+/// HMAC-SHA256 of the received bytes of the body under one of the app secrets. All secrets are compared, in constant
+/// time.
 pub fn verify_signature(signature_header: Option<&str>, body: &[u8], app_secrets: &[Secret]) -> bool {
     let Some(shown) = signature_header.and_then(|header| header.trim().strip_prefix("sha256=")) else {
         return false;
@@ -15,16 +16,16 @@ pub fn verify_signature(signature_header: Option<&str>, body: &[u8], app_secrets
     let shown = shown.to_ascii_lowercase();
     app_secrets.iter().fold(false, |found, secret| {
         let mac = hex::encode(hmac_sha256(secret.expose_secret().as_bytes(), body));
-        // A `Secret` because those compare in constant time.
+        // `Secret` compares in constant time.
         Secret::new(&mac).is_some_and(|mac| mac.matches(&shown)) | found
     })
 }
 
-/// Answers the GET handshake: the challenge to echo as the whole body, if the raw query string says
-/// `hub.mode=subscribe` and shows `token`.
+/// Returns the challenge of a GET handshake, which must be the whole body of the answer. `None` unless the raw query
+/// string has `hub.mode=subscribe` and the right `token`.
 ///
-/// A challenge that is not letters, digits, `-`, `_` and `.` is not echoed: this route is open to everybody, and an echo of
-/// markup would run in a browser.
+/// A challenge with other characters than letters, digits, `-`, `_` and `.` is not sent back: this route is open to
+/// everybody, and markup in the answer would run in a browser.
 pub fn answer_handshake(raw_query: &str, token: &Secret) -> Option<String> {
     let mut url = Url::parse("http://query.invalid/").ok()?;
     url.set_query(Some(raw_query.trim_start_matches('?')));

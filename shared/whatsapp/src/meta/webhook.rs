@@ -11,19 +11,19 @@ use recado_domain::provider::Provider;
 
 const PATHS: [&str; 3] = ["/webhooks/meta", "/webhooks/whatsapp", "/webhook/whatsapp"];
 
-/// The app secrets, which sign: the present one and the one before.
+/// App secrets that sign webhooks: the current one, and during a rotation the previous one.
 const APP_SECRET: NamedKey = NamedKey {
     setting: "META_APP_SECRET",
     several: true,
 };
 
-/// The token of the handshake.
+/// Token of the handshake.
 const VERIFY_TOKEN: NamedKey = NamedKey {
     setting: "META_VERIFY_TOKEN",
     several: false,
 };
 
-/// Meta's door.
+/// The webhook handler of Meta.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MetaWebhook;
 
@@ -72,7 +72,7 @@ impl WebhookHandler for MetaWebhook {
     }
 }
 
-/// The verification handshake: the challenge comes back, as plain text, to whoever knows the token.
+/// Answers the verification handshake: a caller with the right token gets the challenge back as plain text.
 /// <https://developers.facebook.com/docs/graph-api/webhooks/getting-started>
 fn receive_handshake(
     request: &WebhookRequest<'_>,
@@ -89,7 +89,7 @@ fn receive_handshake(
         ))
 }
 
-/// The signature over the bytes as they came, then what they say.
+/// Verifies the signature of the received bytes, then reads the body.
 fn receive_webhook(
     request: &WebhookRequest<'_>,
     keys: &WebhookKeys,

@@ -3,38 +3,38 @@ use recado_domain::secret::Secret;
 use serde::Serialize;
 use std::fmt;
 
-/// How far a provider's clock may be from ours, in seconds: Evolution's tokens live for 10 minutes, and what is older
-/// than an hour is not answered.
+/// Largest accepted difference between a provider's clock and this machine's, in seconds. Evolution's tokens are valid
+/// for 10 minutes, and a message older than an hour is not answered.
 const CLOCK_SECONDS: i64 = 60;
 
-/// How bad it is.
+/// The severity of a check's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// It is as it should be.
+    /// Correct.
     Good,
-    /// It works, but whoever looks should know.
+    /// Working, but people should know about it.
     Note,
-    /// It does not work.
+    /// Not working.
     Broken,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, Serialize)]
 pub struct CheckResult {
-    /// Of which instance; `-` for the installation.
+    /// Instance that was checked; `-` for the installation itself.
     pub instance: String,
-    /// What was looked at.
+    /// Name of the check.
     pub check: &'static str,
-    /// How it is.
+    /// Severity of the result.
     pub grade: Severity,
-    /// What was found.
+    /// Description of the result.
     pub found: String,
-    /// How to mend it.
+    /// Advice on how to fix a problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mend: Option<String>,
-    /// What a QR code is to say by which a phone is paired. Who has it can pair a phone: it is shown, and goes into no
-    /// record.
+    /// Content of the QR code with which a phone is paired. Anyone who has it can pair a phone: it is shown, and never
+    /// recorded.
     #[serde(skip)]
     pub pairing: Option<Secret>,
 }
@@ -51,29 +51,29 @@ impl CheckResult {
         }
     }
 
-    /// All is well.
+    /// Builds the result of a check that passed.
     pub fn check_passed(instance: &str, check: &'static str, found: impl Into<String>) -> Self {
         Self::new(instance, check, Severity::Good, found)
     }
 
-    /// Worth knowing.
+    /// Builds the result of a check that found something to know.
     pub fn check_noted(instance: &str, check: &'static str, found: impl Into<String>) -> Self {
         Self::new(instance, check, Severity::Note, found)
     }
 
-    /// To be mended.
+    /// Builds the result of a check that failed.
     pub fn check_failed(instance: &str, check: &'static str, found: impl Into<String>) -> Self {
         Self::new(instance, check, Severity::Broken, found)
     }
 
-    /// With how to mend it.
+    /// Adds advice on how to fix the problem.
     #[must_use]
     pub fn with_fix(mut self, how: impl Into<String>) -> Self {
         self.mend = Some(how.into());
         self
     }
 
-    /// With what pairs a phone.
+    /// Adds the content of the QR code that pairs a phone.
     #[must_use]
     pub(crate) fn with_pairing_code(mut self, code: Option<Secret>) -> Self {
         self.pairing = code;
@@ -100,7 +100,7 @@ impl fmt::Display for CheckResult {
     }
 }
 
-/// What the provider's clock says of ours.
+/// Compares this machine's clock with the provider's.
 pub(crate) fn check_clock(name: &str, now: Timestamp, date: Option<Timestamp>) -> CheckResult {
     let Some(date) = date else {
         return CheckResult::check_noted(name, "clock", "the provider does not tell its time");

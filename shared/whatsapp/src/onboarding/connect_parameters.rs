@@ -5,25 +5,25 @@ use reqwest::{RequestBuilder, StatusCode};
 use serde_json::Value;
 use std::time::Duration;
 
-/// What an instance is to be connected with.
+/// The parameters with which an instance is connected.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectParameters<'a> {
-    /// How the installation wants it.
+    /// Webhook as the installation describes it.
     pub webhook: &'a InstanceWebhook,
-    /// The provider's key, or why there is none here.
+    /// Provider's key, or the reason why it is not known here.
     pub key: Result<&'a Secret, &'a str>,
-    /// How else.
+    /// Options of the connect command.
     pub options: ConnectOptions,
 }
 
-/// What can be chosen. A provider that has no such thing takes no notice.
+/// The options of the connect command. An option that a provider does not have is ignored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ConnectOptions {
-    /// Checks how it is set, and sets nothing.
+    /// `true`: only check the present setup and change nothing.
     pub check: bool,
-    /// Files come along in the webhook (base64).
+    /// `true`: webhooks contain files as base64.
     pub base64: bool,
-    /// Webhooks carry a signed token (a JWT), and the secret itself does not travel.
+    /// `true`: webhooks carry a signed token (a JWT) instead of the secret itself.
     pub token: bool,
 }
 
@@ -33,66 +33,66 @@ impl<'a> ConnectParameters<'a> {
     }
 }
 
-/// Why an instance is not connected.
+/// The reason why an instance could not be connected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
-    /// The provider has no webhooks, and what there is instead.
+    /// The provider has no webhooks; the text says what to set up instead.
     #[error("{0}")]
     NoWebhook(&'static str),
-    /// The provider's key is not known here.
+    /// The provider's key is not known on this machine.
     #[error("{0}")]
     NoKey(String),
-    /// Something must be set first.
+    /// A setting is missing; the text names it.
     #[error("{0}")]
     Missing(&'static str),
-    /// The provider could not be asked.
+    /// A request to the provider failed.
     #[error("{what}: {why}")]
     Provider {
-        /// What did not succeed.
+        /// Description of the step that failed.
         what: String,
-        /// What it said.
+        /// Error of the request.
         why: AdminRequestError,
     },
-    /// The provider has it otherwise.
+    /// The provider's webhook differs from the wanted one; the texts list the differences.
     #[error("the webhook is not as it should be: {}", .0.join("; "))]
     Differs(Vec<String>),
-    /// Nobody answers at the webhook's URL.
+    /// The webhook's URL could not be reached.
     #[error("the webhook's URL cannot be reached from here: {0}")]
     Unreachable(&'static str),
-    /// Whoever answers there does not answer as Recado does.
+    /// The server at the webhook's URL does not answer as Recado does.
     #[error("something else than Recado answers at the webhook's URL")]
     NotRecado,
-    /// The proof is not known there.
+    /// The server at the webhook's URL does not accept the secret or token.
     #[error("a webhook with this secret is refused: is that URL this installation's?")]
     Unauthorized,
-    /// Any other answer.
+    /// The server at the webhook's URL answered with another status.
     #[error("a webhook is answered HTTP {status}: {said}")]
     UnexpectedStatus {
         /// HTTP status.
         status: u16,
-        /// What was said.
+        /// Error detail in the answer, or `-`.
         said: String,
     },
-    /// More than one thing.
+    /// Several problems, one per text.
     #[error("{}", .0.join("; "))]
     MultipleErrors(Vec<String>),
 }
 
 impl ConnectError {
-    /// What did not succeed, for a provider's refusal.
+    /// Returns a function that turns a request's error into a [`ConnectError`]; `what` describes the failed step.
     pub(crate) fn from_provider_error(what: impl Into<String>) -> impl FnOnce(AdminRequestError) -> Self {
         let what = what.into();
         |why| Self::Provider { what, why }
     }
 }
 
-/// Posts to our own webhook, as a provider would: the body of its 200.
+/// Posts a webhook to this installation, as a provider would, and returns the body of the 200 answer.
 pub(crate) async fn post_own_webhook(
     request: RequestBuilder,
     timeout: Duration,
 ) -> Result<Value, ConnectError> {
     let answer = request.timeout(timeout).send().await;
-    // The error itself would tell the URL, which may hold the secret.
+    // The error itself is not shown: it would contain the URL, and with it possibly the secret.
     let answer = answer.map_err(|error| {
         ConnectError::Unreachable(match error {
             error if error.is_timeout() => "time-out",

@@ -1,42 +1,43 @@
 use std::fmt;
 
-/// What was done, found or left to a person while an instance was connected. Shown, it is a sentence without its subject.
+/// A step that was done, found, or left to a person while an instance was connected. Its text form is a sentence without
+/// a subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConnectStep {
-    /// A person has to enter this.
+    /// Values that a person has to enter.
     EnterManually {
-        /// Where.
+        /// Place where the values are entered.
         place: &'static str,
-        /// What each field is to hold. An entry without a name goes on with the one before.
+        /// Name and value of each field. An entry without a name continues the entry before.
         entries: Vec<(&'static str, String)>,
     },
     /// The webhook was set.
     WebhookSet {
-        /// At whom.
+        /// Provider at which the webhook was set.
         provider: &'static str,
     },
-    /// The provider has it as it should be.
+    /// The provider's webhook is set as wanted.
     WebhookConfirmed {
-        /// What it sends, where it tells.
+        /// Names of the events that the provider sends; empty if it does not list them.
         events: Vec<String>,
     },
-    /// A webhook with this proof reaches the installation and is taken.
+    /// A webhook with the secret or token reached the installation and was accepted.
     CredentialsAccepted,
-    /// The handshake was answered as it should be.
+    /// The handshake was answered correctly.
     HandshakeAnswered,
-    /// The handshake was not tried.
+    /// The handshake was not tested, because a setting is missing here.
     HandshakeSkipped {
-        /// The setting that would be needed here.
+        /// Name of the missing setting.
         setting: &'static str,
     },
-    /// These apps get the account's webhooks.
+    /// These apps receive the account's webhooks.
     Subscribed {
-        /// The account.
+        /// Id of the account.
         account: String,
-        /// The apps' names.
+        /// Names of the apps.
         apps: Vec<String>,
     },
-    /// No app was subscribed, for the account is not known.
+    /// No app was subscribed, because the account is not known.
     NoAccount,
 }
 

@@ -1,4 +1,4 @@
-//! Playing the provider: recordings hold no proofs, so they are made anew.
+//! Authenticates recorded webhooks as a provider would: recordings contain no proofs, so these are made again.
 
 use recado_domain::config::Instance;
 use recado_domain::provider::Provider;
@@ -9,17 +9,18 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What proofs are made with.
+/// The secrets with which webhooks are authenticated.
 #[derive(Debug, Clone)]
 pub struct WebhookCredentials {
-    /// By provider and its name of the instance.
+    /// Webhook secrets by provider and the provider's name of the instance.
     secrets: BTreeMap<(Provider, String), Secret>,
     lookup_secret: fn(&str) -> Option<Secret>,
     replacement_name: Option<String>,
 }
 
 impl WebhookCredentials {
-    /// Proofs that need no instance's secret; `named` looks up a secret of this machine by its setting's name.
+    /// Creates credentials without secrets of instances; `lookup_secret` returns a secret of this machine by the name of
+    /// its setting.
     pub fn new(lookup_secret: fn(&str) -> Option<Secret>) -> Self {
         Self {
             secrets: BTreeMap::new(),
@@ -28,7 +29,7 @@ impl WebhookCredentials {
         }
     }
 
-    /// Learns the webhook secret of an instance.
+    /// Adds the webhook secret of an instance.
     pub fn add_instance_secret(&mut self, instance: &Instance, secret: Secret) {
         if let Some(external) = instance.resolve_external_id() {
             self.secrets
@@ -36,24 +37,25 @@ impl WebhookCredentials {
         }
     }
 
-    /// From now on bodies say that they are for `instance`, where a body says in its own words for whom it is.
+    /// Replaces the instance name in all later bodies by `instance`'s, where a body contains the instance's name.
     pub fn readdress_to(&mut self, instance: &Instance) {
         self.replacement_name = instance
             .resolve_external_id()
             .map(|external| external.to_string());
     }
 
-    /// The name that bodies get instead of theirs.
+    /// Returns the instance name that replaces the one in a body, if any.
     pub(crate) fn replacement_name(&self) -> Option<&str> {
         self.replacement_name.as_deref()
     }
 
-    /// A secret of this machine, by its setting's name.
+    /// Returns a secret of this machine by the name of its setting.
     pub(crate) fn lookup_setting(&self, setting: &str) -> Option<Secret> {
         (self.lookup_secret)(setting)
     }
 
-    /// A request that shows the secret of an instance, by its provider's name for it, in a header.
+    /// Builds a request with the secret of an instance in a header; `instance` is the provider's name of the instance.
+    /// Fails with [`AuthenticateError::UnknownInstance`] if the secret is not known.
     pub(crate) fn authenticate_with_header(
         &self,
         provider: Provider,
@@ -71,19 +73,19 @@ impl WebhookCredentials {
     }
 }
 
-/// A webhook, ready to be posted.
+/// A webhook that is ready to be posted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AuthenticatedWebhook {
-    /// Where to, after the installation's own URL.
+    /// Path of the request, after the installation's base URL.
     pub path: String,
-    /// The headers that prove it.
+    /// Headers that prove that the webhook is authentic.
     pub headers: Vec<(&'static str, String)>,
-    /// JSON.
+    /// JSON body.
     pub body: Vec<u8>,
 }
 
 impl AuthenticatedWebhook {
-    /// The request that posts it to the installation at `base`.
+    /// Builds the request that posts the webhook to the installation at `base`.
     pub fn build_request(&self, http: &Client, base: &str) -> RequestBuilder {
         let request = http
             .post(format!("{base}{}", self.path))
@@ -103,10 +105,10 @@ impl fmt::Debug for AuthenticatedWebhook {
     }
 }
 
-/// Why a webhook cannot be proven.
+/// The reason why a webhook could not be authenticated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthenticateError {
-    /// The body does not say for whom it is.
+    /// The body does not name its instance.
     #[error("{0}")]
     NoInstanceName(&'static str),
     /// The secret of this instance is not known.
@@ -115,7 +117,7 @@ pub enum AuthenticateError {
     /// A setting of this machine is missing.
     #[error("{0}")]
     Missing(&'static str),
-    /// The provider posts nothing.
+    /// The provider posts no webhooks.
     #[error("{0}")]
     NotPosted(&'static str),
 }

@@ -5,14 +5,15 @@ use recado_domain::config::{ConfigError, Instance};
 use recado_domain::provider::Provider;
 use reqwest::Url;
 
-/// Where an instance's key would go.
+/// The destination of an instance's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyDestination {
-    /// The host (scheme, name and port) that the instance names, where it is another than the one configured here.
+    /// Host (scheme, name and port) that the instance names, if it differs from the host that is configured here.
     pub named_elsewhere: Option<String>,
 }
 
-/// Checks what an instance that somebody else describes names, and says where its key would go.
+/// Checks the credential and URL of an instance that was described elsewhere, and returns the destination of its key. An
+/// error means that the instance may not use them.
 pub fn check_key_destination(
     instance: &Instance,
     config: &ProviderConfig,
@@ -32,7 +33,8 @@ pub fn check_key_destination(
     })
 }
 
-/// The setting whose secret connecting shows to the installation's webhook URL, if there is one.
+/// Returns the setting whose secret the connect command sends to the installation's webhook URL; `None` if it sends
+/// none.
 pub fn setting_shown_to_webhook(provider: Provider) -> Option<&'static str> {
     match ProviderModule::from_provider(provider)? {
         ProviderModule::Meta => Some(crate::meta::VERIFY_TOKEN),
@@ -40,7 +42,7 @@ pub fn setting_shown_to_webhook(provider: Provider) -> Option<&'static str> {
     }
 }
 
-/// Scheme, name and port of an HTTP URL, for people and to compare.
+/// Returns scheme, name and port of an HTTP URL, to be shown and compared; `None` for any other URL.
 pub fn url_origin(url: &str) -> Option<String> {
     let url = Url::parse(url.trim()).ok()?;
     let web = matches!(url.scheme(), "http" | "https");

@@ -2,28 +2,28 @@ use recado_domain::secret::Secret;
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
-/// How a provider is to be set up for an instance, as the installation says.
+/// An instance's webhook as the installation wants it at the provider.
 #[derive(Clone, Deserialize)]
 pub struct InstanceWebhook {
-    /// The instance's id.
+    /// Id of the instance.
     pub id: String,
-    /// Where its webhooks go; empty where the provider's events come by a queue. It may hold the secret (after `/k/`).
+    /// Webhook URL; empty if the provider's events come through a queue. It may contain the secret (after `/k/`).
     #[serde(rename = "webhook_url", deserialize_with = "or_empty")]
     pub url: String,
-    /// What they are proven with. Only in the answer to who applies.
+    /// Secret of the webhooks. The server returns it only to `apply`.
     #[serde(default, deserialize_with = "secret")]
     pub secret: Option<Secret>,
-    /// The header that carries it, where it goes into a header of ours.
+    /// Header that carries the secret, if the provider sends it in a header that Recado chooses.
     #[serde(default)]
     pub secret_header: Option<String>,
-    /// Whether the installation has what the webhooks are proven with.
+    /// `true` if the installation has the secret that proves the webhooks.
     pub proof_set: bool,
-    /// Whether it has what a handshake is answered with, where there is one.
+    /// `true` if the installation has the token of the handshake; `None` if the provider has no handshake.
     pub verify_token_set: Option<bool>,
 }
 
 impl fmt::Debug for InstanceWebhook {
-    /// Without the secret that the URL may hold.
+    /// Omits the secret that the URL may contain.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Webhook")
             .field("id", &self.id)
@@ -33,7 +33,7 @@ impl fmt::Debug for InstanceWebhook {
 }
 
 impl InstanceWebhook {
-    /// The URL without a secret, for people.
+    /// Returns the URL without the secret, to be shown to people.
     pub fn url_without_secret(&self) -> &str {
         self.url.split("/k/").next().unwrap_or_default()
     }

@@ -1,16 +1,16 @@
 use jiff::Timestamp;
 
-/// A text that a contact writes, to show what a webhook looks like.
+/// A text message from a contact, as a sample for a webhook.
 #[derive(Debug, Clone, Copy)]
 pub struct SampleMessage<'a> {
-    /// The contact's number, in digits with its country code.
+    /// Phone number of the contact, in digits with the country code.
     pub phone: &'a str,
-    /// What the contact calls itself.
+    /// Profile name of the contact.
     pub name: &'a str,
-    /// What it writes.
+    /// Text of the message.
     pub text: &'a str,
-    /// The message's id.
+    /// Id of the message.
     pub id: &'a str,
-    /// When it writes.
+    /// Time of the message.
     pub at: Timestamp,
 }

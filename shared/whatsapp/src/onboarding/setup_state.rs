@@ -1,40 +1,41 @@
-//! What an installation says of an instance, held against what its provider demands.
+//! Compares the installation's setup of an instance with its provider's requirements.
 
 use super::{CheckResult, InstanceWebhook, setup_requirements};
 use crate::registry::capabilities;
 use recado_domain::config::Instance;
 use recado_domain::rate::Rate;
 
-/// What a provider demands of an installation.
+/// The requirements of a provider on an installation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SetupRequirements {
-    /// The setting that its webhooks are proven with.
+    /// Name of the setting that holds the secret for the webhooks.
     pub(crate) secret_setting: &'static str,
-    /// Its handshake, if it shakes hands.
+    /// Problem to report if the handshake cannot be answered; `None` if the provider has no handshake.
     pub(crate) handshake: Option<HandshakeProblem>,
-    /// Whether it may be on the same machine or network, where plain HTTP is fine.
+    /// `true` if the provider may run on the same machine or network, where plain HTTP is acceptable.
     pub(crate) allows_http: bool,
-    /// Messages a second above which a number is likely to be blocked, where the provider does not see to that itself.
+    /// Messages per second above which WhatsApp is likely to block a number; `None` if the provider limits the rate
+    /// itself.
     pub(crate) rate_max: Option<f64>,
 }
 
-/// What is said where a provider's handshake cannot be answered.
+/// The report for a provider whose handshake cannot be answered.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HandshakeProblem {
-    /// What is wrong.
+    /// Description of the problem.
     pub(crate) problem: &'static str,
-    /// How to mend it.
+    /// Advice on how to fix the problem.
     pub(crate) fix: &'static str,
 }
 
-/// Whether the instance's webhooks can be proven, and whether they go where they may.
+/// Checks that the instance's webhooks can be proven and that their URL is acceptable.
 pub fn setup_state(instance: &Instance, webhook: Option<&InstanceWebhook>) -> Vec<CheckResult> {
     let name = instance.id.as_str();
     let Some(webhook) = webhook else {
         let found = "the installation does not know this instance";
         return vec![CheckResult::check_failed(name, "secrets", found)];
     };
-    // Events that come by a queue are proven by its policy.
+    // Events that come through a queue are proven by the queue's policy.
     let Some(demands) = setup_requirements(instance.provider) else {
         return Vec::new();
     };
@@ -72,7 +73,7 @@ fn check_webhook_url(name: &str, webhook: &InstanceWebhook, demands: &SetupRequi
     finding.with_fix("put a TLS proxy in front, and set RECADO_PUBLIC_URL to its address")
 }
 
-/// Whether the instance may send faster than is good for its number.
+/// Returns a note if the instance may send faster than is safe for its number.
 pub fn check_rate_limit(instance: &Instance) -> Option<CheckResult> {
     let rate_max = setup_requirements(instance.provider)?.rate_max?;
     let rate = instance

@@ -1,4 +1,4 @@
-//! What the contact is shown while its turn is worked on.
+//! Shows the contact that its message was read and that a reply is being written.
 
 use super::{ProviderAccess, QUESTION_TIMEOUT, WhatsApp};
 use crate::registry::ProviderModule;
@@ -8,7 +8,7 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_pipeline::ports::{Secrets, System};
 
-/// Shows it. The simulated provider has nobody to show it to.
+/// Marks a message as read and shows "typing…". With the simulated provider nothing happens.
 pub(super) async fn mark_read_and_typing<S: Secrets, A: System>(
     whatsapp: &WhatsApp<S, A>,
     bound: &InstanceConfig,
@@ -40,7 +40,7 @@ pub(super) async fn mark_read_and_typing<S: Secrets, A: System>(
             )
             .await;
         }
-        // Not documented for AWS's call.
+        // AWS does not document read marks for its call.
         Some(ProviderModule::AwsSocial) | None => {}
         Some(ProviderModule::Evolution) => {
             let Some(at) = whatsapp.evolution_endpoint(bound, &external, &secret, timeout) else {

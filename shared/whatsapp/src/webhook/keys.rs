@@ -1,58 +1,59 @@
-//! What webhooks are proven with.
+//! The keys that prove webhooks.
 
 use recado_domain::secret::Secret;
 use std::collections::BTreeMap;
 
-/// What webhooks are proven with.
+/// The secrets that prove a provider's webhooks.
 #[derive(Debug, Clone, Default)]
 pub struct WebhookKeys {
-    /// The masters that instances' secrets are derived from: the present one first, the one before while it is replaced.
+    /// Master secrets from which the instances' secrets are derived: the current one first, and during a rotation the
+    /// previous one.
     pub masters: Vec<Secret>,
     named: BTreeMap<&'static str, Vec<Secret>>,
 }
 
 impl WebhookKeys {
-    /// Takes the secret of a setting as it was written, if it was.
+    /// Stores the secrets of a setting; `written` is the setting's value, if it is set.
     pub fn set_named_secrets(&mut self, key: &NamedKey, written: Option<&Secret>) {
         self.named.insert(key.setting, key.split_secrets(written));
     }
 
-    /// Adds the masters.
+    /// Returns the same keys with these master secrets.
     #[must_use]
     pub fn with_masters(self, masters: Vec<Secret>) -> Self {
         Self { masters, ..self }
     }
 
-    /// The secrets that a setting holds: the present one, and others while it is replaced.
+    /// Returns the secrets of a setting: the current one, and others during a rotation.
     pub fn named_secrets(&self, setting: &str) -> &[Secret] {
         self.named.get(setting).map_or(&[], Vec::as_slice)
     }
 }
 
-/// What proves a provider's webhooks, for whoever fetches it. What belongs to others need not be fetched: one provider's
-/// webhooks must not depend on where another's keys are kept.
+/// The keys that prove a provider's webhooks and must be fetched. Keys of other providers are not fetched: one
+/// provider's webhooks must not depend on the store of another's keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequiredKeys {
-    /// Whether instances' secrets are derived from the master.
+    /// `true` if the instances' secrets are derived from the master secret.
     pub masters: bool,
-    /// The secrets that it needs besides.
+    /// Secrets of settings that are needed as well.
     pub named: &'static [NamedKey],
 }
 
 impl RequiredKeys {
-    /// What comes by another way than a webhook needs no keys.
+    /// No keys, for a provider whose events do not come by webhook.
     pub(crate) const NOTHING: Self = Self {
         masters: false,
         named: &[],
     };
 }
 
-/// A secret that a setting holds.
+/// A secret that is stored in a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NamedKey {
-    /// The setting's name, such as `META_APP_SECRET`.
+    /// Name of the setting, such as `META_APP_SECRET`.
     pub setting: &'static str,
-    /// Whether it may hold several, separated by commas: any of them proves.
+    /// `true` if the setting may hold several secrets, separated by commas. Each of them proves a webhook.
     pub several: bool,
 }
 

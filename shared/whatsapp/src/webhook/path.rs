@@ -1,8 +1,9 @@
-//! Paths' segments, percent-decoded and percent-encoded.
+//! Encodes and decodes path segments.
 
 use super::WebhookRefusal;
 
-/// The segments of what follows a provider's path: nothing, or `/` and segments. One that is empty makes it no route.
+/// Splits the rest of a path after a provider's prefix: nothing, or `/` and segments. An empty segment makes the path
+/// unknown ([`WebhookRefusal::NoRoute`]).
 pub(super) fn split_segments(rest: &str) -> Result<Vec<String>, WebhookRefusal> {
     let Some(rest) = rest.strip_prefix('/') else {
         return Ok(Vec::new());
@@ -15,7 +16,7 @@ pub(super) fn split_segments(rest: &str) -> Result<Vec<String>, WebhookRefusal> 
         .collect()
 }
 
-/// A segment, percent-decoded; `None` if that is not UTF-8. A `%` without two digits stands for itself.
+/// Decodes a percent-encoded segment; `None` if the result is not UTF-8. A `%` without two hexadecimal digits is kept.
 fn percent_decode(segment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(segment.len());
     let mut rest = segment.as_bytes();
@@ -31,7 +32,7 @@ fn percent_decode(segment: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The byte that `%` and two digits stand for, and what follows.
+/// Decodes `%` and two hexadecimal digits at the start, and returns the byte and the rest.
 fn decode_escape(text: &[u8]) -> Option<(u8, &[u8])> {
     let [b'%', high, low, after @ ..] = text else {
         return None;
@@ -41,7 +42,7 @@ fn decode_escape(text: &[u8]) -> Option<(u8, &[u8])> {
     Some((byte, after))
 }
 
-/// A text as one segment of a path.
+/// Percent-encodes a text as one segment of a path.
 pub(crate) fn percent_encode(text: &str) -> String {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let mut encoded = String::with_capacity(text.len());

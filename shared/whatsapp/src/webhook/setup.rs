@@ -1,30 +1,31 @@
-//! How a provider is to be set up.
+//! The description of a webhook's setup at a provider.
 
 use super::WebhookKeys;
 use recado_domain::config::Instance;
 use recado_domain::secret::{Secret, derive_webhook_secret};
 use std::fmt;
 
-/// What a shown URL has in place of a secret.
+/// Placeholder for a secret in a URL that is shown.
 pub(crate) const HIDDEN_SECRET: &str = "{secret}";
 
-/// How a provider is to be set up for an instance.
+/// The webhook setup of an instance at its provider.
 #[derive(Clone)]
 pub struct WebhookSetup {
-    /// Where it is to post; absent if its events come by another way.
+    /// Webhook URL; `None` if the provider's events do not come by webhook.
     pub url: Option<String>,
-    /// The instance's webhook secret, if it has one, it may be told and there is a master.
+    /// Webhook secret of the instance. `None` if the provider uses none, if it may not be shown, or if there is no
+    /// master secret.
     pub secret: Option<Secret>,
-    /// The header in which the provider is to send the secret, if that is to be told to it.
+    /// Header in which the provider must send the secret, if the provider is configured with a header.
     pub secret_header: Option<&'static str>,
-    /// Whether what proves the instance's webhooks is configured.
+    /// `true` if the key that proves the instance's webhooks is configured.
     pub proof_set: bool,
-    /// Whether the token of the provider's handshake is configured; absent if it has none.
+    /// `true` if the token of the handshake is configured; `None` if the provider has no handshake.
     pub verify_token_set: Option<bool>,
 }
 
 impl WebhookSetup {
-    /// Nothing is to be set up, and nothing is missing.
+    /// Setup of a provider without webhooks: nothing to set and nothing missing.
     pub(crate) const NOTHING: Self = Self {
         url: None,
         secret: None,
@@ -35,7 +36,7 @@ impl WebhookSetup {
 }
 
 impl fmt::Debug for WebhookSetup {
-    /// Without the URL, which can hold the secret.
+    /// Omits the URL, which can contain the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WebhookSetup")
             .field("secret", &self.secret)
@@ -46,7 +47,7 @@ impl fmt::Debug for WebhookSetup {
     }
 }
 
-/// The secret of an instance under the present master.
+/// Returns the secret of an instance under the current master secret; `None` without a master or an external id.
 pub(crate) fn current_webhook_secret(instance: &Instance, keys: &WebhookKeys) -> Option<Secret> {
     let master = keys.masters.first()?;
     let external = instance.resolve_external_id()?;

@@ -1,26 +1,26 @@
-//! Which texts say how a thing is built, and nothing of anybody: the fields that hold such, and what they look like. Anybody
-//! can write a sentence or a name into any field, so the name of the field alone is no reason to keep one.
+//! The list of harmless fields, with the shape of their texts. Anybody can write a sentence or a name into any field,
+//! so a text is kept only if both its field is listed and its shape fits.
 
-/// What a field holds.
+/// The shape of the texts in a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FieldShape {
     /// A word of a closed list: `messages.upsert`, `DELIVERY_ACK`, `imageMessage`.
     Word,
     /// The name that an operator gave an instance.
     Name,
-    /// A message's id, or an account's.
+    /// The id of a message or of an account.
     Id,
     /// An instant.
     Time,
-    /// A type of file.
+    /// A MIME type.
     Mime,
-    /// A version.
+    /// A version number.
     Version,
-    /// A page of a vendor's manual.
+    /// The URL of a page in Meta's developer documentation.
     Manual,
 }
 
-/// The fields, in lower case.
+/// The harmless fields, in lower case.
 const FIELDS: [(&str, FieldShape); 39] = [
     ("event", FieldShape::Word),
     ("object", FieldShape::Word),
@@ -63,11 +63,11 @@ const FIELDS: [(&str, FieldShape); 39] = [
     ("href", FieldShape::Manual),
 ];
 
-/// More fields of instants.
+/// More fields that hold instants.
 const TIMES: [&str; 2] = ["sendertimestamp", "timestampms"];
 
 impl FieldShape {
-    /// What the field of this name holds, if that is known to be harmless.
+    /// Returns the shape of the field with this name. `None` if the field is not known to be harmless.
     pub(super) fn for_field(field: &str) -> Option<Self> {
         let known = FIELDS.iter().find(|(known, _)| known.eq_ignore_ascii_case(field));
         let time = || TIMES.iter().any(|known| known.eq_ignore_ascii_case(field));
@@ -76,7 +76,7 @@ impl FieldShape {
             .or_else(|| time().then_some(Self::Time))
     }
 
-    /// Whether a text looks like it.
+    /// Returns whether a text has this shape.
     pub(super) fn matches_text(self, text: &str) -> bool {
         match self {
             Self::Word => text.len() <= 40 && count_digits(text) < 6 && is_plain_word(text),
@@ -104,7 +104,7 @@ impl FieldShape {
     }
 }
 
-/// Whether an object's key is a field's name, and not a sentence or somebody's.
+/// Returns whether an object's key is the name of a field, and not a sentence or a person's name.
 pub(super) fn is_field_name(key: &str) -> bool {
     key.len() <= 60
         && count_digits(key) < 6
@@ -113,7 +113,7 @@ pub(super) fn is_field_name(key: &str) -> bool {
             || all_bytes_match(key, u8::is_ascii_alphanumeric))
 }
 
-/// `lower_case`, `UPPER_CASE`, `dotted.words` or `camelCase`.
+/// Returns whether a text is `lower_case`, `UPPER_CASE`, `dotted.words` or `camelCase`.
 fn is_plain_word(text: &str) -> bool {
     let upper = |part: &str| all_bytes_match(part, |b| b.is_ascii_uppercase() || b.is_ascii_digit());
     let camel = text.starts_with(|c: char| c.is_ascii_lowercase())
@@ -137,7 +137,8 @@ fn count_digits(text: &str) -> usize {
     text.bytes().filter(u8::is_ascii_digit).count()
 }
 
-/// Capitals and digits, as phones make them; a UUID; or digits that are no phone number's.
+/// Returns whether a text is an id: capitals and digits, as phones generate them; a UUID; or digits that are no phone
+/// number.
 fn is_opaque_id(text: &str) -> bool {
     let phone = (8..=13).contains(&text.len()) && all_bytes_match(text, u8::is_ascii_digit);
     let uuid = text.len() == 36
@@ -150,7 +151,7 @@ fn is_opaque_id(text: &str) -> bool {
     !phone && (uuid || made)
 }
 
-/// Digits with what stands between them in an instant.
+/// Returns whether a text consists of digits and the signs of an instant.
 fn is_timestamp(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit())
         && text.bytes().all(|b| b.is_ascii_digit() || b"-:.+TZ".contains(&b))

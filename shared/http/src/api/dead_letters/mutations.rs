@@ -1,4 +1,4 @@
-//! Redriving and deleting.
+//! Redrives and deletes dead letters.
 
 use super::super::{ApiState, QueueDepths};
 use crate::keys::Keys;
@@ -19,20 +19,22 @@ use recado_pipeline::ports::DeadLetterFilter;
 use serde::Deserialize;
 use serde_json::{Map, Value, json as object};
 
-/// How many dead letters one request works on, and how many if nobody says.
+/// The largest limit that a request may give, and the limit if it gives none. The limit is the number of dead letters
+/// that the request processes.
 const LIMIT_MAX: usize = 1000;
 const LIMIT_DEFAULT: usize = 500;
 
-/// The largest body: a thousand ids.
+/// The largest body, in bytes. A thousand ids fit.
 const BODY_MAX: usize = 256 * 1024;
 
-/// Who deletes, if the request does not say.
+/// The name that is recorded as the deleting person if the request names nobody.
 const DEFAULT_DELETED_BY: &str = "operator";
 
-/// The longest name of who deletes.
+/// The longest name of a deleting person, in characters.
 const BY_MAX: usize = 200;
 
-/// Redrives one: 202, for it is on its way. What is alive already, or died again, is left alone, and only its letter goes.
+/// Redrives one dead letter and answers 202, since the work is only queued. If the event or message is no longer dead,
+/// or was dead-lettered again later, it is left unchanged; only this dead letter is removed and `redriven` is `false`.
 pub(crate) async fn redrive_dead_letter<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     PathParam(id): PathParam<String>,
@@ -42,7 +44,7 @@ pub(crate) async fn redrive_dead_letter<W: Deps, K: Keys, D: QueueDepths>(
     Ok((StatusCode::ACCEPTED, Json(body)).into_response())
 }
 
-/// Which dead letters are to be redriven: all that the filter takes, or those of some ids.
+/// The dead letters to redrive: all that match the filter, or those with the given ids.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct RedriveRequest {
@@ -65,7 +67,8 @@ fn parse_limit(asked: Option<usize>) -> Result<usize, HttpProblem> {
     }
 }
 
-/// Redrives many, the oldest first and each conversation's in order; with `dry_run`, only says what that would meet.
+/// Redrives many dead letters, the oldest first and each conversation's in order. With `dry_run` nothing is changed:
+/// the answer counts what a redrive would find.
 pub(crate) async fn redrive_dead_letters<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     headers: HeaderMap,
@@ -75,7 +78,8 @@ pub(crate) async fn redrive_dead_letters<W: Deps, K: Keys, D: QueueDepths>(
     let asked: RedriveRequest = if body.is_empty() {
         RedriveRequest::default()
     } else {
-        // An object, and no list that counts as one without fields: that would mean everything.
+        // Only an object is accepted. A JSON list would count as an object without fields, and so select every dead
+        // letter.
         let object: Map<String, Value> = parse_json_body(&body)?;
         serde_json::from_value(Value::Object(object))
             .map_err(|error| HttpProblem::bad_request(format!("the body is malformed: {error}")))?
@@ -111,7 +115,7 @@ pub(crate) async fn redrive_dead_letters<W: Deps, K: Keys, D: QueueDepths>(
     Ok((StatusCode::ACCEPTED, Json(body)).into_response())
 }
 
-/// Who deletes.
+/// The name of the person who deletes, as a query parameter.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DeletedByQuery {
@@ -129,7 +133,7 @@ fn parse_deleted_by(said: Option<String>) -> Result<String, HttpProblem> {
     Ok(by.to_owned())
 }
 
-/// Deletes one for good.
+/// Deletes one dead letter for good.
 pub(crate) async fn delete_dead_letter<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     PathParam(id): PathParam<String>,
@@ -139,7 +143,7 @@ pub(crate) async fn delete_dead_letter<W: Deps, K: Keys, D: QueueDepths>(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Which dead letters are to be deleted.
+/// The filter of the dead letters to delete.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PurgeQuery {
@@ -154,7 +158,7 @@ pub(crate) struct PurgeQuery {
     by: Option<String>,
 }
 
-/// Deletes all that the filter takes, for good. Without a filter it must be said that all are meant.
+/// Deletes all dead letters that match the filter, for good. Without a filter the request must say `all=true`.
 pub(crate) async fn delete_dead_letters<W: Deps, K: Keys, D: QueueDepths>(
     State(api): State<ApiState<W, K, D>>,
     QueryParams(unwanted): QueryParams<PurgeQuery>,

@@ -1,4 +1,4 @@
-//! What became of a message after the provider took it.
+//! The delivery of a message after the provider accepted it.
 
 use recado_domain::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryStatus, Pricing, StatusError};
@@ -12,13 +12,13 @@ pub(super) struct DeliveryView {
     delivered_at: Option<Timestamp>,
     read_at: Option<Timestamp>,
     failed_at: Option<Timestamp>,
-    /// What it costs, in the provider's words.
+    /// The price of the message, in the provider's words.
     pricing: Option<Pricing>,
     conversation: Option<ChargedView>,
     errors: Vec<StatusError>,
 }
 
-/// The provider's conversation that it was charged with.
+/// The provider's conversation that the message was charged with.
 #[derive(Debug, Serialize)]
 struct ChargedView {
     id: Option<String>,

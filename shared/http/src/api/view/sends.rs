@@ -1,4 +1,4 @@
-//! Shapes of what clients send, and of traces.
+//! The JSON shapes of sends and of traces.
 
 use recado_domain::Timestamp;
 use recado_domain::event::{EventKind, EventRecord, EventState, FollowUpJob};
@@ -15,7 +15,7 @@ use recado_pipeline::trace::{TimelineEntry, TimelineStage, scheduled_timeline};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// A message that was taken to be sent.
+/// A message that was accepted for sending.
 #[derive(Debug, Serialize)]
 pub(in crate::api) struct AcceptedView {
     id: MessageId,
@@ -37,7 +37,7 @@ impl From<AcceptedMessage> for AcceptedView {
     }
 }
 
-/// A message that waits for its time, or was taken back.
+/// A scheduled message that waits for its time or was cancelled.
 #[derive(Debug, Serialize)]
 pub(in crate::api) struct ScheduledView {
     id: MessageId,
@@ -74,7 +74,7 @@ impl From<ScheduledMessage> for ScheduledView {
     }
 }
 
-/// A step of a message's way.
+/// One step of a message's timeline.
 #[derive(Debug, Serialize)]
 pub(in crate::api) struct TimelineEntryView {
     step: TimelineStage,
@@ -96,12 +96,12 @@ impl From<TimelineEntry> for TimelineEntryView {
     }
 }
 
-/// An event, without what it brought.
+/// An event, without its payload.
 #[derive(Debug, Serialize)]
 pub(in crate::api) struct EventView {
     id: EventId,
     provider: Provider,
-    /// The provider's name of the instance.
+    /// The provider's name for the instance.
     external_id: ExternalId,
     kind: EventKind,
     state: EventState,
@@ -110,7 +110,7 @@ pub(in crate::api) struct EventView {
     started_at: Option<Timestamp>,
     finished_at: Option<Timestamp>,
     message_id: Option<MessageId>,
-    /// The message for which a turn was asked.
+    /// The message for which a turn was enqueued.
     enqueued_turn: Option<Ordinal>,
     attempts: u32,
     enqueued_again: u32,

@@ -12,20 +12,20 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, DeadLetterDeleti
 use recado_domain::ids::MessageId;
 use recado_domain::millis::add_millis;
 
-/// What deleting many did.
+/// The result of deleting several dead letters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DeletionSummary {
-    /// How many letters were looked at.
+    /// Number of dead letters that were selected.
     pub selected: usize,
-    /// How many are gone.
+    /// Number of dead letters that were deleted.
     pub deleted: usize,
-    /// What could not be done now.
+    /// Number of dead letters that could not be deleted now.
     pub failed: usize,
-    /// Whether there are more letters than were asked for.
+    /// `true` if more dead letters match than the limit allows.
     pub more: bool,
 }
 
-/// Deletes one dead letter for good; who did is kept.
+/// Deletes a dead letter for good, and keeps who deleted it.
 pub async fn delete_dead_letter<W: Deps>(deps: &W, id: &str, by: &str) -> Result<(), OperateError> {
     let letter = require_dead_letter(deps, id).await?;
     let deleted = delete_letter_and_record(deps, &letter, by).await?;
@@ -35,12 +35,12 @@ pub async fn delete_dead_letter<W: Deps>(deps: &W, id: &str, by: &str) -> Result
     if deleted {
         Ok(())
     } else {
-        // Somebody else deleted or redrove it in this moment.
+        // Somebody else deleted or redrove the dead letter at the same moment.
         Err(OperateError::NotFound("dead letter"))
     }
 }
 
-/// Deletes many dead letters for good; who did is kept with each.
+/// Deletes several dead letters for good, and keeps who deleted each.
 pub async fn delete_dead_letters<W: Deps>(
     deps: &W,
     selection: &DeadLetterSelection,
@@ -86,8 +86,10 @@ async fn delete_listed_letter<W: Deps>(deps: &W, id: String, by: &str) -> PortRe
     }
 }
 
-/// The record first, so that no copy that is left revives it and nothing makes the letter anew; then the letter, together
-/// with the note of who deleted it. A crash in between leaves a letter that can be deleted again.
+/// Purges the record of a dead letter, then deletes the dead letter. The record is purged first, so that no remaining
+/// copy revives it and no new dead letter is made of it. The note of who deleted the dead letter is stored together
+/// with the deletion. A crash in between leaves a dead letter that can be deleted again. Returns `false` if the dead
+/// letter was already gone.
 async fn delete_letter_and_record<W: Deps>(deps: &W, letter: &DeadLetter, by: &str) -> PortResult<bool> {
     let now = deps.system().now();
     match &letter.what {
@@ -111,7 +113,8 @@ async fn delete_letter_and_record<W: Deps>(deps: &W, letter: &DeadLetter, by: &s
     Ok(deleted)
 }
 
-/// A message that is alive, or died again, is left as it is: only its old letter goes.
+/// Marks a dead message as purged. A message that is no longer dead, or failed again later, is left unchanged: only its
+/// old dead letter is deleted.
 async fn purge_message<W: Deps>(deps: &W, id: &MessageId, letter: &DeadLetter) -> PortResult<()> {
     for _ in 0..TRIES {
         let Some(mut message) = deps.store().find_message(id).await? else {
@@ -124,7 +127,7 @@ async fn purge_message<W: Deps>(deps: &W, id: &MessageId, letter: &DeadLetter) -
         if out.purge_dead(deps.system().now(), letter.at).is_err() {
             return Ok(());
         }
-        // Until its copies are all made, a dead message lies among the open ones.
+        // A dead message stays on the open list until its dead letter exists.
         let written = if copied {
             deps.store().update_closed_message(&message).await?
         } else {

@@ -12,23 +12,23 @@ use recado_domain::ids::{EventId, MessageId};
 use recado_domain::outbox::{Author, Outbox};
 use recado_domain::service_window::{bypasses_window, is_window_open};
 
-/// What a redrive would meet. Nothing is changed.
+/// The expected result of a redrive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RedriveForecast {
-    /// How many letters it would look at.
+    /// Number of dead letters that the redrive would handle.
     pub selected: usize,
-    /// Outgoing messages that are no templates and whose contact's 24 hours are over, on Meta: they will not go out as they
-    /// are.
+    /// Number of outgoing messages on Meta that are no templates and whose service window is closed. They would not be
+    /// sent as they are.
     pub out_of_window: usize,
-    /// What was answered by somebody or something else meanwhile.
+    /// Number of dead letters whose messages were answered in another way meanwhile.
     pub answered_meanwhile: usize,
-    /// What is alive already, or had died again.
+    /// Number of dead letters whose record is no longer dead, or failed again later.
     pub no_longer_dead: usize,
-    /// Whether there are more letters than were asked for.
+    /// `true` if more dead letters match than the limit allows.
     pub more: bool,
 }
 
-/// What was found of one letter.
+/// The forecast for one dead letter.
 #[derive(Debug, Clone, Copy, Default)]
 struct LetterForecast {
     out_of_window: bool,
@@ -36,7 +36,7 @@ struct LetterForecast {
     alive: bool,
 }
 
-/// Says what redriving `selection` would meet.
+/// Predicts the result of redriving `selection`. Nothing is changed.
 pub async fn forecast_redrive<W: Deps>(
     deps: &W,
     selection: &DeadLetterSelection,
@@ -120,8 +120,8 @@ async fn forecast_message<W: Deps>(deps: &W, id: &MessageId, died: Timestamp) ->
     })
 }
 
-/// Whether the contact's window is closed, as the sender will judge: by what it wrote last, here or in a conversation that
-/// followed.
+/// Returns `true` if the contact's service window is closed, by the rule that the sender uses. The contact's last
+/// message counts, in this conversation or a later one of the same thread.
 async fn is_window_closed<W: Deps>(deps: &W, conversation: &Conversation) -> PortResult<bool> {
     let latest = deps
         .store()
@@ -133,7 +133,8 @@ async fn is_window_closed<W: Deps>(deps: &W, conversation: &Conversation) -> Por
     Ok(!is_window_open(heard_at, deps.system().now()))
 }
 
-/// Whether what this message answers was answered by another since it was committed.
+/// Returns `true` if the messages that this message answers were answered since its commit, by another reply or a
+/// person.
 fn was_answered_meanwhile(conversation: &Conversation, out: &Outbox) -> bool {
     let by_a_person = out.author == Author::Ai && conversation.human >= out.covers;
     conversation.answered > out.covers || by_a_person

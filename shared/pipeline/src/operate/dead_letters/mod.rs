@@ -1,4 +1,4 @@
-//! Dead letters, as operators read, redrive and delete them.
+//! Reads, redrives and deletes dead letters for operators.
 
 mod delete;
 mod forecast;
@@ -19,19 +19,20 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, DeadLetterDeleti
 use recado_domain::event::EventPayload;
 use serde_json::{Value, json};
 
-/// How many things are done side by side.
+/// Number of dead letters that are handled at the same time.
 const SIDE_BY_SIDE: usize = 16;
 
-/// A dead letter with what would be done again.
+/// A dead letter with the payload that a redrive would handle again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeadLetterWithPayload {
-    /// The letter.
+    /// The dead letter.
     pub letter: DeadLetter,
-    /// The provider's event, the outgoing message's content and address, the turn's kick, or the body as it came.
+    /// The provider's event, the outgoing message's content and address, the turn job, or the unreadable body as it
+    /// came.
     pub payload: Value,
 }
 
-/// Dead letters, the newest first.
+/// Lists dead letters, the newest first.
 pub async fn list_dead_letters<W: Deps>(
     deps: &W,
     filter: &DeadLetterFilter,
@@ -40,14 +41,14 @@ pub async fn list_dead_letters<W: Deps>(
     Ok(deps.store().list_dead_letters(filter, page).await?)
 }
 
-/// One dead letter, with its payload.
+/// Returns a dead letter with its payload.
 pub async fn find_dead_letter<W: Deps>(deps: &W, id: &str) -> Result<DeadLetterWithPayload, OperateError> {
     let letter = require_dead_letter(deps, id).await?;
     let payload = load_payload(deps, &letter).await?;
     Ok(DeadLetterWithPayload { letter, payload })
 }
 
-/// Who deleted which dead letters, the newest first.
+/// Lists deletions of dead letters with the person who made them, the newest first.
 pub async fn list_deletions<W: Deps>(
     deps: &W,
     page: &PageRequest,
@@ -55,7 +56,7 @@ pub async fn list_deletions<W: Deps>(
     Ok(deps.store().list_deletions(page).await?)
 }
 
-/// The newest dead letters with their payloads, at most `limit`.
+/// Lists the newest dead letters with their payloads, at most `limit`.
 pub async fn newest_with_payloads<W: Deps>(
     deps: &W,
     filter: &DeadLetterFilter,
@@ -65,7 +66,8 @@ pub async fn newest_with_payloads<W: Deps>(
     let mut views = Vec::new();
     for letter in deps.store().list_dead_letters(filter, &page).await?.items {
         let payload = match &letter.what {
-            // Many large bodies would be too much for one answer: the letter alone shows its own.
+            // Many large stored bodies would be too much for one answer. They are shown when a dead letter is read by
+            // its id.
             DeadLetterContent::Event(job) => inline_payload(&job.payload),
             _ => load_payload(deps, &letter).await?,
         };
@@ -86,7 +88,7 @@ fn inline_payload(payload: &EventPayload) -> Value {
     }
 }
 
-/// What a dead letter would do again.
+/// Loads the payload that a redrive of the dead letter would handle again. `null` if its message does not exist.
 async fn load_payload<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<Value> {
     let invalid = |error| PortError::invalid("dead letter", error);
     match &letter.what {

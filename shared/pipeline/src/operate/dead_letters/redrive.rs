@@ -12,22 +12,24 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, Redri
 use recado_domain::wake_up::Redrive;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a redrive did.
+/// The result of redriving several dead letters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RedriveSummary {
-    /// How many letters were looked at.
+    /// Number of dead letters that were selected.
     pub selected: usize,
-    /// What is on its way again.
+    /// Number of dead letters that were redriven.
     pub redriven: usize,
-    /// What was alive already, or had died again: only the letter went.
+    /// Number of dead letters whose record was no longer dead, or had failed again later. Only the dead letters were
+    /// removed.
     pub no_longer_dead: usize,
-    /// What could not be done now; what stands behind it in its conversation was left too.
+    /// Number of dead letters that could not be redriven now, and of those behind them in the same conversation.
     pub failed: usize,
-    /// Whether there are more letters than were asked for.
+    /// `true` if more dead letters match than the limit allows.
     pub more: bool,
 }
 
-/// Letters that are gone from the store, by queue: their copies are to go too.
+/// Dead letters that were removed from the store, by queue. Their copies in the dead-letter queues are to be removed
+/// too.
 pub(super) type RemovedLetters = BTreeMap<QueueName, BTreeSet<RedrivenLetter>>;
 
 pub(super) fn record_removed_letter(gone: &mut RemovedLetters, letter: &DeadLetter) {
@@ -37,7 +39,8 @@ pub(super) fn record_removed_letter(gone: &mut RemovedLetters, letter: &DeadLett
     });
 }
 
-/// Removes what is left in the dead-letter queues. What fails here `reconcile` does: the letters are gone.
+/// Removes the copies of removed dead letters from the dead-letter queues. Copies that remain after a failure are
+/// removed by `reconcile`.
 pub(super) async fn clear_queue_copies<W: Deps>(deps: &W, gone: &RemovedLetters) {
     for (queue, letters) in gone {
         if let Err(error) = remove_dead_copies(deps, *queue, letters).await {
@@ -46,7 +49,8 @@ pub(super) async fn clear_queue_copies<W: Deps>(deps: &W, gone: &RemovedLetters)
     }
 }
 
-/// Redrives one dead letter. `false`: what it is a copy of is no longer dead of that death, and only the letter went.
+/// Redrives one dead letter. Returns `false` if its record is no longer dead, or failed again later: then only the dead
+/// letter was removed.
 pub async fn redrive_dead_letter<W: Deps>(deps: &W, id: &str) -> Result<bool, OperateError> {
     let letter = require_dead_letter(deps, id).await?;
     let revived = redrive_if_dead(deps, &letter).await?;
@@ -56,7 +60,8 @@ pub async fn redrive_dead_letter<W: Deps>(deps: &W, id: &str) -> Result<bool, Op
     Ok(revived)
 }
 
-/// Redrives many, each conversation's in its order. A second time changes nothing: what is no longer dead is left alone.
+/// Redrives several dead letters, those of each conversation in order. A second call changes nothing: a record that is
+/// no longer dead is left unchanged.
 pub async fn redrive_dead_letters<W: Deps>(
     deps: &W,
     selection: &DeadLetterSelection,
@@ -87,7 +92,7 @@ async fn redrive_in_order<W: Deps>(deps: &W, line: OrderedLetters) -> (RedriveSu
     let (mut done, mut gone) = (RedriveSummary::default(), Vec::new());
     for id in line.into_letter_ids() {
         if done.failed > 0 {
-            // In order, or not at all.
+            // The order must be kept: after a failure, the dead letters behind it are not redriven.
             done.failed += 1;
             continue;
         }
@@ -115,9 +120,11 @@ async fn redrive_listed_letter<W: Deps>(deps: &W, id: &str) -> PortResult<Option
     Ok(Some((letter, revived)))
 }
 
-/// The kick first: it names the death, so whoever receives it revives the record and removes the letter, should this request
-/// die on the way. Then the record is revived here too, so that it is alive when the client has its answer, and the letter
-/// goes. A record that is alive, or died again, gets no kick.
+/// Redrives a dead letter if its record is still dead with the same failure. The queue message is enqueued first. It
+/// names the failure, so its worker revives the record and removes the dead letter if this request crashes. Then the
+/// record is revived here too, so that it is alive when the client gets its answer, and the dead letter is removed. No
+/// queue message is enqueued for a record that is alive or failed again. Returns whether the record was dead with that
+/// failure.
 async fn redrive_if_dead<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<bool> {
     let dead = has_same_failure(deps, letter).await?;
     if dead {
@@ -131,7 +138,7 @@ async fn redrive_if_dead<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<b
     Ok(dead)
 }
 
-/// Whether what the letter is a copy of is dead of the letter's death.
+/// Returns `true` if the newest failure of the record is the failure of the dead letter.
 async fn has_same_failure<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<bool> {
     let died = match &letter.what {
         DeadLetterContent::Event(job) => {
@@ -142,13 +149,13 @@ async fn has_same_failure<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<
             let message = deps.store().find_message(message).await?;
             message.and_then(|message| message.out?.failed_at())
         }
-        // No record dies with these.
+        // A turn and an unreadable message have no record that could be dead.
         DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => return Ok(true),
     };
     Ok(died == Some(letter.at))
 }
 
-/// Nothing changes if whoever received the kick was faster.
+/// Revives the record of a dead letter. Nothing changes if the worker of the queue message did so before.
 async fn revive_record<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<()> {
     match &letter.what {
         DeadLetterContent::Event(job) => {

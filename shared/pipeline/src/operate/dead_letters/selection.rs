@@ -4,21 +4,21 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use std::collections::BTreeMap;
 
-/// Which dead letters something is to be done with.
+/// The dead letters that an operator's request is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadLetterSelection {
-    /// Those that the filter takes …
+    /// Filter of the dead letters; used if `ids` is empty.
     pub filter: DeadLetterFilter,
-    /// … or, if there are any here, those of these ids only.
+    /// Ids of the dead letters; if there are any, `filter` is not used.
     pub ids: Vec<String>,
-    /// At most so many, the oldest.
+    /// Maximum number of dead letters. The conversations or contacts with the oldest dead letters come first.
     pub limit: usize,
 }
 
-/// How many letters one read of the list brings.
+/// Number of dead letters that one read of the list returns.
 const PAGE: usize = 200;
 
-/// A letter's place among those that must stay in order.
+/// The position of a dead letter among those that must stay in order.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct LetterPosition {
     number: i64,
@@ -26,29 +26,29 @@ struct LetterPosition {
     id: String,
 }
 
-/// Letters whose order matters: those of one conversation, or of one contact.
+/// Dead letters whose order matters: those of one conversation, or of one contact.
 #[derive(Debug, Default)]
 pub(super) struct OrderedLetters(Vec<LetterPosition>);
 
 impl OrderedLetters {
-    /// The letters' ids, in order.
+    /// Returns the ids of the dead letters, in order.
     pub(super) fn into_letter_ids(self) -> impl Iterator<Item = String> {
         self.0.into_iter().map(|place| place.id)
     }
 }
 
-/// What was selected.
+/// The dead letters that were selected.
 #[derive(Debug)]
 pub(super) struct SelectedLetters {
-    /// By line, the one with the oldest letter first.
+    /// Dead letters by conversation or contact. The group with the oldest dead letter comes first.
     pub(super) lines: Vec<OrderedLetters>,
-    /// How many letters that is.
+    /// Number of selected dead letters.
     pub(super) count: usize,
-    /// Whether there are more than the limit.
+    /// `true` if more dead letters match than the limit allows.
     pub(super) more: bool,
 }
 
-/// The line that a letter stands in, and where.
+/// Returns the conversation or contact in whose order a dead letter stands, and its position there.
 fn letter_position(letter: &DeadLetter) -> (String, LetterPosition) {
     let by_id = (letter.id.clone(), 0);
     let (line, number) = match &letter.what {
@@ -69,7 +69,8 @@ fn letter_position(letter: &DeadLetter) -> (String, LetterPosition) {
     (line, LetterPosition { number, at, id })
 }
 
-/// Finds what `selection` says. Only places are kept of the letters: there may be many, and large ones.
+/// Finds the dead letters of `selection`. Only their positions are kept in memory, because there may be many large dead
+/// letters.
 pub(super) async fn select_letters<W: Deps>(
     deps: &W,
     selection: &DeadLetterSelection,
@@ -100,7 +101,7 @@ pub(super) async fn select_letters<W: Deps>(
     Ok(limit_letters(lines.into_values().collect(), selection.limit))
 }
 
-/// The first `limit` letters; a line is cut at its end only.
+/// Takes the first `limit` dead letters. The dead letters of a conversation or contact are cut only at the end.
 fn limit_letters(mut lines: Vec<OrderedLetters>, limit: usize) -> SelectedLetters {
     for line in &mut lines {
         line.0.sort();

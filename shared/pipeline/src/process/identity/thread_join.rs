@@ -1,5 +1,5 @@
-//! Two threads that turn out to be one person's become one: what comes in goes to the conversation under the number, or to
-//! the one that goes on where only one does; the other leads there.
+//! Joins two threads that turn out to belong to one person. New messages go to the conversation under the number or, if
+//! only the other conversation is active, to the other. The conversation that is left leads to the one that goes on.
 
 use crate::Deps;
 use crate::linked_threads::follow_moved_threads;
@@ -9,13 +9,13 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, ThreadId};
 
-/// A message that shows both names of a person.
+/// A message that shows both the phone number and the linked identity of a person.
 pub(super) struct ThreadJoin<'a, W> {
     pub(super) deps: &'a W,
     pub(super) bound: &'a InstanceConfig,
-    /// The address with the number.
+    /// Address with the phone number.
     pub(super) shown: &'a ContactAddress,
-    /// The identity without one.
+    /// Linked identity, an address without a number.
     pub(super) also: &'a ContactAddress,
 }
 
@@ -28,8 +28,8 @@ fn write_conflict<T>() -> PortResult<T> {
 }
 
 impl<W: Deps> ThreadJoin<'_, W> {
-    /// The person's thread and conversation, from now on: `place` with `newest`, where the number leads, or what there is
-    /// under the identity, whose thread is `other`.
+    /// Returns the person's thread and conversation from now on. This is either `place` with `newest`, to which the
+    /// number leads, or the thread and conversation of the linked identity, whose thread is `other`.
     pub(super) async fn join_threads(
         &self,
         place: ThreadId,
@@ -40,7 +40,8 @@ impl<W: Deps> ThreadJoin<'_, W> {
             || ConversationId::new(place.clone(), 1),
             |newest| newest.id.clone(),
         );
-        // Mostly there is nothing. Then nothing will begin there.
+        // Usually the linked identity has no conversation yet. Then its first conversation number is made to lead to
+        // `to`, so that no conversation can begin there.
         if self.redirect_thread((&other, 1), self.also, &to).await? {
             return Ok((place, newest));
         }
@@ -49,7 +50,7 @@ impl<W: Deps> ThreadJoin<'_, W> {
         };
         let (elsewhere, theirs) = follow_moved_threads(self.deps, other, Some(nearest.clone())).await?;
         if elsewhere == place {
-            // Led here before, by an attempt that came no further.
+            // An earlier attempt, which did not finish, made the linked identity's thread lead here.
             let left = self.find_left_conversation(nearest).await?;
             let newest = match (newest, left) {
                 (Some(newest), Some(left)) => Some(self.resume_join(newest, left).await?),
@@ -84,7 +85,8 @@ impl<W: Deps> ThreadJoin<'_, W> {
         }
     }
 
-    /// Makes a thread lead to `to` where its next conversation, of this number, would begin; `false` if it has begun.
+    /// Makes a thread lead to `to` at the place of its conversation `number`. `false`: that conversation has begun
+    /// already.
     async fn redirect_thread(
         &self,
         (thread, number): (&ThreadId, u32),
@@ -99,18 +101,18 @@ impl<W: Deps> ThreadJoin<'_, W> {
         Ok(self.deps.store().update_conversation(&leading).await? == WriteOutcome::Written)
     }
 
-    /// The identity's thread, which led to somebody else's conversation, leads to `to`.
+    /// Makes the linked identity's thread, which led to another person's conversation, lead to `to`.
     async fn redirect_again(&self, mut nearest: Conversation, to: &ConversationId) -> PortResult<()> {
         if nearest.moved_to.is_none() {
-            // Somebody else goes on in that very thread.
+            // Another person's conversation goes on in this thread itself.
             return Ok(());
         }
         nearest.mark_moved_to(to);
         self.write_conversation(&mut nearest).await
     }
 
-    /// `newest`, taken over if people have `theirs` and both go on. Written before anything else: whatever crashes, no
-    /// reply is claimed on account of this.
+    /// Takes `newest` over if people have `theirs` and both conversations are active. This is written before anything
+    /// else: after a crash at any point, the join does not let a reply of the agent be claimed.
     async fn take_over_if_manual(
         &self,
         mut newest: Conversation,
@@ -123,8 +125,8 @@ impl<W: Deps> ThreadJoin<'_, W> {
         Ok(newest)
     }
 
-    /// Goes on with `newest`, for which `left` was left before. Of who has which, that was seen to then; but who took `newest`
-    /// over since could not know of the other.
+    /// Goes on with `newest`, for which `left` was left by an earlier attempt. That attempt settled who has which
+    /// conversation. A person who took `newest` over since could not know of `left`, so `left` is taken over too.
     async fn resume_join(&self, newest: Conversation, mut left: Conversation) -> PortResult<Conversation> {
         let both = is_active(&newest) && is_active(&left);
         if both && newest.mode == ConversationMode::Manual && left.take_over() {
@@ -133,7 +135,7 @@ impl<W: Deps> ThreadJoin<'_, W> {
         Ok(replace_conversation(newest, &left))
     }
 
-    /// The conversation that was left when `nearest`, the newest of its thread, began to lead elsewhere.
+    /// Returns the conversation that was left when `nearest`, the newest of its thread, began to lead elsewhere.
     async fn find_left_conversation(&self, nearest: Conversation) -> PortResult<Option<Conversation>> {
         if nearest.listed_status().is_some() {
             return Ok(Some(nearest));
@@ -143,8 +145,9 @@ impl<W: Deps> ThreadJoin<'_, W> {
         self.deps.store().find_conversation(&before).await
     }
 
-    /// Leaves `left` for `to`: taken over, too, if people have that one. One that is over is left as it is, and the next one's
-    /// place in its thread leads on: whoever read it as over would begin that.
+    /// Leaves `left` for `to`. If people have `to`, `left` is taken over too. A resolved `left` is not changed: the next
+    /// conversation number of its thread leads to `to` instead, because a worker that read `left` as resolved would
+    /// begin that conversation.
     async fn leave_conversation(
         &self,
         mut left: Conversation,
@@ -180,7 +183,7 @@ impl<W: Deps> ThreadJoin<'_, W> {
     }
 }
 
-/// `conversation` in the place of `left`; written with the message.
+/// Returns `conversation` after it took the place of `left`. The caller writes it together with the message.
 fn replace_conversation(mut conversation: Conversation, left: &Conversation) -> Conversation {
     conversation.absorb_conversation(left);
     conversation

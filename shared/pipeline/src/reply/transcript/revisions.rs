@@ -1,4 +1,4 @@
-//! What later edits and deletions make of the messages that the model reads.
+//! Applies later edits and deletions to the messages that the model reads.
 
 use super::super::reading::TurnReading;
 use recado_domain::content::Content;
@@ -6,20 +6,20 @@ use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a message is shown as that was taken back.
+/// The text that is shown in place of a deleted message.
 pub(super) const DELETED: &str = "[message deleted]";
 
-/// What a message of the contact is shown as that says nothing. It is owed an answer as any other.
+/// The text that is shown in place of a contact's message without text. Such a message is owed an answer as any other.
 const EMPTY: &str = "[empty message]";
 
-/// A message as the provider knows it: whose side it is on, and its id there.
+/// A reference to a message: `true` if the contact wrote it, and its id at the provider.
 type RevisionTarget<'a> = (bool, &'a str);
 
-/// Which messages were changed after they were sent. One side changes only its own.
+/// The edits and deletions of the messages that a turn reads. Each side can change only its own messages.
 pub(super) struct Revisions<'a> {
     originals: BTreeMap<RevisionTarget<'a>, &'a Message>,
     deleted: BTreeSet<RevisionTarget<'a>>,
-    /// The newest words of each edited message that had not been answered when it was edited.
+    /// The newest edit, with its content, of each message that had not been answered when it was edited.
     edited: BTreeMap<RevisionTarget<'a>, (&'a Message, &'a Content)>,
     our_ordinals: Vec<Ordinal>,
     answered: Ordinal,
@@ -34,8 +34,8 @@ fn revision_target<'a>(message: &Message, id: Option<&'a String>) -> Option<Revi
 }
 
 impl<'a> Revisions<'a> {
-    /// What the messages that are read say of one another, and which of them were taken back by any that is known: their
-    /// edits are answered with them, but what they take back is not repeated.
+    /// Collects the edits among the messages that are read, and the deletions among all known messages. An edit counts
+    /// when it is read and answered itself. A deletion counts at once, so that deleted text is not repeated.
     pub(super) fn from_reading(reading: &'a TurnReading) -> Self {
         let known = reading.known_messages();
         let mut revised = Self {
@@ -80,7 +80,8 @@ impl<'a> Revisions<'a> {
         }
     }
 
-    /// Whether the new words are read in the place of the old: those are among the messages, and nobody had answered them.
+    /// Returns `true` if the edited text is shown in place of the original. The original must be among the messages
+    /// that are read, and, if it is the contact's, nobody had answered it before the edit.
     fn replaces_original(&self, edit: &Message, at: RevisionTarget<'_>) -> bool {
         let Some(original) = self.originals.get(&at) else {
             return false;
@@ -93,7 +94,7 @@ impl<'a> Revisions<'a> {
         !was_answered && !self.our_ordinals.iter().any(between)
     }
 
-    /// What the model reads of a message; empty if it adds nothing.
+    /// Returns the text that the model reads for a message; empty if the message adds nothing.
     pub(super) fn visible_text(&self, message: &Message) -> String {
         match &message.content {
             Content::Deletion { .. } => String::new(),
@@ -108,7 +109,7 @@ impl<'a> Revisions<'a> {
         let Some(at) = at else { return edit.render_text() };
         let has_place = self.originals.contains_key(&at);
         if self.deleted.contains(&at) {
-            // What was taken back is shown once.
+            // A deleted message is shown as deleted only once.
             return if has_place {
                 String::new()
             } else {
@@ -137,7 +138,8 @@ impl<'a> Revisions<'a> {
         }
     }
 
-    /// The message in words, without repeating what it quotes if that was taken back.
+    /// Returns the message as text, without the quoted message if that was deleted. A contact's message without text
+    /// gives a placeholder.
     fn text_or_placeholder(&self, message: &Message) -> String {
         let words = self.text_without_deleted_quote(message);
         if is_from_contact(message) && words.trim().is_empty() {

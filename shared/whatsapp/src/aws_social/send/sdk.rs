@@ -1,4 +1,4 @@
-//! The calls themselves.
+//! The calls of AWS's SDK.
 
 mod files;
 
@@ -21,10 +21,10 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The most that a message may hold, in bytes (AWS's service model).
+/// Size limit of a message, in bytes (AWS's service model).
 const MESSAGE_BYTES_MAX: usize = 2_048_000;
 
-/// AWS's client.
+/// A client of AWS End User Messaging Social.
 #[derive(Debug, Clone)]
 pub struct AwsSocialClient {
     calls: aws_sdk_socialmessaging::Client,
@@ -32,8 +32,8 @@ pub struct AwsSocialClient {
 }
 
 impl AwsSocialClient {
-    /// A client of `config` (an `SdkConfig` will do) that repeats nothing by itself: AWS would send twice. Files that are
-    /// not on the web cannot be sent without a [`MediaBucket`].
+    /// Creates a client from `config`, which may be an `SdkConfig`. The SDK's own retries are switched off, because AWS
+    /// would send the message twice. A file that is not on the web cannot be sent without a [`MediaBucket`].
     pub fn new(config: impl Into<Builder>) -> Self {
         let config = config.into().retry_config(RetryConfig::disabled()).build();
         Self {
@@ -42,7 +42,7 @@ impl AwsSocialClient {
         }
     }
 
-    /// The same with a bucket from which AWS reads such files.
+    /// Returns the same client with a bucket. AWS reads files from it that are not on the web.
     #[must_use]
     pub fn with_bucket(self, bucket: Arc<dyn MediaBucket>) -> Self {
         Self {
@@ -52,9 +52,9 @@ impl AwsSocialClient {
     }
 }
 
-/// Sends; a file that is here and not on the web is given to AWS first, within the same time. AWS has no token by which it
-/// would know a repetition, so nothing is repeated here. The id that it answers is its own, not the one in statuses: those
-/// carry ours.
+/// Sends a message. A file that the message itself carries is first uploaded to AWS, within the same time limit. AWS has
+/// no idempotency token, so nothing is repeated here. The message id in AWS's answer is AWS's own, not the id in
+/// statuses: statuses carry Recado's id.
 pub(crate) async fn send_message(at: &AwsSocialEndpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
     match find_inline_file(message) {
         Ok(None) => post_message(at, message, at.timeout).await,
@@ -66,8 +66,8 @@ pub(crate) async fn send_message(at: &AwsSocialEndpoint<'_>, message: &OutgoingM
     }
 }
 
-/// Whether AWS can be reached, by a list of one account. Any answer shows that, a refusal too: a role that may send need
-/// not be one that may list.
+/// Checks if AWS can be reached, by listing one account. Any answer below 500 shows that, even a refusal: a role that
+/// may send does not need the permission to list accounts.
 pub(crate) async fn fetch_connection(client: &AwsSocialClient, timeout: Duration) -> ConnectionAnswer {
     let listed = client
         .calls
@@ -122,12 +122,12 @@ async fn post_message(
     }
 }
 
-/// AWS's name for the number.
+/// Returns AWS's name for the number, `phone-number-id-{id}`.
 fn format_origin(at: &AwsSocialEndpoint<'_>) -> String {
     format!("phone-number-id-{}", at.number)
 }
 
-/// All of the time-outs, since the shared configuration may have shorter ones.
+/// Sets all time-outs to `timeout`, because the shared configuration may have shorter ones.
 fn config_with_timeout(timeout: Duration) -> Builder {
     let times = TimeoutConfig::builder()
         .connect_timeout(timeout)
@@ -168,7 +168,8 @@ fn classify_sdk_error<E: ProvideErrorMetadata + Error + 'static>(
     class.into_send_outcome(why.to_owned(), None, attempt)
 }
 
-/// The SDK has no kind of error for it; one of the causes says so.
+/// Returns `true` if the error was caused by missing AWS credentials. The SDK has no error kind for this, so the texts
+/// of the causes are searched.
 fn lacks_credentials(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {
@@ -180,7 +181,7 @@ fn lacks_credentials(error: &(dyn Error + 'static)) -> bool {
     false
 }
 
-/// The HTTP client says so in one of the causes, by its kind of error.
+/// Returns `true` if no connection was made. The HTTP client reports this in one of the causes, by its error kind.
 fn never_connected(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {

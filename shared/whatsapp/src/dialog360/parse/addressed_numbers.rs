@@ -1,4 +1,5 @@
-//! Which numbers a body is about, read before the body is trusted: the webhook secret is derived from them.
+//! Reads which numbers a body is about, before the body is trusted: the expected webhook secret is derived from the
+//! number.
 
 use crate::WebhookParseError;
 use crate::json::extract::{
@@ -9,20 +10,22 @@ use serde::de::{MapAccess, SeqAccess};
 use serde_json::Number;
 use std::collections::BTreeSet;
 
-/// So many numbers of a body are kept at most. One number's secret proves a body that names no other, so a body that names
-/// as many as these is proven by a partner's signature or not at all, whichever the rest are.
+/// Limit on the numbers that are kept of a body. A number's secret proves only a body without other numbers. So a body
+/// with several numbers can be proven only by a partner's signature, and the numbers beyond the limit do not matter.
 const NUMBERS_MAX: usize = 16;
 
-/// Which numbers a body is about, as it says itself.
+/// The numbers that a body is about, according to the body itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AddressedNumbers {
-    /// These, and nothing else; the first 16 of more.
+    /// Every change has a number. At most the first 16 are kept.
     Numbers(BTreeSet<ExternalId>),
-    /// None, or something besides that names none: only who sent it, or where to, can say.
+    /// At least one change has no `phone_number_id`, or there are no changes. The sender's proof or the path must say
+    /// which number is meant.
     Unnamed,
 }
 
-/// Reads which numbers a body is about: the `phone_number_id` of each change. Nothing else of the body is built.
+/// Reads the numbers that a body is about: the `phone_number_id` of each change. Nothing else of the body is built in
+/// memory.
 pub fn read_addressed_numbers(body: &[u8]) -> Result<AddressedNumbers, WebhookParseError> {
     let found = extract_from_body(
         AtKey("entry", EachMember(AtKey("changes", EachMember(ChangeExtractor)))),
@@ -35,11 +38,11 @@ pub fn read_addressed_numbers(body: &[u8]) -> Result<AddressedNumbers, WebhookPa
     Ok(AddressedNumbers::Numbers(found.numbers))
 }
 
-/// What the changes of a body name.
+/// The numbers found in the changes of a body.
 #[derive(Debug, Default)]
 struct NumbersOfChanges {
     numbers: BTreeSet<ExternalId>,
-    /// Whether one of them names none.
+    /// `true` if at least one change has no number.
     unnamed: bool,
 }
 
@@ -54,7 +57,8 @@ impl NumbersOfChanges {
     }
 }
 
-/// The members of a list, or the one that is no list, as [`list_members`](crate::json::list_members) has them.
+/// Applies an extractor to each member of a list. A value that is not a list counts as its only member, as in
+/// [`list_members`](crate::json::list_members).
 #[derive(Debug, Clone, Copy)]
 struct EachMember<P>(P);
 
@@ -86,7 +90,7 @@ impl<P: JsonExtractor<Found = NumbersOfChanges>> JsonExtractor for EachMember<P>
     }
 }
 
-/// One change: the number that its value names. What is no object names none.
+/// Extracts the number of one change. A change that is not an object has no number.
 #[derive(Debug, Clone, Copy)]
 struct ChangeExtractor;
 

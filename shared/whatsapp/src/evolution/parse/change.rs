@@ -1,8 +1,8 @@
-//! `messages.edited` and `messages.delete`: a message that came before says something else now, or nothing.
+//! Reads `messages.edited` and `messages.delete`: an earlier message was edited or deleted.
 //!
-//! `messages.edited` carries the notice as its author wrote it: in an edit of the contact's, `key.remoteJid` is the
-//! business's own JID (or its lid, which nothing names) and `fromMe` is true. Only the id can be relied on, so what is
-//! read here is a [`InboundEvent::Change`], and the original tells whose it was and in which chat.
+//! `messages.edited` carries the notice as its author wrote it. In an edit by the contact, `key.remoteJid` is the
+//! business's own JID (or its lid, which nothing identifies) and `fromMe` is true. Only the id is reliable, so the
+//! result is an [`InboundEvent::Change`], and the original message tells who wrote it and in which chat.
 
 use super::EvolutionEnvelope;
 use super::chat::{ChatPeer, choose_chat_peer, parse_jid};
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 const PROVIDER: Provider = crate::evolution::NAME;
 
-/// Fields of a notice that are read again. Others hold keys of WhatsApp's programs.
+/// Fields of a notice that are kept, because they are read later. Other fields contain keys of WhatsApp's programs.
 const KEPT_FIELDS: [&str; 7] = [
     "key",
     "type",
@@ -31,7 +31,8 @@ const KEPT_FIELDS: [&str; 7] = [
     "status",
 ];
 
-/// One notice of `messages.edited`, which is sent for every `protocolMessage`, not for edits alone.
+/// Builds the item for one notice of `messages.edited`. Evolution sends this event for every `protocolMessage`, not only
+/// for edits.
 pub(super) fn build_edit_item(envelope: &EvolutionEnvelope, part: &Value) -> WebhookItem {
     if !protocol::has_notice_content(part) {
         return ignored_item("notice between programs");
@@ -71,13 +72,15 @@ pub(super) fn build_edit_item(envelope: &EvolutionEnvelope, part: &Value) -> Web
     build_change_item(envelope, id, place, Value::Object(fields.collect()))
 }
 
-/// What the queue orders a change by: itself. In the contact's own order it would hold up the message that it is about,
-/// should that come later, and everybody else's messages while it waits for it.
+/// Returns the address by which the queue orders a change: one of its own, made of the target's id. In the contact's own
+/// FIFO group the change would wait for the message that it is about and block this message, if it comes later, and all
+/// messages of the contact.
 fn address_of_change(target: &str) -> Option<ContactAddress> {
     ContactAddress::parse(&format!("{target}@change"))
 }
 
-/// One deletion of `messages.delete`: a flat key, or a row of Evolution's database with the key in it.
+/// Builds the item for one deletion of `messages.delete`: a flat key, or a row of Evolution's database with the key in
+/// it.
 pub(super) fn build_deletion_item(envelope: &EvolutionEnvelope, part: &Value) -> WebhookItem {
     let key = part.get("key").filter(|key| key.is_object()).unwrap_or(part);
     match choose_chat_peer(key, envelope.own_jid.as_deref()) {
@@ -120,14 +123,16 @@ fn ignored_item(what: &str) -> WebhookItem {
     }
 }
 
-/// Whether the chat is with that person for certain: not the business itself, nor a lid that may be its own.
+/// Returns `true` if the chat is certainly with that person. The address must not be the business itself, nor a lid that
+/// may belong to the business.
 fn is_certain_contact(envelope: &EvolutionEnvelope, key: &Value, person: &ContactAddress) -> bool {
     let own = envelope.own_jid.as_deref().and_then(parse_jid);
     let from_me = key.get("fromMe").and_then(Value::as_bool) == Some(true);
     own.as_ref() != Some(person) && (!from_me || person.phone_number().is_some())
 }
 
-/// What tells two changes of one message apart that say the same.
+/// Returns a text that distinguishes two changes of one message with the same content: their time, as far as it is
+/// known.
 fn change_time_key(envelope: &EvolutionEnvelope, part: &Value) -> String {
     let written = |field| part.get(field).and_then(crate::json::parse_integer);
     match written("timestampMs").or_else(|| written("ephemeralSettingTimestamp")) {
@@ -140,18 +145,18 @@ fn notice_text(part: &Value) -> String {
     protocol::parse_notice(part).map_or_else(String::new, |content| content.render_text())
 }
 
-/// Both events tell of one deletion.
+/// Returns the event id of a deletion, the same for both events that report it.
 fn deletion_id(envelope: &EvolutionEnvelope, target: &str) -> EventId {
     change_event_id(envelope, "deletion", &[target])
 }
 
-/// Another id than any message has: WhatsApp's hold no line breaks.
+/// Derives an event id that no message can have: WhatsApp's message ids contain no line breaks.
 fn change_event_id(envelope: &EvolutionEnvelope, what: &str, about: &[&str]) -> EventId {
     let whole = format!("{what}\n{}", about.join("\n"));
     derive_event_id(PROVIDER, &envelope.instance, EventKind::Message, &whole)
 }
 
-/// Reads the payload of either.
+/// Interprets the payload of a `messages.edited` or `messages.delete` event.
 pub(super) fn interpret_change(payload: &Value) -> InboundEvent {
     let nothing = |what: &str| InboundEvent::Ignored {
         what: what.to_owned(),
@@ -178,10 +183,10 @@ pub(super) fn interpret_change(payload: &Value) -> InboundEvent {
     let message = Box::new(InboundMessage {
         phone: address.phone_number(),
         address,
-        // Whose sides these are is not certain here.
+        // The notice does not reliably tell whose identity it carries.
         numberless_identity: None,
         name: None,
-        // The notice has an id of its own, which Evolution leaves out.
+        // The notice has an id of its own, but Evolution leaves it out.
         provider_message_id: None,
         from_me: key.get("fromMe").and_then(Value::as_bool) == Some(true),
         sent_at: parse_timestamp(data.get("timestampMs")),

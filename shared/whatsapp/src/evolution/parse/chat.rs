@@ -1,33 +1,34 @@
-//! With whom a message's chat is.
+//! Finds the person whom a message's chat is with.
 
 use crate::json::get_text;
 use recado_domain::contact::{ChatKind, ContactAddress};
 use serde_json::Value;
 
-/// The server of phone JIDs.
+/// Server part of phone JIDs.
 const PHONE_SERVER: &str = "s.whatsapp.net";
-/// What linked identities end with.
+/// Suffix of linked identities.
 const LID_SUFFIX: &str = "@lid";
 
-/// With whom a chat is.
+/// The other side of a chat.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ChatPeer {
-    /// With one person.
+    /// Chat with one person.
     Person(ContactAddress),
-    /// A group, broadcast, newsletter or bot of WhatsApp's: in a word.
+    /// Group, broadcast, newsletter or bot of WhatsApp's; the text names the kind for the log.
     NotDirect(&'static str),
-    /// It does not say.
+    /// Unknown: the key names no chat.
     Unknown,
 }
 
-/// Chooses the address of a message by its `key`: the phone JID if any field knows one, else the linked identity.
+/// Chooses the address of a message by its `key`: the phone JID if any field has one, else the linked identity.
 ///
-/// Versions write one person's chat in different ways: as the phone, as the lid with the phone beside it (`senderPn` in
-/// 2.3.0 to 2.3.4, `remoteJidAlt` from 2.3.3), as the phone with the lid beside it, or as the lid alone. Taking the phone
-/// wherever it is known keeps one person in one conversation. A lid that never comes with a phone stays a contact of its
-/// own.
+/// Versions write one person's chat in different ways: as the phone, as the lid with the phone in another field
+/// (`senderPn` in 2.3.0 to 2.3.4, `remoteJidAlt` from 2.3.3), as the phone with the lid in another field, or as the lid
+/// alone. Using the phone wherever it is known keeps one person in one conversation. A lid that never comes with a phone
+/// stays a separate contact.
 ///
-/// `own` is the instance's own JID: on what the business typed itself, the fields about the sender name the business.
+/// `own` is the instance's own JID: in a message that the business typed itself, the fields about the sender name the
+/// business.
 pub(super) fn choose_chat_peer(key: &Value, own: Option<&str>) -> ChatPeer {
     let remote = get_text(key, "remoteJid").and_then(parse_jid);
     if get_text(key, "remoteJid").is_some_and(|jid| jid.ends_with("@bot")) {
@@ -50,9 +51,11 @@ pub(super) fn choose_chat_peer(key: &Value, own: Option<&str>) -> ChatPeer {
     }
 }
 
-/// The linked identity of the person whose number [`choose_chat_peer`] chooses, where the `key` shows both.
+/// Returns the linked identity of the person whose number [`choose_chat_peer`] chooses; `None` unless the `key` has
+/// both.
 pub(super) fn find_linked_identity(key: &Value, own: Option<&str>) -> Option<ContactAddress> {
-    // Without the own number, what stands beside a chat that the business wrote in may be the business.
+    // In a message of the business the additional addresses may be the business's own, and without its number nobody can
+    // tell.
     if is_from_me(key) && own.is_none() {
         return None;
     }
@@ -68,10 +71,10 @@ fn is_from_me(key: &Value) -> bool {
     key.get("fromMe").and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// All that a `key` calls the person whose chat it is in.
+/// Collects all addresses that a `key` gives for the person in the chat.
 fn collect_addresses(key: &Value, own: Option<&str>) -> Vec<ContactAddress> {
     let from_me = is_from_me(key);
-    // Where the envelope does not say, the sender's phone does.
+    // If the envelope does not name the instance's own JID, the sender's phone does.
     let sender = || get_text(key, "senderPn").filter(|_| from_me);
     let own = own.or_else(sender).and_then(parse_jid);
     let remote = get_text(key, "remoteJid").and_then(parse_jid);
@@ -83,7 +86,7 @@ fn collect_addresses(key: &Value, own: Option<&str>) -> Vec<ContactAddress> {
     let others = besides
         .iter()
         .filter_map(|field| get_text(key, field).and_then(parse_jid));
-    // A chat with oneself is one: so only what stands beside `remoteJid` is compared with the own number.
+    // A chat with the own number is a real chat, so only the additional addresses are compared with the own number.
     let others = others.filter(|other| !from_me || own.as_ref() != Some(other));
     remote
         .into_iter()
@@ -92,7 +95,7 @@ fn collect_addresses(key: &Value, own: Option<&str>) -> Vec<ContactAddress> {
         .collect()
 }
 
-/// A JID; bare digits are a phone's.
+/// Parses a JID; bare digits count as a phone number.
 pub(super) fn parse_jid(raw: &str) -> Option<ContactAddress> {
     let address = ContactAddress::parse(raw)?;
     let bare = address.as_str().strip_prefix('+').unwrap_or(address.as_str());

@@ -1,4 +1,5 @@
-//! What a Baileys message says. Its kind is its key: `{"conversation": "…"}`, `{"imageMessage": {…}}`.
+//! Reads the content of a Baileys message. The object's key is the kind: `{"conversation": "…"}`,
+//! `{"imageMessage": {…}}`.
 
 mod business;
 mod cards;
@@ -15,7 +16,7 @@ pub(super) use shop::product_name;
 use wrapping::{UnwrappedMessage, find_content_kind, unwrap_message};
 pub(super) use wrapping::{content_bodies, has_content};
 
-/// Reads a message. `id` is the message's, by which its file can be fetched.
+/// Parses a message's content. `id` is the message's id, with which its file can be fetched.
 pub(super) fn parse_content(message: &Value, id: Option<&str>) -> Content {
     let UnwrappedMessage {
         message: inner,
@@ -32,7 +33,7 @@ pub(super) fn parse_content(message: &Value, id: Option<&str>) -> Content {
     let Some((kind, body)) = find_content_kind(inner) else {
         return unsupported("unknown");
     };
-    // Evolution puts it outside of any wrapper.
+    // Evolution puts `mediaUrl` outside of any wrapper.
     let url = get_untrimmed_text(message, "mediaUrl").or_else(|| get_untrimmed_text(inner, "mediaUrl"));
     let source = url.or_else(|| id.map(str::to_owned));
     let mut content = parse_known_kind(kind, body, source).unwrap_or_else(|| unsupported(kind));
@@ -66,10 +67,10 @@ fn parse_known_kind(kind: &str, body: &Value, source: Option<String>) -> Option<
         "contactMessage" | "contactsArrayMessage" => cards::parse_contact_cards(body),
         "orderMessage" => Some(shop::parse_order(body)),
         "productMessage" => shop::describe_product(body),
-        // They show in the chat, and ask for nothing.
+        // These kinds appear in the chat and need no answer.
         "pinInChatMessage" => Some(system_note("a message was pinned or unpinned")),
         "keepInChatMessage" => Some(system_note("a disappearing message was kept or let go")),
-        // The name is WhatsApp's own, slip included.
+        // "Messsage" is WhatsApp's own spelling.
         "callLogMesssage" | "callLogMessage" => Some(parse_call_log(body)),
         _ => reply::parse_reply(kind, body).or_else(|| business::parse_business_content(kind, body)),
     }
@@ -93,7 +94,7 @@ fn system_note(what: &str) -> Content {
     }
 }
 
-/// A call that is over, as the chat shows it.
+/// Describes a finished call, as the chat shows it.
 fn parse_call_log(body: &Value) -> Content {
     let video = body.get("isVideo").and_then(Value::as_bool) == Some(true);
     let kind = if video { "video call" } else { "voice call" };
@@ -104,12 +105,12 @@ fn parse_call_log(body: &Value) -> Content {
     })
 }
 
-/// The id in the message key at `field`.
+/// Returns the id in the message key at `field`.
 fn message_key_id(body: &Value, field: &str) -> Option<String> {
     get_text(body.get(field)?, "id").map(str::to_owned)
 }
 
-/// A count that fits, however it is written.
+/// Reads a count as a number or text; `None` if it does not fit into a `u32`.
 fn parse_count(body: &Value, field: &str) -> Option<u32> {
     u32::try_from(parse_integer(body.get(field)?)?).ok()
 }

@@ -1,4 +1,5 @@
-//! What stands around a message: `contextInfo`, beside `message` in version 2 and inside its kind in version 1.
+//! Reads the context of a message from `contextInfo`. In version 2 this object is beside `message`, in version 1 inside
+//! the content.
 
 use super::content;
 use crate::json::{get_text, get_untrimmed_text, list_members, parse_integer};
@@ -7,10 +8,10 @@ use recado_domain::content::Content;
 use recado_domain::context::{MessageContext, QuotedMessage, Referral};
 use serde_json::Value;
 
-/// From here on WhatsApp shows "forwarded many times"; 127 is its mark for that, too.
+/// Forwarding score from which WhatsApp shows "forwarded many times"; 127 stands for the same.
 const FORWARDED_OFTEN: i64 = 4;
 
-/// Reads it from `data`, the object with `message` in it.
+/// Reads the context from `data`, the object that contains `message`.
 pub(super) fn parse_context(data: &Value) -> MessageContext {
     let none = Value::Null;
     let message = data.get("message").unwrap_or(&none);
@@ -44,7 +45,7 @@ fn parse_quoted(places: &[&Value]) -> Option<QuotedMessage> {
             .get("quotedMessage")
             .filter(|message| content::has_content(message))?;
         Some(match content::parse_content(message, None) {
-            // A reply to an edited message says what it says now.
+            // If the quoted message was edited, its new text counts.
             Content::Edit { content, .. } => content.render_text(),
             content => content.render_text(),
         })
@@ -53,7 +54,7 @@ fn parse_quoted(places: &[&Value]) -> Option<QuotedMessage> {
     (id.is_some() || said.is_some()).then_some(QuotedMessage { id, text: said })
 }
 
-/// The product that is shown or asked about.
+/// Returns the identifier of the product that the message shows or asks about.
 fn find_product_name(message: &Value) -> Option<String> {
     content::content_bodies(message).find_map(content::product_name)
 }
@@ -67,7 +68,8 @@ fn parse_mentions(place: &Value) -> Option<Vec<String>> {
     (!all.is_empty()).then_some(all)
 }
 
-/// The advertisement or post that was clicked. Programs use the same field to draw link previews; those have no source.
+/// Reads the advertisement or post that the contact clicked. Programs use the same field to draw link previews, which
+/// have no source; for a preview the result is `None`.
 fn parse_referral(place: &Value) -> Option<Referral> {
     let clicked = get_text(place, "conversionSource")
         .is_some_and(|source| source.to_lowercase().ends_with("_ad"))

@@ -1,4 +1,4 @@
-//! A message as `chat/findMessages` gives it: one of `messages.upsert` with the rows of its updates.
+//! Reads a record of `chat/findMessages`: a message as in `messages.upsert`, with the rows of its status updates.
 
 use super::{EvolutionEnvelope, change, message, status};
 use crate::json::{get_text, list_members, parse_timestamp};
@@ -9,7 +9,7 @@ use recado_domain::inbound::WebhookItem;
 use recado_pipeline::ports::HistoryRecord;
 use serde_json::{Value, json};
 
-/// Reads a record. `now` is the time of its status, which carries none.
+/// Reads a record. `now` is used as the time of its status, because statuses carry none.
 pub(crate) fn parse_history_record(instance: &ExternalId, record: &Value, now: Timestamp) -> HistoryRecord {
     let envelope = envelope_for_event(instance, "messages.upsert");
     let key = record.get("key").unwrap_or(&Value::Null);
@@ -24,7 +24,7 @@ pub(crate) fn parse_history_record(instance: &ExternalId, record: &Value, now: T
     }
 }
 
-/// The envelope of the webhook that would have brought it.
+/// Builds the envelope of the webhook that would have reported the record.
 fn envelope_for_event(instance: &ExternalId, event: &str) -> EvolutionEnvelope {
     EvolutionEnvelope {
         event: event.to_owned(),
@@ -35,7 +35,7 @@ fn envelope_for_event(instance: &ExternalId, event: &str) -> EvolutionEnvelope {
     }
 }
 
-/// The message itself, or that it was deleted.
+/// Builds the item for the message itself, or for its deletion.
 fn message_or_deletion_item(envelope: &EvolutionEnvelope, record: &Value, key: &Value) -> WebhookItem {
     if was_deleted(record) {
         let envelope = self::envelope_for_event(&envelope.instance, "messages.delete");
@@ -43,20 +43,20 @@ fn message_or_deletion_item(envelope: &EvolutionEnvelope, record: &Value, key: &
     }
     let mut part = record.clone();
     if let Value::Object(fields) = &mut part {
-        // Rows of its database, which say nothing more.
+        // These fields are database rows and ids without further information.
         fields.retain(|name, _| !matches!(name.as_str(), "MessageUpdate" | "_id" | "id"));
     }
     message::build_message_item(envelope, &part)
 }
 
-/// Whether the message was deleted for everyone. Only the record's own status tells: in the rows of its updates versions
-/// 2.3.0 to 2.3.4 write `DELETED` for edits and votes.
+/// Returns `true` if the message was deleted for everyone. Only the record's own status is reliable: in the rows of
+/// updates, versions 2.3.0 to 2.3.4 write `DELETED` for edits and votes.
 fn was_deleted(record: &Value) -> bool {
     let marked = record.get("key").and_then(|key| key.get("deleted"));
     get_text(record, "status") == Some("DELETED") || marked.and_then(Value::as_bool) == Some(true)
 }
 
-/// The best of a message's statuses; a failure is the best where it reached nobody.
+/// Returns the item for the highest status of a message. A failure counts only if the message reached nobody.
 fn best_status_item(
     envelope: &EvolutionEnvelope,
     id: &str,

@@ -1,4 +1,4 @@
-//! `messages.upsert`, `send.message` and `messages.set`.
+//! Reads `messages.upsert`, `send.message` and `messages.set`.
 
 use super::EvolutionEnvelope;
 use super::chat::{ChatPeer, choose_chat_peer, find_linked_identity};
@@ -10,10 +10,9 @@ use recado_domain::event::{EventKind, derive_event_id, derive_event_id_from_body
 use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
 use serde_json::{Value, json};
 
-/// What Evolution calls the author of what the business typed itself, for want of a name (always in Portuguese).
+/// Name that Evolution gives the author of messages of the business itself (always in Portuguese).
 const OWN_AUTHOR_NAME: &str = "Você";
 
-/// One message as an item.
 pub(super) fn build_message_item(envelope: &EvolutionEnvelope, part: &Value) -> WebhookItem {
     let ignored = |what: &str| WebhookItem::Ignored {
         what: what.to_owned(),
@@ -53,7 +52,6 @@ pub(super) fn build_message_item(envelope: &EvolutionEnvelope, part: &Value) -> 
     })
 }
 
-/// Reads a message's payload.
 pub(super) fn interpret_message(payload: &Value) -> InboundEvent {
     let none = Value::Null;
     let data = payload.get("data").unwrap_or(&none);
@@ -79,7 +77,8 @@ pub(super) fn interpret_message(payload: &Value) -> InboundEvent {
             what: "message without content".to_owned(),
         };
     };
-    // What the API sends comes as `send.message`; what is typed on the phone as `messages.upsert` with `fromMe`.
+    // Messages sent by the API come as `send.message`; messages typed on the phone come as `messages.upsert` with
+    // `fromMe`.
     let own = get_text(payload, "event") == Some("send.message");
     let from_me = own || key.get("fromMe").and_then(Value::as_bool).unwrap_or(false);
     let id = get_text(key, "id").map(str::to_owned);
@@ -96,7 +95,8 @@ pub(super) fn interpret_message(payload: &Value) -> InboundEvent {
     }))
 }
 
-/// The author's name. Without one Evolution writes the digits of the address there, or the whole of it.
+/// Returns the author's name; `None` if it is missing. Evolution then writes the digits of the address, or the whole
+/// address, in its place.
 fn parse_author_name(data: &Value) -> Option<String> {
     let digits = |name: &str| {
         let user = name.split_once('@').map_or(name, |(user, _server)| user);

@@ -1,12 +1,13 @@
-//! `protocolMessage`: what WhatsApp's programs tell each other. Three of them concern people: a message was edited, taken
-//! back, or the chat's messages disappear from now on. The others hold keys and histories, and are never kept.
+//! Reads `protocolMessage`, a notice between WhatsApp's programs. Three kinds concern people: a message was edited, a
+//! message was deleted, or the chat's messages disappear from now on. All others contain keys and histories, and are
+//! never kept.
 
 use super::content;
 use crate::json::{get_text, parse_integer};
 use recado_domain::content::{Content, SystemNote};
 use serde_json::Value;
 
-/// What it is about.
+/// The kind of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProtocolKind {
     Edit,
@@ -15,7 +16,8 @@ pub(super) enum ProtocolKind {
     Other,
 }
 
-/// Its `type`, as a word or WhatsApp's number. An edit is known by what it brings: some versions leave the type out.
+/// Returns the kind of a notice from its `type`, a word or WhatsApp's number. A notice with an edited message is an
+/// edit, because some versions leave the type out.
 pub(super) fn parse_protocol_kind(notice: &Value) -> ProtocolKind {
     if notice.get("editedMessage").is_some_and(Value::is_object) {
         return ProtocolKind::Edit;
@@ -30,12 +32,12 @@ pub(super) fn parse_protocol_kind(notice: &Value) -> ProtocolKind {
     }
 }
 
-/// The id of the message that it is about.
+/// Returns the id of the message that a notice is about.
 pub(super) fn notice_target(notice: &Value) -> Option<&str> {
     get_text(notice.get("key")?, "id")
 }
 
-/// Whether [`parse_notice`] finds something.
+/// Returns `true` if [`parse_notice`] would return content.
 pub(super) fn has_notice_content(notice: &Value) -> bool {
     match parse_protocol_kind(notice) {
         ProtocolKind::Edit => notice.get("editedMessage").is_some_and(content::has_content),
@@ -45,7 +47,7 @@ pub(super) fn has_notice_content(notice: &Value) -> bool {
     }
 }
 
-/// What it tells people; `None` if nothing.
+/// Returns the content of a notice that concerns people; `None` for all other notices.
 pub(super) fn parse_notice(notice: &Value) -> Option<Content> {
     if !has_notice_content(notice) {
         return None;
@@ -54,7 +56,7 @@ pub(super) fn parse_notice(notice: &Value) -> Option<Content> {
     match parse_protocol_kind(notice) {
         ProtocolKind::Edit => {
             let edited = notice.get("editedMessage")?;
-            // The file of the original, by its id: an edit changes the caption.
+            // The file of the original is kept, by the original's id, because an edit changes only the caption.
             let content = match content::parse_content(edited, target.as_deref()) {
                 Content::Edit { content, .. } => content,
                 content => Box::new(content),

@@ -1,4 +1,4 @@
-//! `messages.update`: what became of a message.
+//! Reads `messages.update`: the status of a message.
 
 use super::EvolutionEnvelope;
 use super::chat::parse_jid;
@@ -12,10 +12,11 @@ use recado_domain::inbound::{FailedDelivery, InboundEvent, WebhookEvent, Webhook
 use recado_domain::reason::Reason;
 use serde_json::Value;
 
-/// One update as an item.
+/// Builds the item for one update.
 ///
-/// Updates carry no time in version 2 (`received_at` stands in) and `datetime` in version 1. Those of messages that came
-/// in (`fromMe: false`: read on another device of ours) say nothing of a delivery.
+/// Updates have no time in version 2 (`received_at` is used) and `datetime` in version 1. Updates of incoming messages
+/// (`fromMe: false`: the message was read on another device of the business) are ignored, because they are not about a
+/// delivery.
 pub(super) fn build_status_item(
     envelope: &EvolutionEnvelope,
     part: &Value,
@@ -30,7 +31,7 @@ pub(super) fn build_status_item(
     if vote::is_poll_vote(part) {
         return vote::build_vote_item(envelope, part);
     }
-    // An edit or a vote has no status; 2.3.7 writes SERVER_ACK all the same. What it is comes as another event.
+    // An edit or a vote has no status, although 2.3.7 writes SERVER_ACK. The edit or vote itself comes as another event.
     let carries = |field| part.get(field).is_some_and(|value: &Value| !value.is_null());
     if carries("message") || carries("pollUpdates") {
         return ignored("update of a message's content");
@@ -57,15 +58,15 @@ pub(super) fn build_status_item(
     })
 }
 
-/// WhatsApp's id of the message: `keyId` in version 2 (whose `messageId` and `id` are a database row's), `key.id` where
-/// there is a key, `id` in version 1.
+/// Returns WhatsApp's id of the message: `keyId` in version 2 (whose `messageId` and `id` are a database row's),
+/// `key.id` where there is a key, `id` in version 1.
 pub(super) fn message_id(part: &Value) -> Option<&str> {
     get_text(part, "keyId")
         .or_else(|| get_text(part.get("key")?, "id"))
         .or_else(|| get_text(part, "id"))
 }
 
-/// The status as a word; numbers are WhatsApp's own (renderStatus.ts).
+/// Returns the status as a word; numbers are WhatsApp's own (renderStatus.ts).
 fn parse_status_word(part: &Value) -> Option<String> {
     let status = part.get("status")?;
     let named = match parse_integer(status) {
@@ -86,7 +87,7 @@ fn parse_status_word(part: &Value) -> Option<String> {
     Some(named.to_owned())
 }
 
-/// In whose chat the message is.
+/// Returns the address of the chat that the message is in.
 fn parse_recipient(part: &Value) -> Option<ContactAddress> {
     let remote = get_text(part, "remoteJid").or_else(|| get_text(part.get("key")?, "remoteJid"));
     remote.and_then(parse_jid)
@@ -96,7 +97,7 @@ fn failed_delivery_item(envelope: &EvolutionEnvelope, part: &Value, id: &str) ->
     let to = parse_recipient(part);
     let mut data = part.clone();
     if let Value::Object(fields) = &mut data {
-        // The quoted or edited message is of no use here.
+        // The quoted or edited message is not needed here.
         fields.remove("message");
     }
     let (provider, kind) = (crate::evolution::NAME, EventKind::Failed);
@@ -111,7 +112,6 @@ fn failed_delivery_item(envelope: &EvolutionEnvelope, part: &Value, id: &str) ->
     })
 }
 
-/// Reads the payload of a failed delivery.
 pub(super) fn interpret_failure(job: &InboundJob, payload: &Value) -> InboundEvent {
     let data = payload.get("data").unwrap_or(&Value::Null);
     let Some(id) = message_id(data) else {
@@ -128,7 +128,7 @@ pub(super) fn interpret_failure(job: &InboundJob, payload: &Value) -> InboundEve
             detail: None,
         },
         to: parse_recipient(data),
-        // Evolution says no more than that.
+        // Evolution gives no further reason.
         error: "status ERROR".to_owned(),
         reason: Reason::WhatsappPermanentError,
     })

@@ -1,8 +1,8 @@
-//! What of a body is not worth keeping: files, previews, hashes and keys, which are most of its bytes.
+//! Removes the parts of a body that nothing reads: files, previews, hashes and keys, which are most of its bytes.
 
 use serde_json::Value;
 
-/// Fields that no reader needs. A file is fetched by the message's id or its URL.
+/// Names of fields that nothing reads. A file is fetched by the message's id or its URL.
 const UNUSED_FIELDS: [&str; 26] = [
     "base64",
     "jpegThumbnail",
@@ -32,10 +32,10 @@ const UNUSED_FIELDS: [&str; 26] = [
     "ctwaPayload",
 ];
 
-/// From here on an object of nothing but digits is taken for bytes.
+/// Number of fields from which an object with only numeric keys is treated as bytes.
 const BYTES_MIN: usize = 8;
 
-/// Removes it, at every depth.
+/// Removes the unused fields and all encoded bytes, at every depth.
 pub(super) fn drop_unused_fields(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -47,7 +47,8 @@ pub(super) fn drop_unused_fields(value: &mut Value) {
     }
 }
 
-/// Bytes as versions write them that do not write base64: `{"0": 12, "1": 7, …}` or `{"type": "Buffer", "data": […]}`.
+/// Returns `true` for bytes in the form of versions that do not write base64: `{"0": 12, "1": 7, …}` or
+/// `{"type": "Buffer", "data": […]}`.
 fn is_encoded_bytes(value: &Value) -> bool {
     let Some(fields) = value.as_object() else {
         return false;

@@ -1,5 +1,5 @@
-//! Votes that come as `messages.update` of the poll: version 1 and version 2 before 2.3.5. (From 2.3.7 on a vote is a
-//! message of its own, and the update that comes beside it is left alone.)
+//! Reads votes that come as `messages.update` of the poll: version 1, and version 2 before 2.3.5. (From 2.3.7 on a vote
+//! is a message of its own, and the update that comes with it is ignored.)
 
 use super::EvolutionEnvelope;
 use super::chat::{ChatPeer, choose_chat_peer, parse_jid};
@@ -11,13 +11,13 @@ use recado_domain::event::{EventKind, derive_event_id_from_body};
 use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
 use serde_json::{Value, json};
 
-/// Whether an update tells of a vote: the others carry no `pollUpdates`, and what 2.3.7 sends has a status.
+/// Returns `true` if an update reports a vote. Other updates have no `pollUpdates`, and the updates of 2.3.7 have a
+/// status.
 pub(super) fn is_poll_vote(part: &Value) -> bool {
     let status = get_text(part, "status").filter(|status| !status.eq_ignore_ascii_case("DELETED"));
     status.is_none() && !list_members(part.get("pollUpdates")).is_empty()
 }
 
-/// One vote as an item.
 pub(super) fn build_vote_item(envelope: &EvolutionEnvelope, part: &Value) -> WebhookItem {
     let ignored = |what: &str| WebhookItem::Ignored {
         what: what.to_owned(),
@@ -39,7 +39,7 @@ pub(super) fn build_vote_item(envelope: &EvolutionEnvelope, part: &Value) -> Web
     };
     let (provider, kind) = (crate::evolution::NAME, EventKind::Message);
     WebhookItem::Event(WebhookEvent {
-        // With the envelope's time: one may vote for the same again.
+        // The id includes the envelope's time, because a person may vote for the same option again.
         id: derive_event_id_from_body(provider, &envelope.instance, kind, &payload),
         provider,
         external: envelope.instance.clone(),
@@ -50,7 +50,7 @@ pub(super) fn build_vote_item(envelope: &EvolutionEnvelope, part: &Value) -> Web
     })
 }
 
-/// With whom the chat is: as `remoteJid` says, or by the phone of who voted.
+/// Finds the chat of a vote by `remoteJid`, or by the phone of the person who voted.
 fn find_voter_chat(payload: &Value) -> ChatPeer {
     let data = payload.get("data").unwrap_or(&Value::Null);
     let own = get_text(payload, "sender").and_then(parse_jid);
@@ -70,7 +70,6 @@ fn voter_addresses(data: &Value) -> impl Iterator<Item = ContactAddress> {
         .filter_map(|voter| parse_jid(voter.as_str()?))
 }
 
-/// Reads the payload of a vote.
 pub(super) fn interpret_vote(payload: &Value) -> InboundEvent {
     let ignored = |what: &str| InboundEvent::Ignored {
         what: what.to_owned(),

@@ -1,4 +1,4 @@
-//! What is called, and with which body, for every kind of content.
+//! Builds Evolution's API call and its body for every kind of content.
 
 use super::super::support_for_kind;
 use super::format_recipient;
@@ -11,27 +11,27 @@ use recado_domain::outgoing::OutgoingKind;
 use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
 use serde_json::{Map, Value, json};
 
-/// The most options that `sendPoll` takes.
+/// Limit on the options that `sendPoll` accepts.
 const OPTIONS_MAX: usize = 10;
 
-/// A call under `/message/`.
+/// A call of Evolution's API under `/message/`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct EvolutionCall {
-    /// Its last part but the instance.
+    /// Part of the path before the instance name, such as `sendText`.
     pub(super) action: &'static str,
-    /// What it is given.
+    /// JSON body of the call.
     pub(super) body: Value,
 }
 
-/// A kind's own fields, under the name that version 1 gives them. In version 2 they lie beside `number`.
+/// The fields of one content kind. Version 1 nests them under a field name; version 2 has them beside `number`.
 pub(super) struct EvolutionBodyPart {
     pub(super) action: &'static str,
-    /// Version 1's name for them.
+    /// Version 1's name of the field that contains them.
     pub(super) version1_field: &'static str,
     pub(super) fields: Value,
 }
 
-/// The call that sends `message`; or why none does.
+/// Builds the call that sends `message`. An error is the permanent failure of content that Evolution cannot send.
 pub(super) fn build_call(version: u8, message: &OutgoingMessage) -> Result<EvolutionCall, SendOutcome> {
     let Some(kind) = message.content.outgoing_kind() else {
         return Err(permanent_failure("content of a kind that only comes in"));
@@ -72,7 +72,7 @@ fn build_native_part(
     }
 }
 
-/// The content in words: also what an echo of it says.
+/// Builds a text message from the content in words. The echo of the message has the same text.
 fn build_text_part(content: &Content) -> EvolutionBodyPart {
     EvolutionBodyPart {
         action: "sendText",
@@ -83,7 +83,7 @@ fn build_text_part(content: &Content) -> EvolutionBodyPart {
 
 fn assemble_body(version: u8, message: &OutgoingMessage, parts: EvolutionBodyPart) -> Value {
     let mut body = Map::new();
-    // A reaction is to a message, and names the chat in its key.
+    // A reaction names the chat in the key of its target message, so it has no recipient.
     let reaction = parts.action == "sendReaction";
     if !reaction {
         body.insert("number".to_owned(), json!(format_recipient(&message.to)));
@@ -111,7 +111,7 @@ fn assemble_body(version: u8, message: &OutgoingMessage, parts: EvolutionBodyPar
     Value::Object(body)
 }
 
-/// What may be asked for with any message. Evolution finds the quoted one in its database by the id alone.
+/// Builds the options that every message may have. Evolution finds the quoted message in its database by the id alone.
 fn build_options(version: u8, wanted: &SendOptions, text: bool) -> Map<String, Value> {
     let mut options = Map::new();
     if let Some(id) = &wanted.reply_to {

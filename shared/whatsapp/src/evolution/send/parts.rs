@@ -1,4 +1,4 @@
-//! The kinds that are more than text.
+//! Builds the content kinds that are more than text.
 
 use super::body::EvolutionBodyPart;
 use super::format_recipient;
@@ -8,7 +8,7 @@ use recado_domain::outgoing::OutgoingKind;
 use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
 use serde_json::{Value, json};
 
-/// A URL goes as it is, bytes as bare Base64 (with a `data:` before them they are taken for text).
+/// Builds a file message. A URL is sent as it is, bytes as bare Base64: Evolution would take a `data:` prefix for text.
 pub(super) fn build_file_part(
     version: u8,
     media: &Media,
@@ -57,7 +57,7 @@ pub(super) fn build_file_part(
     })
 }
 
-/// Evolution wants a name and an address.
+/// Builds a location message. Evolution requires a name and an address, so a missing one is filled in.
 pub(super) fn build_location_part(place: &Location) -> Result<EvolutionBodyPart, SendOutcome> {
     let degrees = |text: &str| text.parse::<f64>().ok().filter(|degrees| degrees.is_finite());
     let (Some(latitude), Some(longitude)) = (degrees(&place.latitude), degrees(&place.longitude)) else {
@@ -81,7 +81,8 @@ pub(super) fn build_location_part(place: &Location) -> Result<EvolutionBodyPart,
     })
 }
 
-/// A card has one number and one e-mail address there, so one with several numbers is several.
+/// Builds a contact message. Evolution's card has one phone number and one e-mail address, so a contact with several
+/// numbers becomes several cards.
 pub(super) fn build_contacts_part(version: u8, cards: &[ContactCard]) -> EvolutionBodyPart {
     let mut all = Vec::new();
     for card in cards {
@@ -107,7 +108,7 @@ pub(super) fn build_contacts_part(version: u8, cards: &[ContactCard]) -> Evoluti
     }
 }
 
-/// The target's key names the chat and who wrote it.
+/// Builds a reaction. The target's key names the chat and the author.
 pub(super) fn build_reaction_part(
     message: &OutgoingMessage,
     emoji: Option<&str>,

@@ -1,28 +1,28 @@
-//! Buttons and menus, within Meta's limits (its pages on interactive messages). What lies beyond one is `None`: it is sent
-//! as text, whole.
+//! Builds buttons and lists within Meta's limits (Meta's pages on interactive messages). A message beyond a limit is
+//! `None` and is sent as text, uncut.
 
 use recado_domain::content::{Button, ButtonKind, Buttons, ListMenu, ListSection};
 use serde_json::{Value, json};
 
-/// The longest body over buttons, in characters.
+/// Longest body above buttons, in characters.
 const BODY_MAX: usize = 1024;
-/// The longest body over a list, in characters.
+/// Longest body above a list, in characters.
 const LIST_BODY_MAX: usize = 4096;
-/// The longest header and footer, in characters.
+/// Longest header and footer, in characters.
 const EDGE_MAX: usize = 60;
-/// The longest title of a button, in characters.
+/// Longest title of a button, in characters.
 const BUTTON_MAX: usize = 20;
-/// The longest id of a button, in characters.
+/// Longest id of a button, in characters.
 const BUTTON_ID_MAX: usize = 256;
-/// Buttons in one message.
+/// Most buttons in one message.
 const BUTTONS_MAX: usize = 3;
-/// Rows of a list, in all its sections.
+/// Most rows of a list, in all its sections together.
 const ROWS_MAX: usize = 10;
-/// The longest title of a row or section, in characters.
+/// Longest title of a row or section, in characters.
 const ROW_MAX: usize = 24;
-/// The longest description of a row, in characters.
+/// Longest description of a row, in characters.
 const DESCRIPTION_MAX: usize = 72;
-/// The longest id of a row, in characters.
+/// Longest id of a row, in characters.
 const ROW_ID_MAX: usize = 200;
 
 fn fits_length(text: &str, max: usize) -> bool {
@@ -33,7 +33,7 @@ fn fits_length_if_set(text: Option<&str>, max: usize) -> bool {
     text.is_none_or(|text| fits_length(text, max))
 }
 
-/// What all of them have.
+/// Builds the fields that all interactive messages have.
 fn wrap_interactive(
     kind: &str,
     header: Option<&str>,

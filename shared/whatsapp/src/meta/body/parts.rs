@@ -1,4 +1,4 @@
-//! The simpler kinds.
+//! Builds the simpler content kinds.
 
 use crate::media_file::{self, MediaSource, parse_media_source, permanent_failure};
 use recado_domain::content::{ContactCard, Location, Media, MessageTemplate};
@@ -52,8 +52,8 @@ pub(super) fn build_location(place: &Location) -> Result<Value, SendOutcome> {
     Ok(part)
 }
 
-/// A card needs its whole name and one part of it. A number with its country code also goes as WhatsApp's own, so that
-/// who gets the card can write there.
+/// Builds contact cards. Meta requires the full name and one of its parts. A number with its country code is also sent
+/// as a WhatsApp number, so that the recipient can write to it.
 pub(super) fn build_contacts(cards: &[ContactCard]) -> Value {
     let phone = |phone: &String| {
         let digits: String = phone.chars().filter(char::is_ascii_digit).collect();

@@ -1,4 +1,4 @@
-//! What a message says: its `type` names the field that holds it.
+//! Reads the content of a message: its `type` is the name of the field with the content.
 
 mod card;
 mod interactive;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 pub(super) use interactive::find_product_id;
 
-/// Fields that hold content, for messages whose `type` is missing (seen with locations).
+/// Names of the content fields, for messages without a `type` (seen with locations).
 const KINDS: [&str; 17] = [
     "text",
     "image",
@@ -35,7 +35,6 @@ const KINDS: [&str; 17] = [
     "template",
 ];
 
-/// Reads a message.
 pub(super) fn read_content(message: &Value) -> Content {
     let kind = get_text(message, "type")
         .or_else(|| KINDS.into_iter().find(|kind| message.get(kind).is_some()))
@@ -44,7 +43,8 @@ pub(super) fn read_content(message: &Value) -> Content {
     read_known_kind(kind, body).unwrap_or_else(|| unsupported_content(kind, message))
 }
 
-/// What Meta does not pass on (polls, view-once media, edits …) says at most what it was.
+/// Builds unsupported content. For kinds that Meta does not pass on (polls, view-once media, edits …) the webhook has at
+/// most the name of the kind.
 fn unsupported_content(kind: &str, message: &Value) -> Content {
     let was = message
         .get("unsupported")
@@ -60,7 +60,7 @@ fn unsupported_content(kind: &str, message: &Value) -> Content {
 
 fn read_known_kind(kind: &str, body: &Value) -> Option<Content> {
     match kind {
-        // Some servers write the words themselves.
+        // Some servers write the text directly as the value.
         "text" => Some(Content::from_text(
             body.as_str()
                 .or_else(|| body.get("body").and_then(Value::as_str))?,
@@ -84,7 +84,7 @@ fn read_known_kind(kind: &str, body: &Value) -> Option<Content> {
         "interactive" => interactive::read_interactive(body),
         "button" => read_quick_reply(body),
         "order" => body.is_object().then(|| Content::Order(read_order(body))),
-        // Taking a reaction back leaves the emoji out, or empty.
+        // A removed reaction has no emoji, or an empty one.
         "reaction" => body.is_object().then(|| Content::Reaction {
             emoji: get_text(body, "emoji").map(str::to_owned),
             target: get_text(body, "message_id").map(str::to_owned),
@@ -96,7 +96,7 @@ fn read_known_kind(kind: &str, body: &Value) -> Option<Content> {
         "request_welcome" => Some(Content::Welcome),
         "system" => Some(system::read_system_note(body)),
         "template" => read_template(body),
-        // In a history: the file itself follows in a body of its own, if it is younger than 14 days.
+        // Only in a history: the file itself follows in another body, if it is younger than 14 days.
         "media_placeholder" => Some(Content::System {
             what: SystemNote::Other,
             text: Some("a file that came with the history".to_owned()),
@@ -116,7 +116,7 @@ fn read_media(media: MediaKind, body: &Value) -> Option<Content> {
             caption: get_untrimmed_text(body, "caption"),
             mime_type: get_untrimmed_text(body, "mime_type"),
             file_name: get_untrimmed_text(body, "filename"),
-            // The id is good for 7 days, a URL for 5 minutes.
+            // The id is valid for 7 days, a URL for 5 minutes.
             source: get_scalar_text(body, "id")
                 .or_else(|| get_untrimmed_text(body, "link"))
                 .or_else(|| get_untrimmed_text(body, "url")),
@@ -138,7 +138,7 @@ fn read_location(body: &Value) -> Option<Content> {
     }))
 }
 
-/// The quick reply of a template; it may have no payload.
+/// Reads a quick reply to a template, which may have no payload.
 fn read_quick_reply(body: &Value) -> Option<Content> {
     let id = get_scalar_text(body, "payload");
     Some(Content::Choice {
@@ -166,12 +166,12 @@ fn read_order(body: &Value) -> Order {
     }
 }
 
-/// The id of the message that an edit or a revocation is about.
+/// Returns the id of the message that was edited or revoked.
 pub(super) fn read_target_id(body: &Value) -> Option<String> {
     get_text(body, "original_message_id").map(str::to_owned)
 }
 
-/// An edit holds the new message whole. (The body's depth bounds how many lie in one another.)
+/// Reads an edit, which contains the whole new message. The JSON reader's depth limit bounds nested edits.
 fn read_edit(body: &Value) -> Option<Content> {
     let message = body.get("message").filter(|message| message.is_object())?;
     Some(Content::Edit {
@@ -180,7 +180,7 @@ fn read_edit(body: &Value) -> Option<Content> {
     })
 }
 
-/// A template that another application or the phone sent.
+/// Reads a template that another application or the phone sent.
 fn read_template(body: &Value) -> Option<Content> {
     let language = body.get("language");
     Some(Content::Template(MessageTemplate {

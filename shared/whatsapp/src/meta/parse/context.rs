@@ -1,11 +1,11 @@
-//! `context` and `referral`: what a message answers, and where the person comes from.
+//! Reads `context` and `referral`: the message that is answered, and the advertisement or post that the person came
+//! from.
 
 use super::content;
 use crate::json::{get_scalar_text, get_text};
 use recado_domain::context::{MessageContext, QuotedMessage, Referral};
 use serde_json::Value;
 
-/// Reads what stands around a message.
 pub(super) fn read_context(message: &Value) -> MessageContext {
     let none = Value::Null;
     let context = message.get("context").unwrap_or(&none);
@@ -15,7 +15,7 @@ pub(super) fn read_context(message: &Value) -> MessageContext {
         .and_then(|product| get_scalar_text(product, "product_retailer_id"));
     let passed_on = || message.get("interactive").and_then(content::find_product_id);
     MessageContext {
-        // What was forwarded has no id.
+        // The context of a forwarded message has no id.
         reply_to: get_text(context, "id").map(|id| QuotedMessage {
             id: Some(id.to_owned()),
             text: None,

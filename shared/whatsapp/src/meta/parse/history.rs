@@ -1,7 +1,7 @@
-//! `history`: what was written before a number of the phone app was connected, in up to three phases of many chunks.
+//! Reads `history`: messages from before a number of the phone app was connected, in up to three phases of many chunks.
 //!
-//! Each message becomes an event of its own, with the id that the live message would have: those that came live, too, are
-//! known again. A file stands as `media_placeholder` first and comes in a body of its own, under the same id.
+//! Each message becomes an event with the same id as the live message, so a message that also came live is recognized. A
+//! file is first a `media_placeholder` and then comes in another body, under the same id.
 
 use super::{MetaChange, ignored_item, message};
 use crate::json::{get_text, list_members, parse_integer};
@@ -9,10 +9,10 @@ use recado_domain::ids::ExternalId;
 use recado_domain::inbound::WebhookItem;
 use serde_json::{Value, json};
 
-/// The code of a business that does not share its history.
+/// Error code for a business that does not share its history.
 const DECLINED: i64 = 2_593_109;
 
-/// All messages of a value, and what is wrong with it.
+/// Splits a value into items for all its messages and errors.
 pub(super) fn split_history(part: &MetaChange<'_>, external: &ExternalId) -> Vec<WebhookItem> {
     let mut items = Vec::new();
     for chunk in list_members(part.value.get("history")) {
@@ -38,7 +38,8 @@ fn history_error_item(error: &Value) -> WebhookItem {
     }
 }
 
-/// One message of long ago: with whom the thread is stands at the thread, not at what the business wrote.
+/// Builds the item for one past message. The other person is named by the thread, not by the messages that the business
+/// wrote.
 fn past_message_item(
     part: &MetaChange<'_>,
     external: &ExternalId,
@@ -66,7 +67,7 @@ fn past_message_item(
     message::build_message_item(part.speaker.provider, part.value, external, &message, ours)
 }
 
-/// Whether the business wrote it: `from` is its own number.
+/// Returns `true` if the business wrote the message: `from` is its own number.
 fn is_sent_by_business(value: &Value, message: &Value, with: Option<&str>) -> bool {
     let Some(from) = get_text(message, "from").and_then(message::parse_phone_digits) else {
         return false;
@@ -82,7 +83,7 @@ fn is_sent_by_business(value: &Value, message: &Value, with: Option<&str>) -> bo
         .and_then(|metadata| get_text(metadata, "display_phone_number"))
         .and_then(message::parse_phone_digits);
     match own {
-        // Brazilian and Mexican numbers may be written with a digit more or less near the beginning.
+        // Brazilian and Mexican numbers may have one digit more or less near the beginning.
         Some(own) => own == from || (with.is_some() && subscriber_digits(&own) == subscriber_digits(&from)),
         None => with.is_some(),
     }

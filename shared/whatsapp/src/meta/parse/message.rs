@@ -1,4 +1,5 @@
-//! `messages[]`, and `message_echoes[]`: what the business typed in the phone app of a coexistence number.
+//! Reads `messages[]`, and `message_echoes[]`: messages that the business typed in the phone app of a coexistence
+//! number.
 
 use super::{content, context, ignored_item, preference};
 use crate::json::{get_text, list_members, parse_timestamp};
@@ -9,7 +10,7 @@ use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, Webhook
 use recado_domain::provider::Provider;
 use serde_json::{Value, json};
 
-/// One message as an item. The payload is `{message, contact, metadata, echo}`.
+/// Builds the item for one message. The payload is `{message, contact, metadata, echo}`.
 pub(super) fn build_message_item(
     provider: Provider,
     value: &Value,
@@ -41,7 +42,8 @@ pub(super) fn build_message_item(
     })
 }
 
-/// By what a message is known again: its id, or else all that it says.
+/// Derives the event id by which a repeated message is recognized: from the message's id, or else from the whole
+/// payload.
 fn identify_message(provider: Provider, external: &ExternalId, message: &Value, payload: &Value) -> EventId {
     let kind = EventKind::Message;
     match find_message_id(message) {
@@ -50,8 +52,8 @@ fn identify_message(provider: Provider, external: &ExternalId, message: &Value, 
     }
 }
 
-/// The message's id, unless it is another message's: an edit or a revocation may name the message that it is about, and
-/// the placeholder of a file has the id under which the file comes.
+/// Returns the message's id; `None` if the id belongs to another message. An edit or a revocation may have the id of the
+/// message that it changes, and the placeholder of a file has the id under which the file comes.
 fn find_message_id(message: &Value) -> Option<&str> {
     let about = ["edit", "revoke"]
         .into_iter()
@@ -60,7 +62,7 @@ fn find_message_id(message: &Value) -> Option<&str> {
     get_text(message, "id").filter(|id| about.as_deref() != Some(*id) && !placeholder)
 }
 
-/// The fields of a message that name the contact: its phone and its user id.
+/// Returns the names of the fields that identify the contact: phone and user id.
 fn sender_keys(echo: bool) -> [&'static str; 2] {
     if echo {
         ["to", "to_user_id"]
@@ -69,14 +71,15 @@ fn sender_keys(echo: bool) -> [&'static str; 2] {
     }
 }
 
-/// The entry of `contacts[]` that is the sender's.
+/// Returns the contact's entry in `contacts[]`; `None` if no entry certainly is the contact's.
 fn find_sender<'a>(value: &'a Value, message: &Value, echo: bool) -> Option<&'a Value> {
     let found = find_contact(value, message, sender_keys(echo));
-    // An echo is from us: a contact that it does not name may be anybody.
+    // An echo comes from the business itself, so an entry that it does not name may be any contact.
     found.filter(|contact| !echo || is_named_contact(contact, message, sender_keys(echo)))
 }
 
-/// The entry of `contacts[]` whom `about` names in one of `keys`; the only one, if nothing says that it is somebody else.
+/// Finds the entry of `contacts[]` that `about` names in one of `keys`. If no entry is named, a single entry is
+/// returned, unless it certainly is another person.
 pub(super) fn find_contact<'a>(value: &'a Value, about: &Value, keys: [&str; 2]) -> Option<&'a Value> {
     let contacts = list_members(value.get("contacts"));
     let named = contacts
@@ -88,9 +91,9 @@ pub(super) fn find_contact<'a>(value: &'a Value, about: &Value, keys: [&str; 2])
     })
 }
 
-/// Whether a contact is certainly not the one that `about` names in one of `keys`: both have a user id, or both a phone,
-/// and they differ. A phone's last eight digits are compared: Brazilian and Mexican numbers may be written in another way
-/// as `wa_id`.
+/// Returns `true` if a contact certainly is not the person that `about` names in one of `keys`: both have a user id, or
+/// both a phone, and these differ. Only a phone's last eight digits are compared, because Brazilian and Mexican numbers
+/// may be written differently as `wa_id`.
 fn is_different_contact(contact: &Value, about: &Value, keys: [&str; 2]) -> bool {
     const SUBSCRIBER: usize = 8;
     let (told, known) = (
@@ -113,7 +116,7 @@ fn is_different_contact(contact: &Value, about: &Value, keys: [&str; 2]) -> bool
     differ(user(told), user(known)) || differ(end(told), end(known))
 }
 
-/// Whether a contact is the one that `about` names in one of `keys`.
+/// Returns `true` if `about` names this contact in one of `keys`.
 pub(super) fn is_named_contact(contact: &Value, about: &Value, keys: [&str; 2]) -> bool {
     let names = keys.map(|key| get_text(about, key));
     let ids = [get_text(contact, "wa_id"), get_text(contact, "user_id")];
@@ -124,8 +127,8 @@ fn read_address(message: &Value, contact: Option<&Value>, echo: bool) -> Option<
     choose_address(sender_keys(echo).map(|key| get_text(message, key)), contact)
 }
 
-/// The address: the phone if any field knows one, else the business-scoped user id. The message's own phone comes first,
-/// because it is there in every message that shows the number; it and `wa_id` may hold a user id, too.
+/// Chooses the address: the phone if any field has one, else the business-scoped user id. The message's own phone comes
+/// first, because every message that shows the number has it; this field and `wa_id` may hold a user id, too.
 pub(super) fn choose_address(
     [phone, user]: [Option<&str>; 2],
     contact: Option<&Value>,
@@ -143,9 +146,9 @@ pub(super) fn choose_address(
     ContactAddress::parse(&number.or_else(id)?)
 }
 
-/// The user id of the person whose number `address` is, where the message shows both. What is learnt here lasts, and a
-/// contact that the message does not name may be somebody else: so the contact's id counts only beside this very number,
-/// and its number only beside the message's own id.
+/// Returns the user id of the person whose number is `address`, if the message shows both. This link is stored for good,
+/// and a contact that the message does not name may be another person. So the contact's id counts only together with
+/// this same number, and its number only together with the message's own id.
 fn find_second_address(
     message: &Value,
     contact: Option<&Value>,
@@ -168,15 +171,16 @@ fn find_second_address(
     ContactAddress::parse(id?)
 }
 
-/// The digits of a phone number, which may have a `+`, spaces and dashes.
+/// Returns the digits of a phone number; `None` for any other text. The number may contain `+`, spaces, dashes and
+/// brackets.
 pub(super) fn parse_phone_digits(raw: &str) -> Option<String> {
     let digits: String = raw.chars().filter(char::is_ascii_digit).collect();
     let plain = raw.chars().all(|c| c.is_ascii_digit() || "+ -()".contains(c));
     (plain && !digits.is_empty()).then_some(digits)
 }
 
-/// Whether `raw` is a business-scoped user id: two letters of a country, a dot, letters and digits (and `ENT.` before
-/// them in a parent's).
+/// Returns `true` if `raw` is a business-scoped user id: two letters of a country, a dot, letters and digits (with
+/// `ENT.` before them in the id of a parent account).
 pub(crate) fn is_user_id(raw: &str) -> bool {
     let Some((country, rest)) = raw.split_once('.') else {
         return false;
@@ -188,7 +192,7 @@ pub(crate) fn is_user_id(raw: &str) -> bool {
         && id.bytes().all(|b| b.is_ascii_alphanumeric())
 }
 
-/// The contact's name for itself; its user name (with or without `@`), where that is all.
+/// Returns the contact's profile name, or else the user name without `@`.
 pub(super) fn read_display_name(contact: &Value) -> Option<String> {
     let profile = contact.get("profile")?;
     let username = || get_text(profile, "username").map(|name| name.trim_start_matches('@'));
@@ -198,7 +202,6 @@ pub(super) fn read_display_name(contact: &Value) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Reads a message's payload.
 pub(super) fn interpret_message(payload: &Value) -> InboundEvent {
     if let Some(preference) = preference::interpret_preference(payload) {
         return preference;

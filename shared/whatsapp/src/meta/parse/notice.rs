@@ -1,4 +1,4 @@
-//! Fields about an account: templates, quality, limits, restrictions. Only the entry's id says which account it is.
+//! Reads the fields about an account: templates, quality, limits, restrictions. Only the entry's id names the account.
 
 mod summary;
 
@@ -10,7 +10,7 @@ use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::provider::Provider;
 use serde_json::{Map, Value, json};
 
-/// A change as a notice, if its field is one of those.
+/// Builds a notice from a change; `None` if the change's field is not about an account.
 pub(super) fn build_notice_item(
     provider: Provider,
     entry: &Value,
@@ -61,7 +61,8 @@ fn parse_notice_kind(field: &str, value: &Value) -> Option<NoticeKind> {
     })
 }
 
-/// The account. What a partner is told of a client's account comes under the partner's own id.
+/// Returns the account's id. A notice for a partner about a client's account has the partner's own id in the entry, so
+/// the account in the value has priority.
 fn find_account_id(entry: &Value, value: &Value) -> Option<String> {
     let named = value
         .get("waba_info")
@@ -72,7 +73,8 @@ fn find_account_id(entry: &Value, value: &Value) -> Option<String> {
         .filter(|id| id.len() <= 64 && id.chars().all(fine))
 }
 
-/// The names of what is kept of a value, at whatever depth: words and numbers of Meta's, no texts and no numbers of phones.
+/// Names of the fields that are kept of a value, at every depth. They hold constants and numbers of Meta's, no free
+/// texts and no phone numbers.
 const KEPT_FIELDS: [&str; 63] = [
     "alert_info",
     "alert_severity",
@@ -139,15 +141,15 @@ const KEPT_FIELDS: [&str; 63] = [
     "violation_type",
 ];
 
-/// Of these the name says more than would fit above.
+/// More fields that are kept. Their meaning does not follow from the name alone, so they are listed apart.
 const KEPT_FIELDS_MORE: [&str; 4] = ["volume_tier_info", "waba_ban_date", "waba_ban_state", "waba_info"];
 
-/// How deep, how many and how long: Meta's own bodies stay far below.
+/// Limits on depth, members and text length (in characters) of the kept value; Meta's own bodies stay far below.
 const DEPTH_MAX: usize = 4;
 const MEMBERS_MAX: usize = 20;
 const TEXT_MAX: usize = 120;
 
-/// What is kept of a value.
+/// Returns the fields of a value that are kept, and the masked phone number.
 fn extract_details(value: &Value) -> Value {
     let mut kept = keep_known_fields(value, DEPTH_MAX).unwrap_or_else(|| json!({}));
     if let (Some(number), Value::Object(fields)) = (mask_number(value), &mut kept) {
@@ -181,7 +183,7 @@ fn keep_known_fields(value: &Value, depth: usize) -> Option<Value> {
     })
 }
 
-/// Which number of the account it is about: its last four digits.
+/// Returns the masked phone number that a notice is about: `…` and its last four digits.
 fn mask_number(value: &Value) -> Option<String> {
     let written = get_text(value, "display_phone_number").or_else(|| get_text(value, "phone_number"))?;
     let digits: Vec<char> = written.chars().filter(char::is_ascii_digit).collect();

@@ -1,4 +1,4 @@
-//! `user_preferences`: who wants no marketing messages any more, or wants them again.
+//! Reads `user_preferences`: a contact stopped or resumed marketing messages.
 
 use super::{MetaChange, ignored_item, message};
 use crate::json::{get_scalar_text, get_text, list_members, parse_timestamp, sanitize_label};
@@ -10,10 +10,10 @@ use recado_domain::ids::ExternalId;
 use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
 use serde_json::{Value, json};
 
-/// The fields of an entry that name the contact.
+/// Names of the fields of an entry that identify the contact.
 const CONTACT_KEYS: [&str; 2] = ["wa_id", "user_id"];
 
-/// Every entry as an item.
+/// Builds one item for each entry.
 pub(super) fn split_preferences(part: &MetaChange<'_>, external: &ExternalId) -> Vec<WebhookItem> {
     let entries = list_members(part.value.get("user_preferences"));
     if entries.is_empty() {
@@ -35,7 +35,7 @@ fn build_preference_item(part: &MetaChange<'_>, external: &ExternalId, entry: &V
         return ignored_item(format!("preference {}", sanitize_label(category)));
     };
     let kind = EventKind::Message;
-    // It has no id; what it says, of whom and when, is the same in every repetition.
+    // An entry has no id, so the event id is made of the preference, the contact and the time, which a repetition keeps.
     let when = get_scalar_text(entry, "timestamp").unwrap_or_default();
     let id = format!("preference:{}:{note:?}:{when}", address.as_str());
     WebhookItem::Event(WebhookEvent {
@@ -53,7 +53,9 @@ fn build_preference_item(part: &MetaChange<'_>, external: &ExternalId, entry: &V
     })
 }
 
-/// Who it is about. A contact that the entry does not name may be somebody else, and nobody else's wish is it.
+/// Returns the contact that the entry is about. An entry with an address takes only a contact of the same address,
+/// because the preference of one person must not be stored for another. An entry without an address takes the only
+/// contact of the value.
 fn find_preference_contact<'a>(value: &'a Value, entry: &Value) -> Option<&'a Value> {
     let nameless = CONTACT_KEYS.iter().all(|key| get_text(entry, key).is_none());
     message::find_contact(value, entry, CONTACT_KEYS)
@@ -72,7 +74,7 @@ fn parse_system_note(entry: &Value) -> Option<SystemNote> {
     }
 }
 
-/// Reads the payload of such an event, if it is one.
+/// Interprets the payload of a preference event; `None` for any other payload.
 pub(super) fn interpret_preference(payload: &Value) -> Option<InboundEvent> {
     let entry = payload.get("preference")?;
     let contact = payload.get("contact").filter(|contact| contact.is_object());

@@ -1,4 +1,4 @@
-//! `statuses[]`: what became of a message.
+//! Reads `statuses[]`: the delivery status of a message.
 
 use super::super::errors::{describe_error, reason_of_failure};
 use super::{ignored_item, status_detail};
@@ -13,7 +13,6 @@ use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use serde_json::{Value, json};
 
-/// One status as an item.
 pub(super) fn build_status_item(
     provider: Provider,
     external: &ExternalId,
@@ -23,7 +22,7 @@ pub(super) fn build_status_item(
     if get_text(status, "recipient_type") == Some("group") {
         return ignored_item("group status");
     }
-    // Of an invoice: `failed` says nothing of the message there.
+    // A payment status is about an invoice: `failed` means the payment, not the message.
     if get_text(status, "type") == Some("payment") {
         return ignored_item("payment status");
     }
@@ -45,7 +44,7 @@ pub(super) fn build_status_item(
     WebhookItem::Status(update)
 }
 
-/// The update, under our own id if Meta echoes one.
+/// Builds the status update, under Recado's own message id if Meta sends it back, or else under the provider's id.
 fn read_status_update(
     provider: Provider,
     external: &ExternalId,
@@ -71,20 +70,20 @@ fn read_status_update(
     })
 }
 
-/// Another application on the same account may put anything there.
+/// Reads Recado's own message id. Another application on the same account may put any text into this field.
 fn parse_own_message_id(callback_data: &str) -> Option<MessageId> {
     MessageId::parse(callback_data)
         .ok()
         .filter(|id| id.conversation_and_ordinal().is_ok())
 }
 
-/// To whom the message went.
+/// Returns the address that the message was sent to.
 fn read_recipient(status: &Value) -> Option<ContactAddress> {
     let recipient = get_text(status, "recipient_id").or_else(|| get_text(status, "recipient_user_id"));
     recipient.and_then(ContactAddress::parse)
 }
 
-/// A failure is an event. Its payload leaves out what is not read: names, and what masks take out of the error.
+/// Builds the event for a failed delivery. Its payload has neither names nor the parts of the error that are masked.
 fn build_failure_item(
     provider: Provider,
     external: &ExternalId,
@@ -126,7 +125,6 @@ fn build_failure_item(
     })
 }
 
-/// Reads the payload of a failed delivery.
 pub(super) fn interpret_failure(job: &InboundJob, payload: &Value) -> InboundEvent {
     let none = Value::Null;
     let status = payload.get("status").unwrap_or(&none);

@@ -1,4 +1,4 @@
-//! What a status says besides: pricing, the conversation that it was charged with, errors.
+//! Reads the details of a status: pricing, the conversation that was charged, errors.
 
 use super::super::errors::safe_error_title;
 use crate::error_title::mask_error_title;
@@ -6,10 +6,9 @@ use crate::json::{get_text, list_members, parse_integer, parse_timestamp};
 use recado_domain::delivery::{ChargedConversation, Pricing, StatusDetail, StatusError};
 use serde_json::Value;
 
-/// How many errors of a status are kept.
+/// Limit on the errors that are kept of a status.
 const ERRORS_MAX: usize = 5;
 
-/// Reads what a status says besides.
 pub(super) fn read_status_detail(status: &Value) -> StatusDetail {
     let object = |key: &str| status.get(key).filter(|value| value.is_object());
     StatusDetail {
@@ -50,7 +49,8 @@ fn read_status_error(error: &Value) -> StatusError {
     }
 }
 
-/// What Meta adds to an error, masked. Older bodies have it beside the code; a repeated title adds nothing.
+/// Returns Meta's details of an error, masked. Older bodies have the details beside the code. `None` if they only repeat
+/// the title.
 pub(super) fn read_error_details(error: &Value) -> Option<String> {
     let data = error.get("error_data").unwrap_or(error);
     let said = get_text(data, "details").or_else(|| get_text(error, "details"))?;
@@ -58,7 +58,7 @@ pub(super) fn read_error_details(error: &Value) -> Option<String> {
         .filter(|masked| !masked.is_empty() && get_text(error, "title") != Some(masked))
 }
 
-/// A word of Meta's: letters, digits, `_`, `-`.
+/// Returns a constant of Meta's: at most 64 letters, digits, `_` and `-`; `None` for any other text.
 fn read_safe_word(value: &Value, key: &str) -> Option<String> {
     let fine = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
     get_text(value, key)

@@ -1,4 +1,4 @@
-//! Files: AWS takes no bytes, but reads them from a bucket of ours.
+//! Uploads files: AWS takes no bytes, but reads them from a bucket of the installation.
 
 use super::super::AwsSocialEndpoint;
 use super::{classify_sdk_error, config_with_timeout, format_origin};
@@ -10,13 +10,14 @@ use futures::future::BoxFuture;
 use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
 use std::fmt::Debug;
 
-/// With a file, each of the two calls has this share of the time; the rest is the bucket's.
+/// Divisor of the time limit for a message with a file: each of the two AWS calls gets a quarter of the time, the bucket
+/// gets the rest.
 pub(super) const TIMEOUT_SHARE: u32 = 4;
 
-/// A bucket that AWS may read for who calls it.
+/// A bucket that AWS may read with the permissions of the sending role.
 pub trait MediaBucket: Debug + Send + Sync {
-    /// Puts a file there under this name, or over what has it, within 9 seconds; where it is then. `None` if that cannot be
-    /// done now. Nobody needs it after an hour.
+    /// Stores a file under this name, replacing a file of the same name, and returns its location. The call may take 9
+    /// seconds at most. `None` if the file cannot be stored now. The file may be deleted after an hour.
     fn put_file<'a>(
         &'a self,
         name: &'a str,
@@ -25,16 +26,17 @@ pub trait MediaBucket: Debug + Send + Sync {
     ) -> BoxFuture<'a, Option<S3Location>>;
 }
 
-/// Where a file is.
+/// The location of a file in S3.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct S3Location {
-    /// The bucket's name.
+    /// Name of the bucket.
     pub bucket: String,
-    /// The object's key.
+    /// Key of the object.
     pub key: String,
 }
 
-/// The message with the id that its file has there. Nothing of it has left when that fails.
+/// Uploads the file and returns the message with AWS's id of the file in its place. On failure nothing of the message
+/// was sent.
 pub(super) async fn upload_from_bucket(
     at: &AwsSocialEndpoint<'_>,
     message: &OutgoingMessage,
@@ -69,7 +71,8 @@ pub(super) async fn upload_from_bucket(
             Some(id) => Ok(with_media_id(message, file.media, &id)),
             None => Err(retryable("an upload's answer without an id")),
         },
-        // May this role not read the object, or not make the call, then this file cannot go; other messages may.
+        // If the role may not read the object, or may not make the call, only this file cannot be sent. Other messages
+        // still can.
         Err(error) => Err(
             match unknown_as_retryable(classify_sdk_error(&error, message.attempt)) {
                 SendOutcome::Credentials { why } => retryable(&why),

@@ -1,5 +1,5 @@
-//! What businesses send: templates, buttons, lists. Another business may write to this one, and what the instance's own
-//! owner sends through other programs comes here, too.
+//! Reads the kinds that businesses send: templates, buttons, lists. Another business may write to this instance, and
+//! messages that the instance's owner sends through other programs arrive here, too.
 
 use crate::json::{get_scalar_text, get_text, get_untrimmed_text, list_members, parse_lenient_json};
 use recado_domain::content::{Button, ButtonKind, Buttons, Content, ListMenu, ListRow, ListSection};
@@ -24,7 +24,7 @@ pub(super) fn parse_business_content(kind: &str, body: &Value) -> Option<Content
     }
 }
 
-/// `body` with buttons below, or alone if there are none.
+/// Builds the content: `body` with buttons, or a plain text if there are no buttons.
 fn content_with_buttons(
     header: Option<String>,
     body: &str,
@@ -44,19 +44,19 @@ fn content_with_buttons(
     })
 }
 
-/// A header in words, where it is not a file.
+/// Returns a header's text; `None` if there is none or the header is a file.
 fn header_text(body: &Value) -> Option<String> {
     get_untrimmed_text(body, "text").or_else(|| get_untrimmed_text(body, "headerText"))
 }
 
-/// The caption of a file that stands where the header is.
+/// Returns the caption of a file that is used as the header.
 fn file_caption(body: &Value) -> Option<String> {
     ["imageMessage", "videoMessage", "documentMessage"]
         .iter()
         .find_map(|file| get_untrimmed_text(body.get(file)?, "caption"))
 }
 
-/// A template as it was filled in.
+/// Reads a template with its values filled in.
 fn parse_template(body: &Value) -> Option<Content> {
     if let Some(interactive_template) = body.get("interactiveMessageTemplate") {
         return parse_interactive(interactive_template);
@@ -131,7 +131,7 @@ fn parse_list_menu(body: &Value) -> Option<Content> {
     ))
 }
 
-/// The sections of a menu that have rows.
+/// Returns the sections of a menu that have at least one row.
 fn parse_sections(body: &Value, rows: impl Fn(&Value) -> Vec<ListRow>) -> Vec<ListSection> {
     let all = list_members(body.get("sections"))
         .iter()
@@ -170,7 +170,7 @@ fn content_with_list(
     })
 }
 
-/// Native flows: each button has a name and parameters, which are a JSON text.
+/// Reads a native flow: each button has a name, and its parameters as a JSON text.
 fn parse_interactive(body: &Value) -> Option<Content> {
     let at = |field: &str, name: &str| body.get(field).and_then(|part| get_untrimmed_text(part, name));
     let header = at("header", "title");

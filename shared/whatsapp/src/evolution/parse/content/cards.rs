@@ -1,10 +1,10 @@
-//! Contact cards: a name beside a vCard (versions 2.1 to 4).
+//! Reads contact cards: a name and a vCard (versions 2.1 to 4).
 
 use crate::json::{get_untrimmed_text, list_members};
 use recado_domain::content::{ContactCard, Content};
 use serde_json::Value;
 
-/// Reads one card or several; `None` if there is none.
+/// Reads one or several contact cards; `None` if there is none.
 pub(super) fn parse_contact_cards(body: &Value) -> Option<Content> {
     let bodies = match body.get("contacts") {
         Some(_) => list_members(body.get("contacts")),
@@ -27,7 +27,7 @@ fn parse_contact_card(body: &Value) -> Option<ContactCard> {
     (!empty).then_some(card)
 }
 
-/// Reads a vCard. What is not understood is passed over: phones write what they like.
+/// Reads a vCard. Lines that cannot be parsed are skipped, because phones do not follow the standard strictly.
 fn parse_vcard(vcard: &str) -> ContactCard {
     let mut card = ContactCard::default();
     let mut parts_of_name = None;
@@ -36,7 +36,7 @@ fn parse_vcard(vcard: &str) -> ContactCard {
             continue;
         };
         let mut parameters = head.split(';');
-        // `item1.TEL`: the group is of no use.
+        // In `item1.TEL` the group `item1` is not needed.
         let name = parameters.next().unwrap_or_default();
         let name = name.rsplit('.').next().unwrap_or_default().to_ascii_uppercase();
         let value = if head.to_ascii_uppercase().contains("QUOTED-PRINTABLE") {
@@ -72,7 +72,7 @@ fn parse_vcard(vcard: &str) -> ContactCard {
     card
 }
 
-/// Name and parameters of a line, and its value: the first colon outside quotation marks parts them.
+/// Splits a line into its name with parameters, and its value, at the first colon outside quotation marks.
 fn split_property_head(line: &str) -> Option<(&str, &str)> {
     let mut quoted = false;
     let colon = line.char_indices().find(|(_, c)| {
@@ -83,7 +83,7 @@ fn split_property_head(line: &str) -> Option<(&str, &str)> {
     Some((&line[..at], &line[at + 1..]))
 }
 
-/// The lines, with what was folded (a line that begins with a space or tab continues the one before) put together.
+/// Returns the lines with folded ones joined: a line that begins with a space or tab continues the line before.
 fn unfold_lines(vcard: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in vcard.lines() {
@@ -95,7 +95,7 @@ fn unfold_lines(vcard: &str) -> Vec<String> {
     lines
 }
 
-/// A value without escapes and surrounding space.
+/// Removes the escapes and the surrounding space of a value.
 fn unescape_value(value: &str) -> String {
     let mut text = String::with_capacity(value.len());
     let mut characters = value.chars();
@@ -111,7 +111,7 @@ fn unescape_value(value: &str) -> String {
     text.trim().to_owned()
 }
 
-/// The non-empty parts of a value between semicolons that are not escaped.
+/// Splits a value at semicolons that are not escaped, and returns the parts that are not empty.
 fn split_fields(value: &str) -> impl Iterator<Item = String> {
     let mut parts = vec![String::new()];
     let mut escaped = false;
@@ -129,7 +129,7 @@ fn split_fields(value: &str) -> impl Iterator<Item = String> {
         .filter(|part| !part.is_empty())
 }
 
-/// `Exemplo;Ana;;Dra.;` (surname, name, more names, title, suffix) as it is spoken.
+/// Formats `Exemplo;Ana;;Dra.;` (surname, name, more names, title, suffix) in the spoken order: `Dra. Ana Exemplo`.
 fn format_spoken_name(name: &str) -> String {
     let parts: Vec<String> = name.split(';').map(unescape_value).collect();
     let ordered: Vec<&str> = [3, 1, 2, 0, 4]
@@ -150,7 +150,7 @@ fn decode_quoted_printable(value: &str) -> String {
         }
         let digits = [rest.next(), rest.next()].map(|digit| digit.and_then(|d| char::from(d).to_digit(16)));
         if let [Some(high), Some(low)] = digits {
-            // Two hexadecimal digits always fit.
+            // Two hexadecimal digits always fit into a byte.
             bytes.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
         }
     }

@@ -1,13 +1,13 @@
-//! Files.
+//! Reads media messages.
 
 use super::parse_count;
 use crate::json::get_untrimmed_text;
 use recado_domain::content::{Content, Media, MediaKind};
 use serde_json::Value;
 
-/// Reads a file of a kind; by `source` it can be fetched.
+/// Reads a file of the given kind; `source` is the URL or message id with which it can be fetched.
 pub(super) fn parse_media(kind: MediaKind, body: &Value, source: Option<String>) -> Content {
-    // Other files have no title; a document without a name has one.
+    // Only a document has a title, which replaces a missing file name.
     let title = || get_untrimmed_text(body, "title").filter(|_| kind == MediaKind::Document);
     Content::Media(Media {
         caption: get_untrimmed_text(body, "caption"),
@@ -20,7 +20,7 @@ pub(super) fn parse_media(kind: MediaKind, body: &Value, source: Option<String>)
     })
 }
 
-/// Reads a recording: a voice note if it was spoken into the chat (`ptt`).
+/// Reads an audio file: a voice note if it was recorded in the chat (`ptt`).
 pub(super) fn parse_audio(body: &Value, source: Option<String>) -> Content {
     let spoken = body.get("ptt").and_then(Value::as_bool) == Some(true);
     let kind = if spoken {

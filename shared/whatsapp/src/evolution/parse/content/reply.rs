@@ -1,4 +1,4 @@
-//! Answers to buttons, lists, forms and polls, and polls themselves.
+//! Reads answers to buttons, lists, forms and polls, and the polls themselves.
 
 use super::{message_key_id, parse_count};
 use crate::json::{get_scalar_text, get_text, get_untrimmed_text, list_members, parse_lenient_json};
@@ -31,7 +31,7 @@ pub(super) fn parse_reply(kind: &str, body: &Value) -> Option<Content> {
             target: message_key_id(body, "pollCreationMessageKey"),
             options: chosen_options(body),
         }),
-        // Version 4 is a wrapper; the others differ in what the poll may look like.
+        // Version 4 is a wrapper; the other versions differ only in what a poll may look like.
         "pollCreationMessage"
         | "pollCreationMessageV2"
         | "pollCreationMessageV3"
@@ -58,7 +58,7 @@ fn choice_content(id: Option<String>, title: Option<String>, description: Option
     })
 }
 
-/// Names after decryption (2.3.7 on); before, bytes that mean nothing.
+/// Returns the chosen options of a vote: names after decryption (from 2.3.7 on); in older versions, meaningless bytes.
 fn chosen_options(body: &Value) -> Vec<String> {
     let options = body.get("vote").and_then(|vote| vote.get("selectedOptions"));
     list_members(options)
@@ -68,7 +68,8 @@ fn chosen_options(body: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The answer to a native flow, whose parameters are a JSON text: a button or row is an `id`, a form anything else.
+/// Reads the answer to a native flow, whose parameters are a JSON text. Parameters with an `id` are a chosen button or
+/// row; any others are a form.
 fn parse_interactive_reply(body: &Value) -> Option<Content> {
     let shown = body
         .get("body")
@@ -91,12 +92,12 @@ fn parse_interactive_reply(body: &Value) -> Option<Content> {
     }
     let answers = match (parameters, written) {
         (Some(Value::Object(mut fields)), _) => {
-            // It is for the business's own endpoint.
+            // The flow token is meant for the business's own endpoint.
             fields.remove("flow_token");
             Value::Object(fields)
         }
         (Some(other), _) => other,
-        // Not JSON after all: as it was written.
+        // The parameters are not valid JSON, so the text is kept as it is.
         (None, Some(written)) => Value::from(written),
         (None, None) => return choice_content(None, shown, None),
     };

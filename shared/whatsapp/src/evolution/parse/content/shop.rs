@@ -1,11 +1,11 @@
-//! Orders and products of a catalogue.
+//! Reads orders and products of a catalogue.
 
 use super::parse_count;
 use crate::json::{get_scalar_text, get_untrimmed_text, parse_integer};
 use recado_domain::content::{Content, Order};
 use serde_json::Value;
 
-/// An order, of which WhatsApp tells how many products it holds and what they cost together, not what they are.
+/// Reads an order. WhatsApp tells the number of products and their total price, not the products themselves.
 pub(super) fn parse_order(body: &Value) -> Content {
     let total =
         format_price(body, "totalAmount1000", "totalCurrencyCode").map(|total| format!("total {total}"));
@@ -24,7 +24,7 @@ pub(super) fn parse_order(body: &Value) -> Content {
     })
 }
 
-/// A product that somebody shows: its name, description, price and page in words, so that it can be talked about.
+/// Describes a shown product as text: its name, description, price and page, so that the agent can talk about it.
 pub(super) fn describe_product(body: &Value) -> Option<Content> {
     let product = body.get("product")?;
     let words: Vec<String> = [
@@ -40,7 +40,7 @@ pub(super) fn describe_product(body: &Value) -> Option<Content> {
     (!words.is_empty()).then(|| Content::from_text(words.join("\n")))
 }
 
-/// By what a shown product is known: the shop's own number, WhatsApp's, or its name.
+/// Returns the identifier of a shown product: the shop's own number, or else WhatsApp's, or else the name.
 pub(in super::super) fn product_name(body: &Value) -> Option<String> {
     let product = body.get("product")?;
     get_scalar_text(product, "retailerId")
@@ -48,7 +48,7 @@ pub(in super::super) fn product_name(body: &Value) -> Option<String> {
         .or_else(|| get_untrimmed_text(product, "title"))
 }
 
-/// An amount in thousandths, as `12.50 BRL`.
+/// Formats an amount in thousandths as `12.50 BRL`; `None` if it is missing or not positive.
 fn format_price(body: &Value, amount: &str, currency: &str) -> Option<String> {
     let thousandths = parse_integer(body.get(amount)?).filter(|amount| *amount > 0)?;
     let (whole, cents) = (thousandths / 1000, thousandths % 1000 / 10);

@@ -1,9 +1,9 @@
-//! What lies around the content of a message, and beside it.
+//! Removes the wrappers around a message's content, and separates the content from its metadata.
 
 use super::protocol;
 use serde_json::{Map, Value};
 
-/// Keys beside the content, sometimes the first ones.
+/// Keys of a message that are not content. Sometimes they come before the content.
 const METADATA: [&str; 6] = [
     "messageContextInfo",
     "senderKeyDistributionMessage",
@@ -13,18 +13,18 @@ const METADATA: [&str; 6] = [
     "base64",
 ];
 
-/// The content, without what was around it.
+/// A message's content, without its wrappers.
 pub(super) struct UnwrappedMessage<'a> {
     pub(super) message: &'a Value,
-    /// It may be looked at once.
+    /// `true` if the content may be viewed only once.
     pub(super) view_once: bool,
-    /// It stands in an `editedMessage`, and is not a notice that says so itself.
+    /// `true` if the content was in an `editedMessage` wrapper. An edit notice (`protocolMessage`) does not count here.
     pub(super) edited: bool,
 }
 
-/// Takes the wrappers off: keys whose value has a `message` that is an object (`ephemeralMessage`, `viewOnceMessageV2`,
+/// Removes the wrappers: keys whose value has a `message` that is an object (`ephemeralMessage`, `viewOnceMessageV2`,
 /// `documentWithCaptionMessage`, `editedMessage`, `deviceSentMessage`, `associatedChildMessage` and what WhatsApp adds
-/// every year). JSON is not nested deeper than its reader allows, so this ends.
+/// every year). The loop ends because the JSON reader limits the depth.
 pub(super) fn unwrap_message(message: &Value) -> UnwrappedMessage<'_> {
     let mut found = UnwrappedMessage {
         message,
@@ -46,7 +46,7 @@ fn find_wrapper(message: &Value) -> Option<(&str, &Value)> {
     })
 }
 
-/// The first key that is content, with its value.
+/// Returns the first key that is content, with its value.
 pub(super) fn find_content_kind(message: &Value) -> Option<(&str, &Value)> {
     let fields: &Map<String, Value> = message.as_object()?;
     fields
@@ -55,7 +55,7 @@ pub(super) fn find_content_kind(message: &Value) -> Option<(&str, &Value)> {
         .map(|(key, value)| (key.as_str(), value))
 }
 
-/// Whether there is more than metadata, or a notice that says something.
+/// Returns `true` if a message has content, or a notice that concerns people.
 pub(in super::super) fn has_content(message: &Value) -> bool {
     let inner = unwrap_message(message).message;
     find_content_kind(inner).is_some()
@@ -64,7 +64,7 @@ pub(in super::super) fn has_content(message: &Value) -> bool {
             .is_some_and(protocol::has_notice_content)
 }
 
-/// What stands at every key of the content that is not metadata, where a `contextInfo` may lie.
+/// Returns the values of all content keys; each of them may contain a `contextInfo`.
 pub(in super::super) fn content_bodies(message: &Value) -> impl Iterator<Item = &Value> {
     let fields = unwrap_message(message).message.as_object();
     fields

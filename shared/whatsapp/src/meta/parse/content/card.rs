@@ -1,11 +1,11 @@
-//! Contact cards.
+//! Reads contact cards.
 
 use crate::json::{get_scalar_text, get_untrimmed_text, list_members};
 use recado_domain::content::ContactCard;
 use serde_json::Value;
 
-/// Reads a card. One that somebody shared on request has no name but a number, and may be a vCard only; one that says
-/// nothing is none.
+/// Reads a contact card; `None` for an empty one. A card that a person shared on request has a number and no name, and
+/// may consist of a vCard only.
 pub(super) fn read_contact_card(card: &Value) -> Option<ContactCard> {
     let vcard = get_untrimmed_text(card, "vcard").unwrap_or_default();
     let name = read_card_name(card).or_else(|| read_vcard_lines(&vcard, "FN").into_iter().next());
@@ -39,7 +39,7 @@ fn read_card_name(card: &Value) -> Option<String> {
     get_untrimmed_text(name, "formatted_name").or_else(|| (!parts.is_empty()).then(|| parts.join(" ")))
 }
 
-/// The values of a vCard's lines of one kind: `TEL;type=CELL:+55 …`, `item1.TEL:…`.
+/// Returns the values of a vCard's lines of one kind: `TEL;type=CELL:+55 …`, `item1.TEL:…`.
 fn read_vcard_lines(vcard: &str, kind: &str) -> Vec<String> {
     let value = |line: &str| {
         let (before, value) = line.split_once(':')?;

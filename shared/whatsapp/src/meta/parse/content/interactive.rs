@@ -1,4 +1,4 @@
-//! `interactive`: what a person chose or filled in, and what the business asked with.
+//! Reads `interactive`: a person's choice or filled-in form, and the interactive messages of the business itself.
 
 use crate::json::{
     get_scalar_text, get_text, get_untrimmed_text, list_members, parse_lenient_json, sanitize_label,
@@ -8,10 +8,10 @@ use recado_domain::content::{
 };
 use serde_json::Value;
 
-/// For bodies without a `type`.
+/// Names of the reply fields, for bodies without a `type`.
 const KINDS: [&str; 4] = ["button_reply", "list_reply", "nfm_reply", "call_permission_reply"];
 
-/// Reads an interactive message. In an echo it is what the business sent.
+/// Reads an interactive message. In an echo it is a message that the business sent.
 pub(super) fn read_interactive(body: &Value) -> Option<Content> {
     let kind = get_text(body, "type").or_else(|| KINDS.into_iter().find(|kind| body.get(kind).is_some()))?;
     let reply = body.get(kind).unwrap_or(&Value::Null);
@@ -36,8 +36,8 @@ fn read_choice(reply: &Value) -> Option<Content> {
     })
 }
 
-/// A filled-in form: what the person entered is a string of JSON, which need not be an object, or valid. The token in it
-/// is for the business's endpoint.
+/// Reads a filled-in form. The answers are a string of JSON, which need not be an object, nor valid. Their token is
+/// removed, because it is meant for the business's endpoint.
 fn read_form(reply: &Value) -> Option<Content> {
     let written = reply.get("response_json")?;
     let mut answers = match written {
@@ -54,7 +54,8 @@ fn read_form(reply: &Value) -> Option<Content> {
     })
 }
 
-/// Whether the person lets the business call. One that WhatsApp gave by itself was not the person's choice.
+/// Reads a person's answer to a request for calls. A permission that WhatsApp gave automatically becomes a system note,
+/// because it was not the person's choice.
 fn read_call_permission(reply: &Value) -> Option<Content> {
     let response = sanitize_label(get_text(reply, "response")?);
     let words = format!("call permission: {response}");
@@ -71,7 +72,7 @@ fn read_call_permission(reply: &Value) -> Option<Content> {
     })
 }
 
-/// The product that an interactive message is about.
+/// Returns the id of the product that an interactive message is about.
 pub(in super::super) fn find_product_id(body: &Value) -> Option<String> {
     let places = [body.get("action"), body.get("product"), Some(body)];
     places
@@ -80,15 +81,15 @@ pub(in super::super) fn find_product_id(body: &Value) -> Option<String> {
         .find_map(|place| get_scalar_text(place, "product_retailer_id"))
 }
 
-/// A product or catalogue that was passed on: what is written with it, or the product's id. The context names the product,
-/// too.
+/// Reads a forwarded product or catalogue: its text, or else the product's id. The message's context also names the
+/// product.
 fn read_product_text(body: &Value) -> Option<Content> {
     let written = read_part_text(body, "body").or_else(|| read_part_text(body, "header"));
     let named = || find_product_id(body).map(|product| format!("product {product}"));
     written.or_else(named).map(Content::from_text)
 }
 
-/// The text of `header`, `body` or `footer`.
+/// Returns the text of `header`, `body` or `footer`.
 fn read_part_text(body: &Value, key: &str) -> Option<String> {
     get_untrimmed_text(body.get(key)?, "text")
 }

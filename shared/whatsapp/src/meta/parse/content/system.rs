@@ -1,11 +1,11 @@
-//! `system`: what WhatsApp tells of the contact.
+//! Reads `system`: WhatsApp's notices about the contact.
 
 use crate::json::{get_text, get_untrimmed_text};
 use recado_domain::content::{Content, SystemNote};
 use serde_json::Value;
 
-/// Reads a system message. Its text is the new number or user id, which is what is acted on; else what WhatsApp writes.
-/// A number's change brings a new user id, too; the number counts, if it may be shown.
+/// Reads a system message. The note's text is the new number or user id, which the pipeline uses, or else WhatsApp's
+/// text. A changed number also brings a new user id; the number has priority, if it may be shown.
 pub(super) fn read_system_note(body: &Value) -> Content {
     let first = |keys: &[&str]| keys.iter().find_map(|key| get_text(body, key)).map(str::to_owned);
     let (what, known) = match get_text(body, "type") {

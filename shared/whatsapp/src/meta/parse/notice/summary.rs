@@ -1,4 +1,4 @@
-//! A notice in a few words.
+//! Summarizes a notice in a few words.
 
 use super::mask_number;
 use crate::error_title::mask_error_title;
@@ -6,10 +6,10 @@ use crate::json::{get_text, list_members, parse_integer};
 use recado_domain::notice::NoticeKind;
 use serde_json::Value;
 
-/// The longest word or name kept, in characters.
+/// Longest word or name that is kept, in characters.
 const WORD_MAX: usize = 60;
 
-/// The words: `template lembrete (pt_BR): rejected, SCAM`.
+/// Returns a summary such as `template lembrete (pt_BR): rejected, SCAM`.
 pub(super) fn summarize_notice(kind: NoticeKind, value: &Value) -> String {
     let parts: Vec<String> = describe_changes(kind, value).into_iter().flatten().collect();
     let what = if parts.is_empty() {
@@ -118,7 +118,7 @@ fn describe_account(value: &Value) -> Vec<Option<String>> {
     ]
 }
 
-/// `max_phone_numbers_per_waba 25` and the like.
+/// Lists the limits in a value, such as `max_phone_numbers_per_waba 25`.
 fn describe_limits(value: &Value) -> Option<String> {
     let limits = value.as_object()?.iter().filter_map(|(name, limit)| {
         let known = super::KEPT_FIELDS.contains(&name.as_str()) && name.starts_with("max_");
@@ -136,7 +136,7 @@ fn describe_transition(value: &Value, before: &str, after: &str) -> Option<Strin
     })
 }
 
-/// A constant of Meta's in plain letters: `PIN_RESET_REQUEST` is `pin reset request`.
+/// Returns a constant of Meta's in plain lower case: `PIN_RESET_REQUEST` becomes `pin reset request`.
 fn read_lowercase_word(value: &Value, key: &str) -> Option<String> {
     read_masked_word(value, key).map(|word| word.replace('_', " ").to_lowercase())
 }
@@ -145,7 +145,7 @@ fn read_nested_word(value: &Value, part: &str, key: &str) -> Option<String> {
     read_masked_word(value.get(part)?, key)
 }
 
-/// A word or name, masked should it hold a number or an address; `NONE` says nothing.
+/// Returns a word or name, with numbers and addresses masked; `None` if it is missing, empty or `NONE`.
 fn read_masked_word(value: &Value, key: &str) -> Option<String> {
     let word: String = mask_error_title(get_text(value, key)?)
         .chars()

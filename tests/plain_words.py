@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Counts names and comments in shipped Rust that are hard to read, and fails where there are more than the limits below.
+
+Usage: plain_words.py [--list]     --list prints every name and comment that counts, with its place
+"""
+import re
+import statistics
+import subprocess
+import sys
+from collections import defaultdict
+
+# The limits are what is reached; they only ever go down (the median up).
+LIMITS = {
+    "median length of function names": 14,
+    "function names of four letters or fewer, per cent": 5,
+    "types that share their name with another": 2,
+    "comments that begin with What, How, Whether, Who or It, per cent": 0.5,
+    "first sentences of more than 24 words": 0,
+}
+NOT_SHIPPED = re.compile(r"(^|/)(tests?|benches|fuzz)(/|\.rs$)")
+FUNCTION = re.compile(r"\s*(?:pub(?:\([a-z ]+\))?\s+)?(?:const\s+|async\s+|unsafe\s+)*fn\s+(\w+)")
+TYPE = re.compile(r"(?:\s{0,3}|\s{5,})(?:pub(?:\([a-z ]+\))?\s+)?(?:struct|enum|trait|type)\s+(\w+)")
+COMMENT = re.compile(r"\s*//[/!]\s?(.*)")
+VAGUE = re.compile(r"(What|How|Whether|Who|Whose|It|Its)\b")
+
+
+def shipped():
+    listed = subprocess.check_output(["git", "ls-files", "--", "*.rs"], text=True).split()
+    return [path for path in listed if not NOT_SHIPPED.search(path)]
+
+
+def read(paths):
+    functions, types, comments = [], defaultdict(list), []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().split("#[cfg(test)]")[0].splitlines()
+        block, begun = [], 0
+        for number, line in enumerate([*lines, ""], 1):
+            place = f"{path}:{number}"
+            if found := FUNCTION.match(line):
+                functions.append((found[1], place))
+            if found := TYPE.match(line):
+                types[found[1]].append(place)
+            if found := COMMENT.match(line):
+                begun = begun if block else number
+                block.append(found[1])
+            elif block:
+                comments.append((" ".join(block).strip(), f"{path}:{begun}"))
+                block = []
+    return functions, types, comments
+
+
+def first_sentence(comment):
+    return re.split(r"(?<=[.!?:])\s", comment, maxsplit=1)[0]
+
+
+def count(functions, types, comments):
+    short = [f"{name} {place}" for name, place in functions if len(name) <= 4]
+    shared = [f"{name} {place}" for name, places in sorted(types.items()) if len(places) > 1 for place in places]
+    vague = [f"{comment[:90]} {place}" for comment, place in comments if VAGUE.match(comment)]
+    long = [f"{first_sentence(comment)[:110]} {place}" for comment, place in comments if len(first_sentence(comment).split()) > 24]
+    numbers = [
+        statistics.median(len(name) for name, _ in functions),
+        100 * len(short) / len(functions),
+        len(shared),
+        100 * len(vague) / len(comments),
+        len(long),
+    ]
+    return dict(zip(LIMITS, numbers)), short + shared + vague + long
+
+
+def main():
+    numbers, found = count(*read(shipped()))
+    if "--list" in sys.argv[1:]:
+        print("\n".join(found))
+    failed = False
+    for what, number in numbers.items():
+        limit = LIMITS[what]
+        bad = number < limit if what.startswith("median") else number > limit
+        failed = failed or bad
+        print(f"{what}: {number:.4g} (limit {limit}){' FAILED' if bad else ''}")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
