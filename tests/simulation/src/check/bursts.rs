@@ -39,7 +39,8 @@ where
     let acts = stage.ledger().acts_on(&conversation.id).count();
     let typed = messages.iter().any(|message| message.role == Role::Operator);
     // What one turn cannot read is the next one's, and what people do makes turns of its own.
-    if asked.len() > stage.settings.turn_reads.messages || acts > 0 || typed {
+    let waits_changed = stage.ledger().configured.contains(&conversation.instance);
+    if asked.len() > stage.settings.turn_reads.messages || acts > 0 || typed || waits_changed {
         return;
     }
     let stored = |message: &Message| {

@@ -1,3 +1,4 @@
+mod configuration;
 mod contacts;
 mod people;
 mod troubles;
@@ -7,6 +8,7 @@ use crate::executor::Life;
 use crate::person::Habit;
 use crate::queue::WorkQueues;
 use crate::stage::{Stage, Style};
+use configuration::configuration;
 use contacts::{catch_ups, conversation, flood, write};
 use people::{people, redrives};
 use recado_pipeline::ports::Store;
@@ -65,6 +67,9 @@ where
         .let_model_go_on(stage.simulation().pick(&[0.0, 0.1, 0.5]));
     if plan.faults.disturb() && plan.style == Style::Machine && stage.aids.recover.is_some() {
         power_cuts(stage);
+    }
+    for line in &plan.lines {
+        configuration(stage, line);
     }
     redrives(stage);
     calm(stage);

@@ -3,7 +3,7 @@
 
 use recado_domain::delivery::StatusUpdate;
 use recado_domain::event::{EventKind, derive_event_id};
-use recado_domain::ids::{ConversationId, EventId, Ordinal};
+use recado_domain::ids::{ConversationId, EventId, InstanceId, Ordinal};
 use recado_domain::inbound::WebhookEvent;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +30,8 @@ pub struct Ledger {
     pub redrives: Vec<Redrive>,
     /// Words typed on the phone.
     pub typed: BTreeSet<String>,
+    /// Instances whose configuration was changed.
+    pub configured: BTreeSet<InstanceId>,
     /// Posts and requests that have begun and not ended.
     pub pending: usize,
 }

@@ -2,10 +2,12 @@ use super::{Act, LINGERS_MS, Redrive, Stage};
 use crate::executor::Life;
 use crate::hand::Hand;
 use crate::queue::{Dead, WorkQueues};
+use recado_domain::config::ConfigDocument;
 use recado_domain::content::Content;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
 use recado_domain::options::SendOptions;
+use recado_pipeline::configure;
 use recado_pipeline::operate::{self, OperateError, OperatorAnswer};
 use recado_pipeline::ports::Store;
 use recado_pipeline::random_id;
@@ -100,6 +102,21 @@ where
             }
             stage.ledger().pending -= 1;
         });
+    }
+
+    /// An operator applies a changed configuration, again until that is answered.
+    pub async fn configure(self: &Arc<Self>, change: ConfigDocument) {
+        let instances = change.instances.iter().map(|instance| instance.id.clone());
+        self.ledger().configured.extend(instances);
+        for _ in 0..20 {
+            let hand = Hand::over(&self.common, "api");
+            let (world, change) = (self.world(&hand), change.clone());
+            let request = async move { configure::apply_configuration(&world, change).await.is_ok() };
+            if self.answered_in(hand, REQUEST_PATIENCE_MS, request).await == Some(true) {
+                break;
+            }
+            self.simulation().sleep(8_000).await;
+        }
     }
 
     /// An operator moves a dead-letter queue's copy back to the end of its queue, in the console.
