@@ -1,6 +1,9 @@
 use super::DynamoStore;
 use super::expression::{COUNTED_BY, Expression, UpdateChange};
-use super::item::{self, Item, number_attribute, text_attribute};
+use super::instance_changes::{
+    OPEN, connection_change, connection_condition, no_answer_change, probe_change, while_open,
+};
+use super::item::{self, Item, number_attribute};
 use super::keys::TableKey;
 use super::table::RETRIES_MAX;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
@@ -13,93 +16,12 @@ use recado_domain::millis::{add_millis, from_unix_millis};
 use recado_domain::rate::Rate;
 use recado_pipeline::ports::{InstanceStates, PortError, PortResult, Reservation, System};
 
-/// The condition that the instance is open. An instance without a stored state counts as open.
-const OPEN: &str = "(attribute_not_exists(#connection) OR #connection = :open)";
-
-fn while_open(text: &str, now: Timestamp) -> Expression {
-    Expression::new(format!("{text} AND {OPEN}"))
-        .with_text(":open", ConnectionStatus::Open.as_str())
-        .with_number(":now", now.as_millisecond())
-}
-
-/// Returns the condition that the stored connection is `connection` already (`true`), or another one (`false`).
-fn connection_condition(connection: ConnectionStatus, already: bool) -> Expression {
-    let text = match (connection, already) {
-        (ConnectionStatus::Open, true) => OPEN,
-        (ConnectionStatus::Open, false) => "attribute_exists(#connection) AND #connection <> :open",
-        (_, true) => "#connection = :open",
-        (_, false) => "(attribute_not_exists(#connection) OR #connection <> :open)",
-    };
-    Expression::new(text).with_text(":open", connection.as_str())
-}
-
-/// Returns the changes that every observation of a connection makes. The index holds the time of the next probe. An
-/// instance that is not open and has no such time is indexed under `since`, a term of the expression language.
-fn observation_change(id: &InstanceId, sighting: &ConnectionUpdate, since: &str) -> UpdateChange {
-    let mut change =
-        UpdateChange::default().set_or_remove("probe_at", sighting.probe_at.map(timestamp_attribute));
-    if let Some(asked_at) = sighting.asked_at {
-        change = change.set_value("confirmed_at", timestamp_attribute(asked_at));
-    }
-    if sighting.releases_waiting {
-        change = change.set_value("released_at", timestamp_attribute(sighting.at));
-    }
-    if sighting.connection == ConnectionStatus::Open && sighting.probe_at.is_none() {
-        return change.remove_attributes(&["open_shard", "open_due"]);
-    }
-    let due = if sighting.probe_at.is_some() {
-        ":probe_at"
-    } else {
-        since
-    };
-    change
-        .set_value(
-            "open_shard",
-            text_attribute(TableKey::for_instance_state(id).open_shard_key()),
-        )
-        .set_to_term("open_due", due)
-}
-
-/// Returns the changes that a new connection state makes.
-fn connection_change(id: &InstanceId, sighting: &ConnectionUpdate) -> UpdateChange {
-    let mut change = observation_change(id, sighting, ":since");
-    if sighting.connection != ConnectionStatus::Open {
-        change = change.set_to_term("catch_up_from", "if_not_exists(#catch_up_from, :since)");
-    }
-    change
-        .set_value("connection", text_attribute(sighting.connection.as_str()))
-        .set_value("since", timestamp_attribute(sighting.at))
-        .set_value("probes", number_attribute(0))
-        .set_value("timeouts", number_attribute(0))
-        .remove_attributes(&["timed_out"])
-}
-
-/// Returns the changes for one more unanswered attempt, and the condition under which the attempt counts.
-fn no_answer_change(found: &UnansweredAttempt, nonce: &str) -> (UpdateChange, Expression) {
-    let change = UpdateChange::default().increment_counter("timeouts", nonce);
-    match found {
-        UnansweredAttempt::TimedOut(message) => (
-            change.set_value("timed_out", text_attribute(message.as_str())),
-            Expression::new("(attribute_not_exists(#timed_out) OR #timed_out <> :timed_out)"),
-        ),
-        UnansweredAttempt::Unreached => (
-            change.remove_attributes(&["timed_out"]),
-            Expression::not_counted_by(nonce),
-        ),
-    }
-}
-
-/// Returns the changes for an observation of the same connection state.
-fn probe_change(id: &InstanceId, sighting: &ConnectionUpdate, nonce: &str) -> UpdateChange {
-    observation_change(id, sighting, "#since").increment_counter("probes", nonce)
-}
-
 /// Returns whether the attribute `name` holds the time `at`.
 fn is_time_at(found: &Item, name: &str, at: Timestamp) -> bool {
     item::get_integer(found, name) == Some(at.as_millisecond())
 }
 
-fn timestamp_attribute(at: Timestamp) -> AttributeValue {
+pub(super) fn timestamp_attribute(at: Timestamp) -> AttributeValue {
     number_attribute(at.as_millisecond())
 }
 
@@ -407,6 +329,7 @@ impl<A: System> InstanceStates for DynamoStore<A> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::item::text_attribute;
     use super::*;
 
     fn id() -> InstanceId {

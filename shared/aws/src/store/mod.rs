@@ -10,6 +10,7 @@ mod expression;
 mod gauges;
 mod identity;
 mod inbox;
+mod instance_changes;
 mod instances;
 mod item;
 mod keys;
