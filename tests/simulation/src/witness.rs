@@ -18,9 +18,9 @@ pub struct Witness {
     pub received: BTreeMap<EventId, (i64, i64)>,
     /// When each event was on the queue first.
     pub enqueued: BTreeMap<EventId, i64>,
-    /// When each event's message was stored.
+    /// When each event's message was stored, or was first said to be.
     pub stored: BTreeMap<EventId, i64>,
-    /// When each outgoing message was committed.
+    /// When each outgoing message was committed, or was first among the open ones.
     pub committed: BTreeMap<MessageId, i64>,
     /// Every attempt to send, in the order of their claims.
     pub attempts: Vec<Attempt>,

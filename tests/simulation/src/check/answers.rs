@@ -224,7 +224,7 @@ where
         let marked = found.any(|message| message.out.as_ref().is_some_and(|out| out.maybe_sent));
         marked || super::sends::redriven(stage, id)
     };
-    let overtaken = super::reading::overtaken(stage);
+    let overtaken = super::reading::overtaken(stage, told);
     for arrived in stage.outside.phones().values() {
         let mut named: BTreeMap<&str, &MessageId> = BTreeMap::new();
         for one in arrived {

@@ -113,39 +113,48 @@ fn shows(shown: &Shown, stored_ms: i64, words: &str) -> bool {
 
 /// Words that came in the place of a message before that message itself: it is read in them, though they may have been
 /// answered by then.
-pub(super) fn overtaken<S, Q>(stage: &Stage<S, Q>) -> BTreeSet<String> {
+pub(super) fn overtaken<S, Q>(stage: &Stage<S, Q>, told: &[Told]) -> BTreeSet<String> {
     let (ledger, witness) = (stage.ledger(), stage.common.witness());
     let overtook = ledger.said.iter().filter(|(event, spoken)| {
-        let original = spoken
-            .changes
-            .as_ref()
-            .and_then(|event| witness.stored.get(event));
-        original.is_some_and(|original| witness.stored.get(*event).is_none_or(|at| at <= original))
+        let Some(original) = &spoken.changes else {
+            return false;
+        };
+        // Their places tell it, also where the store wrote one of them and did not answer.
+        stands_before(told, event, original).unwrap_or_else(|| {
+            let original = witness.stored.get(original);
+            original.is_some_and(|original| witness.stored.get(*event).is_none_or(|at| at <= original))
+        })
     });
     overtook.map(|(_, spoken)| spoken.text.clone()).collect()
 }
 
-/// The places of what was `said` and of a change of it, where both are of this conversation.
-fn places((_, messages): &Told, said: &EventId, change: &Change) -> Option<(Ordinal, Ordinal)> {
+/// Whether a `change` stands before what it changes; `None` unless both are of one conversation.
+fn stands_before(told: &[Told], change: &EventId, said: &EventId) -> Option<bool> {
+    let mut places = told.iter().filter_map(|told| places(told, said, change));
+    places.next().map(|(said, change)| change < said)
+}
+
+/// The places of what was `said` and of a `change` of it, where both are of this conversation.
+fn places((_, messages): &Told, said: &EventId, change: &EventId) -> Option<(Ordinal, Ordinal)> {
     let place = |event: &EventId| {
         let found = messages
             .iter()
             .find(|message| message.event.as_ref() == Some(event));
         found.map(|message| message.ordinal)
     };
-    Some((place(said)?, place(&change.event)?))
+    Some((place(said)?, place(change)?))
 }
 
 /// Whether whoever reads what was `said` knows the change: it stands behind it, or every turn reads the whole conversation.
 fn is_known_with<S, Q>(stage: &Stage<S, Q>, told: &Told, said: &EventId, change: &Change) -> bool {
-    let behind = places(told, said, change).map(|(said, change)| said < change);
+    let behind = places(told, said, &change.event).map(|(said, change)| said < change);
     behind.is_some_and(|behind| behind || told.1.len() <= stage.settings.turn_reads.messages)
 }
 
 /// Whether every turn reads the whole conversation, and nobody can have answered the original without its change.
 fn is_in_its_place<S, Q>(stage: &Stage<S, Q>, told: &Told, change: &Change) -> bool {
     let (conversation, messages) = told;
-    let Some((original, change)) = places(told, &change.original, change) else {
+    let Some((original, change)) = places(told, &change.original, &change.event) else {
         return false;
     };
     let between = |ordinal: Ordinal| (original..change).contains(&ordinal);
@@ -161,4 +170,27 @@ fn is_in_its_place<S, Q>(stage: &Stage<S, Q>, told: &Told, change: &Change) -> b
         Wish::TakeOver | Wish::GiveBack => false,
     });
     messages.len() <= stage.settings.turn_reads.messages && !answered && !seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recado_testkit::builders::Scene;
+
+    #[test]
+    fn what_came_before_the_message_that_it_changes_is_known_by_its_place() {
+        let scene = Scene::new();
+        let (mut conversation, mut next) = (scene.conversation(1), scene.conversation(2));
+        let [edit, original, elsewhere] = [scene.job(), scene.job(), scene.job()];
+        let messages = vec![
+            scene.inbound(&mut conversation, &edit),
+            scene.inbound(&mut conversation, &original),
+        ];
+        let others = vec![scene.inbound(&mut next, &elsewhere)];
+        let told = [(conversation, messages), (next, others)];
+        let before = |change, said| stands_before(&told, change, said);
+        assert_eq!(before(&edit.event, &original.event), Some(true));
+        assert_eq!(before(&original.event, &edit.event), Some(false));
+        assert_eq!(before(&edit.event, &elsewhere.event), None);
+    }
 }

@@ -149,7 +149,8 @@ fn order_of_persons<S, Q>(stage: &Stage<S, Q>, told: &[Told]) {
                 let joined = persons.joined_ms(&of_earlier);
                 let knew = joined
                     .is_some_and(|joined| made.get(earlier).is_some_and(|made| joined + clocks < *made));
-                let before = committed.get(one).map(|at| at + clocks) < made.get(earlier).copied();
+                let times = committed.get(one).zip(made.get(earlier));
+                let before = times.is_some_and(|(committed, made)| committed + clocks < *made);
                 of_one.thread_id() != of_earlier.thread_id() && knew && before
             });
             if let Some(earlier) = overtook

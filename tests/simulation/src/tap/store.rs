@@ -239,3 +239,6 @@ impl<S: Store> CorrelationIndex for Tap<S> {
             .await
     }
 }
+
+#[cfg(all(test, feature = "embedded"))]
+mod tests;

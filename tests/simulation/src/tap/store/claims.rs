@@ -14,10 +14,13 @@ use std::sync::atomic::Ordering;
 
 impl<S: Store> OutboxStore for Tap<S> {
     async fn list_open_messages(&self, thread: &ThreadId) -> PortResult<Vec<Message>> {
-        let mut open = self
-            .hand
-            .call("open", self.inner.list_open_messages(thread))
-            .await?;
+        let effect = async {
+            let open = self.inner.list_open_messages(thread).await?;
+            // Also what a store wrote and never answered.
+            self.note_commit(&open);
+            Ok(open)
+        };
+        let mut open = self.hand.call("open", effect).await?;
         self.saw(&open);
         if self.hand.lacks(Mutation::NewestConversationFirst) && self.hand.function == "sender" {
             let newest = open.last().map(|message| message.conversation.clone());

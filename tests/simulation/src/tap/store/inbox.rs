@@ -44,9 +44,13 @@ impl<S: Store> Inbox for Tap<S> {
         };
         let effect = async {
             let stored = self.inner.store_inbound(changed).await?;
-            if matches!(stored, StoreInboundOutcome::Stored) {
+            let is_new = matches!(stored, StoreInboundOutcome::Stored);
+            // Also what a store wrote before and did not answer.
+            if is_new || matches!(stored, StoreInboundOutcome::AlreadyStored(_)) {
                 let at = self.hand.common.simulation.elapsed_ms();
                 self.hand.common.witness().store(write.event, at);
+            }
+            if is_new {
                 let (id, content) = (write.message.message_id(), &write.message.content);
                 self.hand.common.note(|| format!("{id} is {content:?}"));
             }
