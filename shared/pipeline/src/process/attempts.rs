@@ -60,16 +60,15 @@ pub(super) async fn handle_counted_attempt<W: Deps>(
     worked
 }
 
-/// Takes an attempt back. The store may be failing still, so this is tried `TRIES` times.
+/// Takes an attempt back. The store may be failing still, so this is tried `TRIES` times. Another worker may have counted
+/// its own attempt at the same event meanwhile. Then one is taken from what is counted now: a count that is too low costs
+/// another try, and a count that is too high gives the event up.
 async fn take_back_attempt<W: Deps>(deps: &W, job: &InboundJob, with_this: u32, before: u32) {
-    let mut wait = FIRST_RETRY_WAIT;
+    let (mut counted, mut wait) = (Some((with_this, before)), FIRST_RETRY_WAIT);
     for attempt in 1..=TRIES {
-        match deps
-            .store()
-            .set_event_attempts(&job.event, with_this, before)
-            .await
-        {
-            Ok(_) => return,
+        match set_back(deps, job, counted).await {
+            Ok(true) => return,
+            Ok(false) => counted = None,
             Err(error) if attempt == TRIES => {
                 tracing::warn!(error = %format_error_chain(&error), "an attempt stays counted");
             }
@@ -79,4 +78,20 @@ async fn take_back_attempt<W: Deps>(deps: &W, job: &InboundJob, with_this: u32, 
             }
         }
     }
+}
+
+/// Sets an event's attempts from one count to another; without counts, to one less than is stored. Returns `false` if
+/// others changed the stored count meanwhile.
+async fn set_back<W: Deps>(deps: &W, job: &InboundJob, counted: Option<(u32, u32)>) -> PortResult<bool> {
+    let store = deps.store();
+    let (seen, less) = match counted {
+        Some(counted) => counted,
+        None => match store.find_event(&job.event).await? {
+            Some(record) if record.state == EventState::Pending && record.attempts > 0 => {
+                (record.attempts, record.attempts - 1)
+            }
+            _ => return Ok(true),
+        },
+    };
+    store.set_event_attempts(&job.event, seen, less).await
 }

@@ -4,6 +4,7 @@ use crate::bucket;
 use crate::world::Stage;
 use futures::FutureExt;
 use futures::future::join;
+use futures::poll;
 use recado_domain::content::Content;
 use recado_domain::event::{EventKind, EventRecord, EventState, InboundJob};
 use recado_domain::reason::Reason;
@@ -67,6 +68,31 @@ async fn a_failing_queue_is_no_attempt_however_long_it_fails() {
         stage.pass(30);
         assert_eq!(stage.due_turns().await.len(), 1);
     }
+}
+
+#[tokio::test]
+async fn two_workers_at_one_event_that_waits_both_take_their_attempt_back() {
+    let stage = stage().await;
+    let job = hello(&stage, &stage.scene, "A").await;
+    let body = serde_json::to_string(&job).unwrap();
+    let worlds = [bucket::world(&stage, 3), bucket::world(&stage, 3)];
+    for world in &worlds {
+        world.queues.turns_fail.store(10, Ordering::SeqCst);
+    }
+    // As a webhook and a catch-up may enqueue it, in groups of two names of its contact.
+    let (mut first, mut second) = (
+        Box::pin(process::process(&worlds[0], &body, 2)),
+        Box::pin(process::process(&worlds[1], &body, 2)),
+    );
+    while record(&stage, &job).await.attempts < 1 {
+        assert!(poll!(&mut first).is_pending());
+    }
+    while record(&stage, &job).await.attempts < 2 {
+        assert!(poll!(&mut second).is_pending());
+    }
+    assert!(matches!(first.await, Verdict::Retry { .. }));
+    assert!(matches!(second.await, Verdict::Retry { .. }));
+    assert_eq!(record(&stage, &job).await.attempts, 0);
 }
 
 #[tokio::test]

@@ -58,6 +58,10 @@ impl Queues for Bucket {
     }
 
     async fn enqueue_turn_job(&self, kick: &TurnJob, delay: Duration) -> PortResult<()> {
+        // A request that fails takes its time, in which another worker may go on.
+        if self.turns_fail.load(Ordering::SeqCst) > 0 {
+            tokio::task::yield_now().await;
+        }
         fails(&self.turns_fail)?;
         self.queues.enqueue_turn_job(kick, delay).await
     }
