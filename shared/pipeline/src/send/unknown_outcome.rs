@@ -16,7 +16,7 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus};
 use recado_domain::ids::Nonce;
-use recado_domain::instance::ConnectionStatus;
+use recado_domain::instance::{ConnectionStatus, InFlightSend};
 use recado_domain::message::Message;
 use recado_domain::millis::add_millis;
 use recado_domain::outbox::{Outbox, OutboxState};
@@ -71,6 +71,9 @@ pub(super) async fn reconcile_outcome<W: Deps>(
             let found = provider_message_id.as_ref();
             match match_evidence(deps, context, &message, found, claimed_at).await? {
                 EvidenceMatch::Another => {}
+                EvidenceMatch::Unclear { until } => {
+                    return Ok(SendStep::Stop(Verdict::retry_at(until, now)));
+                }
                 EvidenceMatch::Failed => return give_up_failed(deps, message).await,
                 EvidenceMatch::Ours => {
                     return settle_as_sent(deps, context, message, provider_message_id, FOUND_AT_PROVIDER)
@@ -175,6 +178,8 @@ async fn wait_for_provider<W: Deps>(
 enum EvidenceMatch {
     /// The evidence is known to belong to another message of equal text.
     Another,
+    /// The evidence may belong to a message of equal text whose attempt runs until this time.
+    Unclear { until: jiff::Timestamp },
     /// The evidence belongs to our message, which failed after the provider had accepted it.
     Failed,
     /// The evidence belongs to our message.
@@ -193,8 +198,10 @@ async fn match_evidence<W: Deps>(
         return Ok(EvidenceMatch::Ours);
     };
     let key = DeliveryKey::from_provider_id(instance.provider, &external, id);
+    let flights = deps.store().list_in_flight(&message.instance).await?;
     let Some(delivery) = deps.store().find_delivery(&key).await? else {
-        return Ok(EvidenceMatch::Ours);
+        let running = find_running_equal(&flights, message, deps.system().now());
+        return Ok(running.map_or(EvidenceMatch::Ours, |until| EvidenceMatch::Unclear { until }));
     };
     if delivery
         .message
@@ -208,6 +215,22 @@ async fn match_evidence<W: Deps>(
         Some(DeliveryStatus::Failed) => EvidenceMatch::Failed,
         _ => EvidenceMatch::Ours,
     })
+}
+
+/// Returns until when another attempt runs that sends the same text to what may be the same contact. The provider may
+/// have accepted that one, while its id is not linked yet. A person's two conversations may send side by side.
+fn find_running_equal(
+    flights: &[InFlightSend],
+    message: &Message,
+    now: jiff::Timestamp,
+) -> Option<jiff::Timestamp> {
+    let id = message.message_id();
+    let own = flights.iter().find(|flight| flight.message == id)?;
+    let others = flights.iter().filter(|flight| flight.message != id);
+    let equal = others.filter(|other| {
+        other.text_hash == own.text_hash && other.until > now && other.may_be_addressed_to(&own.to, None)
+    });
+    equal.map(|other| other.until).max()
 }
 
 async fn give_up_failed<W: Deps>(deps: &W, message: Message) -> PortResult<SendStep> {

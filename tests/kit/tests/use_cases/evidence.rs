@@ -1,11 +1,14 @@
 //! What a provider tells of a send of unknown outcome, and what it is good for.
 
 use crate::world::Stage;
+use recado_domain::contact::ContactAddress;
+use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::outbox::{Outbox, OutboxState};
 use recado_domain::reason::Reason;
-use recado_pipeline::ports::{Conversations, SendEvidence};
-use recado_testkit::builders::Scene;
+use recado_pipeline::ports::{Conversations, OutboxStore, SendEvidence, System};
+use recado_testkit::builders::{Scene, claimed};
+use std::time::Duration;
 
 async fn out(stage: &Stage, message: &Message) -> Outbox {
     let stored = stage
@@ -46,6 +49,50 @@ async fn equal_words_that_are_known_as_another_message_are_no_evidence() {
     stage.send(&second.conversation).await;
     assert_eq!(stage.world.providers.sent(), 3, "it is sent again");
     assert!(out(&stage, &second).await.maybe_sent);
+}
+
+#[tokio::test]
+async fn equal_words_that_another_attempt_may_just_have_sent_are_no_evidence_while_it_runs() {
+    let stage = Stage::set(Scene::new()).await;
+    let store = &stage.world.store;
+    let reply = stage.replied().await;
+    stage.times_out();
+    let _ = stage.kick(&reply.conversation).await;
+    // The person's other conversation, under an identity without a number, says the same meanwhile.
+    let other = Scene {
+        address: ContactAddress::parse("99001@lid").unwrap(),
+        ..stage.scene.clone()
+    };
+    let mut conversation = other.conversation(1);
+    let answer = other.answer(&mut conversation);
+    store.commit_message(&conversation, &answer, None).await.unwrap();
+    stage.pass(60);
+    let own = store.list_in_flight(&reply.instance).await.unwrap().remove(0);
+    let (claimed, flight) = claimed(&answer);
+    let flight = InFlightSend {
+        claimed_at: stage.world.system.now(),
+        until: stage.world.system.now() + Duration::from_secs(35),
+        text_hash: own.text_hash,
+        ..flight
+    };
+    store.claim_message(&claimed, None, &flight).await.unwrap();
+    tells(
+        &stage,
+        SendEvidence::Sent {
+            provider_message_id: Some("P9".to_owned()),
+        },
+    );
+    let _ = stage.kick(&reply.conversation).await;
+    assert!(matches!(
+        out(&stage, &reply).await.state,
+        OutboxState::Unknown { .. }
+    ));
+    stage.pass(36);
+    let _ = stage.kick(&reply.conversation).await;
+    assert!(matches!(
+        out(&stage, &reply).await.state,
+        OutboxState::Sent { .. }
+    ));
 }
 
 #[tokio::test]
