@@ -19,7 +19,7 @@ LIMITS = {
 }
 NOT_SHIPPED = re.compile(r"(^|/)(tests?|benches|fuzz)(/|\.rs$)")
 FUNCTION = re.compile(r"\s*(?:pub(?:\([a-z ]+\))?\s+)?(?:const\s+|async\s+|unsafe\s+)*fn\s+(\w+)")
-TYPE = re.compile(r"(?:\s{0,3}|\s{5,})(?:pub(?:\([a-z ]+\))?\s+)?(?:struct|enum|trait|type)\s+(\w+)")
+TYPE = re.compile(r"\s*(?:pub(?:\([a-z ]+\))?\s+)?(?:struct|enum|trait|type)\s+(\w+)")
 COMMENT = re.compile(r"\s*//[/!]\s?(.*)")
 VAGUE = re.compile(r"(What|How|Whether|Who|Whose|It|Its)\b")
 
@@ -39,7 +39,8 @@ def read(paths):
             place = f"{path}:{number}"
             if found := FUNCTION.match(line):
                 functions.append((found[1], place))
-            if found := TYPE.match(line):
+            # Four spaces and `type`: an associated type, which each implementation names.
+            if (found := TYPE.match(line)) and not line.startswith("    type "):
                 types[found[1]].append(place)
             if found := COMMENT.match(line):
                 begun = begun if block else number

@@ -28,22 +28,18 @@ pub struct ReceivedWebhook {
 }
 
 /// Hands every webhook of `router` that is answered 200 to `sink`, which must not block. The handlers do not notice it.
-pub fn record_webhooks<A, F>(router: Router, ambient: A, sink: F) -> Router
+pub fn record_webhooks<A, F>(router: Router, system: A, sink: F) -> Router
 where
     A: System + Clone + 'static,
     F: Fn(ReceivedWebhook) + Clone + Send + Sync + 'static,
 {
     router.layer(axum::middleware::from_fn_with_state(
-        (ambient, sink),
+        (system, sink),
         capture_webhook::<A, F>,
     ))
 }
 
-async fn capture_webhook<A, F>(
-    State((ambient, sink)): State<(A, F)>,
-    request: Request,
-    next: Next,
-) -> Response
+async fn capture_webhook<A, F>(State((system, sink)): State<(A, F)>, request: Request, next: Next) -> Response
 where
     A: System + Clone + 'static,
     F: Fn(ReceivedWebhook) + Clone + Send + Sync + 'static,
@@ -69,7 +65,7 @@ where
     // A handshake has no body and is not recorded.
     if response.status() == StatusCode::OK && !body.is_empty() {
         sink(ReceivedWebhook {
-            at: ambient.now(),
+            at: system.now(),
             provider,
             body: body.into(),
         });

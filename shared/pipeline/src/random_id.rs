@@ -3,14 +3,14 @@
 use crate::ports::System;
 use recado_domain::ids::{CorrelationId, Nonce};
 
-fn random_hex(ambient: &impl System) -> String {
-    format!("{:016x}{:016x}", ambient.random_u64(), ambient.random_u64())
+fn random_hex(system: &impl System) -> String {
+    format!("{:016x}{:016x}", system.random_u64(), system.random_u64())
 }
 
 /// Generates a random nonce for an attempt, a lease or a version.
 #[expect(clippy::expect_used, reason = "32 hexadecimal digits are a valid nonce")]
-pub fn generate_nonce(ambient: &impl System) -> Nonce {
-    Nonce::parse(&random_hex(ambient)).expect("32 hexadecimal digits")
+pub fn generate_nonce(system: &impl System) -> Nonce {
+    Nonce::parse(&random_hex(system)).expect("32 hexadecimal digits")
 }
 
 /// Generates a random correlation id.
@@ -18,8 +18,8 @@ pub fn generate_nonce(ambient: &impl System) -> Nonce {
     clippy::expect_used,
     reason = "32 hexadecimal digits are a valid correlation id"
 )]
-pub fn generate_correlation_id(ambient: &impl System) -> CorrelationId {
-    CorrelationId::parse(&random_hex(ambient)).expect("32 hexadecimal digits")
+pub fn generate_correlation_id(system: &impl System) -> CorrelationId {
+    CorrelationId::parse(&random_hex(system)).expect("32 hexadecimal digits")
 }
 
 #[cfg(test)]

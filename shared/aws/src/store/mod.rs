@@ -34,6 +34,7 @@ use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ExternalId, InstanceId};
 use recado_domain::provider::Provider;
 use recado_pipeline::ports::System;
+use recado_pipeline::random_id::generate_nonce;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use table::DynamoTable;
@@ -52,8 +53,7 @@ pub struct DynamoStore<A = OsSystem> {
 impl<A: System> DynamoStore<A> {
     /// Returns a random text by which a request recognizes its own effect.
     fn random_nonce(&self) -> String {
-        let ambient = &self.table.system;
-        format!("{:016x}{:016x}", ambient.random_u64(), ambient.random_u64())
+        generate_nonce(&self.table.system).as_str().to_owned()
     }
 
     /// Creates the store on the table `name`. Configuration may be `config_ttl` old (zero: it is read every time). A
@@ -61,7 +61,7 @@ impl<A: System> DynamoStore<A> {
     pub fn new(
         client: Client,
         name: impl Into<String>,
-        ambient: A,
+        system: A,
         config_ttl: Duration,
         delivery_ttl: Duration,
     ) -> Self {
@@ -71,7 +71,7 @@ impl<A: System> DynamoStore<A> {
             table: DynamoTable {
                 client,
                 name: name.into(),
-                system: ambient,
+                system,
             },
             delivery_ttl,
             by_external: Cache::new(config_ttl, missed),

@@ -85,6 +85,17 @@ pub(super) async fn reconcile_outcome<W: Deps>(
         SendEvidence::Unclear => return wait_for_provider(deps, message, claimed_at).await,
         SendEvidence::None => {}
     }
+    wait_then_repeat(deps, message, claimed_at, now).await
+}
+
+/// Looks for evidence again until the setting `unknown_wait` has passed since the claim. Then the message is repeated
+/// or given up.
+async fn wait_then_repeat<W: Deps>(
+    deps: &W,
+    message: Message,
+    claimed_at: jiff::Timestamp,
+    now: jiff::Timestamp,
+) -> PortResult<SendStep> {
     let wait = i64::try_from(deps.settings().unknown_wait.as_millis()).unwrap_or(i64::MAX);
     let over = add_millis(claimed_at, wait);
     if now < over {
@@ -198,6 +209,7 @@ async fn match_evidence<W: Deps>(
         return Ok(EvidenceMatch::Ours);
     };
     let key = DeliveryKey::from_provider_id(instance.provider, &external, id);
+    // The notes are read before the delivery: an attempt whose note is gone by then has linked its delivery.
     let flights = deps.store().list_in_flight(&message.instance).await?;
     let Some(delivery) = deps.store().find_delivery(&key).await? else {
         let running = find_running_equal(&flights, message, deps.system().now());
