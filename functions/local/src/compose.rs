@@ -4,9 +4,10 @@ use crate::environment::LocalEnvironment;
 use crate::installation::is_sent_unencrypted;
 use crate::keyring::EnvironmentSecrets;
 use anyhow::{Context, Result};
-use recado_ai::{Claude, ClaudeSettings, Model, http_client};
+use recado_ai::{Claude, ClaudeSettings, Model};
 use recado_domain::dead_letter::QueueName;
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
+use recado_http_client::build_http_client;
 use recado_pipeline::Components;
 use recado_pipeline::ports::{PortResult, QueueDepth, QueueDepths};
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
@@ -45,7 +46,7 @@ pub(crate) async fn compose_components(environment: &LocalEnvironment) -> Result
             "keys are sent there unencrypted: whoever is on the way can read them"
         );
     }
-    let http = http_client()?;
+    let http = build_http_client()?;
     let simulator = environment.simulation.then(SimulatedOutbox::default);
     let providers = ProviderConfig {
         simulation: simulator

@@ -49,7 +49,7 @@ pub(crate) async fn apply_configuration(
     let document = read_configuration(&command.file)?;
     let (url, token) = (&command.there.url, command.there.find_token(environment)?);
     warn_if_unencrypted(url);
-    let answer = recado_ai::http_client()?
+    let answer = recado_http_client::build_http_client()?
         .put(format!("{}/v1/config", url.trim_end_matches('/')))
         .bearer_auth(token.expose_secret())
         .json(&document)

@@ -119,7 +119,7 @@ pub(crate) async fn run_demonstration(
     if instance.credential.is_some() || credential::has_local_credential(instance) {
         return Ok(());
     }
-    let http = recado_ai::http_client()?;
+    let http = recado_http_client::build_http_client()?;
     println!("\nA burst comes in on {}:", instance.id);
     for (number, text) in BURST.iter().enumerate() {
         post_burst_message(&http, address, keyring, instance, number, text).await?;

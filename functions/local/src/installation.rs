@@ -38,7 +38,7 @@ impl InstallationArguments {
     pub(crate) fn build_client(&self, environment: &LocalEnvironment) -> Result<InstallationClient> {
         warn_if_unencrypted(&self.url);
         Ok(InstallationClient {
-            http: recado_ai::http_client()?,
+            http: recado_http_client::build_http_client()?,
             url: self.url.trim_end_matches('/').to_owned(),
             token: self.find_token(environment)?,
         })

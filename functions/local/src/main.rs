@@ -82,7 +82,9 @@ fn init_logging(serving: bool) {
         .flatten_event(true)
         .with_writer(std::io::stderr);
     let private = filter_fn(|event| {
-        event.is_span() || !recado_ai::logs_message_bodies(event.target()) || *event.level() <= Level::WARN
+        event.is_span()
+            || !recado_http_client::logs_message_bodies(event.target())
+            || *event.level() <= Level::WARN
     });
     tracing_subscriber::registry()
         .with(filter)

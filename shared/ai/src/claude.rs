@@ -93,7 +93,7 @@ pub enum ClaudeError {
 }
 
 impl<S: Secrets, A: System> Claude<S, A> {
-    /// Creates a client that sends through `http`, which should follow no redirects (see [`crate::http_client`]).
+    /// Creates a client that sends through `http`, which should follow no redirects (as `recado_http_client` makes it).
     pub fn new(
         http: reqwest::Client,
         settings: ClaudeSettings,

@@ -5,12 +5,9 @@
 //! two, made once at start.
 
 mod claude;
-mod client;
 mod model;
-mod proxy;
 mod simulated;
 
 pub use claude::{ANTHROPIC_API_KEY, Claude, ClaudeError, ClaudeSettings};
-pub use client::{ClientError, http_client, logs_message_bodies};
 pub use model::Model;
 pub use simulated::Simulated;

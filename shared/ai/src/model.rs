@@ -45,15 +45,21 @@ impl<S: Secrets, A: System> Llm for Model<S, A> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ClaudeSettings;
     use crate::claude::tests::{KeyBox, Time, request};
-    use crate::{ClaudeSettings, http_client};
 
     fn claude(keys: KeyBox) -> Claude<KeyBox, Time> {
         let settings = ClaudeSettings {
             base_url: "http://127.0.0.1:9".to_owned(),
             ..ClaudeSettings::default()
         };
-        Claude::new(http_client().unwrap(), settings, keys, Time::default()).unwrap()
+        Claude::new(
+            recado_http_client::build_http_client().unwrap(),
+            settings,
+            keys,
+            Time::default(),
+        )
+        .unwrap()
     }
 
     #[tokio::test]

@@ -1,9 +1,10 @@
 //! Composition of a Lambda function's dependencies, done once at start, before the first request.
 
 use crate::batch::MessageVisibility;
-use recado_ai::{Claude, ClaudeError, ClaudeSettings, ClientError, Model, http_client};
+use recado_ai::{Claude, ClaudeError, ClaudeSettings, Model};
 use recado_aws::{AwsConfig, AwsQueues, AwsSecrets, Clients, DynamoStore, OsSystem};
 use recado_domain::dead_letter::QueueName;
+use recado_http_client::{ClientError, build_http_client};
 use recado_pipeline::ports::PortError;
 use recado_pipeline::settings::{SettingError, list_ignored_variables};
 use recado_pipeline::{Components, Settings};
@@ -150,7 +151,7 @@ pub async fn compose_aws_deps(required: &[&'static str]) -> Result<AwsCompositio
     }
     let clients = Clients::load_from_env().await;
     let secrets = AwsSecrets::new(&clients, OsSystem);
-    let http = http_client()?;
+    let http = build_http_client()?;
     let claude = Claude::new(
         http.clone(),
         environment.claude_settings(),

@@ -17,7 +17,7 @@ const BODY_LOGGING_LIBRARIES: [&str; 6] = [
 ];
 
 fn logs_message_bodies(target: &str) -> bool {
-    recado_ai::logs_message_bodies(target)
+    recado_http_client::logs_message_bodies(target)
         || BODY_LOGGING_LIBRARIES
             .iter()
             .any(|library| target.starts_with(library))

@@ -150,7 +150,7 @@ mod tests {
                 "HTTP 400: Your API has been disabled",
             ),
         ];
-        let http = recado_ai::http_client().unwrap();
+        let http = recado_http_client::build_http_client().unwrap();
         for (does, expected) in told {
             let server = StandIn::start(vec![does]).await;
             let error = send_admin_request(http.get(&server.url)).await.unwrap_err();

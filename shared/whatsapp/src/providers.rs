@@ -54,7 +54,7 @@ enum ProviderAccess {
 
 impl<S: Secrets, A: System> WhatsApp<S, A> {
     /// Creates the client. `http` must not follow redirects, which would carry Evolution's key to another host
-    /// (`recado_ai::http_client` follows none).
+    /// (`recado_http_client` makes one that follows none).
     pub fn new(http: reqwest::Client, secrets: S, system: A, config: ProviderConfig) -> Self {
         Self {
             http,

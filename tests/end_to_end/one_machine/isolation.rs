@@ -2,7 +2,7 @@
 
 use crate::machine::{MASTER, Machine, PATIENCE, UNTIL_LET_GO, eventually, seconds};
 use axum::http::HeaderMap;
-use recado_ai::{Simulated, http_client};
+use recado_ai::Simulated;
 use recado_domain::config::CredentialRef;
 use recado_domain::ids::CorrelationId;
 use recado_domain::secret::Secret;
@@ -90,7 +90,7 @@ fn door(store: &Embedded) -> impl Deps {
         store: store.clone(),
         queues: store.clone(),
         providers: WhatsApp::new(
-            http_client().unwrap(),
+            recado_http_client::build_http_client().unwrap(),
             NoSecrets,
             EmbeddedSystem,
             ProviderConfig::default(),

@@ -86,7 +86,7 @@ impl Machine {
         for (name, value) in variables {
             set(name, value);
         }
-        let http = recado_ai::http_client().unwrap();
+        let http = recado_http_client::build_http_client().unwrap();
         Self {
             stand_ins,
             http,

@@ -27,7 +27,7 @@ impl DeadLetterClient<'_> {
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
-        let request = recado_ai::http_client()?.request(method, url);
+        let request = recado_http_client::build_http_client()?.request(method, url);
         Ok(request.bearer_auth(self.token.expose_secret()).timeout(TIMEOUT))
     }
 

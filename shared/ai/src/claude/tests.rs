@@ -1,7 +1,6 @@
 //! Against a stand-in of Anthropic's API on a port of its own.
 
 use super::*;
-use crate::http_client;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -173,7 +172,13 @@ async fn trial(answers: Vec<Answer>) -> Trial {
         base_url,
         ..ClaudeSettings::default()
     };
-    let claude = Claude::new(http_client().unwrap(), settings, keys.clone(), time).unwrap();
+    let claude = Claude::new(
+        recado_http_client::build_http_client().unwrap(),
+        settings,
+        keys.clone(),
+        time,
+    )
+    .unwrap();
     Trial {
         claude,
         stand_in,
@@ -365,7 +370,7 @@ async fn an_unreachable_server_is_tried_again_and_then_unavailable() {
         ..ClaudeSettings::default()
     };
     let claude = Claude::new(
-        http_client().unwrap(),
+        recado_http_client::build_http_client().unwrap(),
         settings,
         KeyBox::with("k"),
         Time::default(),

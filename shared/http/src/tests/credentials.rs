@@ -80,7 +80,7 @@ impl Vault {
             evolution_base_url: Some("http://127.0.0.1:9".to_owned()),
             ..ProviderConfig::default()
         };
-        let http = recado_ai::http_client().unwrap();
+        let http = recado_http_client::build_http_client().unwrap();
         let deps = Arc::new(Components {
             store: site.store.clone(),
             queues: site.store.clone(),

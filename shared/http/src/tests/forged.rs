@@ -74,7 +74,7 @@ impl Town {
             simulation: Simulation::WithoutCredentials(SimulatedOutbox::default()),
             ..ProviderConfig::default()
         };
-        let http = recado_ai::http_client().unwrap();
+        let http = recado_http_client::build_http_client().unwrap();
         let deps = Arc::new(Components {
             store: site.store.clone(),
             queues: site.store.clone(),

@@ -38,7 +38,7 @@ type TestWorld = Components<
 
 fn deps() -> TestWorld {
     let store = Embedded::in_memory(Clock::from_system()).unwrap();
-    let http = recado_ai::http_client().unwrap();
+    let http = recado_http_client::build_http_client().unwrap();
     Components {
         store: store.clone(),
         queues: store,

@@ -61,7 +61,7 @@ mod tests {
     #[tokio::test]
     async fn a_number_is_told_where_to_and_with_which_headers() {
         let server = StandIn::start(vec![Does::Answers(200, "{}")]).await;
-        let http = recado_ai::http_client().unwrap();
+        let http = recado_http_client::build_http_client().unwrap();
         let headers = Map::from_iter([("x-recado-secret".to_owned(), json!("s"))]);
         let key = Secret::new("the-key").unwrap();
         let at = Dialog360AdminClient {

@@ -114,7 +114,10 @@ mod tests {
 
     async fn ask(does: Does, version: u8) -> (Result<HistoryPage, HistoryError>, StandIn) {
         let server = StandIn::start(vec![does]).await;
-        let (http, key) = (recado_ai::http_client().unwrap(), Secret::new("key").unwrap());
+        let (http, key) = (
+            recado_http_client::build_http_client().unwrap(),
+            Secret::new("key").unwrap(),
+        );
         let instance = ExternalId::parse("suporte-01").unwrap();
         let endpoint = EvolutionEndpoint {
             http: &http,

@@ -164,7 +164,10 @@ mod tests {
             ),
         ];
         let server = StandIn::start(script).await;
-        let (http, token) = (recado_ai::http_client().unwrap(), Secret::new("token").unwrap());
+        let (http, token) = (
+            recado_http_client::build_http_client().unwrap(),
+            Secret::new("token").unwrap(),
+        );
         let at = MetaAdminClient {
             http: &http,
             base: &server.url,
@@ -199,7 +202,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_handshake_is_good_only_if_the_challenge_comes_back() {
-        let http = recado_ai::http_client().unwrap();
+        let http = recado_http_client::build_http_client().unwrap();
         let token = Secret::new("verify me").unwrap();
         for (answer, good) in [("1158201444", true), ("{}", false)] {
             let server = StandIn::start(vec![Does::Answers(200, answer)]).await;

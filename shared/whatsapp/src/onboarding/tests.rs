@@ -227,7 +227,7 @@ impl Scene {
         let fields = json!({"provider": provider, "external_id": "100200300", "base_url": server.url});
         Self {
             instance: instance(&fields),
-            http: recado_ai::http_client().unwrap(),
+            http: recado_http_client::build_http_client().unwrap(),
             server,
         }
     }
@@ -321,7 +321,7 @@ async fn a_refusal_at_our_own_end_is_told_apart_and_shows_no_url() {
         ),
         (Does::Breaks, ConnectError::Unreachable("no answer")),
     ];
-    let http = recado_ai::http_client().unwrap();
+    let http = recado_http_client::build_http_client().unwrap();
     for (does, expected) in answers {
         let server = StandIn::start(vec![does]).await;
         let request = http.post(&server.url).json(&json!({}));

@@ -64,7 +64,7 @@ pub(super) fn whatsapp(
     key: Option<&'static str>,
     simulation: Simulation,
 ) -> WhatsApp<Keys, Still> {
-    let http = recado_ai::http_client().unwrap();
+    let http = recado_http_client::build_http_client().unwrap();
     let config = ProviderConfig {
         evolution_base_url: Some(base.to_owned()),
         meta_base_url: base.to_owned(),

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const SOON: Duration = Duration::from_secs(60);
 
 fn client() -> Client {
-    recado_ai::http_client().unwrap()
+    recado_http_client::build_http_client().unwrap()
 }
 
 /// Status and body.

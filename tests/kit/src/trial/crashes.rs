@@ -104,7 +104,7 @@ pub async fn run(binary: &Path, plan: &Plan) -> Outcome {
             .at_random(Some(weather::storm(plan.seed, PROVIDER)));
     }
     let mut process = prepared(binary, &instances, &stand_ins);
-    let http = recado_ai::http_client().unwrap();
+    let http = recado_http_client::build_http_client().unwrap();
     let door = Door::new(http.clone(), &process.start().await, MASTER);
     let load = Load::new(
         plan.seed,

@@ -145,7 +145,7 @@ async fn run(binary: &Path, plan: &Plan, troubled: bool) -> (Times, usize, usize
         .collect();
     let mut process = Process::new(binary, &configuration, &variables);
     let base = process.start().await;
-    let door = Door::new(recado_ai::http_client().unwrap(), &base, MASTER);
+    let door = Door::new(recado_http_client::build_http_client().unwrap(), &base, MASTER);
     // A connection and the prompts are warm, and the hung provider hangs, before the clock runs.
     time(&door, &mine, plan.timed, "aquece").await;
     let acknowledged = AtomicUsize::new(0);

@@ -49,7 +49,7 @@ impl Bench {
         // Clients belong to the runtime they are first used in, so each test has its own.
         Self {
             stack,
-            http: recado_ai::http_client().unwrap(),
+            http: recado_http_client::build_http_client().unwrap(),
             aws: clients(ACCOUNT),
             _turn: turn,
         }

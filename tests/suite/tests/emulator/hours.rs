@@ -52,7 +52,7 @@ pub(crate) fn opening_soon() -> Value {
 /// Writes to [`OPENING`], which is still closed.
 pub(crate) async fn begin(stack: &Stack) {
     let body = evolution_text(OPENING, &stack.early.jid, &message_id(), "Já abriram?", seconds());
-    let http = recado_ai::http_client().unwrap();
+    let http = recado_http_client::build_http_client().unwrap();
     let request = http
         .post(stack.url("/webhooks/evolution"))
         .header("apikey", stack.secret(OPENING))

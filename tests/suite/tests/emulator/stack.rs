@@ -129,7 +129,7 @@ impl Stack {
     }
 
     async fn configure(&self) {
-        let http = recado_ai::http_client().unwrap();
+        let http = recado_http_client::build_http_client().unwrap();
         let request = http
             .put(self.url("/v1/config"))
             .bearer_auth(&self.token)

@@ -12,7 +12,7 @@ struct Case {
 
 fn case() -> Case {
     Case {
-        http: recado_ai::http_client().unwrap(),
+        http: recado_http_client::build_http_client().unwrap(),
         key: Secret::new("evolution-key").unwrap(),
         secret: Secret::new("the-secret").unwrap(),
         instance: ExternalId::parse("suporte-01").unwrap(),

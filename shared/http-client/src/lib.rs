@@ -1,6 +1,7 @@
 //! The HTTP client for all outgoing requests.
 
-use crate::proxy;
+mod proxy;
+
 use recado_domain::network_address::is_forbidden_address;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
@@ -76,7 +77,7 @@ fn allowed_addresses(found: impl Iterator<Item = SocketAddr>) -> Result<Vec<Sock
 /// redirects, and a redirect could carry a key to another host. It has no overall time-out: every caller sets its own.
 /// Proxies are taken from the environment, but never used for this machine itself: a proxy elsewhere would see keys that
 /// are meant for a program on this machine.
-pub fn http_client() -> Result<reqwest::Client, ClientError> {
+pub fn build_http_client() -> Result<reqwest::Client, ClientError> {
     let roots = RootCertStore {
         roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
     };
@@ -105,7 +106,7 @@ pub fn http_client() -> Result<reqwest::Client, ClientError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{allowed_addresses, http_client, logs_message_bodies};
+    use super::{allowed_addresses, build_http_client, logs_message_bodies};
     use std::net::SocketAddr;
 
     #[test]
@@ -116,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_client_is_built_without_a_process_wide_tls_provider() {
-        http_client().unwrap();
+        build_http_client().unwrap();
     }
 
     #[test]
@@ -151,7 +152,9 @@ mod tests {
                 .await
                 .unwrap();
         });
-        let answer = http_client().unwrap().get(format!("http://localhost:{port}/"));
+        let answer = build_http_client()
+            .unwrap()
+            .get(format!("http://localhost:{port}/"));
         assert_eq!(answer.send().await.unwrap().status(), 204);
     }
 }
