@@ -11,8 +11,7 @@ mod in_memory {
     }
 
     recado_testkit::store_contract!(embedded_store);
-    recado_testkit::payloads_contract!(embedded_store);
-    recado_testkit::dead_queues_contract!(embedded_store);
+    recado_testkit::queues_contract!(embedded_store);
 }
 
 mod on_disk {
@@ -34,6 +33,5 @@ mod on_disk {
     }
 
     recado_testkit::store_contract!(shared_store);
-    recado_testkit::payloads_contract!(shared_store);
-    recado_testkit::dead_queues_contract!(shared_store);
+    recado_testkit::queues_contract!(shared_store);
 }

@@ -382,6 +382,5 @@ async fn queues() -> AwsQueues<OsSystem> {
 mod bodies {
     use super::queues;
 
-    recado_testkit::payloads_contract!(queues);
-    recado_testkit::dead_queues_contract!(queues);
+    recado_testkit::queues_contract!(queues);
 }

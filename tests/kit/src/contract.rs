@@ -1,0 +1,64 @@
+//! What every backend must do: each sentence of the ports' documentation as a test, written once.
+//!
+//! A backend runs all of it with `store_contract!(make)` and `queues_contract!(make)`. `make` is an async function, or a
+//! closure that returns a future, without arguments. It returns the store (or the queues): a new one each time, or a
+//! handle to one that all cases share. The calling crate needs `tokio` with `macros`, `rt` and `time`. Each `pub async fn`
+//! of a file in this folder is a case: `build.rs` lists them, so none can be forgotten.
+//!
+//! Every case makes ids of its own and looks only at what bears them, so all can run at once on one store, and again on
+//! the same store. Times are passed in and fixed; where a store looks at its own clock (expiry), the times are decades
+//! away from it. Lists and indexes may be some seconds old, so they are asked again until they are as they should be, for
+//! a while.
+
+pub mod aliases;
+pub mod catching_up;
+pub mod claims;
+pub mod commits;
+pub mod contents;
+pub mod conversations;
+pub mod dead_letters;
+pub mod dead_queues;
+pub mod deliveries;
+pub mod directory;
+pub mod gauges;
+pub mod identity;
+pub mod inbox;
+pub mod instances;
+pub mod lists;
+pub mod notices;
+pub mod outbox;
+pub mod overdue;
+pub mod parked;
+pub mod payloads;
+pub mod replies;
+pub mod scheduled;
+pub mod settlements;
+pub mod stored_messages;
+pub mod traces;
+
+mod given;
+mod patience;
+
+/// Makes a module of each list, and a test of each of its cases.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! contract_tests {
+    ($make:expr; $($list:ident { $($case:ident,)* })+) => {
+        $(
+            mod $list {
+                #[allow(unused_imports, reason = "`make` may be a path that needs no import")]
+                use super::*;
+
+                $(
+                    #[tokio::test]
+                    async fn $case() {
+                        let store = ($make)().await;
+                        $crate::contract::$list::$case(&store).await;
+                    }
+                )*
+            }
+        )+
+    };
+}
+
+include!(concat!(env!("OUT_DIR"), "/contract_cases.rs"));
