@@ -3,7 +3,7 @@
 //! [`contract`] holds what every backend must do, written once against the ports; [`builders`] makes the records that
 //! tests begin from. [`servers`] stands in for the servers outside, over HTTP; [`webhooks`] makes the bodies that
 //! providers post. [`trial`] puts a running `recado` under load and faults, and [`books`] says whether all that came in
-//! was answered once; [`chance`] is where their dice come from.
+//! was answered once; [`chance`] is where their dice come from. [`delegate`] writes wrappers around ports.
 
 #![expect(
     clippy::unwrap_used,
@@ -15,6 +15,7 @@ pub mod books;
 pub mod builders;
 pub mod chance;
 pub mod contract;
+pub mod delegate;
 pub mod servers;
 #[cfg(feature = "trial")]
 pub mod trial;

@@ -7,6 +7,7 @@ use recado_embedded::Embedded;
 use recado_pipeline::ports::{
     DeadLetterQueues, DeadQueueMessage, InboundEntry, PortError, PortResult, Queues,
 };
+use recado_testkit::delegate_calls;
 use serde_json::Value;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -45,7 +46,11 @@ impl Unsteady {
         self.mood.store(mood as u8, Ordering::Relaxed);
     }
 
-    async fn pass(&self) -> PortResult<()> {
+    async fn around<T>(
+        &self,
+        _: &'static str,
+        call: impl Future<Output = PortResult<T>> + Send,
+    ) -> PortResult<T> {
         let mood = self.mood.load(Ordering::Relaxed);
         if mood == Mood::Hanging as u8 {
             self.hanging.fetch_add(1, Ordering::Relaxed);
@@ -54,64 +59,35 @@ impl Unsteady {
         if mood == Mood::Failing as u8 {
             return Err(PortError::unavailable("enqueueing", "as the test wants"));
         }
-        Ok(())
+        call.await
     }
 }
 
 impl Queues for Unsteady {
     async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
-        self.pass().await?;
-        let ids = events.iter().map(|event| event.deduplication.clone());
-        self.inbound.lock().unwrap().extend(ids);
-        self.inner.enqueue_inbound(events).await
+        let call = async {
+            let ids = events.iter().map(|event| event.deduplication.clone());
+            self.inbound.lock().unwrap().extend(ids);
+            self.inner.enqueue_inbound(events).await
+        };
+        self.around("enqueue_inbound", call).await
     }
 
-    async fn enqueue_turn_job(&self, kick: &TurnJob, delay: Duration) -> PortResult<()> {
-        self.pass().await?;
-        self.inner.enqueue_turn_job(kick, delay).await
-    }
-
-    async fn schedule_turn_job(&self, kick: &TurnJob, at: Timestamp) -> PortResult<()> {
-        self.pass().await?;
-        self.inner.schedule_turn_job(kick, at).await
-    }
-
-    async fn enqueue_send_job(&self, kick: &SendJob, deduplication: &str) -> PortResult<()> {
-        self.pass().await?;
-        self.inner.enqueue_send_job(kick, deduplication).await
-    }
-
-    async fn enqueue_dead_copy(&self, letter: &DeadLetter) -> PortResult<()> {
-        self.pass().await?;
-        self.inner.enqueue_dead_copy(letter).await
-    }
-
-    async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
-        self.pass().await?;
-        self.inner.put_payload(key, payload).await
-    }
-
-    async fn renew_payload(&self, key: &str) -> PortResult<bool> {
-        self.pass().await?;
-        self.inner.renew_payload(key).await
-    }
-
-    async fn find_payload(&self, key: &str) -> PortResult<Option<Value>> {
-        self.pass().await?;
-        self.inner.find_payload(key).await
+    delegate_calls! {
+        enqueue_turn_job(kick: &TurnJob, delay: Duration) -> ();
+        schedule_turn_job(kick: &TurnJob, at: Timestamp) -> ();
+        enqueue_send_job(kick: &SendJob, deduplication: &str) -> ();
+        enqueue_dead_copy(letter: &DeadLetter) -> ();
+        put_payload(key: &str, payload: &Value) -> ();
+        renew_payload(key: &str) -> bool;
+        find_payload(key: &str) -> Option<Value>;
     }
 }
 
 impl DeadLetterQueues for Unsteady {
-    async fn receive_dead_messages(&self, queue: QueueName) -> PortResult<Vec<DeadQueueMessage>> {
-        self.inner.receive_dead_messages(queue).await
-    }
-
-    async fn remove_dead_message(&self, copy: &DeadQueueMessage) -> PortResult<()> {
-        self.inner.remove_dead_message(copy).await
-    }
-
-    async fn enqueue_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
-        self.inner.enqueue_redrive(letter, deduplication).await
+    delegate_calls! { directly:
+        receive_dead_messages(queue: QueueName) -> Vec<DeadQueueMessage>;
+        remove_dead_message(copy: &DeadQueueMessage) -> ();
+        enqueue_redrive(letter: &DeadLetter, deduplication: &str) -> ();
     }
 }

@@ -19,6 +19,7 @@ use recado_pipeline::ports::{
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Components, Settings, deliver, operate, process, send, upload};
 use recado_testkit::builders::{Scene, correlation, seen};
+use recado_testkit::delegate_calls;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -30,7 +31,7 @@ const DAY_MS: i64 = 86_400_000;
 /// Queues whose bodies expire 14 days after they were put or renewed.
 #[derive(Debug, Clone)]
 pub(crate) struct Bucket {
-    queues: Embedded,
+    inner: Embedded,
     bodies: Arc<Mutex<BTreeMap<String, (Timestamp, Value)>>>,
     /// What lies in the dead-letter queue of `inbound`.
     dead: Arc<Mutex<Vec<DeadQueueMessage>>>,
@@ -53,8 +54,11 @@ fn fails(left: &AtomicU32) -> PortResult<()> {
 }
 
 impl Queues for Bucket {
-    async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
-        self.queues.enqueue_inbound(events).await
+    delegate_calls! { directly:
+        enqueue_inbound(events: &[InboundEntry]) -> ();
+        schedule_turn_job(kick: &TurnJob, at: Timestamp) -> ();
+        enqueue_send_job(kick: &SendJob, deduplication: &str) -> ();
+        enqueue_dead_copy(letter: &DeadLetter) -> ();
     }
 
     async fn enqueue_turn_job(&self, kick: &TurnJob, delay: Duration) -> PortResult<()> {
@@ -63,19 +67,7 @@ impl Queues for Bucket {
             tokio::task::yield_now().await;
         }
         fails(&self.turns_fail)?;
-        self.queues.enqueue_turn_job(kick, delay).await
-    }
-
-    async fn schedule_turn_job(&self, kick: &TurnJob, at: Timestamp) -> PortResult<()> {
-        self.queues.schedule_turn_job(kick, at).await
-    }
-
-    async fn enqueue_send_job(&self, kick: &SendJob, deduplication: &str) -> PortResult<()> {
-        self.queues.enqueue_send_job(kick, deduplication).await
-    }
-
-    async fn enqueue_dead_copy(&self, letter: &DeadLetter) -> PortResult<()> {
-        self.queues.enqueue_dead_copy(letter).await
+        self.inner.enqueue_turn_job(kick, delay).await
     }
 
     async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
@@ -115,7 +107,7 @@ impl DeadLetterQueues for Bucket {
 
     async fn enqueue_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
         fails(&self.redrives_fail)?;
-        self.queues.enqueue_redrive(letter, deduplication).await
+        self.inner.enqueue_redrive(letter, deduplication).await
     }
 }
 
@@ -125,7 +117,7 @@ pub(crate) type World = Components<Embedded, Bucket, crate::world::Provider, cra
 pub(crate) fn world(stage: &Stage, patience_days: u64) -> World {
     let world = &stage.world;
     let queues = Bucket {
-        queues: world.queues.clone(),
+        inner: world.queues.clone(),
         bodies: Arc::default(),
         dead: Arc::default(),
         receive_ms: Arc::default(),

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_pipeline::ports::{DeadLetterQueues, DeadQueueMessage, InboundEntry, PortResult, Queues};
+use recado_testkit::delegate_calls;
 use serde_json::Value;
 use std::future::Future;
 use std::time::Duration;
@@ -35,11 +36,17 @@ impl<Q: Queues> Tap<Q> {
             self.hand.common.make_dirty(queue);
             effect.await
         };
-        self.hand.call(what, marked).await
+        self.around(what, marked).await
     }
 }
 
 impl<Q: Queues> Queues for Tap<Q> {
+    delegate_calls! {
+        put_payload(key: &str, payload: &Value) -> ();
+        renew_payload(key: &str) -> bool;
+        find_payload(key: &str) -> Option<Value>;
+    }
+
     async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()> {
         let effect = async {
             self.inner.enqueue_inbound(events).await?;
@@ -93,35 +100,12 @@ impl<Q: Queues> Queues for Tap<Q> {
         self.sends(letter.queue, "send_dead", self.inner.enqueue_dead_copy(letter))
             .await
     }
-
-    async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
-        self.hand
-            .call("put_payload", self.inner.put_payload(key, payload))
-            .await
-    }
-
-    async fn renew_payload(&self, key: &str) -> PortResult<bool> {
-        self.hand
-            .call("renew_payload", self.inner.renew_payload(key))
-            .await
-    }
-
-    async fn find_payload(&self, key: &str) -> PortResult<Option<Value>> {
-        self.hand.call("payload", self.inner.find_payload(key)).await
-    }
 }
 
 impl<Q: DeadLetterQueues> DeadLetterQueues for Tap<Q> {
-    async fn receive_dead_messages(&self, queue: QueueName) -> PortResult<Vec<DeadQueueMessage>> {
-        self.hand
-            .call("receive_dead", self.inner.receive_dead_messages(queue))
-            .await
-    }
-
-    async fn remove_dead_message(&self, copy: &DeadQueueMessage) -> PortResult<()> {
-        self.hand
-            .call("remove_dead", self.inner.remove_dead_message(copy))
-            .await
+    delegate_calls! {
+        receive_dead_messages(queue: QueueName) -> Vec<DeadQueueMessage>;
+        remove_dead_message(copy: &DeadQueueMessage) -> ();
     }
 
     async fn enqueue_redrive(&self, letter: &DeadLetter, deduplication: &str) -> PortResult<()> {
@@ -129,6 +113,6 @@ impl<Q: DeadLetterQueues> DeadLetterQueues for Tap<Q> {
             self.hand.common.make_dirty(letter.queue);
             self.inner.enqueue_redrive(letter, deduplication).await
         };
-        self.hand.call("send_redrive", marked).await
+        self.around("send_redrive", marked).await
     }
 }

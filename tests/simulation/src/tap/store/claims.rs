@@ -10,9 +10,14 @@ use recado_domain::outbox::{Author, OutboxState};
 use recado_pipeline::ports::{
     ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore, PortResult, Store, System, WriteOutcome,
 };
+use recado_testkit::delegate_calls;
 use std::sync::atomic::Ordering;
 
 impl<S: Store> OutboxStore for Tap<S> {
+    delegate_calls! {
+        update_closed_message(message: &Message) -> WriteOutcome;
+    }
+
     async fn list_open_messages(&self, thread: &ThreadId) -> PortResult<Vec<Message>> {
         let effect = async {
             let open = self.inner.list_open_messages(thread).await?;
@@ -20,7 +25,7 @@ impl<S: Store> OutboxStore for Tap<S> {
             self.note_commit(&open);
             Ok(open)
         };
-        let mut open = self.hand.call("open", effect).await?;
+        let mut open = self.around("open", effect).await?;
         self.saw(&open);
         if self.hand.lacks(Mutation::NewestConversationFirst) && self.hand.function == "sender" {
             let newest = open.last().map(|message| message.conversation.clone());
@@ -61,13 +66,11 @@ impl<S: Store> OutboxStore for Tap<S> {
         self.mutate_state(&mut message, landed);
         if is_dead(&message) && self.hand.lacks(Mutation::LetterBeforeDead) {
             let letter = letter_of(&message);
-            self.hand
-                .call("put_dead_letter", self.inner.put_dead_letter(&letter))
+            self.around("put_dead_letter", self.inner.put_dead_letter(&letter))
                 .await?;
         }
         let written = self
-            .hand
-            .call(
+            .around(
                 "save_open",
                 self.noting(self.inner.save_open_message(&message, landed), &message),
             )
@@ -92,7 +95,7 @@ impl<S: Store> OutboxStore for Tap<S> {
             }
             Ok(claimed)
         };
-        let claimed = self.hand.call("claim", effect).await?;
+        let claimed = self.around("claim", effect).await?;
         if claimed == ClaimOutcome::Stopped {
             self.hand.stopped.store(true, Ordering::Relaxed);
         }
@@ -126,20 +129,13 @@ impl<S: Store> OutboxStore for Tap<S> {
         let landed = landed.or(gone.as_ref());
         let effect = self.inner.settle_message(message, landed, link, conversation);
         let effect = self.noting(effect, message);
-        let written = self.hand.call("settle", effect).await?;
+        let written = self.around("settle", effect).await?;
         Ok(self.after_conflict(written))
-    }
-
-    async fn update_closed_message(&self, message: &Message) -> PortResult<WriteOutcome> {
-        self.hand
-            .call("amend", self.inner.update_closed_message(message))
-            .await
     }
 
     async fn list_in_flight(&self, instance: &InstanceId) -> PortResult<Vec<InFlightSend>> {
         let flights = self
-            .hand
-            .call("in_flight", self.inner.list_in_flight(instance))
+            .around("in_flight", self.inner.list_in_flight(instance))
             .await?;
         Ok(self.mutate_notes(flights))
     }
@@ -159,7 +155,7 @@ impl<S: Store> OutboxStore for Tap<S> {
             }
             Ok(heard)
         };
-        self.hand.call("hear", effect).await
+        self.around("hear", effect).await
     }
 }
 

@@ -8,14 +8,18 @@ use recado_pipeline::ports::{
     CommitOutcome, ConversationFilter, Conversations, IdempotencyClaim, IdempotencyRecord, Page, PageRequest,
     PortResult, Store, WriteOutcome,
 };
+use recado_testkit::delegate_calls;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 impl<S: Store> Conversations for Tap<S> {
+    delegate_calls! {
+        search_conversations(filter: &ConversationFilter, page: &PageRequest) -> Page<Conversation>;
+    }
+
     async fn find_latest_conversation(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {
         let mut found = self
-            .hand
-            .call("latest", self.inner.find_latest_conversation(thread))
+            .around("latest", self.inner.find_latest_conversation(thread))
             .await?;
         self.saw_conversation(found.as_ref());
         if self.hand.lacks(Mutation::LeadsNowhere)
@@ -28,8 +32,7 @@ impl<S: Store> Conversations for Tap<S> {
 
     async fn find_conversation(&self, id: &ConversationId) -> PortResult<Option<Conversation>> {
         let mut found = self
-            .hand
-            .call("conversation", self.inner.find_conversation(id))
+            .around("conversation", self.inner.find_conversation(id))
             .await?;
         self.saw_conversation(found.as_ref());
         if let Some(conversation) = found.as_mut().filter(|_| self.sees_no_takeover()) {
@@ -48,7 +51,7 @@ impl<S: Store> Conversations for Tap<S> {
             self.hand.read_at.store(at, Ordering::Relaxed);
             self.inner.find_with_history(id, limit).await
         };
-        let mut found = self.hand.call("with_history", effect).await?;
+        let mut found = self.around("with_history", effect).await?;
         if let Some((conversation, messages)) = &mut found {
             self.hand.saw(&conversation.tenant);
             self.saw(messages);
@@ -66,8 +69,7 @@ impl<S: Store> Conversations for Tap<S> {
         limit: usize,
     ) -> PortResult<Vec<Message>> {
         let found = self
-            .hand
-            .call("messages_after", self.inner.list_messages_after(id, after, limit))
+            .around("messages_after", self.inner.list_messages_after(id, after, limit))
             .await?;
         self.saw(&found);
         Ok(found)
@@ -86,8 +88,7 @@ impl<S: Store> Conversations for Tap<S> {
             return Ok(WriteOutcome::Written);
         }
         let written = self
-            .hand
-            .call("update", self.inner.update_conversation(&changed))
+            .around("update", self.inner.update_conversation(&changed))
             .await?;
         if written == WriteOutcome::Conflict && self.hand.lacks(Mutation::GoOnAfterConflict) {
             return Ok(WriteOutcome::Written);
@@ -109,7 +110,7 @@ impl<S: Store> Conversations for Tap<S> {
             }
             Ok(committed)
         };
-        self.hand.call("commit", effect).await
+        self.around("commit", effect).await
     }
 
     async fn commit_reply(&self, conversation: &Conversation, parts: &[Message]) -> PortResult<WriteOutcome> {
@@ -125,7 +126,7 @@ impl<S: Store> Conversations for Tap<S> {
             }
             Ok(written)
         };
-        let written = self.hand.call("commit", effect).await?;
+        let written = self.around("commit", effect).await?;
         if written == WriteOutcome::Conflict && self.hand.lacks(Mutation::CommitUnconditional) {
             return self.commit_anyway(conversation, parts).await;
         }
@@ -138,33 +139,21 @@ impl<S: Store> Conversations for Tap<S> {
         key: &IdempotencyKey,
     ) -> PortResult<Option<IdempotencyRecord>> {
         let found = self
-            .hand
-            .call("key", self.inner.find_idempotency_key(scope, key))
+            .around("key", self.inner.find_idempotency_key(scope, key))
             .await?;
         Ok(found.filter(|_| !self.hand.lacks(Mutation::KeyForgotten)))
     }
 
-    async fn search_conversations(
-        &self,
-        filter: &ConversationFilter,
-        page: &PageRequest,
-    ) -> PortResult<Page<Conversation>> {
-        self.hand
-            .call("list", self.inner.search_conversations(filter, page))
-            .await
-    }
-
     async fn list_messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>> {
         let found = self
-            .hand
-            .call("messages", self.inner.list_messages(id, page))
+            .around("messages", self.inner.list_messages(id, page))
             .await?;
         self.saw(&found.items);
         Ok(found)
     }
 
     async fn find_message(&self, id: &MessageId) -> PortResult<Option<Message>> {
-        let mut found = self.hand.call("message", self.inner.find_message(id)).await?;
+        let mut found = self.around("message", self.inner.find_message(id)).await?;
         self.saw(found.as_slice());
         if self.hand.lacks(Mutation::ReviveAlways)
             && self.hand.function == "sender"

@@ -7,23 +7,25 @@ use recado_domain::reason::Reason;
 use recado_pipeline::ports::{
     InboundWrite, Inbox, PortResult, RecordEventOutcome, Store, StoreInboundOutcome,
 };
+use recado_testkit::delegate_calls;
 
 impl<S: Store> Inbox for Tap<S> {
+    delegate_calls! {
+        find_event(id: &EventId) -> Option<EventRecord>;
+        set_event_attempts(id: &EventId, seen: u32, attempts: u32) -> bool;
+        revive_event(id: &EventId, died: Timestamp) -> bool;
+        purge_event(id: &EventId, died: Timestamp, at: Timestamp, expires: Timestamp) -> bool;
+        record_reenqueue(id: &EventId, at: Timestamp) -> u32;
+    }
+
     async fn record_event(&self, job: &InboundJob) -> PortResult<RecordEventOutcome> {
         let at = self.hand.common.simulation.elapsed_ms();
         self.hand.common.witness().receive(&job.event, at);
-        let recorded = self
-            .hand
-            .call("record_event", self.inner.record_event(job))
-            .await?;
+        let recorded = self.around("record_event", self.inner.record_event(job)).await?;
         if recorded == RecordEventOutcome::Pending && self.hand.lacks(Mutation::PendingIsNotEnqueuedAgain) {
             return Ok(RecordEventOutcome::Settled);
         }
         Ok(recorded)
-    }
-
-    async fn find_event(&self, id: &EventId) -> PortResult<Option<EventRecord>> {
-        self.hand.call("event", self.inner.find_event(id)).await
     }
 
     async fn store_inbound(&self, write: InboundWrite<'_>) -> PortResult<StoreInboundOutcome> {
@@ -56,7 +58,7 @@ impl<S: Store> Inbox for Tap<S> {
             }
             Ok(stored)
         };
-        let stored = self.hand.call("store_inbound", effect).await?;
+        let stored = self.around("store_inbound", effect).await?;
         if matches!(stored, StoreInboundOutcome::AlreadyStored(_)) && self.hand.lacks(Mutation::StoreTwice) {
             let _ = self
                 .inner
@@ -75,8 +77,7 @@ impl<S: Store> Inbox for Tap<S> {
         expires: Timestamp,
     ) -> PortResult<()> {
         self.note_handled(id);
-        self.hand
-            .call("settle_event", self.inner.settle_event(id, reason, at, expires))
+        self.around("settle_event", self.inner.settle_event(id, reason, at, expires))
             .await
     }
 
@@ -89,35 +90,7 @@ impl<S: Store> Inbox for Tap<S> {
     ) -> PortResult<()> {
         self.note_handled(id);
         let effect = self.inner.finish_event(id, processed, at, expires);
-        self.hand.call("finish_event", effect).await
-    }
-
-    async fn set_event_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {
-        let effect = self.inner.set_event_attempts(id, seen, attempts);
-        self.hand.call("set_attempts", effect).await
-    }
-
-    async fn revive_event(&self, id: &EventId, died: Timestamp) -> PortResult<bool> {
-        self.hand
-            .call("revive_event", self.inner.revive_event(id, died))
-            .await
-    }
-
-    async fn purge_event(
-        &self,
-        id: &EventId,
-        died: Timestamp,
-        at: Timestamp,
-        expires: Timestamp,
-    ) -> PortResult<bool> {
-        let effect = self.inner.purge_event(id, died, at, expires);
-        self.hand.call("purge_event", effect).await
-    }
-
-    async fn record_reenqueue(&self, id: &EventId, at: Timestamp) -> PortResult<u32> {
-        self.hand
-            .call("note_again", self.inner.record_reenqueue(id, at))
-            .await
+        self.around("finish_event", effect).await
     }
 }
 
