@@ -18,6 +18,7 @@ use crate::stage::Stage;
 use futures::executor::block_on;
 use people::People;
 use recado_domain::conversation::Conversation;
+use recado_domain::ids::ConversationId;
 use recado_domain::message::Message;
 use recado_pipeline::ports::{ConversationFilter, PageRequest, Store};
 use std::fmt::Debug;
@@ -32,6 +33,7 @@ where
     Q: WorkQueues,
 {
     let told = told(stage);
+    follow_redirects(stage, &told);
     events::check(stage, &told);
     let people = People::of(stage, &told);
     answers::check(stage, &told, &people);
@@ -67,6 +69,33 @@ where
             Some(cursor) => page.cursor = Some(cursor),
             None => return all,
         }
+    }
+}
+
+/// Through how many threads a conversation that was left leads to the one that goes on, at most.
+const THREADS_MAX: usize = 8;
+
+/// Assigns people's acts on a conversation that only leads to another one to that other one, as the operators' API does.
+fn follow_redirects<S, Q>(stage: &Stage<S, Q>, told: &[Told])
+where
+    S: Store + Clone + Debug + 'static,
+    Q: WorkQueues,
+{
+    let is_listed = |id: &ConversationId| told.iter().any(|(conversation, _)| conversation.id == *id);
+    let acts = stage.ledger().acts.clone();
+    for (place, act) in acts.iter().enumerate() {
+        let mut id = act.conversation.clone();
+        for _ in 0..THREADS_MAX {
+            if is_listed(&id) {
+                break;
+            }
+            let found = block_on(stage.store.find_conversation(&id)).expect("conversations are read");
+            let Some(moved_to) = found.and_then(|conversation| conversation.moved_to) else {
+                break;
+            };
+            id = moved_to;
+        }
+        stage.ledger().acts[place].conversation = id;
     }
 }
 

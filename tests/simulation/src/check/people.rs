@@ -157,6 +157,41 @@ impl Changes {
     }
 }
 
+impl Changes {
+    /// A join of two threads first takes over the person's other conversation, of which a give-back knows nothing until
+    /// the join is complete. A join that is repeated then takes this one over again.
+    fn taken_by_late_join(&self, persons: &Persons, id: &ConversationId) -> Vec<Change> {
+        let began = persons.may_be_joined_ms(id).unwrap_or(i64::MAX);
+        let joined = persons.joined_ms(id).unwrap_or(i64::MAX);
+        let meanwhile = |back: &Change| back.from_ms <= joined && back.to_ms >= began;
+        if !self.given_back.iter().any(meanwhile) {
+            return Vec::new();
+        }
+        let before = self.taken.iter().filter(|taken| taken.from_ms <= joined);
+        let again = before.map(|taken| Change {
+            to_ms: taken.to_ms.max(joined),
+            certain: false,
+            ..*taken
+        });
+        again.collect()
+    }
+}
+
+/// An answer that is refused in the end, because its conversation is over meanwhile, may have taken over the person's other
+/// conversations before: they are taken over first.
+fn refused_takeovers<S, Q>(stage: &Stage<S, Q>, other: &ConversationId) -> Vec<Change> {
+    let ledger = stage.ledger();
+    let refused = ledger
+        .acts_on(other)
+        .filter(|act| act.takes_over() && !act.may_be_done());
+    let taking = refused.map(|act| Change {
+        from_ms: act.begun_ms,
+        to_ms: act.over_ms,
+        certain: false,
+    });
+    taking.collect()
+}
+
 /// How each conversation went to people and back.
 #[derive(Debug, Default)]
 pub(super) struct People {
@@ -187,6 +222,11 @@ impl People {
             }
             if persons.may_be_joined_ms(id).is_some() {
                 all.taken.extend(words_that_may_take(stage, conversation));
+                let others = persons.others(id);
+                all.taken
+                    .extend(others.flat_map(|other| refused_takeovers(stage, other)));
+                let own = own.get(id).cloned().unwrap_or_default();
+                all.taken.extend(own.taken_by_late_join(&persons, id));
             }
             people.changes.insert(id.clone(), all);
         }
