@@ -32,15 +32,16 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let of_contact = messages.iter().filter(|message| message.role == Role::User);
-    let asked: Vec<&Message> = of_contact
+    // A turn also reads what is deleted later, and owes no answer then.
+    let of_contact = || messages.iter().filter(|message| message.role == Role::User);
+    let asked: Vec<&Message> = of_contact()
         .filter(|message| wants(stage, message) == Wants::Yes)
         .collect();
     let acts = stage.ledger().acts_on(&conversation.id).count();
     let typed = messages.iter().any(|message| message.role == Role::Operator);
     // What one turn cannot read is the next one's, and what people do makes turns of its own.
     let waits_changed = stage.ledger().configured.contains(&conversation.instance);
-    if asked.len() > stage.settings.turn_reads.messages || acts > 0 || typed || waits_changed {
+    if of_contact().count() > stage.settings.turn_reads.messages || acts > 0 || typed || waits_changed {
         return;
     }
     let stored = |message: &Message| {
