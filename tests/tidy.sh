@@ -28,11 +28,11 @@ fi
 if grep -rnE 'SystemTime::now|Timestamp::now|Instant::now|env::var|tokio::' shared/domain/src shared/pipeline/src; then
   complain "shared/domain or shared/pipeline reads a clock, the environment or a runtime"
 fi
-# A provider is a matter of its folder in shared/whatsapp: no other crate names one, its tests aside. (shared/lambda composes
-# the one whose events come by AWS's queue and whose sends need AWS's client.)
+# Which provider it is decide the list of the providers and shared/whatsapp: no other crate names one, its tests aside.
+# (shared/lambda composes the one whose events come by AWS's queue and whose sends need AWS's client.)
 named=$(git ls-files 'shared/*.rs' 'functions/*.rs' ':!shared/whatsapp' ':!shared/domain/src/provider.rs' | grep -vE '/tests?(/|\.rs$)' |
   xargs awk 'FNR == 1 { tests = 0 } /^#\[cfg\(test\)\]/ { tests = 1 }
-    !tests && !/^ *\/\// && /recado_whatsapp::(evolution|meta|dialog360)|Provider::from_static|"(evolution|meta|360dialog|aws-social)"/ {
+    !tests && !/^ *\/\// && /recado_whatsapp::(evolution|meta|dialog360)|Provider::(Evolution|Meta|Dialog360)|"(evolution|meta|360dialog|aws-social)"/ {
       print FILENAME ":" FNR ": " $0 }' | grep -v 'feature = ' || true)
 if [ -n "$named" ]; then
   echo "$named"

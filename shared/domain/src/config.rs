@@ -221,16 +221,6 @@ pub enum ConfigError {
         /// The provider of both instances.
         provider: Provider,
     },
-    /// The provider does not exist.
-    #[error("instance `{instance}`: there is no provider `{provider}`; there are {known}")]
-    UnknownProvider {
-        /// The instance with the unknown provider.
-        instance: InstanceId,
-        /// The provider as written.
-        provider: Provider,
-        /// The names of the providers that exist.
-        known: String,
-    },
     /// The credential is a secret that the instance may not use.
     #[error("instance `{instance}`: its credential must be {allowed}")]
     ForeignCredential {

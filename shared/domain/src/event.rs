@@ -248,61 +248,30 @@ mod tests {
     #[test]
     fn the_same_id_is_another_event_on_another_instance_kind_or_provider() {
         let other = ExternalId::parse("suporte-02").unwrap();
-        let id = derive_event_id(
-            Provider::from_static("evolution"),
-            &external(),
-            EventKind::Message,
-            "ABC123",
-        );
+        let id = derive_event_id(Provider::Evolution, &external(), EventKind::Message, "ABC123");
         assert_eq!(
             id,
-            derive_event_id(
-                Provider::from_static("evolution"),
-                &external(),
-                EventKind::Message,
-                "ABC123"
-            )
+            derive_event_id(Provider::Evolution, &external(), EventKind::Message, "ABC123")
         );
         assert_ne!(
             id,
-            derive_event_id(
-                Provider::from_static("evolution"),
-                &other,
-                EventKind::Message,
-                "ABC123"
-            )
+            derive_event_id(Provider::Evolution, &other, EventKind::Message, "ABC123")
         );
         assert_ne!(
             id,
-            derive_event_id(
-                Provider::from_static("meta"),
-                &external(),
-                EventKind::Message,
-                "ABC123"
-            )
+            derive_event_id(Provider::Meta, &external(), EventKind::Message, "ABC123")
         );
         assert_ne!(
             id,
-            derive_event_id(
-                Provider::from_static("evolution"),
-                &external(),
-                EventKind::Failed,
-                "ABC123"
-            )
+            derive_event_id(Provider::Evolution, &external(), EventKind::Failed, "ABC123")
         );
         assert_eq!(id.as_str().len(), 64);
     }
 
     #[test]
     fn a_body_is_known_again_whatever_its_key_order_and_server() {
-        let id = |body| {
-            derive_event_id_from_body(
-                Provider::from_static("evolution"),
-                &external(),
-                EventKind::Connection,
-                &body,
-            )
-        };
+        let id =
+            |body| derive_event_id_from_body(Provider::Evolution, &external(), EventKind::Connection, &body);
         let first = id(
             json!({"event":"connection.update","data":{"state":"open"},"date_time":"t1","server_url":"a","apikey":"k"}),
         );

@@ -102,7 +102,7 @@ mod tests {
 
     fn group(key: &IdentityKey, instance: &str, address: Option<&str>) -> String {
         let instance = ExternalId::parse(instance).unwrap();
-        key.derive_event_group(Provider::from_static("evolution"), &instance, address)
+        key.derive_event_group(Provider::Evolution, &instance, address)
     }
 
     #[test]

@@ -176,12 +176,7 @@ mod tests {
             at: at.map(from_unix_millis),
             details,
         };
-        Notice::with_derived_id(
-            Provider::from_static("meta"),
-            account,
-            told,
-            from_unix_millis(received_at),
-        )
+        Notice::with_derived_id(Provider::Meta, account, told, from_unix_millis(received_at))
     }
 
     #[test]

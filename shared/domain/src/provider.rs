@@ -1,90 +1,83 @@
-//! Providers and their capabilities, as far as the domain rules depend on them.
-//!
-//! This crate has no list of providers. The crate `recado-whatsapp` defines them, and adding a provider changes nothing
-//! here.
+//! The providers and their capabilities, as far as the domain rules depend on them.
 
-use crate::ids::IdError;
 use crate::outgoing::TEXT_MAX;
 use crate::rate::Rate;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Largest length of a name, in bytes.
-const LENGTH_MAX: usize = 16;
-
-const KIND: &str = "provider";
-
-/// A provider's name in routes, records and secrets, such as `evolution` or `360dialog`: 1 to 16 small letters, digits
-/// and dashes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Provider {
-    /// The name, filled up with zeros, so that comparing the bytes compares the names.
-    bytes: [u8; LENGTH_MAX],
+/// A service through which WhatsApp numbers are connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "&'static str")]
+pub enum Provider {
+    /// Evolution API, which drives a linked phone.
+    Evolution,
+    /// Meta's Cloud API.
+    Meta,
+    /// 360dialog, a partner of Meta.
+    Dialog360,
+    /// AWS End User Messaging Social, a partner of Meta.
+    AwsSocial,
 }
 
 impl Provider {
-    /// Creates a provider's name that is written in the code, as in
-    /// `const EVOLUTION: Provider = Provider::from_static("evolution")`. There, an invalid name is a compile error. Names
-    /// from outside are read with [`Provider::parse`].
-    ///
-    /// # Panics
-    ///
-    /// If `name` is not a valid name.
-    pub const fn from_static(name: &'static str) -> Self {
-        match Self::parse_bytes(name.as_bytes()) {
-            Ok(provider) => provider,
-            Err(_) => panic!("no name of a provider"),
+    /// All providers.
+    pub const ALL: [Self; 4] = [Self::Evolution, Self::Meta, Self::Dialog360, Self::AwsSocial];
+
+    /// Returns the provider of that name.
+    pub fn parse(name: &str) -> Result<Self, UnknownProvider> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|provider| provider.as_str() == name)
+            .ok_or_else(|| UnknownProvider(name.to_owned()))
+    }
+
+    /// Returns the provider's name in routes, records and secrets.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Evolution => "evolution",
+            Self::Meta => "meta",
+            Self::Dialog360 => "360dialog",
+            Self::AwsSocial => "aws-social",
         }
     }
 
-    /// Checks that `text` has the form of a name. Success does not mean that such a provider exists.
-    pub const fn parse(text: &str) -> Result<Self, IdError> {
-        Self::parse_bytes(text.as_bytes())
-    }
-
-    const fn parse_bytes(text: &[u8]) -> Result<Self, IdError> {
-        if text.is_empty() {
-            return Err(IdError::Empty { kind: KIND });
+    /// Returns the provider's capabilities.
+    pub const fn capabilities(self) -> ProviderCapabilities {
+        match self {
+            Self::Evolution => ProviderCapabilities {
+                address_format: AddressFormat::Jids,
+                has_service_window: false,
+                echoes_our_id: false,
+                is_linked_device: true,
+                has_history: true,
+                text_max: TEXT_MAX,
+                rate: None,
+                pair_rate: None,
+            },
+            Self::Meta | Self::Dialog360 | Self::AwsSocial => ProviderCapabilities {
+                address_format: AddressFormat::Numbers,
+                has_service_window: true,
+                echoes_our_id: true,
+                is_linked_device: false,
+                has_history: false,
+                text_max: TEXT_MAX,
+                rate: Some(Rate::META),
+                pair_rate: Some(Rate::META_PAIR),
+            },
         }
-        if text.len() > LENGTH_MAX {
-            return Err(IdError::TooLong {
-                kind: KIND,
-                max: LENGTH_MAX,
-            });
-        }
-        let mut bytes = [0; LENGTH_MAX];
-        let mut at = 0;
-        while at < text.len() {
-            if !matches!(text[at], b'a'..=b'z' | b'0'..=b'9' | b'-') {
-                return Err(IdError::Malformed { kind: KIND });
-            }
-            bytes[at] = text[at];
-            at += 1;
-        }
-        Ok(Self { bytes })
-    }
-
-    /// Returns the name as text.
-    pub fn as_str(&self) -> &str {
-        let length = self.bytes.iter().position(|byte| *byte == 0);
-        let name = &self.bytes[..length.unwrap_or(LENGTH_MAX)];
-        // The bytes are letters, digits and dashes: both constructors check this.
-        std::str::from_utf8(name).unwrap_or_default()
     }
 }
 
 impl TryFrom<String> for Provider {
-    type Error = IdError;
+    type Error = UnknownProvider;
 
-    fn try_from(text: String) -> Result<Self, IdError> {
-        Self::parse(&text)
+    fn try_from(name: String) -> Result<Self, UnknownProvider> {
+        Self::parse(&name)
     }
 }
 
-impl From<Provider> for String {
+impl From<Provider> for &'static str {
     fn from(provider: Provider) -> Self {
-        provider.as_str().to_owned()
+        provider.as_str()
     }
 }
 
@@ -94,13 +87,12 @@ impl fmt::Display for Provider {
     }
 }
 
-impl fmt::Debug for Provider {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Provider({self})")
-    }
-}
+/// The error for a name that no provider has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no provider `{0}`; there are {known}", known = Provider::ALL.map(Provider::as_str).join(", "))]
+pub struct UnknownProvider(String);
 
-/// The capabilities of a provider that the domain rules depend on. Each provider's module defines them once.
+/// The capabilities of a provider that the domain rules depend on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ProviderCapabilities {
     /// Format of contacts' addresses in the provider's webhooks and requests.
@@ -114,38 +106,14 @@ pub struct ProviderCapabilities {
     pub is_linked_device: bool,
     /// `true` if the provider can list past messages, so that messages whose webhooks were lost can be found.
     pub has_history: bool,
-    /// Largest length of a text in one message, in UTF-16 code units.
+    /// Largest length of a text in one message, in UTF-16 code units. Evolution has no limit of its own, but WhatsApp hides
+    /// the rest of a longer text behind "read more". Meta does not say which kind of characters it counts:
+    /// <https://developers.facebook.com/docs/whatsapp/cloud-api/messages/text-messages>
     pub text_max: usize,
     /// Rate of an instance that configures no rate; `None`: the installation's setting.
     pub rate: Option<Rate>,
     /// Rate of messages from one instance to one contact; `None`: not limited.
     pub pair_rate: Option<Rate>,
-}
-
-impl ProviderCapabilities {
-    /// Capabilities of a linked phone.
-    pub const LINKED_DEVICE: Self = Self {
-        address_format: AddressFormat::Jids,
-        has_service_window: false,
-        echoes_our_id: false,
-        is_linked_device: true,
-        has_history: false,
-        text_max: TEXT_MAX,
-        rate: None,
-        pair_rate: None,
-    };
-
-    /// Capabilities of a provider that uses Meta's Cloud API.
-    pub const CLOUD_API: Self = Self {
-        address_format: AddressFormat::Numbers,
-        has_service_window: true,
-        echoes_our_id: true,
-        is_linked_device: false,
-        has_history: false,
-        text_max: TEXT_MAX,
-        rate: Some(Rate::META),
-        pair_rate: Some(Rate::META_PAIR),
-    };
 }
 
 /// The format in which a provider writes people's addresses.
@@ -162,31 +130,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_stays_itself_in_records_and_in_order() {
-        let (a, b) = (
-            Provider::from_static("360dialog"),
-            Provider::from_static("aws-social"),
-        );
-        assert_eq!(
-            (a.as_str(), b.to_string()),
-            ("360dialog", "aws-social".to_owned())
-        );
-        assert!(a < b && Provider::from_static("a") < Provider::from_static("a-b"));
-        let written = serde_json::to_string(&a).unwrap();
-        assert_eq!(written, "\"360dialog\"");
-        assert_eq!(serde_json::from_str::<Provider>(&written).unwrap(), a);
-        assert_eq!(
-            Provider::from_static("sixteen-letters-").as_str(),
-            "sixteen-letters-"
-        );
+    fn a_name_stays_itself_in_records() {
+        for (provider, name) in
+            Provider::ALL
+                .into_iter()
+                .zip(["evolution", "meta", "360dialog", "aws-social"])
+        {
+            assert_eq!(provider.to_string(), name);
+            assert_eq!(Provider::parse(name), Ok(provider));
+            let written = serde_json::to_string(&provider).unwrap();
+            assert_eq!(written, format!("\"{name}\""));
+            assert_eq!(serde_json::from_str::<Provider>(&written).unwrap(), provider);
+        }
     }
 
     #[test]
-    fn what_is_no_name_is_refused() {
-        for text in ["", "Evolution", "a b", "a/b", "sixteen-letters-x", "é", "a\0"] {
+    fn what_is_no_provider_is_refused_with_the_names_of_those_that_there_are() {
+        for text in ["", "Evolution", "telepathy", "360dialog ", "a\0"] {
             assert!(Provider::parse(text).is_err(), "{text}");
             let written = serde_json::to_string(text).unwrap();
-            assert!(serde_json::from_str::<Provider>(&written).is_err(), "{text}");
+            let refused = serde_json::from_str::<Provider>(&written)
+                .unwrap_err()
+                .to_string();
+            let named = refused.contains(&format!("`{text}`"));
+            assert!(named && refused.contains("360dialog, aws-social"), "{refused}");
         }
     }
 }

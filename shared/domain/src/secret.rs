@@ -153,15 +153,9 @@ mod tests {
                 .expose_secret()
                 .to_owned()
         };
-        assert_ne!(
-            secret(Provider::from_static("evolution"), &a),
-            secret(Provider::from_static("evolution"), &b)
-        );
-        assert_ne!(
-            secret(Provider::from_static("evolution"), &a),
-            secret(Provider::from_static("meta"), &a)
-        );
-        assert_eq!(secret(Provider::from_static("evolution"), &a).len(), 64);
+        assert_ne!(secret(Provider::Evolution, &a), secret(Provider::Evolution, &b));
+        assert_ne!(secret(Provider::Evolution, &a), secret(Provider::Meta, &a));
+        assert_eq!(secret(Provider::Evolution, &a).len(), 64);
     }
 
     /// Computed apart from this code: `printf 'recado:webhook:v1:evolution:suporte-01' | openssl dgst -sha256 -hmac master`.
@@ -171,7 +165,7 @@ mod tests {
         let of = |provider, instance: &str, version: u8| {
             let instance = ExternalId::parse(instance).unwrap();
             let version = SecretVersion::try_from(version).unwrap();
-            derive_webhook_secret(&master, Provider::from_static(provider), &instance, version)
+            derive_webhook_secret(&master, Provider::parse(provider).unwrap(), &instance, version)
                 .expose_secret()
                 .to_owned()
         };

@@ -24,7 +24,7 @@ fn a_hash_of_parts_is_known() {
 
 #[test]
 fn ids_of_events_are_known() {
-    let (evolution, meta) = (Provider::from_static("evolution"), Provider::from_static("meta"));
+    let (evolution, meta) = (Provider::Evolution, Provider::Meta);
     let message = derive_event_id(
         evolution,
         &external("suporte-01"),
@@ -58,17 +58,9 @@ fn ids_of_events_are_known() {
 #[test]
 fn keys_of_deliveries_are_known() {
     let message = MessageId::parse("c_0123456789abcdef0123456789abcdef-1.7").unwrap();
-    let own = DeliveryKey::from_own_id(
-        Provider::from_static("meta"),
-        &external("100000000000001"),
-        &message,
-    );
+    let own = DeliveryKey::from_own_id(Provider::Meta, &external("100000000000001"), &message);
     assert_eq!(own.as_str(), "d7359e918d1a68122482d9a94d2ab2de");
-    let theirs = DeliveryKey::from_provider_id(
-        Provider::from_static("evolution"),
-        &external("suporte-01"),
-        "3EB0B2C4D5E6",
-    );
+    let theirs = DeliveryKey::from_provider_id(Provider::Evolution, &external("suporte-01"), "3EB0B2C4D5E6");
     assert_eq!(theirs.as_str(), "35a239f53b3ced5fe931ae24550a6110");
 }
 
@@ -76,10 +68,10 @@ fn keys_of_deliveries_are_known() {
 fn a_delivery_of_one_instance_or_provider_is_not_that_of_another() {
     let message = MessageId::parse("c_0123456789abcdef0123456789abcdef-1.7").unwrap();
     let own = |provider, instance| {
-        DeliveryKey::from_own_id(Provider::from_static(provider), &external(instance), &message)
+        DeliveryKey::from_own_id(Provider::parse(provider).unwrap(), &external(instance), &message)
     };
     let theirs = |provider, instance| {
-        DeliveryKey::from_provider_id(Provider::from_static(provider), &external(instance), "A")
+        DeliveryKey::from_provider_id(Provider::parse(provider).unwrap(), &external(instance), "A")
     };
     let keys = [
         own("meta", "1"),
@@ -106,11 +98,6 @@ fn the_id_of_a_notice_is_known() {
         at: Some(from_unix_millis(1_760_000_000_000)),
         details: json!({"event": "VERIFIED_ACCOUNT"}),
     };
-    let notice = Notice::with_derived_id(
-        Provider::from_static("meta"),
-        "200000000000002",
-        told,
-        from_unix_millis(0),
-    );
+    let notice = Notice::with_derived_id(Provider::Meta, "200000000000002", told, from_unix_millis(0));
     assert_eq!(notice.id.as_str(), "bb1665e804f852f22904259a69fed3b1");
 }

@@ -44,7 +44,6 @@ use recado_domain::ids::{ConversationId, CorrelationId, ExternalId};
 use recado_domain::inbound::InboundEvent;
 use recado_domain::message::{Message, Role};
 use recado_domain::provider::Provider;
-use recado_domain::provider::ProviderCapabilities;
 use recado_domain::secret::{Secret, SecretVersion, derive_webhook_secret, hmac_sha256};
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
 use recado_pipeline::ports::{
@@ -73,10 +72,6 @@ type TestWorld = Components<Embedded, Unsteady, NotCalled, NotCalled, EmbeddedSy
 struct NotCalled;
 
 impl Providers for NotCalled {
-    fn capabilities(&self, provider: Provider) -> ProviderCapabilities {
-        recado_whatsapp::capabilities(provider).unwrap_or(ProviderCapabilities::LINKED_DEVICE)
-    }
-
     fn normalize(&self, instance: Instance) -> Result<Instance, ConfigError> {
         recado_whatsapp::normalize(instance)
     }
@@ -314,10 +309,7 @@ impl Site {
     pub(crate) async fn conversation(&self, contact: &str) -> ConversationId {
         let bound = self
             .store
-            .find_instance_config(
-                Provider::from_static("evolution"),
-                &ExternalId::parse("suporte-01").unwrap(),
-            )
+            .find_instance_config(Provider::Evolution, &ExternalId::parse("suporte-01").unwrap())
             .await
             .unwrap()
             .unwrap();
@@ -449,7 +441,7 @@ pub(crate) fn document() -> ConfigDocument {
 
 /// The webhook secret of an Evolution instance.
 pub(crate) fn secret_of(master: &str, instance: &str) -> String {
-    secret_at(Provider::from_static("evolution"), master, instance)
+    secret_at(Provider::Evolution, master, instance)
 }
 
 pub(crate) fn secret_at(provider: Provider, master: &str, instance: &str) -> String {

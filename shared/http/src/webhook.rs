@@ -249,7 +249,7 @@ fn refusal_problem(refusal: WebhookRefusal, provider: Option<Provider>) -> HttpP
             HttpProblem::method_not_allowed().with_header(header::ALLOW, allow_header(methods))
         }
         WebhookRefusal::NotEnvelope => {
-            let whose = provider.as_ref().map_or("any provider", Provider::as_str);
+            let whose = provider.map_or("any provider", Provider::as_str);
             HttpProblem::bad_request(format!("the body is not JSON, or not a webhook of {whose}"))
         }
         WebhookRefusal::BadRequest(what) => HttpProblem::bad_request(what),

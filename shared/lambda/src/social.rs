@@ -7,10 +7,11 @@ use crate::batch::{BatchMessage, MessageVisibility};
 use crate::compose::AwsDeps;
 use crate::event::SqsEvent;
 use recado_domain::ids::{CorrelationId, hash_parts};
+use recado_domain::provider::Provider;
 use recado_pipeline::ingest::{ingest, keep_unreadable_webhook};
 use recado_pipeline::ports::{PortError, System};
 use recado_pipeline::{Deps, Verdict};
-use recado_whatsapp::aws_social::{AllowedTopics, NAME, is_topic_not_allowed, split_queue_message};
+use recado_whatsapp::aws_social::{AllowedTopics, is_topic_not_allowed, split_queue_message};
 use std::time::Duration;
 
 /// The queue over which the events of AWS End User Messaging Social arrive, if it is configured.
@@ -98,7 +99,9 @@ pub async fn ingest_social_message<W: Deps>(
         }
     };
     // The correlation id is a hash of the body: the same for every repetition, and the body cannot be derived from it.
-    let Ok(correlation) = CorrelationId::parse(&hash_parts(&[NAME.as_str(), &received.body], 16)) else {
+    let Ok(correlation) =
+        CorrelationId::parse(&hash_parts(&[Provider::AwsSocial.as_str(), &received.body], 16))
+    else {
         return again;
     };
     match ingest(deps, items, &correlation).await {

@@ -24,18 +24,10 @@ fn main() {
     let batch = many(&meta, 1_000);
     let failed = fixture("meta/status-failed.json");
     for (what, provider, body) in [
-        (
-            "a text message, Evolution",
-            recado_whatsapp::evolution::NAME,
-            evolution,
-        ),
-        ("a text message, Meta", recado_whatsapp::meta::NAME, meta),
-        ("a failed status, Meta", recado_whatsapp::meta::NAME, failed),
-        (
-            "1,000 text messages in one body, Meta",
-            recado_whatsapp::meta::NAME,
-            batch,
-        ),
+        ("a text message, Evolution", Provider::Evolution, evolution),
+        ("a text message, Meta", Provider::Meta, meta),
+        ("a failed status, Meta", Provider::Meta, failed),
+        ("1,000 text messages in one body, Meta", Provider::Meta, batch),
     ] {
         let nanoseconds = median(provider, &body);
         let bytes = f64::from(u32::try_from(body.len()).unwrap());

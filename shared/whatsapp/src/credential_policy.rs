@@ -2,21 +2,38 @@
 //! when the instance is configured, and again before each use.
 
 use crate::config::ProviderConfig;
-use crate::registry::ProviderModule;
+use crate::registry::{base_url, base_url_variable, credential_variable, normalize_external_id};
 use recado_domain::config::{ConfigError, CredentialRef, Instance};
 use recado_domain::network_address::{is_forbidden_address, is_local_or_private};
 use reqwest::Url;
 use std::net::IpAddr;
 
+/// Returns the reference to an instance's key or token: the instance's own, or else its provider's variable. `None` if
+/// AWS's own credentials are used.
+pub fn find_credential_ref(instance: &Instance) -> Option<CredentialRef> {
+    let of_provider = || {
+        Some(CredentialRef::Env(
+            credential_variable(instance.provider)?.to_owned(),
+        ))
+    };
+    instance.credential.clone().or_else(of_provider)
+}
+
+/// Returns the instance in its stored form, with the same external id that webhooks have. Fails if the instance may not
+/// use its credential or base URL.
+pub fn normalize(mut instance: Instance) -> Result<Instance, ConfigError> {
+    let external = instance.external_id.take();
+    instance.external_id = external.map(|id| normalize_external_id(instance.provider, id));
+    check_credential_and_url(&instance)?;
+    Ok(instance)
+}
+
 /// Checks an instance's credential and base URL, without the installation's settings.
-pub(crate) fn check_credential_and_url(
-    module: ProviderModule,
-    instance: &Instance,
-) -> Result<(), ConfigError> {
+pub(crate) fn check_credential_and_url(instance: &Instance) -> Result<(), ConfigError> {
     if let Some(reference) = &instance.credential
-        && !may_use_credential(module, instance, reference)
+        && !may_use_credential(instance, reference)
     {
-        let own = module.credential_variable();
+        let own = credential_variable(instance.provider);
         let tenants = CredentialRef::describe_allowed_for(&instance.tenant);
         return Err(ConfigError::ForeignCredential {
             instance: instance.id.clone(),
@@ -35,17 +52,19 @@ pub(crate) fn check_credential_and_url(
 /// Checks the credential and the base URL, also against the installation's settings. The installation's own key may be
 /// sent only to the installation's own URLs.
 pub(crate) fn check_with_installation(
-    module: ProviderModule,
     instance: &Instance,
     config: &ProviderConfig,
 ) -> Result<(), ConfigError> {
-    check_credential_and_url(module, instance)?;
-    let (Some(setting), Some(own)) = (module.base_url_variable(), module.credential_variable()) else {
+    check_credential_and_url(instance)?;
+    let (Some(setting), Some(own)) = (
+        base_url_variable(instance.provider),
+        credential_variable(instance.provider),
+    ) else {
         return Ok(());
     };
     let named = instance.credential.as_ref();
     let installations = named.is_none_or(|named| *named == CredentialRef::Env(own.to_owned()));
-    if installations && !uses_installation_host(module, instance, config) {
+    if installations && !uses_installation_host(instance, config) {
         return Err(ConfigError::KeyForForeignHost {
             instance: instance.id.clone(),
             setting,
@@ -56,13 +75,9 @@ pub(crate) fn check_with_installation(
 }
 
 /// Returns `true` if the instance's requests go to the host in the installation's own configuration.
-pub(crate) fn uses_installation_host(
-    module: ProviderModule,
-    instance: &Instance,
-    config: &ProviderConfig,
-) -> bool {
+pub(crate) fn uses_installation_host(instance: &Instance, config: &ProviderConfig) -> bool {
     let origin = |text: &str| parse_base_url(text).ok().map(|url| url.origin());
-    match (&instance.base_url, module.base_url(config)) {
+    match (&instance.base_url, base_url(instance.provider, config)) {
         (None, _) => true,
         (Some(its), Some(ours)) => origin(its).is_some_and(|its| origin(ours) == Some(its)),
         (Some(_), None) => false,
@@ -71,10 +86,8 @@ pub(crate) fn uses_installation_host(
 
 /// Returns `true` if an instance may use this secret: the installation's own key for the provider, or a secret of the
 /// tenant.
-fn may_use_credential(module: ProviderModule, instance: &Instance, reference: &CredentialRef) -> bool {
-    let own = module
-        .credential_variable()
-        .map(|own| CredentialRef::Env(own.to_owned()));
+fn may_use_credential(instance: &Instance, reference: &CredentialRef) -> bool {
+    let own = credential_variable(instance.provider).map(|own| CredentialRef::Env(own.to_owned()));
     own.as_ref() == Some(reference) || reference.belongs_to_tenant(&instance.tenant)
 }
 

@@ -8,6 +8,7 @@
 
 pub mod admin_request;
 pub mod aws_social;
+mod client;
 mod cloud;
 mod config;
 mod credential_policy;
@@ -19,14 +20,12 @@ mod error_title;
 mod errors_page;
 pub mod evolution;
 mod http_exchange;
-mod interpret;
 mod json;
 mod media_file;
 pub mod meta;
 pub mod onboarding;
 #[cfg(test)]
 mod outbound_page;
-mod providers;
 mod registry;
 mod simulation;
 #[cfg(test)]
@@ -34,18 +33,11 @@ mod stand_in;
 mod support;
 pub mod webhook;
 
+pub use client::WhatsApp;
 pub use config::{ProviderConfig, Simulation};
-pub use interpret::interpret_event;
-pub use providers::WhatsApp;
-pub use recado_domain::provider::Provider;
-pub use registry::{ALL_PROVIDERS, capabilities, find_credential_ref, normalize};
+pub use credential_policy::{find_credential_ref, normalize};
+pub use registry::{explain_refusal, interpret_event, split_webhook};
 pub use simulation::{SimulatedMessage, SimulatedOutbox};
-pub use support::explain_refusal;
-
-use aws_social::AllowedTopics;
-use jiff::Timestamp;
-use recado_domain::inbound::WebhookItem;
-use registry::ProviderModule;
 
 /// The reason why a body is not a valid webhook: HTTP 400. The texts never repeat the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -62,25 +54,4 @@ pub enum WebhookParseError {
         /// Description of the missing or wrong part.
         what: &'static str,
     },
-}
-
-/// Splits a webhook body into items, in order. `received_at` is used as the time of a status that has none. For
-/// 360dialog's number in the URL use [`dialog360::split_webhook`]; for the allowed topics of AWS's events use
-/// [`aws_social::split_queue_message`].
-pub fn split_webhook(
-    provider: Provider,
-    body: &[u8],
-    received_at: Timestamp,
-) -> Result<Vec<WebhookItem>, WebhookParseError> {
-    match ProviderModule::from_provider(provider) {
-        Some(ProviderModule::Evolution) => evolution::split_webhook(body, received_at),
-        Some(ProviderModule::Meta) => meta::split_webhook(body, received_at),
-        Some(ProviderModule::Dialog360) => dialog360::split_webhook(body, None, received_at),
-        Some(ProviderModule::AwsSocial) => {
-            aws_social::split_queue_message(body, &AllowedTopics::default(), received_at)
-        }
-        None => Err(WebhookParseError::NotEnvelope {
-            what: "there is no such provider",
-        }),
-    }
 }

@@ -27,7 +27,6 @@ pub(crate) use connect_parameters::post_own_webhook;
 pub(crate) use setup_state::{HandshakeProblem, SetupRequirements};
 
 use crate::config::ProviderConfig;
-use crate::registry::ProviderModule;
 use crate::webhook::required_keys;
 use crate::{aws_social, dialog360, evolution, meta};
 use jiff::Timestamp;
@@ -36,9 +35,6 @@ use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use reqwest::Client;
 use serde_json::Value;
-
-/// Message for a provider that does not exist any more.
-const NO_PROVIDER: &str = "there is no such provider";
 
 /// An instance, with the tools to call its provider.
 #[derive(Debug, Clone, Copy)]
@@ -69,12 +65,11 @@ pub async fn connect_instance(
     connecting: &ConnectParameters<'_>,
     steps: &mut Vec<ConnectStep>,
 ) -> Result<(), ConnectError> {
-    match ProviderModule::from_provider(subject.instance.provider) {
-        Some(ProviderModule::Evolution) => evolution::connect_webhook(subject, connecting, steps).await,
-        Some(ProviderModule::Meta) => meta::connect_instance(subject, connecting, steps).await,
-        Some(ProviderModule::Dialog360) => dialog360::connect_instance(subject, connecting, steps).await,
-        Some(ProviderModule::AwsSocial) => Err(ConnectError::NoWebhook(aws_social::NO_WEBHOOK_TO_SET)),
-        None => Err(ConnectError::NoWebhook(NO_PROVIDER)),
+    match subject.instance.provider {
+        Provider::Evolution => evolution::connect_webhook(subject, connecting, steps).await,
+        Provider::Meta => meta::connect_instance(subject, connecting, steps).await,
+        Provider::Dialog360 => dialog360::connect_instance(subject, connecting, steps).await,
+        Provider::AwsSocial => Err(ConnectError::NoWebhook(aws_social::NO_WEBHOOK_TO_SET)),
     }
 }
 
@@ -85,22 +80,22 @@ pub async fn check_setup(
     webhook: Option<&InstanceWebhook>,
     key: &Secret,
 ) -> Vec<CheckResult> {
-    match ProviderModule::from_provider(subject.instance.provider) {
-        Some(ProviderModule::Evolution) => evolution::check_setup(subject, webhook, key).await,
-        Some(ProviderModule::Meta) => meta::check_setup(subject, key).await,
-        Some(ProviderModule::Dialog360) => dialog360::check_setup(subject, webhook, key).await,
+    match subject.instance.provider {
+        Provider::Evolution => evolution::check_setup(subject, webhook, key).await,
+        Provider::Meta => meta::check_setup(subject, key).await,
+        Provider::Dialog360 => dialog360::check_setup(subject, webhook, key).await,
         // AWS's state is checked with AWS's own tools.
-        Some(ProviderModule::AwsSocial) | None => Vec::new(),
+        Provider::AwsSocial => Vec::new(),
     }
 }
 
 /// Returns a provider's requirements on an installation; `None` if its events come through a queue.
 pub(crate) fn setup_requirements(provider: Provider) -> Option<SetupRequirements> {
-    match ProviderModule::from_provider(provider) {
-        Some(ProviderModule::Evolution) => Some(evolution::SETUP_REQUIREMENTS),
-        Some(ProviderModule::Meta) => Some(meta::REQUIREMENTS),
-        Some(ProviderModule::Dialog360) => Some(dialog360::REQUIREMENTS),
-        Some(ProviderModule::AwsSocial) | None => None,
+    match provider {
+        Provider::Evolution => Some(evolution::SETUP_REQUIREMENTS),
+        Provider::Meta => Some(meta::REQUIREMENTS),
+        Provider::Dialog360 => Some(dialog360::REQUIREMENTS),
+        Provider::AwsSocial => None,
     }
 }
 
@@ -116,14 +111,11 @@ pub fn authenticate(
     body: Value,
     proofs: &WebhookCredentials,
 ) -> Result<AuthenticatedWebhook, AuthenticateError> {
-    match ProviderModule::from_provider(provider) {
-        Some(ProviderModule::Evolution) => evolution::authenticate(body, proofs),
-        Some(ProviderModule::Meta) => meta::sign_webhook(&body, proofs),
-        Some(ProviderModule::Dialog360) => dialog360::sign_webhook(&body, proofs),
-        Some(ProviderModule::AwsSocial) => {
-            Err(AuthenticateError::NotPosted(aws_social::NO_WEBHOOK_TO_REPLAY))
-        }
-        None => Err(AuthenticateError::NotPosted(NO_PROVIDER)),
+    match provider {
+        Provider::Evolution => evolution::authenticate(body, proofs),
+        Provider::Meta => meta::sign_webhook(&body, proofs),
+        Provider::Dialog360 => dialog360::sign_webhook(&body, proofs),
+        Provider::AwsSocial => Err(AuthenticateError::NotPosted(aws_social::NO_WEBHOOK_TO_REPLAY)),
     }
 }
 
@@ -131,9 +123,9 @@ pub fn authenticate(
 /// does not show which provider passed it on.
 pub fn recognize_provider(body: &Value) -> Option<Provider> {
     if meta::is_meta_body(body) {
-        Some(crate::meta::NAME)
+        Some(Provider::Meta)
     } else if evolution::is_evolution_body(body) {
-        Some(crate::evolution::NAME)
+        Some(Provider::Evolution)
     } else {
         None
     }
@@ -142,18 +134,18 @@ pub fn recognize_provider(body: &Value) -> Option<Provider> {
 /// Builds a webhook with a text from a contact to `instance`. `None` if the provider's webhooks can only be proven with
 /// a key of the provider's.
 pub fn example_webhook(instance: &Instance, sample: &SampleMessage<'_>) -> Option<Value> {
-    match ProviderModule::from_provider(instance.provider) {
-        Some(ProviderModule::Evolution) => evolution::example_webhook(instance, sample),
-        Some(ProviderModule::Meta | ProviderModule::Dialog360 | ProviderModule::AwsSocial) | None => None,
+    match instance.provider {
+        Provider::Evolution => evolution::example_webhook(instance, sample),
+        Provider::Meta | Provider::Dialog360 | Provider::AwsSocial => None,
     }
 }
 
 /// Builds the same webhook for use between a shell's single quotes. The shell fills in a new id and the current time on
 /// each run.
 pub fn example_webhook_in_shell(instance: &Instance, sample: &SampleMessage<'_>) -> Option<String> {
-    match ProviderModule::from_provider(instance.provider) {
-        Some(ProviderModule::Evolution) => evolution::example_webhook_in_shell(instance, sample),
-        Some(ProviderModule::Meta | ProviderModule::Dialog360 | ProviderModule::AwsSocial) | None => None,
+    match instance.provider {
+        Provider::Evolution => evolution::example_webhook_in_shell(instance, sample),
+        Provider::Meta | Provider::Dialog360 | Provider::AwsSocial => None,
     }
 }
 

@@ -1,7 +1,8 @@
 //! `docs/providers/outbound.md`, written from the tables of what can be sent. The test fails when the page says something
 //! else; with `UPDATE_DOCS=1` in the environment it writes the page.
 
-use crate::support::{ContentSupport, content_support};
+use crate::registry::content_support;
+use crate::support::ContentSupport;
 use recado_domain::outgoing::OutgoingKind;
 use recado_domain::provider::Provider;
 use std::fmt::Write;
@@ -9,10 +10,7 @@ use std::path::Path;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/providers/outbound.md");
 
-const PROVIDERS: [(Provider, &str); 2] = [
-    (crate::evolution::NAME, "Evolution API"),
-    (crate::meta::NAME, "Meta"),
-];
+const PROVIDERS: [(Provider, &str); 2] = [(Provider::Evolution, "Evolution API"), (Provider::Meta, "Meta")];
 
 const HEAD: &str = "# What can be sent
 

@@ -1,173 +1,240 @@
-//! Lists the providers. Other crates use a provider only through this module, so a new provider changes only this crate.
+//! The only `match` over the providers on the message path. The code for each provider is in its own folder.
 
+use crate::aws_social::{AllowedTopics, AwsSocialEndpoint};
 use crate::config::ProviderConfig;
+use crate::dialog360::Dialog360Endpoint;
+use crate::evolution::EvolutionEndpoint;
+use crate::meta::MetaEndpoint;
+use crate::support::ContentSupport;
 use crate::webhook::WebhookHandler;
-use crate::{aws_social, credential_policy, dialog360, evolution, meta};
-use recado_domain::config::{ConfigError, CredentialRef, Instance};
+use crate::{WebhookParseError, aws_social, dialog360, evolution, meta};
+use jiff::Timestamp;
+use recado_domain::config::Instance;
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::event::InboundJob;
 use recado_domain::ids::ExternalId;
-use recado_domain::provider::{Provider, ProviderCapabilities};
+use recado_domain::inbound::{InboundEvent, WebhookItem};
+use recado_domain::outgoing::OutgoingKind;
+use recado_domain::provider::Provider;
+use recado_domain::secret::Secret;
+use recado_pipeline::ports::{
+    ConnectionAnswer, HistoryError, HistoryPage, HistorySpan, OutgoingMessage, SendEvidence, SendOutcome,
+};
+use serde_json::Value;
+use std::time::Duration;
 
-/// The known providers. The compiler checks that every `match` over them is complete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ProviderModule {
-    Evolution,
-    Meta,
-    Dialog360,
-    AwsSocial,
-}
-
-/// All provider names.
-pub const ALL_PROVIDERS: [Provider; 4] = [evolution::NAME, meta::NAME, dialog360::NAME, aws_social::NAME];
-
-impl ProviderModule {
-    pub(crate) const ALL: [Self; 4] = [Self::Evolution, Self::Meta, Self::Dialog360, Self::AwsSocial];
-
-    /// Returns the provider of that name; `None` if there is none.
-    pub(crate) fn from_provider(provider: Provider) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|module| module.to_provider() == provider)
-    }
-
-    const fn to_provider(self) -> Provider {
-        match self {
-            Self::Evolution => evolution::NAME,
-            Self::Meta => meta::NAME,
-            Self::Dialog360 => dialog360::NAME,
-            Self::AwsSocial => aws_social::NAME,
-        }
-    }
-
-    pub(crate) fn webhook_handler(self) -> &'static dyn WebhookHandler {
-        match self {
-            Self::Evolution => &evolution::webhook::EvolutionWebhook,
-            Self::Meta => &meta::webhook::MetaWebhook,
-            Self::Dialog360 => &dialog360::webhook::Dialog360Webhook,
-            Self::AwsSocial => &aws_social::webhook::AwsSocialWebhook,
-        }
-    }
-
-    fn capabilities(self) -> ProviderCapabilities {
-        match self {
-            Self::Evolution => ProviderCapabilities {
-                has_history: true,
-                text_max: evolution::TEXT_MAX,
-                ..ProviderCapabilities::LINKED_DEVICE
-            },
-            Self::Meta | Self::Dialog360 | Self::AwsSocial => ProviderCapabilities {
-                text_max: meta::TEXT_MAX,
-                ..ProviderCapabilities::CLOUD_API
-            },
-        }
-    }
-
-    /// Returns the environment variable of the installation's key or token. `None` for AWS, whose SDK finds AWS's own
-    /// credentials.
-    pub(crate) fn credential_variable(self) -> Option<&'static str> {
-        match self {
-            Self::Evolution => Some("EVOLUTION_API_KEY"),
-            Self::Meta => Some("META_ACCESS_TOKEN"),
-            Self::Dialog360 => Some("D360_API_KEY"),
-            Self::AwsSocial => None,
-        }
-    }
-
-    /// Returns the environment variable of the installation's base URL; `None` for AWS.
-    pub(crate) fn base_url_variable(self) -> Option<&'static str> {
-        match self {
-            Self::Evolution => Some("EVOLUTION_API_URL"),
-            Self::Meta => Some("META_BASE_URL"),
-            Self::Dialog360 => Some("D360_BASE_URL"),
-            Self::AwsSocial => None,
-        }
-    }
-
-    /// Returns the installation's base URL; `None` if it has none for this provider.
-    pub(crate) fn base_url(self, config: &ProviderConfig) -> Option<&str> {
-        match self {
-            Self::Evolution => config.evolution_base_url.as_deref(),
-            Self::Meta => Some(&config.meta_base_url),
-            Self::Dialog360 => Some(&config.dialog360_base_url),
-            Self::AwsSocial => None,
-        }
+/// Returns the handler of a provider's webhooks; `None` if its events come through a queue.
+pub(crate) fn webhook_handler(provider: Provider) -> Option<&'static dyn WebhookHandler> {
+    match provider {
+        Provider::Evolution => Some(&evolution::webhook::EvolutionWebhook),
+        Provider::Meta => Some(&meta::webhook::MetaWebhook),
+        Provider::Dialog360 => Some(&dialog360::webhook::Dialog360Webhook),
+        Provider::AwsSocial => None,
     }
 }
 
-/// Returns the capabilities of a provider; `None` if there is no provider of that name.
-pub fn capabilities(provider: Provider) -> Option<ProviderCapabilities> {
-    ProviderModule::from_provider(provider).map(ProviderModule::capabilities)
+/// Splits a webhook body into items, in order. `received_at` is used as the time of a status that has none. For
+/// 360dialog's number in the URL use [`dialog360::split_webhook`]; for the allowed topics of AWS's events use
+/// [`aws_social::split_queue_message`].
+pub fn split_webhook(
+    provider: Provider,
+    body: &[u8],
+    received_at: Timestamp,
+) -> Result<Vec<WebhookItem>, WebhookParseError> {
+    match provider {
+        Provider::Evolution => evolution::split_webhook(body, received_at),
+        Provider::Meta => meta::split_webhook(body, received_at),
+        Provider::Dialog360 => dialog360::split_webhook(body, None, received_at),
+        Provider::AwsSocial => aws_social::split_queue_message(body, &AllowedTopics::default(), received_at),
+    }
 }
 
-/// Returns the reference to an instance's key or token: the instance's own, or else its provider's variable. `None` if
-/// AWS's own credentials are used.
-pub fn find_credential_ref(instance: &Instance) -> Option<CredentialRef> {
-    let of_provider = || ProviderModule::from_provider(instance.provider)?.credential_variable();
-    let own = instance.credential.clone();
-    own.or_else(|| Some(CredentialRef::Env(of_provider()?.to_owned())))
+/// Interprets the payload of an event that [`split_webhook`] built. Never fails: unreadable content becomes `Ignored` or
+/// `Unsupported`.
+pub fn interpret_event(job: &InboundJob, payload: &Value) -> InboundEvent {
+    match job.provider {
+        Provider::Evolution => evolution::interpret_event(job, payload),
+        Provider::Meta | Provider::Dialog360 | Provider::AwsSocial => meta::interpret_payload(job, payload),
+    }
 }
 
-/// Returns the instance in its stored form, with the same external id that webhooks have. Fails if the provider does not
-/// exist, or if the instance may not use its credential or base URL.
-pub fn normalize(mut instance: Instance) -> Result<Instance, ConfigError> {
-    let Some(module) = ProviderModule::from_provider(instance.provider) else {
-        return Err(ConfigError::UnknownProvider {
-            provider: instance.provider,
-            instance: instance.id,
-            known: ALL_PROVIDERS.map(|provider| provider.to_string()).join(", "),
-        });
+/// Returns the support of `provider` for `kind`.
+pub(crate) fn content_support(provider: Provider, kind: OutgoingKind) -> ContentSupport {
+    match provider {
+        Provider::Evolution => evolution::content_support(kind),
+        // All three accept Meta's bodies.
+        Provider::Meta | Provider::Dialog360 | Provider::AwsSocial => meta::content_support(kind),
+    }
+}
+
+/// Returns the reason why `provider` can never send this content, in words for the caller. `None` if it can be sent, as
+/// the same kind or as another.
+pub fn explain_refusal(provider: Provider, content: &Content) -> Option<&'static str> {
+    let Some(kind) = content.outgoing_kind() else {
+        return Some("it only comes in");
     };
-    if module == ProviderModule::AwsSocial {
-        let bare = |id: &ExternalId| ExternalId::parse(aws_social::parse_phone_number_id(id.as_str())).ok();
-        instance.external_id = instance.external_id.map(|id| bare(&id).unwrap_or(id));
+    match content_support(provider, kind) {
+        ContentSupport::Refused(why) => Some(why),
+        ContentSupport::Native(_) | ContentSupport::Degraded(_) => None,
     }
-    credential_policy::check_credential_and_url(module, &instance)?;
-    Ok(instance)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn instance(provider: &str, external: &str) -> Instance {
-        let written = json!({"id": "a", "tenant": "clinic", "agent": "ana", "provider": provider, "external_id": external});
-        serde_json::from_value(written).unwrap()
+/// Returns the environment variable of the installation's key or token. `None` for AWS, whose SDK finds AWS's own
+/// credentials.
+pub(crate) fn credential_variable(provider: Provider) -> Option<&'static str> {
+    match provider {
+        Provider::Evolution => Some("EVOLUTION_API_KEY"),
+        Provider::Meta => Some("META_ACCESS_TOKEN"),
+        Provider::Dialog360 => Some("D360_API_KEY"),
+        Provider::AwsSocial => None,
     }
+}
 
-    #[test]
-    fn an_aws_number_is_kept_by_its_bare_id_however_it_is_written() {
-        let id = "0123456789abcdef0123456789abcdef";
-        for written in [
-            id.to_owned(),
-            format!("phone-number-id-{id}"),
-            format!("arn:aws:social-messaging:sa-east-1:123456789012:phone-number-id/{id}"),
-        ] {
-            let adopted = normalize(instance("aws-social", &written)).unwrap();
-            assert_eq!(adopted.resolve_external_id().unwrap().as_str(), id);
+/// Returns the environment variable of the installation's base URL; `None` for AWS.
+pub(crate) fn base_url_variable(provider: Provider) -> Option<&'static str> {
+    match provider {
+        Provider::Evolution => Some("EVOLUTION_API_URL"),
+        Provider::Meta => Some("META_BASE_URL"),
+        Provider::Dialog360 => Some("D360_BASE_URL"),
+        Provider::AwsSocial => None,
+    }
+}
+
+/// Returns the installation's base URL; `None` if it has none for this provider.
+pub(crate) fn base_url(provider: Provider, config: &ProviderConfig) -> Option<&str> {
+    match provider {
+        Provider::Evolution => config.evolution_base_url.as_deref(),
+        Provider::Meta => Some(&config.meta_base_url),
+        Provider::Dialog360 => Some(&config.dialog360_base_url),
+        Provider::AwsSocial => None,
+    }
+}
+
+/// Returns the provider's name of an instance as its webhooks write it.
+pub(crate) fn normalize_external_id(provider: Provider, id: ExternalId) -> ExternalId {
+    match provider {
+        Provider::AwsSocial => {
+            ExternalId::parse(aws_social::parse_phone_number_id(id.as_str())).unwrap_or(id)
         }
-        let other = normalize(instance("360dialog", "x/phone-number-id-7")).unwrap();
-        assert_eq!(
-            other.resolve_external_id().unwrap().as_str(),
-            "x/phone-number-id-7"
-        );
+        Provider::Evolution | Provider::Meta | Provider::Dialog360 => id,
+    }
+}
+
+/// An instance at its provider, with all that a request to it needs.
+pub(crate) enum ProviderEndpoint<'a> {
+    Evolution(EvolutionEndpoint<'a>),
+    Meta(MetaEndpoint<'a>),
+    Dialog360(Dialog360Endpoint<'a>),
+    AwsSocial(AwsSocialEndpoint<'a>),
+}
+
+impl<'a> ProviderEndpoint<'a> {
+    /// Creates the endpoint of an instance, whose name at the provider is `external`. The error names the missing
+    /// setting.
+    pub(crate) fn for_instance(
+        http: &'a reqwest::Client,
+        config: &'a ProviderConfig,
+        instance: &'a Instance,
+        external: &'a ExternalId,
+        secret: Option<&'a Secret>,
+        timeout: Duration,
+    ) -> Result<Self, &'static str> {
+        let own = instance.base_url.as_deref();
+        let base = own.or_else(|| base_url(instance.provider, config));
+        let base = base.ok_or("no base URL of Evolution is configured");
+        let key = secret.ok_or("no credential");
+        Ok(match instance.provider {
+            Provider::Evolution => Self::Evolution(EvolutionEndpoint {
+                http,
+                base: base?,
+                key: key?,
+                instance: external,
+                version: instance.api_version,
+                timeout,
+            }),
+            Provider::Meta => Self::Meta(MetaEndpoint {
+                http,
+                base: base?,
+                version: &config.meta_api_version,
+                token: key?,
+                phone_number_id: external,
+                timeout,
+            }),
+            Provider::Dialog360 => Self::Dialog360(Dialog360Endpoint {
+                http,
+                base: base?,
+                key: key?,
+                timeout,
+            }),
+            Provider::AwsSocial => Self::AwsSocial(AwsSocialEndpoint {
+                client: config.aws_social.as_ref().ok_or(aws_social::NO_CLIENT)?,
+                number: external,
+                version: &config.aws_social_api_version,
+                timeout,
+            }),
+        })
     }
 
-    #[test]
-    fn a_provider_that_there_is_not_is_named_with_those_that_there_are() {
-        let refused = normalize(instance("telepathy", "1")).unwrap_err().to_string();
-        assert!(
-            refused.contains("`telepathy`") && refused.contains("360dialog, aws-social"),
-            "{refused}"
-        );
-        assert_eq!(capabilities(Provider::from_static("telepathy")), None);
+    pub(crate) async fn send_message(&self, message: &OutgoingMessage) -> SendOutcome {
+        match self {
+            Self::Evolution(at) => evolution::send_message(at, message).await,
+            Self::Meta(at) => meta::send_message(at, message).await,
+            Self::Dialog360(at) => dialog360::send_message(at, message).await,
+            Self::AwsSocial(at) => aws_social::send_message(at, message).await,
+        }
     }
 
-    #[test]
-    fn every_name_finds_its_own_module() {
-        let found: Vec<_> = ALL_PROVIDERS
-            .into_iter()
-            .map(|name| ProviderModule::from_provider(name).unwrap().to_provider())
-            .collect();
-        assert_eq!(found, ALL_PROVIDERS);
+    pub(crate) async fn query_connection(&self) -> ConnectionAnswer {
+        match self {
+            Self::Evolution(at) => evolution::check_connection(at).await,
+            Self::Meta(at) => meta::fetch_connection(at).await,
+            Self::Dialog360(at) => dialog360::fetch_connection(at).await,
+            Self::AwsSocial(at) => aws_social::fetch_connection(at.client, at.timeout).await,
+        }
+    }
+
+    pub(crate) async fn find_send_evidence(
+        self,
+        message: &OutgoingMessage,
+        also: &[ContactAddress],
+        claimed_at: Timestamp,
+    ) -> SendEvidence {
+        match self {
+            Self::Evolution(at) => evolution::find_send_evidence(at, message, also, claimed_at).await,
+            // Meta cannot be asked. Meta sends Recado's message id back in statuses, and the pipeline looks for these in
+            // the record.
+            Self::Meta(_) | Self::Dialog360(_) | Self::AwsSocial(_) => SendEvidence::None,
+        }
+    }
+
+    /// Marks the message `id` as read if `mark_read` (Meta and 360dialog: always), and shows "typing…" if `typing`.
+    pub(crate) async fn mark_read_and_typing(
+        self,
+        id: &str,
+        chat: &ContactAddress,
+        mark_read: bool,
+        typing: bool,
+    ) {
+        match self {
+            Self::Evolution(at) => evolution::mark_read_and_typing(at, id, chat, mark_read, typing).await,
+            Self::Meta(at) => meta::mark_read_and_typing(&at, id, typing).await,
+            Self::Dialog360(at) => dialog360::mark_read_and_typing(&at, id, typing).await,
+            // AWS does not document read marks for its call.
+            Self::AwsSocial(_) => {}
+        }
+    }
+
+    pub(crate) async fn read_history_page(
+        &self,
+        span: HistorySpan,
+        page: u32,
+        now: Timestamp,
+    ) -> Result<HistoryPage, HistoryError> {
+        match self {
+            Self::Evolution(at) => evolution::read_history_page(at, span, page, now).await,
+            // Meta repeats webhooks for seven days. Afterwards it has no history that could be read.
+            Self::Meta(_) | Self::Dialog360(_) | Self::AwsSocial(_) => Err(HistoryError::NotOffered),
+        }
     }
 }

@@ -17,7 +17,7 @@ pub(crate) use path::percent_encode;
 pub(crate) use setup::{HIDDEN_SECRET, current_webhook_secret};
 
 use crate::WebhookParseError;
-use crate::registry::ProviderModule;
+use crate::registry::webhook_handler;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::inbound::WebhookItem;
@@ -233,7 +233,7 @@ pub fn provider_for_path(path: &str) -> Option<Provider> {
 
 /// Returns the keys that prove the webhooks of `provider`.
 pub fn required_keys(provider: Provider) -> RequiredKeys {
-    handler_for_provider(provider).map_or(RequiredKeys::NOTHING, WebhookHandler::required_keys)
+    webhook_handler(provider).map_or(RequiredKeys::NOTHING, WebhookHandler::required_keys)
 }
 
 /// Lists the named secrets that prove webhooks, of all providers.
@@ -250,20 +250,14 @@ pub fn describe_webhook_setup(
     base: &str,
     with_secret: bool,
 ) -> WebhookSetup {
-    match handler_for_provider(instance.provider) {
+    match webhook_handler(instance.provider) {
         Some(door) => door.describe_webhook_setup(instance, keys, base, with_secret),
         None => WebhookSetup::NOTHING,
     }
 }
 
-fn handler_for_provider(provider: Provider) -> Option<&'static dyn WebhookHandler> {
-    ProviderModule::from_provider(provider).map(ProviderModule::webhook_handler)
-}
-
 fn all_handlers() -> impl Iterator<Item = &'static dyn WebhookHandler> {
-    ProviderModule::ALL
-        .into_iter()
-        .map(ProviderModule::webhook_handler)
+    Provider::ALL.into_iter().filter_map(webhook_handler)
 }
 
 /// Finds the handler of a path, and returns it with the rest of the path.

@@ -135,7 +135,7 @@ fn read_on_premise(body: &Value) {
     for item in dialog360::split_webhook(body.as_bytes(), Some(&number), Timestamp::UNIX_EPOCH).unwrap() {
         if let WebhookItem::Event(event) = item {
             interpret_event(
-                &job(recado_whatsapp::dialog360::NAME, event.kind, &event.payload),
+                &job(Provider::Dialog360, event.kind, &event.payload),
                 &event.payload,
             );
         }
@@ -144,7 +144,7 @@ fn read_on_premise(body: &Value) {
 
 /// Reads a body with every provider, and every event and the body itself as a payload.
 fn read(body: &Value) {
-    for provider in recado_whatsapp::ALL_PROVIDERS {
+    for provider in Provider::ALL {
         let items =
             split_webhook(provider, body.to_string().as_bytes(), Timestamp::UNIX_EPOCH).unwrap_or_default();
         for item in items {
@@ -163,7 +163,7 @@ proptest! {
 
     #[test]
     fn bytes(body: Vec<u8>) {
-        for provider in recado_whatsapp::ALL_PROVIDERS {
+        for provider in Provider::ALL {
             split_webhook(provider, &body, Timestamp::UNIX_EPOCH).ok();
         }
         evolution::read_instance_name(&body).ok();
@@ -211,7 +211,7 @@ proptest! {
 fn deep_nesting_is_no_json_and_does_not_overflow() {
     for (open, close) in [("[", "]"), (r#"{"message":"#, "}")] {
         let body = format!("{}1{}", open.repeat(200_000), close.repeat(200_000));
-        for provider in recado_whatsapp::ALL_PROVIDERS {
+        for provider in Provider::ALL {
             assert_eq!(
                 split_webhook(provider, body.as_bytes(), Timestamp::UNIX_EPOCH).unwrap_err(),
                 WebhookParseError::NotJson

@@ -180,15 +180,10 @@ fn check(
 #[ignore = "needs a folder of further payloads: make extra"]
 fn nothing_of_the_extra_folder_is_lost_but_what_is_listed_with_a_reason() {
     let folder = PathBuf::from(std::env::var_os("RECADO_EXTRA_FIXTURES").unwrap());
-    let mut met = check(&folder, recado_whatsapp::dialog360::NAME, of_360dialog);
-    met.append(&mut check(&folder, recado_whatsapp::aws_social::NAME, of_aws));
+    let mut met = check(&folder, Provider::Dialog360, of_360dialog);
+    met.append(&mut check(&folder, Provider::AwsSocial, of_aws));
     for (file, what, _) in LISTED {
-        let there = [
-            recado_whatsapp::dialog360::NAME,
-            recado_whatsapp::aws_social::NAME,
-        ]
-        .iter()
-        .any(|provider| {
+        let there = [Provider::Dialog360, Provider::AwsSocial].iter().any(|provider| {
             folder
                 .join(provider.as_str())
                 .join(format!("{file}.json"))

@@ -8,6 +8,7 @@ use recado_domain::content::Content;
 use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::CorrelationId;
 use recado_domain::inbound::{InboundEvent, WebhookEvent, WebhookItem};
+use recado_domain::provider::Provider;
 use recado_whatsapp::{interpret_event, split_webhook};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -201,7 +202,7 @@ fn every_payload_of_meta_in_the_extra_folder_is_read_or_listed_with_a_reason() {
     let (mut unexpected, mut met) = (Vec::new(), BTreeSet::new());
     for file in &files {
         let name = file.file_stem().unwrap().to_string_lossy().into_owned();
-        let items = split_webhook(recado_whatsapp::meta::NAME, &body_of(file), received_at());
+        let items = split_webhook(Provider::Meta, &body_of(file), received_at());
         let items = items.unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(!items.is_empty(), "{name}: no item");
         for what in items.iter().filter_map(not_understood) {

@@ -110,11 +110,11 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// which the URL names.
 fn items_of(provider: Provider, file: &[u8]) -> Vec<WebhookItem> {
     match provider {
-        recado_whatsapp::dialog360::NAME => {
+        Provider::Dialog360 => {
             let number = ExternalId::parse("100000000000001").unwrap();
             dialog360::split_webhook(file, Some(&number), received_at()).unwrap()
         }
-        recado_whatsapp::aws_social::NAME => {
+        Provider::AwsSocial => {
             let event: Value = serde_json::from_slice(file).unwrap();
             let records = event["Records"].as_array();
             let bodies: Vec<&str> = records
@@ -164,22 +164,22 @@ fn sorted(value: Value) -> Value {
 
 #[test]
 fn evolutions_fixtures_are_read_as_reviewed() {
-    snapshots_of(recado_whatsapp::evolution::NAME, 40);
+    snapshots_of(Provider::Evolution, 40);
 }
 
 #[test]
 fn metas_fixtures_are_read_as_reviewed() {
-    snapshots_of(recado_whatsapp::meta::NAME, 40);
+    snapshots_of(Provider::Meta, 40);
 }
 
 #[test]
 fn fixtures_of_360dialog_are_read_as_reviewed() {
-    snapshots_of(recado_whatsapp::dialog360::NAME, 30);
+    snapshots_of(Provider::Dialog360, 30);
 }
 
 #[test]
 fn fixtures_of_aws_are_read_as_reviewed() {
-    snapshots_of(recado_whatsapp::aws_social::NAME, 8);
+    snapshots_of(Provider::AwsSocial, 8);
 }
 
 /// A file that shows only a part of `data` gets an envelope, one whose envelope was cut an instance. Numbers masked with
@@ -195,7 +195,7 @@ fn whole_body(provider: Provider, file: &Path) -> Vec<u8> {
         body["key"] = json!({"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": "AB12"});
         body = json!({"event": "messages.upsert", "data": body});
     }
-    if provider == recado_whatsapp::evolution::NAME && body.get("instance").is_none() {
+    if provider == Provider::Evolution && body.get("instance").is_none() {
         body["instance"] = json!("suporte-01");
     }
     body.to_string().into_bytes()
@@ -205,7 +205,7 @@ fn whole_body(provider: Provider, file: &Path) -> Vec<u8> {
 #[ignore = "needs a folder of further payloads: make extra"]
 fn every_payload_of_the_extra_folder_is_read_without_an_error() {
     let folder = extra_folder();
-    for provider in [recado_whatsapp::evolution::NAME, recado_whatsapp::meta::NAME] {
+    for provider in [Provider::Evolution, Provider::Meta] {
         let files = files(&folder.join(provider.as_str()));
         println!("{provider}: {} payloads", files.len());
         assert!(!files.is_empty(), "no payload of {provider}");

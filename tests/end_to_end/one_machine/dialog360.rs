@@ -37,7 +37,7 @@ fn serving() -> Machine {
 }
 
 fn secret() -> String {
-    derived_secret(MASTER, Provider::from_static("360dialog"), PHONE_NUMBER_ID)
+    derived_secret(MASTER, Provider::Dialog360, PHONE_NUMBER_ID)
 }
 
 fn webhook(machine: &Machine, body: &Value) -> RequestBuilder {

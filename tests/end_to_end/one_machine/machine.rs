@@ -267,7 +267,7 @@ impl Machine {
 
     /// The webhook secret of an Evolution instance.
     pub(crate) fn secret(instance: &str) -> String {
-        derived_secret(MASTER, Provider::from_static("evolution"), instance)
+        derived_secret(MASTER, Provider::Evolution, instance)
     }
 
     /// Posts a webhook of Evolution API with its proof.

@@ -78,7 +78,7 @@ impl Default for Scene {
 impl Scene {
     /// On an Evolution instance, answered by the agent.
     pub fn new() -> Self {
-        Self::on(Provider::from_static("evolution"))
+        Self::on(Provider::Evolution)
     }
 
     /// On an instance of `provider`, answered by the agent.

@@ -28,21 +28,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The provider of an instance with Meta's window; every other is a linked phone.
-pub const CLOUD: Provider = Provider::from_static("meta");
+pub const CLOUD: Provider = Provider::Meta;
 
 /// What the rules ask of a provider here.
 pub fn traits(provider: Provider) -> ProviderCapabilities {
-    let of_family = if provider == CLOUD {
-        ProviderCapabilities::CLOUD_API
-    } else {
-        ProviderCapabilities {
-            has_history: true,
-            ..ProviderCapabilities::LINKED_DEVICE
-        }
-    };
     ProviderCapabilities {
         text_max: provider::TEXT_MAX,
-        ..of_family
+        ..provider.capabilities()
     }
 }
 
@@ -314,7 +306,7 @@ impl Outside {
     ) {
         let simulation = &self.simulation;
         let mut owed = Vec::new();
-        if provider == Provider::from_static("evolution") && simulation.chance(0.6) {
+        if provider == Provider::Evolution && simulation.chance(0.6) {
             let said = Said {
                 id,
                 text,
@@ -351,7 +343,7 @@ impl Outside {
                 key: key.clone(),
                 status,
                 at: simulation.now(),
-                provider_message_id: (provider == Provider::from_static("meta")).then(|| id.to_owned()),
+                provider_message_id: (provider == Provider::Meta).then(|| id.to_owned()),
                 detail: None,
             };
             let after_ms = simulation.between(0, 20_000);

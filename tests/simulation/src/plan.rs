@@ -227,11 +227,7 @@ fn throttled(simulation: &Simulation, style: Style) -> Vec<Slow> {
 }
 
 fn line(simulation: &Simulation, number: usize) -> LinePlan {
-    let provider = simulation.pick(&[
-        Provider::from_static("evolution"),
-        Provider::from_static("evolution"),
-        Provider::from_static("meta"),
-    ]);
+    let provider = simulation.pick(&[Provider::Evolution, Provider::Evolution, Provider::Meta]);
     let rate = simulation.pick(&[
         None,
         None,
@@ -268,7 +264,7 @@ fn fates(simulation: &Simulation, provider: Provider) -> Fates {
         accepted_unheard: some(4),
         lost_unheard: some(4),
         // A request that hangs goes out late only where nothing bounds it: at Evolution.
-        late: if provider == Provider::from_static("evolution") {
+        late: if provider == Provider::Evolution {
             some(3)
         } else {
             0

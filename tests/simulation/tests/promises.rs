@@ -105,11 +105,7 @@ fn dead(stage: &Small) -> usize {
 
 #[test]
 fn two_hundred_replies_queued_in_a_ten_minute_disconnection_all_arrive_in_order() {
-    let stage = quiet(
-        vec![bound(0, 0, Provider::from_static("evolution"), None)],
-        1_500_000,
-        sqs,
-    );
+    let stage = quiet(vec![bound(0, 0, Provider::Evolution, None)], 1_500_000, sqs);
     all_write(&stage, 0, 200, 1_000);
     let (on, instance) = (Arc::clone(&stage), stage.bounds[0].instance.clone());
     stage.outside.line(&instance.id, |line| line.connected = false);
@@ -127,7 +123,7 @@ fn two_hundred_replies_queued_in_a_ten_minute_disconnection_all_arrive_in_order(
         }
         on.outside.line(&instance.id, |line| line.connected = true);
         let event = connection_event(
-            Provider::from_static("evolution"),
+            Provider::Evolution,
             &instance.resolve_external_id().unwrap(),
             1,
             true,
@@ -142,11 +138,7 @@ fn two_hundred_replies_queued_in_a_ten_minute_disconnection_all_arrive_in_order(
 
 #[test]
 fn sixty_four_copies_of_a_webhook_are_one_message_and_one_reply() {
-    let stage = quiet(
-        vec![bound(0, 0, Provider::from_static("evolution"), None)],
-        60_000,
-        sqs,
-    );
+    let stage = quiet(vec![bound(0, 0, Provider::Evolution, None)], 60_000, sqs);
     for _ in 0..64 {
         all_write(&stage, 0, 1, 0);
     }
@@ -162,11 +154,7 @@ fn sixty_four_copies_of_a_webhook_are_one_message_and_one_reply() {
 /// How often the sender is started for each of `conversations` that wait for their slots at the same time.
 fn receives_each(conversations: usize, per_second: f64) -> f64 {
     let rate = Some(Rate { per_second, burst: 5 });
-    let stage = quiet(
-        vec![bound(0, 0, Provider::from_static("evolution"), rate)],
-        60_000,
-        sqs,
-    );
+    let stage = quiet(vec![bound(0, 0, Provider::Evolution, rate)], 60_000, sqs);
     all_write(&stage, 0, conversations, 0);
     let outcome = finish(&stage);
     assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
@@ -191,9 +179,9 @@ fn reply_times(troubled: bool) -> Vec<i64> {
         burst: 50,
     });
     let bounds = vec![
-        bound(0, 0, Provider::from_static("evolution"), fast),
-        bound(1, 1, Provider::from_static("evolution"), None),
-        bound(2, 2, Provider::from_static("evolution"), None),
+        bound(0, 0, Provider::Evolution, fast),
+        bound(1, 1, Provider::Evolution, None),
+        bound(2, 2, Provider::Evolution, None),
     ];
     let stage = quiet(bounds, 300_000, sqs);
     // Else what is compared is for how long chance lets it think.
@@ -245,7 +233,7 @@ fn a_day_late(queue: QueueName, end_ms: i64, clock_ms: i64, with_template: bool)
 
 /// The same, with a model that says more than one message holds in so many cases of one.
 fn late(queue: QueueName, end_ms: i64, clock_ms: i64, with_template: bool, goes_on: f64) -> Small {
-    let mut line = bound(0, 0, Provider::from_static("meta"), None);
+    let mut line = bound(0, 0, Provider::Meta, None);
     line.instance.reengagement_template = with_template.then(template);
     let until_ms = WINDOW_MS + end_ms;
     let faults = Faults {
@@ -360,11 +348,7 @@ fn all_are_missed(stage: &Small, contacts: usize) {
 
 #[test]
 fn messages_of_which_no_webhook_came_are_answered_once_when_they_are_fetched() {
-    let stage = quiet(
-        vec![bound(0, 0, Provider::from_static("evolution"), None)],
-        60_000,
-        sqs,
-    );
+    let stage = quiet(vec![bound(0, 0, Provider::Evolution, None)], 60_000, sqs);
     all_are_missed(&stage, 10);
     let (instance, since) = (stage.bounds[0].instance.id.clone(), stage.simulation().now());
     for _ in 0..3 {
@@ -378,11 +362,7 @@ fn messages_of_which_no_webhook_came_are_answered_once_when_they_are_fetched() {
 #[test]
 fn what_nobody_fetches_stays_unanswered_and_what_a_reconnection_missed_is_fetched_by_itself() {
     for reconnects in [false, true] {
-        let stage = quiet(
-            vec![bound(0, 0, Provider::from_static("evolution"), None)],
-            900_000,
-            sqs,
-        );
+        let stage = quiet(vec![bound(0, 0, Provider::Evolution, None)], 900_000, sqs);
         all_are_missed(&stage, 3);
         if reconnects {
             let instance = stage.bounds[0].instance.clone();

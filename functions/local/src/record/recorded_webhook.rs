@@ -73,12 +73,12 @@ mod tests {
     #[test]
     fn a_body_is_known_by_its_shape_and_a_line_by_its_version() {
         let meta = parse_lines(r#"{"object": "whatsapp_business_account", "entry": []}"#).unwrap();
-        assert_eq!(meta[0].provider, recado_whatsapp::meta::NAME);
+        assert_eq!(meta[0].provider, Provider::Meta);
         let two = "{\"event\": \"x\", \"instance\": \"a\"}\n\n{\"recado_record\": 1, \"provider\": \"meta\", \"body\": {}}\n";
         let two = parse_lines(two).unwrap();
         assert_eq!(
             two.iter().map(|line| line.provider).collect::<Vec<_>>(),
-            [recado_whatsapp::evolution::NAME, recado_whatsapp::meta::NAME]
+            [Provider::Evolution, Provider::Meta]
         );
         for wrong in [
             json!({"hello": 1}).to_string(),

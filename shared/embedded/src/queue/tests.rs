@@ -63,13 +63,8 @@ fn event(group: &str, id: &str) -> InboundEntry {
 fn event_of(instance: &str, group: &str, id: &str) -> InboundEntry {
     let external = ExternalId::parse(instance).unwrap();
     let job = InboundJob {
-        event: derive_event_id(
-            Provider::from_static("evolution"),
-            &external,
-            EventKind::Message,
-            id,
-        ),
-        provider: Provider::from_static("evolution"),
+        event: derive_event_id(Provider::Evolution, &external, EventKind::Message, id),
+        provider: Provider::Evolution,
         external,
         kind: EventKind::Message,
         group: group.to_owned(),

@@ -112,8 +112,8 @@ fn message(conversation: &Conversation, ordinal: Ordinal, out: Option<Outbox>) -
 fn event() -> InboundJob {
     let external = ExternalId::parse("101").unwrap();
     InboundJob {
-        event: derive_event_id(Provider::from_static("meta"), &external, EventKind::Message, "x"),
-        provider: Provider::from_static("meta"),
+        event: derive_event_id(Provider::Meta, &external, EventKind::Message, "x"),
+        provider: Provider::Meta,
         external,
         kind: EventKind::Message,
         group: "g".to_owned(),

@@ -17,7 +17,7 @@ async fn no_other_text_and_no_other_place_is_an_instances_proof() {
     let (padded, upper) = (format!("{secret}0"), secret.to_uppercase());
     let others = [
         secret_of("master", "suporte-02"),
-        secret_at(Provider::from_static("360dialog"), "master", "suporte-01"),
+        secret_at(Provider::Dialog360, "master", "suporte-01"),
         secret_of("stolen", "suporte-01"),
     ];
     let texts = [

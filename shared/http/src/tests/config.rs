@@ -59,17 +59,17 @@ async fn a_number_of_360dialog_gets_its_own_url_and_header_and_one_of_aws_needs_
         json!([
             {"id": "parceiro", "provider": "360dialog",
              "webhook_url": "https://recado.example.com/webhooks/360dialog/1000%2000%2F1",
-             "secret": secret_at(Provider::from_static("360dialog"), "master", "1000 00/1"),
+             "secret": secret_at(Provider::Dialog360, "master", "1000 00/1"),
              "secret_header": "x-recado-webhook-secret", "proof_set": true},
             {"id": "nuvem", "provider": "aws-social", "webhook_url": null, "secret": null, "proof_set": true},
         ])
     );
     let shown = site.operate("GET", "/v1/config", &Value::Null).await;
-    assert!(!shown.text.contains(&secret_at(
-        Provider::from_static("360dialog"),
-        "master",
-        "1000 00/1"
-    )));
+    assert!(
+        !shown
+            .text
+            .contains(&secret_at(Provider::Dialog360, "master", "1000 00/1"))
+    );
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ const PLAIN: &str = "/webhooks/360dialog";
 const NAMED: &str = "/webhooks/360dialog/100000000000001";
 
 fn secret(number: &str) -> String {
-    secret_at(Provider::from_static("360dialog"), "master", number)
+    secret_at(Provider::Dialog360, "master", number)
 }
 
 fn basic(password: &str) -> String {
@@ -93,7 +93,7 @@ async fn it_is_answered_before_it_hangs_up_also_when_that_is_a_refusal() {
 
 #[tokio::test]
 async fn the_secret_of_the_master_before_still_opens() {
-    let old = secret_at(Provider::from_static("360dialog"), "old-master", NUMBER);
+    let old = secret_at(Provider::Dialog360, "old-master", NUMBER);
     taken(&post(PLAIN, &[("x-recado-webhook-secret", &old)], &meta_body(&value())).await);
 }
 
@@ -140,10 +140,7 @@ async fn another_version_makes_another_secret_for_one_number_alone() {
 #[tokio::test]
 async fn without_a_proof_or_with_a_wrong_one_nothing_is_taken() {
     let body = meta_body(&value());
-    let (other, evolution) = (
-        secret(OTHER),
-        secret_at(Provider::from_static("evolution"), "master", NUMBER),
-    );
+    let (other, evolution) = (secret(OTHER), secret_at(Provider::Evolution, "master", NUMBER));
     let (wrong, bearer) = (basic(&other), format!("Bearer {}", secret(NUMBER)));
     let hub = signature(body.to_string().as_bytes());
     for path in [PLAIN, NAMED] {

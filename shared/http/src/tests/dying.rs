@@ -152,13 +152,8 @@ pub(super) async fn kicks(site: &Site) -> Vec<SendJob> {
 pub(super) fn job(external: &str, name: &str) -> InboundJob {
     let external = ExternalId::parse(external).unwrap();
     InboundJob {
-        event: derive_event_id(
-            Provider::from_static("evolution"),
-            &external,
-            EventKind::Message,
-            name,
-        ),
-        provider: Provider::from_static("evolution"),
+        event: derive_event_id(Provider::Evolution, &external, EventKind::Message, name),
+        provider: Provider::Evolution,
         group: "group".to_owned(),
         external,
         kind: EventKind::Message,

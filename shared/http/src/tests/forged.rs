@@ -89,7 +89,7 @@ impl Town {
 
     /// Posts a body to a number of 360dialog with that number's own secret.
     async fn post_dialog360(&self, number: &str, body: &Value) -> Value {
-        let secret = secret_at(Provider::from_static("360dialog"), "master", number);
+        let secret = secret_at(Provider::Dialog360, "master", number);
         let proof = [("x-recado-webhook-secret", secret.as_str())];
         let answered = self
             .site

@@ -93,7 +93,7 @@ async fn a_price_is_kept_with_the_status_that_brought_it() {
         assert_eq!(meta(&site, &body).await.body["statuses"], json!(1));
     }
     let number = ExternalId::parse("100000000000001").unwrap();
-    let key = DeliveryKey::from_provider_id(Provider::from_static("meta"), &number, "wamid.PRECO");
+    let key = DeliveryKey::from_provider_id(Provider::Meta, &number, "wamid.PRECO");
     let known = site.store.find_delivery(&key).await.unwrap().unwrap();
     assert_eq!(known.at, Some(Timestamp::from_second(1_760_000_060).unwrap()));
     assert_eq!(known.detail.pricing.unwrap().category.as_deref(), Some("utility"));

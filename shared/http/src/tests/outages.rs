@@ -27,7 +27,7 @@ async fn at_every_door(site: &Site) -> Vec<(&'static str, Answered)> {
     }))
     .to_string();
     let signed = signature(meta.as_bytes());
-    let dialog = secret_at(Provider::from_static("360dialog"), "master", "100000000000001");
+    let dialog = secret_at(Provider::Dialog360, "master", "100000000000001");
     let mut answers = Vec::new();
     for (path, name, proof, body) in [
         (

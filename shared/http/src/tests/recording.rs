@@ -44,6 +44,6 @@ async fn webhooks_that_are_taken_are_handed_on_as_they_came_and_others_are_not()
     assert_eq!(kept.len(), 1);
     assert_eq!(
         (kept[0].provider, &kept[0].body[..]),
-        (Provider::from_static("evolution"), body.as_bytes())
+        (Provider::Evolution, body.as_bytes())
     );
 }

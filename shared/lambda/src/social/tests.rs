@@ -83,12 +83,7 @@ fn batch(queue: &str, bodies: &[&str]) -> SqsEvent {
 
 async fn is_recorded(deps: &TestWorld) -> bool {
     let number = ExternalId::parse(AWS).unwrap();
-    let id = derive_event_id(
-        Provider::from_static("aws-social"),
-        &number,
-        EventKind::Message,
-        "wamid.A",
-    );
+    let id = derive_event_id(Provider::AwsSocial, &number, EventKind::Message, "wamid.A");
     deps.store.find_event(&id).await.unwrap().is_some()
 }
 

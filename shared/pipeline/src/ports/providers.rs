@@ -105,12 +105,13 @@ pub enum SendEvidence {
 
 /// The providers, as the use cases see them.
 pub trait Providers: Send + Sync {
-    /// Returns a provider's capabilities. For a provider that this build does not have (records outlive a build), these
-    /// are the capabilities of a linked phone.
-    fn capabilities(&self, provider: Provider) -> ProviderCapabilities;
+    /// Returns a provider's capabilities.
+    fn capabilities(&self, provider: Provider) -> ProviderCapabilities {
+        provider.capabilities()
+    }
 
     /// Returns the instance as it is stored, with the name that its provider's webhooks use for it. Returns an error if
-    /// there is no such provider, or if the instance names a secret or a host that it may not use.
+    /// the instance names a secret or a host that it may not use.
     fn normalize(&self, instance: Instance) -> Result<Instance, ConfigError>;
 
     /// Reads an event's body. Never fails: a body that cannot be read becomes `Ignored` or `Unsupported`.

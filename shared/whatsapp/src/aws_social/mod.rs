@@ -9,7 +9,6 @@ pub(crate) mod errors;
 mod parse;
 mod send;
 mod verify;
-pub(crate) mod webhook;
 
 pub use parse::{is_topic_not_allowed, split_queue_message};
 pub use send::AwsSocialClient;
@@ -19,11 +18,6 @@ pub use verify::AllowedTopics;
 
 pub(crate) use connect::{NO_WEBHOOK_TO_REPLAY, NO_WEBHOOK_TO_SET};
 pub(crate) use send::{AwsSocialEndpoint, NO_CLIENT, fetch_connection, send_message};
-
-use recado_domain::provider::Provider;
-
-/// Provider name of AWS End User Messaging Social.
-pub const NAME: Provider = Provider::from_static("aws-social");
 
 /// Returns the bare id of a phone number. The AWS console shows the id as `phone-number-id-{id}`; events have it at the
 /// end of an ARN.

@@ -8,6 +8,7 @@ use crate::json::{get_scalar_text, get_text, list_members, parse_json_object, pa
 use crate::meta::parse::{WebhookSource, split_root};
 use jiff::Timestamp;
 use recado_domain::inbound::WebhookItem;
+use recado_domain::provider::Provider;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
@@ -47,7 +48,7 @@ pub fn split_queue_message(
         replace_number_id(change, &ids);
     }
     let speaker = WebhookSource {
-        provider: crate::aws_social::NAME,
+        provider: Provider::AwsSocial,
         external: None,
     };
     let mut items = split_root(&speaker, &json!({ "entry": [entry] }), received_at);

@@ -10,11 +10,7 @@ fn instance(fields: &Value) -> Instance {
 
 fn refused(fields: &Value) -> bool {
     let instance = instance(fields);
-    check_credential_and_url(
-        ProviderModule::from_provider(instance.provider).unwrap(),
-        &instance,
-    )
-    .is_err()
+    check_credential_and_url(&instance).is_err()
 }
 
 #[test]
@@ -123,12 +119,7 @@ fn the_installations_key_stays_with_the_installations_hosts() {
     };
     let kept = |fields: &Value, config: &ProviderConfig| {
         let instance = instance(fields);
-        check_with_installation(
-            ProviderModule::from_provider(instance.provider).unwrap(),
-            &instance,
-            config,
-        )
-        .is_ok()
+        check_with_installation(&instance, config).is_ok()
     };
     assert!(kept(&json!({}), &config));
     assert!(kept(
@@ -159,4 +150,28 @@ fn the_installations_key_stays_with_the_installations_hosts() {
     ] {
         assert!(!kept(&fields, config), "{fields}");
     }
+}
+
+#[test]
+fn an_aws_number_is_kept_by_its_bare_id_however_it_is_written() {
+    let id = "0123456789abcdef0123456789abcdef";
+    for written in [
+        id.to_owned(),
+        format!("phone-number-id-{id}"),
+        format!("arn:aws:social-messaging:sa-east-1:123456789012:phone-number-id/{id}"),
+    ] {
+        let adopted = normalize(instance(
+            &json!({"provider": "aws-social", "external_id": written}),
+        ))
+        .unwrap();
+        assert_eq!(adopted.resolve_external_id().unwrap().as_str(), id);
+    }
+    let other = normalize(instance(
+        &json!({"provider": "360dialog", "external_id": "x/phone-number-id-7"}),
+    ))
+    .unwrap();
+    assert_eq!(
+        other.resolve_external_id().unwrap().as_str(),
+        "x/phone-number-id-7"
+    );
 }

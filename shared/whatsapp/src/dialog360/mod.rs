@@ -22,8 +22,3 @@ pub(crate) use check_setup::{REQUIREMENTS, check_setup};
 pub(crate) use connect::connect_instance;
 pub(crate) use send::{Dialog360Endpoint, fetch_connection, mark_read_and_typing, send_message};
 pub(crate) use sign::sign_webhook;
-
-use recado_domain::provider::Provider;
-
-/// Provider name of 360dialog.
-pub const NAME: Provider = Provider::from_static("360dialog");

@@ -12,6 +12,7 @@ use crate::meta::parse::{WebhookSource, split_root};
 use jiff::Timestamp;
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::WebhookItem;
+use recado_domain::provider::Provider;
 use serde_json::{Map, Value, json};
 
 /// Names of the lists in an on-premise body.
@@ -50,7 +51,7 @@ pub fn split_webhook(
         root => root,
     };
     let speaker = WebhookSource {
-        provider: crate::dialog360::NAME,
+        provider: Provider::Dialog360,
         external: instance.cloned(),
     };
     Ok(split_root(&speaker, &root, received_at))

@@ -2,6 +2,7 @@
 
 use super::SECRET_HEADER;
 use crate::onboarding::{AuthenticateError, AuthenticatedWebhook, WebhookCredentials};
+use recado_domain::provider::Provider;
 use serde_json::Value;
 
 /// Authenticates `body` with the webhook secret of the number that it names.
@@ -15,5 +16,5 @@ pub(crate) fn sign_webhook(
         .ok_or(AuthenticateError::NoInstanceName(
             "a body of 360dialog names no number: only its URL did",
         ))?;
-    proofs.authenticate_with_header(crate::dialog360::NAME, number, SECRET_HEADER, body)
+    proofs.authenticate_with_header(Provider::Dialog360, number, SECRET_HEADER, body)
 }

@@ -4,6 +4,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use recado_domain::ids::ExternalId;
+use recado_domain::provider::Provider;
 use recado_domain::secret::{Secret, derive_webhook_secrets, hmac_sha256};
 use std::fmt;
 
@@ -71,7 +72,7 @@ fn matches_number_secret(
 ) -> bool {
     let secrets = masters
         .iter()
-        .flat_map(|master| derive_webhook_secrets(master, crate::dialog360::NAME, number));
+        .flat_map(|master| derive_webhook_secrets(master, Provider::Dialog360, number));
     secrets.fold(false, |found, expected| {
         [secret, password]
             .into_iter()
@@ -124,7 +125,7 @@ mod tests {
     fn secret(master: usize, name: &str) -> String {
         derive_webhook_secret(
             &masters()[master],
-            crate::dialog360::NAME,
+            Provider::Dialog360,
             &number(name),
             SecretVersion::FIRST,
         )
@@ -188,7 +189,7 @@ mod tests {
         }
         let evolution = derive_webhook_secret(
             &masters()[0],
-            crate::evolution::NAME,
+            Provider::Evolution,
             &number("100000000000001"),
             SecretVersion::FIRST,
         );

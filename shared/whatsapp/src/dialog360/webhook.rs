@@ -32,7 +32,7 @@ pub(crate) struct Dialog360Webhook;
 
 impl WebhookHandler for Dialog360Webhook {
     fn provider(&self) -> Provider {
-        crate::dialog360::NAME
+        Provider::Dialog360
     }
 
     fn path_prefixes(&self) -> &'static [&'static str] {

@@ -2,6 +2,7 @@
 
 use crate::onboarding::{AuthenticateError, AuthenticatedWebhook, SampleMessage, WebhookCredentials};
 use recado_domain::config::Instance;
+use recado_domain::provider::Provider;
 use serde_json::{Value, json};
 
 /// Returns `true` if a body looks like one of Evolution's.
@@ -28,7 +29,7 @@ pub(crate) fn authenticate(
     let named = fields.get(field).ok_or(NO_INSTANCE_NAME)?;
     let name = named.as_str().or_else(|| named["instanceName"].as_str());
     let name = name.ok_or(NO_INSTANCE_NAME)?.to_owned();
-    proofs.authenticate_with_header(crate::evolution::NAME, &name, "apikey", &body)
+    proofs.authenticate_with_header(Provider::Evolution, &name, "apikey", &body)
 }
 
 /// Returns a webhook body with a text message from a contact; `None` if the instance has no name in Evolution.

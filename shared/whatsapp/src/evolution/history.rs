@@ -100,6 +100,7 @@ mod tests {
     use recado_domain::ids::ExternalId;
     use recado_domain::inbound::WebhookItem;
     use recado_domain::millis::from_unix_millis as at;
+    use recado_domain::provider::Provider;
     use recado_domain::secret::Secret;
     use std::time::Duration;
 
@@ -145,7 +146,7 @@ mod tests {
         let body = json!({"event": "messages.upsert", "instance": "suporte-01", "data": {
             "key": {"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": id},
             "message": {"conversation": "Oi"}, "messageTimestamp": 1_760_000_100}});
-        match &split_webhook(crate::evolution::NAME, body.to_string().as_bytes(), at(0)).unwrap()[..] {
+        match &split_webhook(Provider::Evolution, body.to_string().as_bytes(), at(0)).unwrap()[..] {
             [WebhookItem::Event(event)] => event.id.to_string(),
             other => panic!("{other:?}"),
         }
@@ -230,7 +231,7 @@ mod tests {
         let deletion = |id: &str| {
             let body = json!({"event": "messages.delete", "instance": "suporte-01",
                 "data": {"remoteJid": "5511900000001@s.whatsapp.net", "fromMe": false, "id": id}});
-            match &split_webhook(crate::evolution::NAME, body.to_string().as_bytes(), at(0)).unwrap()[..] {
+            match &split_webhook(Provider::Evolution, body.to_string().as_bytes(), at(0)).unwrap()[..] {
                 [WebhookItem::Event(event)] => event.id.to_string(),
                 other => panic!("{other:?}"),
             }

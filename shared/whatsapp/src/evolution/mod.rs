@@ -24,11 +24,6 @@ pub(crate) use connect::connect_webhook;
 pub(crate) use evidence::find_send_evidence;
 pub(crate) use history::read_history_page;
 pub(crate) use parse::{interpret_event, split_instance_webhook, split_webhook};
-pub(crate) use read_receipt::{TYPING_TIMEOUT, mark_read, show_typing};
+pub(crate) use read_receipt::mark_read_and_typing;
 pub(crate) use send::{EvolutionEndpoint, check_connection, send_message};
-pub(crate) use support::{TEXT_MAX, support_for_kind};
-
-use recado_domain::provider::Provider;
-
-/// Provider name of Evolution API.
-pub const NAME: Provider = Provider::from_static("evolution");
+pub(crate) use support::content_support;

@@ -26,6 +26,7 @@ use recado_domain::content::Content;
 use recado_domain::event::{EventKind, InboundJob, derive_event_id_from_body};
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::{InboundEvent, WebhookEvent, WebhookItem};
+use recado_domain::provider::Provider;
 use serde::de::{IgnoredAny, MapAccess};
 use serde_json::{Map, Value, json};
 
@@ -175,12 +176,12 @@ impl EvolutionEnvelope {
         let payload = self.build_payload(Value::Object(data));
         WebhookItem::Event(WebhookEvent {
             id: derive_event_id_from_body(
-                crate::evolution::NAME,
+                Provider::Evolution,
                 &self.instance,
                 EventKind::Connection,
                 &payload,
             ),
-            provider: crate::evolution::NAME,
+            provider: Provider::Evolution,
             external: self.instance.clone(),
             kind: EventKind::Connection,
             address: None,

@@ -1,6 +1,7 @@
 //! Sends read marks and "typing…" through Evolution's REST API. Best effort: the answers are not used.
 
 use super::send::EvolutionEndpoint;
+use futures::future::join;
 use recado_domain::contact::ContactAddress;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -11,11 +12,36 @@ use std::time::Duration;
 const TYPING_MS: u32 = 20_000;
 
 /// Time limit of the typing request: the typing time and 5 seconds.
-pub(crate) const TYPING_TIMEOUT: Duration = Duration::from_millis(TYPING_MS as u64 + 5_000);
+const TYPING_TIMEOUT: Duration = Duration::from_millis(TYPING_MS as u64 + 5_000);
+
+/// Marks a message as read if `read`, and shows "typing…" if `typing`, at the same time.
+pub(crate) async fn mark_read_and_typing(
+    at: EvolutionEndpoint<'_>,
+    id: &str,
+    chat: &ContactAddress,
+    read: bool,
+    typing: bool,
+) {
+    let long = EvolutionEndpoint {
+        timeout: TYPING_TIMEOUT,
+        ..at
+    };
+    let mark_read = async {
+        if read {
+            mark_read(&at, id, chat).await;
+        }
+    };
+    let show_typing = async {
+        if typing {
+            show_typing(&long, chat).await;
+        }
+    };
+    join(mark_read, show_typing).await;
+}
 
 /// Marks a message as read. For keys with `@lid` nothing is sent, because Evolution skips them and reports success all
 /// the same.
-pub(crate) async fn mark_read(at: &EvolutionEndpoint<'_>, id: &str, chat: &ContactAddress) {
+async fn mark_read(at: &EvolutionEndpoint<'_>, id: &str, chat: &ContactAddress) {
     if chat.as_str().ends_with("@lid") {
         return;
     }
@@ -30,7 +56,7 @@ pub(crate) async fn mark_read(at: &EvolutionEndpoint<'_>, id: &str, chat: &Conta
 }
 
 /// Shows "typing…" until its time is over or the caller drops the request.
-pub(crate) async fn show_typing(at: &EvolutionEndpoint<'_>, chat: &ContactAddress) {
+async fn show_typing(at: &EvolutionEndpoint<'_>, chat: &ContactAddress) {
     let body = build_presence_body(at.version, chat);
     at.call_api(Method::POST, ["chat", "sendPresence"], Some(&body))
         .await;

@@ -3,11 +3,7 @@
 use crate::support::ContentSupport::{self, Degraded, Native, Refused};
 use recado_domain::outgoing::OutgoingKind;
 
-/// Longest text, in characters. Evolution has no limit of its own, and phones accept longer texts. But WhatsApp hides
-/// the rest of a longer text behind "read more", where nobody reads it.
-pub(crate) const TEXT_MAX: usize = recado_domain::outgoing::TEXT_MAX;
-
-pub(crate) fn support_for_kind(kind: OutgoingKind) -> ContentSupport {
+pub(crate) fn content_support(kind: OutgoingKind) -> ContentSupport {
     match kind {
         OutgoingKind::Text => {
             Native("`sendText`, to 4,096 characters; `linkPreview` and `mentioned` as asked for")

@@ -3,6 +3,7 @@
 use super::jwt;
 use jiff::Timestamp;
 use recado_domain::ids::ExternalId;
+use recado_domain::provider::Provider;
 use recado_domain::secret::{Secret, derive_webhook_secrets};
 use std::fmt;
 
@@ -37,7 +38,7 @@ pub fn verify_credentials(
     let bearer = proof.authorization.and_then(parse_bearer_token);
     let secrets = masters
         .iter()
-        .flat_map(|master| derive_webhook_secrets(master, crate::evolution::NAME, instance));
+        .flat_map(|master| derive_webhook_secrets(master, Provider::Evolution, instance));
     secrets.fold(false, |found, secret| {
         let plain = [proof.apikey, bearer, proof.path_token]
             .into_iter()
@@ -72,14 +73,9 @@ mod tests {
 
     fn secret(master: usize, name: &str) -> String {
         let version = SecretVersion::FIRST;
-        derive_webhook_secret(
-            &masters()[master],
-            crate::evolution::NAME,
-            &instance(name),
-            version,
-        )
-        .expose_secret()
-        .to_owned()
+        derive_webhook_secret(&masters()[master], Provider::Evolution, &instance(name), version)
+            .expose_secret()
+            .to_owned()
     }
 
     fn accepts(proof: EvolutionCredentials<'_>) -> bool {

@@ -70,7 +70,7 @@ impl<'a> EvolutionWebhookPath<'a> {
 
 impl WebhookHandler for EvolutionWebhook {
     fn provider(&self) -> Provider {
-        crate::evolution::NAME
+        Provider::Evolution
     }
 
     fn path_prefixes(&self) -> &'static [&'static str] {

@@ -24,9 +24,4 @@ pub(crate) use parse::{interpret_payload, split_webhook};
 pub(crate) use read_receipt::{build_read_receipt, mark_read_and_typing};
 pub(crate) use send::{MetaEndpoint, send_message};
 pub(crate) use sign::{is_meta_body, sign_webhook};
-pub(crate) use support::{TEXT_MAX, content_support};
-
-use recado_domain::provider::Provider;
-
-/// Provider name of Meta's Cloud API.
-pub const NAME: Provider = Provider::from_static("meta");
+pub(crate) use support::content_support;

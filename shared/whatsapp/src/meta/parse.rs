@@ -36,7 +36,7 @@ impl WebhookSource {
     /// Returns Meta itself as the source.
     pub(crate) fn for_meta() -> Self {
         Self {
-            provider: crate::meta::NAME,
+            provider: Provider::Meta,
             external: None,
         }
     }

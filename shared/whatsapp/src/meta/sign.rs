@@ -1,6 +1,7 @@
 //! Builds signed webhooks as Meta would post them.
 
 use crate::onboarding::{AuthenticateError, AuthenticatedWebhook, WebhookCredentials};
+use recado_domain::provider::Provider;
 use recado_domain::secret::{Secret, hmac_sha256};
 use serde_json::Value;
 
@@ -25,7 +26,7 @@ pub(crate) fn sign_webhook(
     let body = body.to_string().into_bytes();
     let mac = hmac_sha256(secret.expose_secret().as_bytes(), &body);
     Ok(AuthenticatedWebhook {
-        path: format!("/webhooks/{}", crate::meta::NAME),
+        path: format!("/webhooks/{}", Provider::Meta),
         headers: vec![("x-hub-signature-256", format!("sha256={}", hex::encode(mac)))],
         body,
     })

@@ -3,10 +3,6 @@
 use crate::support::ContentSupport::{self, Degraded, Native};
 use recado_domain::outgoing::OutgoingKind;
 
-/// Longest text, in characters. Meta does not say which kind of characters.
-/// <https://developers.facebook.com/docs/whatsapp/cloud-api/messages/text-messages>
-pub(crate) const TEXT_MAX: usize = 4096;
-
 pub(crate) fn content_support(kind: OutgoingKind) -> ContentSupport {
     match kind {
         OutgoingKind::Text => {

@@ -29,7 +29,7 @@ pub(crate) struct MetaWebhook;
 
 impl WebhookHandler for MetaWebhook {
     fn provider(&self) -> Provider {
-        crate::meta::NAME
+        Provider::Meta
     }
 
     fn path_prefixes(&self) -> &'static [&'static str] {

@@ -1,6 +1,5 @@
 use crate::config::ProviderConfig;
 use crate::credential_policy::{check_credential_and_url, uses_installation_host};
-use crate::registry::ProviderModule;
 use recado_domain::config::{ConfigError, Instance};
 use recado_domain::provider::Provider;
 use reqwest::Url;
@@ -18,16 +17,11 @@ pub fn check_key_destination(
     instance: &Instance,
     config: &ProviderConfig,
 ) -> Result<KeyDestination, ConfigError> {
-    let Some(module) = ProviderModule::from_provider(instance.provider) else {
-        return Ok(KeyDestination {
-            named_elsewhere: None,
-        });
-    };
-    check_credential_and_url(module, instance)?;
+    check_credential_and_url(instance)?;
     let elsewhere = instance
         .base_url
         .as_deref()
-        .filter(|_| !uses_installation_host(module, instance, config));
+        .filter(|_| !uses_installation_host(instance, config));
     Ok(KeyDestination {
         named_elsewhere: elsewhere.and_then(url_origin),
     })
@@ -36,9 +30,9 @@ pub fn check_key_destination(
 /// Returns the setting whose secret the connect command sends to the installation's webhook URL; `None` if it sends
 /// none.
 pub fn setting_shown_to_webhook(provider: Provider) -> Option<&'static str> {
-    match ProviderModule::from_provider(provider)? {
-        ProviderModule::Meta => Some(crate::meta::VERIFY_TOKEN),
-        ProviderModule::Evolution | ProviderModule::Dialog360 | ProviderModule::AwsSocial => None,
+    match provider {
+        Provider::Meta => Some(crate::meta::VERIFY_TOKEN),
+        Provider::Evolution | Provider::Dialog360 | Provider::AwsSocial => None,
     }
 }
 

@@ -1,7 +1,6 @@
 //! Compares the installation's setup of an instance with its provider's requirements.
 
 use super::{CheckResult, InstanceWebhook, setup_requirements};
-use crate::registry::capabilities;
 use recado_domain::config::Instance;
 use recado_domain::rate::Rate;
 
@@ -77,7 +76,7 @@ fn check_webhook_url(name: &str, webhook: &InstanceWebhook, demands: &SetupRequi
 pub fn check_rate_limit(instance: &Instance) -> Option<CheckResult> {
     let rate_max = setup_requirements(instance.provider)?.rate_max?;
     let rate = instance
-        .resolve_rate(&capabilities(instance.provider)?, Rate::EVOLUTION)
+        .resolve_rate(&instance.provider.capabilities(), Rate::EVOLUTION)
         .per_second;
     (rate > rate_max).then(|| {
         let found = format!("it may send {rate} messages a second");

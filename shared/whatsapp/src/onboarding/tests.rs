@@ -48,7 +48,7 @@ fn what_is_proven_here_is_verified_there() {
     };
     let (external, proofs) = known(&instance(&json!({"provider": "evolution"})));
     let body = json!({"event": "messages.upsert", "instance": "suporte-01"});
-    let signed = authenticate(crate::evolution::NAME, body, &proofs).unwrap();
+    let signed = authenticate(Provider::Evolution, body, &proofs).unwrap();
     assert_eq!(signed.path, "/webhooks/evolution");
     let shown = evolution::EvolutionCredentials {
         apikey: Some(&signed.headers[0].1),
@@ -65,7 +65,7 @@ fn what_is_proven_here_is_verified_there() {
     let number = instance(&json!({"provider": "360dialog", "external_id": "100200300"}));
     let (external, proofs) = known(&number);
     let body = json!({"entry": [{"changes": [{"value": {"metadata": {"phone_number_id": "100200300"}}}]}]});
-    let signed = authenticate(crate::dialog360::NAME, body.clone(), &proofs).unwrap();
+    let signed = authenticate(Provider::Dialog360, body.clone(), &proofs).unwrap();
     assert_eq!(signed.path, "/webhooks/360dialog");
     let shown = dialog360::Dialog360Credentials {
         secret: Some(&signed.headers[0].1),
@@ -74,7 +74,7 @@ fn what_is_proven_here_is_verified_there() {
     let proven = dialog360::verify_credentials(&shown, &masters, [&external], &[], &signed.body);
     assert_eq!(proven, Some(dialog360::Dialog360Sender::Number(external)));
 
-    let signed = authenticate(crate::meta::NAME, body, &proofs).unwrap();
+    let signed = authenticate(Provider::Meta, body, &proofs).unwrap();
     assert_eq!(signed.path, "/webhooks/meta");
     let first = [Secret::new("first").unwrap()];
     assert!(meta::verify_signature(
@@ -88,15 +88,15 @@ fn what_is_proven_here_is_verified_there() {
 fn a_body_that_cannot_be_proven_says_why() {
     let nobody = WebhookCredentials::new(nothing);
     let why = |provider, body| authenticate(provider, body, &nobody).unwrap_err().to_string();
-    let evolution = |body| why(crate::evolution::NAME, body);
+    let evolution = |body| why(Provider::Evolution, body);
     for nameless in [json!([]), json!("x"), json!({}), json!({"instance": 7})] {
         assert_eq!(evolution(nameless), "a body names no instance");
     }
     assert!(evolution(json!({"instance": "outra"})).contains("no instance outra"));
     assert!(evolution(json!({"instance": {"instanceName": "outra"}})).contains("no instance outra"));
-    assert!(why(crate::meta::NAME, json!({})).contains("META_APP_SECRET"));
-    assert!(why(crate::dialog360::NAME, json!({"entry": []})).contains("names no number"));
-    assert!(why(crate::aws_social::NAME, json!({})).contains("queue"));
+    assert!(why(Provider::Meta, json!({})).contains("META_APP_SECRET"));
+    assert!(why(Provider::Dialog360, json!({"entry": []})).contains("names no number"));
+    assert!(why(Provider::AwsSocial, json!({})).contains("queue"));
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_body_can_be_replayed_as_if_for_another_instance() {
     proofs.add_instance_secret(&own, Secret::new("s3cret").unwrap());
     proofs.readdress_to(&own);
     for body in [json!({"instance": "outra"}), json!({"instanceName": "outra"})] {
-        let signed = authenticate(crate::evolution::NAME, body, &proofs).unwrap();
+        let signed = authenticate(Provider::Evolution, body, &proofs).unwrap();
         let body: Value = serde_json::from_slice(&signed.body).unwrap();
         let named = body.get("instance").or(body.get("instanceName")).unwrap();
         assert_eq!((named, body.as_object().unwrap().len()), (&json!("loja-1"), 1));
@@ -120,11 +120,11 @@ fn a_body_can_be_replayed_as_if_for_another_instance() {
 #[test]
 fn a_body_is_recognised_by_its_shape() {
     let meta = json!({"object": "whatsapp_business_account", "entry": []});
-    assert_eq!(recognize_provider(&meta), Some(crate::meta::NAME));
+    assert_eq!(recognize_provider(&meta), Some(Provider::Meta));
     for name in ["instance", "instanceName"] {
         assert_eq!(
             recognize_provider(&json!({ name: "a" })),
-            Some(crate::evolution::NAME)
+            Some(Provider::Evolution)
         );
     }
     assert_eq!(recognize_provider(&json!({"hello": 1})), None);
@@ -148,7 +148,7 @@ fn an_example_is_a_webhook_with_one_message_also_when_a_shell_has_filled_it_in()
         .replace("'$RANDOM$RANDOM'", "A1")
         .replace("'$(date +%s)'", "1760000000");
     for body in [body.to_string(), filled] {
-        let items = crate::split_webhook(crate::evolution::NAME, body.as_bytes(), at).unwrap();
+        let items = crate::split_webhook(Provider::Evolution, body.as_bytes(), at).unwrap();
         assert!(
             matches!(&items[..], [recado_domain::inbound::WebhookItem::Event(event)]
                 if event.external == ExternalId::parse("suporte-01").unwrap()),

@@ -1,6 +1,7 @@
 //! Every Evolution payload of a folder named in the environment is understood, or left alone for a reason given here.
 
 use super::{extra_folder, files, item, received_at, whole_body};
+use recado_domain::provider::Provider;
 use recado_whatsapp::split_webhook;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -93,8 +94,8 @@ fn every_payload_of_evolution_in_the_extra_folder_is_understood_or_left_alone_fo
     for file in files(&folder.join("evolution")) {
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
         let items = split_webhook(
-            recado_whatsapp::evolution::NAME,
-            &whole_body(recado_whatsapp::evolution::NAME, &file),
+            Provider::Evolution,
+            &whole_body(Provider::Evolution, &file),
             received_at(),
         );
         let items = items.unwrap_or_else(|error| panic!("{name}: {error}"));

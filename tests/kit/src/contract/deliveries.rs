@@ -15,7 +15,7 @@ const ALL: [DeliveryStatus; 5] = [Sent, Delivered, Read, Played, Failed];
 
 fn key() -> DeliveryKey {
     let line = ExternalId::parse("line").unwrap();
-    DeliveryKey::from_provider_id(Provider::from_static("evolution"), &line, &fresh("wa"))
+    DeliveryKey::from_provider_id(Provider::Evolution, &line, &fresh("wa"))
 }
 
 /// Each status comes at a time of its own.

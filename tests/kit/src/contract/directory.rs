@@ -66,7 +66,7 @@ pub async fn what_is_not_configured_is_not_found<S: Store>(store: &S) {
 }
 
 pub async fn an_instance_is_found_by_both_names_with_tenant_and_agent<S: Store>(store: &S) {
-    for provider in [Provider::from_static("evolution"), Provider::from_static("meta")] {
+    for provider in [Provider::Evolution, Provider::Meta] {
         let scene = Scene::on(provider);
         store.apply_configuration(&scene.document()).await.unwrap();
         assert_configured(store, &scene.document()).await;
@@ -88,14 +88,11 @@ pub async fn an_instance_without_a_name_of_the_providers_is_found_by_its_id<S: S
 }
 
 pub async fn a_name_counts_at_its_provider_only<S: Store>(store: &S) {
-    let (one, mut other) = (
-        Scene::on(Provider::from_static("evolution")),
-        Scene::on(Provider::from_static("meta")),
-    );
+    let (one, mut other) = (Scene::on(Provider::Evolution), Scene::on(Provider::Meta));
     other.bound.instance.external_id = one.bound.instance.external_id.clone();
     store.apply_configuration(&one.document()).await.unwrap();
     let by_other = store
-        .find_instance_config(Provider::from_static("meta"), &one.external())
+        .find_instance_config(Provider::Meta, &one.external())
         .await
         .unwrap();
     assert_eq!(by_other, None);
@@ -167,14 +164,14 @@ pub async fn two_instances_may_swap_their_names<S: Store>(store: &S) {
 }
 
 pub async fn an_instance_may_change_its_provider<S: Store>(store: &S) {
-    let mut scene = Scene::on(Provider::from_static("evolution"));
+    let mut scene = Scene::on(Provider::Evolution);
     store.apply_configuration(&scene.document()).await.unwrap();
-    scene.bound.instance.provider = Provider::from_static("meta");
+    scene.bound.instance.provider = Provider::Meta;
     store.apply_configuration(&scene.document()).await.unwrap();
     assert_bound(store, &scene, &scene.bound).await;
     let found = async || {
         store
-            .find_instance_config(Provider::from_static("evolution"), &scene.external())
+            .find_instance_config(Provider::Evolution, &scene.external())
             .await
             .unwrap()
     };

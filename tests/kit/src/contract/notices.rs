@@ -15,14 +15,11 @@ fn notice(account: &str, second: i64) -> Notice {
         at: Some(at(second * 1_000)),
         details: json!({"event": "APPROVED", "reason": "NONE", "tiers": [1, 0.5, 1e300, null, {"deep": true, "": {}}], "empty": ""}),
     };
-    Notice::with_derived_id(Provider::from_static("meta"), account, told, at(0))
+    Notice::with_derived_id(Provider::Meta, account, told, at(0))
 }
 
 async fn shown<S: Store>(store: &S, account: &str) -> Vec<Notice> {
-    store
-        .list_notices(Provider::from_static("meta"), account)
-        .await
-        .unwrap()
+    store.list_notices(Provider::Meta, account).await.unwrap()
 }
 
 pub async fn an_account_of_which_nothing_was_told_has_none<S: Store>(store: &S) {
@@ -88,10 +85,7 @@ pub async fn accounts_do_not_mix<S: Store>(store: &S) {
     }
     assert_eq!(shown(store, &one).await, notices[..1]);
     assert_eq!(shown(store, &other).await, notices[1..]);
-    let elsewhere = store
-        .list_notices(Provider::from_static("evolution"), &one)
-        .await
-        .unwrap();
+    let elsewhere = store.list_notices(Provider::Evolution, &one).await.unwrap();
     assert!(elsewhere.is_empty());
 }
 

@@ -40,7 +40,7 @@ async fn sending<S: Store>(store: &S) -> Sending {
 fn link(message: &Message) -> DeliveryLink {
     let line = ExternalId::parse("line").unwrap();
     DeliveryLink {
-        key: DeliveryKey::from_own_id(Provider::from_static("meta"), &line, &message.message_id()),
+        key: DeliveryKey::from_own_id(Provider::Meta, &line, &message.message_id()),
         provider_message_id: message.provider_message_id.clone(),
     }
 }

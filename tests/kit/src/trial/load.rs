@@ -51,7 +51,7 @@ impl Door {
             .post(format!("{base}/webhooks/evolution"))
             .header(
                 "apikey",
-                derived_secret(&self.master, Provider::from_static("evolution"), instance),
+                derived_secret(&self.master, Provider::Evolution, instance),
             )
             .timeout(ANSWER_MAX)
             .json(body);

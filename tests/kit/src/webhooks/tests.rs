@@ -37,7 +37,7 @@ fn evolutions_texts_are_messages_of_the_contact() {
         queue_worker_form("loja-1", JID, None, "Olá"),
     ];
     for body in &bodies {
-        let event = event(Provider::from_static("evolution"), body);
+        let event = event(Provider::Evolution, body);
         assert_eq!(
             (event.kind, event.external.as_str()),
             (EventKind::Message, "loja-1")
@@ -54,42 +54,27 @@ fn evolutions_texts_are_messages_of_the_contact() {
 #[test]
 fn connections_and_statuses_are_what_they_say() {
     let open = evolution_connection("loja-1", "open", "2026-01-05T06:00:00.000Z");
-    assert_eq!(
-        event(Provider::from_static("evolution"), &open).kind,
-        EventKind::Connection
-    );
+    assert_eq!(event(Provider::Evolution, &open).kind, EventKind::Connection);
     let reached = |provider, body| match &items(provider, &body)[..] {
         [WebhookItem::Status(update)] => update.status,
         other => panic!("{other:?}"),
     };
     let delivered = evolution_status("loja-1", "3EB0", "DELIVERY_ACK");
-    assert_eq!(
-        reached(Provider::from_static("evolution"), delivered),
-        DeliveryStatus::Delivered
-    );
+    assert_eq!(reached(Provider::Evolution, delivered), DeliveryStatus::Delivered);
     for (word, status) in [("sent", DeliveryStatus::Sent), ("read", DeliveryStatus::Read)] {
         assert_eq!(
-            reached(
-                Provider::from_static("meta"),
-                meta_status("100200300", "wamid.A", word, None)
-            ),
+            reached(Provider::Meta, meta_status("100200300", "wamid.A", word, None)),
             status
         );
     }
     let failed = meta_status("100200300", "wamid.A", "failed", Some("x"));
-    assert_eq!(
-        event(Provider::from_static("meta"), &failed).kind,
-        EventKind::Failed
-    );
+    assert_eq!(event(Provider::Meta, &failed).kind, EventKind::Failed);
 }
 
 #[test]
 fn a_body_of_meta_holds_as_many_messages_as_it_was_given() {
     let one = meta_text("100200300", "5511944440000", "wamid.A", "Olá", NOW);
-    assert_eq!(
-        event(Provider::from_static("meta"), &one).external.as_str(),
-        "100200300"
-    );
+    assert_eq!(event(Provider::Meta, &one).external.as_str(), "100200300");
     let text = |from: &str, wamid: &str| MetaText {
         from: from.to_owned(),
         wamid: wamid.to_owned(),
@@ -102,7 +87,7 @@ fn a_body_of_meta_holds_as_many_messages_as_it_was_given() {
         text("5511944440000", "wamid.C"),
     ];
     let body = meta_texts("100200300", texts);
-    assert_eq!(items(Provider::from_static("meta"), &body).len(), 3);
+    assert_eq!(items(Provider::Meta, &body).len(), 3);
     assert_eq!(
         body["entry"][0]["changes"][0]["value"]["contacts"]
             .as_array()
@@ -116,7 +101,7 @@ fn a_body_of_meta_holds_as_many_messages_as_it_was_given() {
 fn the_proofs_open_and_only_where_they_should() {
     let masters = [Secret::new("master").unwrap()];
     let instance = ExternalId::parse("loja-1").unwrap();
-    let secret = derived_secret("master", Provider::from_static("evolution"), "loja-1");
+    let secret = derived_secret("master", Provider::Evolution, "loja-1");
     let opens = |authorization: &str| {
         let proof = EvolutionCredentials {
             authorization: Some(authorization),

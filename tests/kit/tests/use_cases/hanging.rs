@@ -14,7 +14,7 @@ use recado_testkit::builders::Scene;
 const PROVIDERS: [&str; 4] = ["evolution", "meta", "360dialog", "aws-social"];
 
 async fn stage(provider: &'static str) -> Stage {
-    Stage::set(Scene::on(Provider::from_static(provider))).await
+    Stage::set(Scene::on(Provider::parse(provider).unwrap())).await
 }
 
 /// Kicks until so many requests went out.

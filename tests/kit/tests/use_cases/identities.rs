@@ -22,7 +22,7 @@ pub(crate) fn known(address: &str) -> ContactAddress {
 }
 
 pub(crate) async fn on(provider: &'static str) -> Stage {
-    Stage::set(Scene::on(Provider::from_static(provider))).await
+    Stage::set(Scene::on(Provider::parse(provider).unwrap())).await
 }
 
 /// A message arrives and is processed.

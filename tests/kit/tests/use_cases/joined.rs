@@ -327,7 +327,7 @@ async fn a_new_number_goes_on_with_the_conversation_unless_the_old_one_is_somebo
 
 #[tokio::test]
 async fn the_window_of_24_hours_is_the_persons() {
-    let stage = Stage::set(Scene::on(Provider::from_static("meta"))).await;
+    let stage = Stage::set(Scene::on(Provider::Meta)).await;
     let (number, user) = ("5511900000001", "BR.100000001");
     receive(&stage, words("a", user, None, false)).await;
     stage.pass(25 * 3600);

@@ -252,7 +252,7 @@ async fn a_part_that_is_dead_is_redriven_alone() {
 
 #[tokio::test]
 async fn on_meta_every_part_takes_its_place_in_the_contacts_rate() {
-    let mut scene = Scene::on(Provider::from_static("meta"));
+    let mut scene = Scene::on(Provider::Meta);
     let rate = Rate::META_PAIR;
     scene.bound.instance.pair_rate = Some(Rate { burst: 1, ..rate });
     let (stage, conversation) = answered_with(scene, &paragraphs(3).join("\n\n")).await;

@@ -139,7 +139,7 @@ async fn what_turns_out_closed_parks_the_message_and_its_opening_releases_it() {
 
 #[tokio::test]
 async fn meta_is_not_asked_before_sends() {
-    let stage = Stage::set(Scene::on(Provider::from_static("meta"))).await;
+    let stage = Stage::set(Scene::on(Provider::Meta)).await;
     send_one(&stage).await;
     stage.pass(100_000);
     assert_eq!(send_one(&stage).await, MessageStatus::Sent);
@@ -332,7 +332,7 @@ async fn messages_of_a_closed_instance_make_room_for_others() {
 
 #[tokio::test]
 async fn answers_to_one_contact_of_meta_are_spaced_beyond_the_burst() {
-    let stage = Stage::set(Scene::on(Provider::from_static("meta"))).await;
+    let stage = Stage::set(Scene::on(Provider::Meta)).await;
     let first = stage.replied().await;
     let mut places = Vec::new();
     for number in 0..50 {

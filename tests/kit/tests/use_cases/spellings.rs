@@ -13,7 +13,7 @@ const WRITTEN: &str = "5531980000001";
 const KNOWN: &str = "553180000001";
 
 async fn on_meta() -> (Stage, Scene) {
-    let mut scene = Scene::on(Provider::from_static("meta"));
+    let mut scene = Scene::on(Provider::Meta);
     scene.address = ContactAddress::parse(KNOWN).unwrap();
     (Stage::set(scene.clone()).await, scene)
 }

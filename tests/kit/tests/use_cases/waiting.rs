@@ -73,7 +73,7 @@ async fn a_provider_that_is_not_reached_twice_is_unreachable_and_nothing_is_coun
         ("360dialog", 20),
         ("aws-social", 20),
     ] {
-        let stage = Stage::set(Scene::on(Provider::from_static(provider))).await;
+        let stage = Stage::set(Scene::on(Provider::parse(provider).unwrap())).await;
         let reply = stage.replied().await;
         for expected in [ConnectionStatus::Open, ConnectionStatus::Unreachable] {
             stage.answers(unreached());

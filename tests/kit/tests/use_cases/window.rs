@@ -25,7 +25,7 @@ fn template() -> MessageTemplate {
 }
 
 async fn on_meta(template: Option<MessageTemplate>) -> Stage {
-    let mut scene = Scene::on(Provider::from_static("meta"));
+    let mut scene = Scene::on(Provider::Meta);
     // As Meta writes a number: without a server.
     let digits = scene.address.phone_number().unwrap();
     scene.address = ContactAddress::parse(digits.trim_start_matches('+')).unwrap();

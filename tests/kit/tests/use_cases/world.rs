@@ -128,7 +128,7 @@ impl Providers for Provider {
     fn capabilities(&self, provider: recado_domain::provider::Provider) -> ProviderCapabilities {
         ProviderCapabilities {
             text_max: TEXT_MAX,
-            ..recado_whatsapp::capabilities(provider).unwrap_or(ProviderCapabilities::LINKED_DEVICE)
+            ..provider.capabilities()
         }
     }
 

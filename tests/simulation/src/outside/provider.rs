@@ -158,8 +158,7 @@ impl Edge {
             .outside
             .line(&bound.instance.id, |line| (line.connected, line.key_is_good));
         let fate = self.draw(bound, &message.id);
-        let gone =
-            |connected: bool| !connected && bound.instance.provider == Provider::from_static("evolution");
+        let gone = |connected: bool| !connected && bound.instance.provider == Provider::Evolution;
         let reaches = state.is_some_and(|(connected, key_is_good)| key_is_good && !gone(connected));
         if reaches && fate != Some(Fate::Closed) {
             // What finds WhatsApp gone, or no key, is no attempt.
@@ -180,7 +179,7 @@ impl Edge {
                     why: "401".to_owned(),
                 }
             }
-            (Some((false, _)), _) if bound.instance.provider == Provider::from_static("evolution") => {
+            (Some((false, _)), _) if bound.instance.provider == Provider::Evolution => {
                 self.hand.step("refused").await;
                 disconnected()
             }
@@ -333,10 +332,7 @@ impl Providers for Edge {
             } else {
                 line.connected
             };
-            match (
-                line.key_is_good,
-                open || line.provider == Provider::from_static("meta"),
-            ) {
+            match (line.key_is_good, open || line.provider == Provider::Meta) {
                 (false, _) => ConnectionAnswer::NeedsCredentials,
                 (true, true) => ConnectionAnswer::Open,
                 (true, false) => ConnectionAnswer::Closed,
@@ -354,7 +350,7 @@ impl Providers for Edge {
         claimed_at: Timestamp,
     ) -> SendEvidence {
         self.hand.step("findMessages").await;
-        if bound.instance.provider == Provider::from_static("meta") || self.hand.lacks(Mutation::NoEvidence) {
+        if bound.instance.provider == Provider::Meta || self.hand.lacks(Mutation::NoEvidence) {
             return SendEvidence::None;
         }
         let dropped = !self.hand.common.is_calm() && self.hand.common.simulation.chance(0.1);

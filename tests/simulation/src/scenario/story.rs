@@ -188,8 +188,8 @@ impl Story {
     /// Who is configured.
     pub fn bounds(self) -> Vec<InstanceConfig> {
         let provider = match self {
-            Self::UnheardAtMeta | Self::FailedLater | Self::DayLate => Provider::from_static("meta"),
-            _ => Provider::from_static("evolution"),
+            Self::UnheardAtMeta | Self::FailedLater | Self::DayLate => Provider::Meta,
+            _ => Provider::Evolution,
         };
         vec![bound(0, 0, provider, None)]
     }

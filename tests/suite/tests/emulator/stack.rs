@@ -125,7 +125,7 @@ impl Stack {
 
     /// The webhook secret of an Evolution instance.
     pub(crate) fn secret(&self, instance: &str) -> String {
-        derived_secret(&self.master, Provider::from_static("evolution"), instance)
+        derived_secret(&self.master, Provider::Evolution, instance)
     }
 
     async fn configure(&self) {

@@ -15,13 +15,8 @@ use serde_json::json;
 fn record() -> EventRecord {
     let external = ExternalId::parse("front-desk").unwrap();
     EventRecord::new_pending(InboundJob {
-        event: derive_event_id(
-            Provider::from_static("evolution"),
-            &external,
-            EventKind::Message,
-            "3EB0",
-        ),
-        provider: Provider::from_static("evolution"),
+        event: derive_event_id(Provider::Evolution, &external, EventKind::Message, "3EB0"),
+        provider: Provider::Evolution,
         external,
         kind: EventKind::Message,
         group: "g".to_owned(),

@@ -27,13 +27,8 @@ const HOUR: i64 = 3_600_000;
 fn job(id: &str, payload: EventPayload) -> InboundJob {
     let external = ExternalId::parse("loja-01").unwrap();
     InboundJob {
-        event: derive_event_id(
-            Provider::from_static("evolution"),
-            &external,
-            EventKind::Message,
-            id,
-        ),
-        provider: Provider::from_static("evolution"),
+        event: derive_event_id(Provider::Evolution, &external, EventKind::Message, id),
+        provider: Provider::Evolution,
         external,
         kind: EventKind::Message,
         group: "g".to_owned(),

@@ -8,14 +8,14 @@ fn two_instances_swap_their_numbers_in_one_change_but_cannot_share_one() {
         let external = ExternalId::parse("101").unwrap();
         assert_eq!(
             store
-                .find_instance_config(Provider::from_static("meta"), &external)
+                .find_instance_config(Provider::Meta, &external)
                 .await
                 .unwrap(),
             Some(bound())
         );
         assert_eq!(
             store
-                .find_instance_config(Provider::from_static("evolution"), &external)
+                .find_instance_config(Provider::Evolution, &external)
                 .await
                 .unwrap(),
             None
@@ -32,7 +32,7 @@ fn two_instances_swap_their_numbers_in_one_change_but_cannot_share_one() {
         }
         store.apply_configuration(&swap).await.unwrap();
         let now = store
-            .find_instance_config(Provider::from_static("meta"), &external)
+            .find_instance_config(Provider::Meta, &external)
             .await
             .unwrap()
             .unwrap();

@@ -70,7 +70,7 @@ fn a_message_that_is_settled_takes_its_note_its_delivery_and_its_conversation_al
             ClaimOutcome::Claimed
         );
         let number = ExternalId::parse("line").unwrap();
-        let key = DeliveryKey::from_own_id(Provider::from_static("meta"), &number, &reply.message_id());
+        let key = DeliveryKey::from_own_id(Provider::Meta, &number, &reply.message_id());
         let early = was_read(&key);
         store
             .record_status(&early, from_unix_millis(NOW + 1))

@@ -51,7 +51,7 @@ fn event(body: &Value) -> WebhookEvent {
 #[test]
 fn a_number_is_called_by_awss_id() {
     let event = event(&notification(TOPIC, &aws_event(&meta_entry(META))));
-    assert_eq!(event.provider, crate::aws_social::NAME);
+    assert_eq!(event.provider, Provider::AwsSocial);
     assert_eq!(event.external.as_str(), AWS);
     assert_eq!(event.address.as_ref().unwrap().as_str(), "5511900000001");
     assert_eq!(event.payload["message"]["text"]["body"], "olá / \"oi\" 💻");
@@ -164,11 +164,11 @@ fn a_status_finds_its_message_by_our_id_and_else_by_metas() {
     let number = ExternalId::parse(AWS).unwrap();
     assert_eq!(
         told.key,
-        DeliveryKey::from_own_id(crate::aws_social::NAME, &number, &own)
+        DeliveryKey::from_own_id(Provider::AwsSocial, &number, &own)
     );
     assert_eq!(told.provider_message_id.as_deref(), Some("wamid.A"));
     let untold = status(None);
-    let by_theirs = DeliveryKey::from_provider_id(crate::aws_social::NAME, &number, "wamid.A");
+    let by_theirs = DeliveryKey::from_provider_id(Provider::AwsSocial, &number, "wamid.A");
     assert_eq!(untold.key, by_theirs);
 }
 

@@ -128,7 +128,7 @@ fn a_cloud_body_is_metas_by_another_name() {
     let WebhookItem::Event(event) = item else {
         panic!("not an event: {item:?}")
     };
-    assert_eq!(event.provider, crate::dialog360::NAME);
+    assert_eq!(event.provider, Provider::Dialog360);
     assert_eq!(event.external.as_str(), "100000000000002");
 }
 
@@ -246,7 +246,7 @@ fn a_status_may_lack_its_time_and_its_recipient() {
     };
     assert_eq!(status.status, DeliveryStatus::Read);
     assert_eq!(status.at, from_unix_millis(1_760_000_000_000));
-    let key = DeliveryKey::from_provider_id(crate::dialog360::NAME, &number(), "gBGGFlAAAA");
+    let key = DeliveryKey::from_provider_id(Provider::Dialog360, &number(), "gBGGFlAAAA");
     assert_eq!(status.key, key);
     assert_eq!(
         ignored(&json!({"statuses": [{"id": "gBGGFlAAAA", "status": "deleted"}]})),

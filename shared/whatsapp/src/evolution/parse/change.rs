@@ -18,7 +18,7 @@ use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, Webhook
 use recado_domain::provider::Provider;
 use serde_json::{Value, json};
 
-const PROVIDER: Provider = crate::evolution::NAME;
+const PROVIDER: Provider = Provider::Evolution;
 
 /// Fields of a notice that are kept, because they are read later. Other fields contain keys of WhatsApp's programs.
 const KEPT_FIELDS: [&str; 7] = [

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus};
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::WebhookItem;
+use recado_domain::provider::Provider;
 use recado_pipeline::ports::HistoryRecord;
 use serde_json::{Value, json};
 
@@ -20,7 +21,7 @@ pub(crate) fn parse_history_record(instance: &ExternalId, record: &Value, now: T
     HistoryRecord {
         items,
         at: parse_timestamp(record.get("messageTimestamp")),
-        own_delivery: id.map(|id| DeliveryKey::from_provider_id(crate::evolution::NAME, instance, id)),
+        own_delivery: id.map(|id| DeliveryKey::from_provider_id(Provider::Evolution, instance, id)),
     }
 }
 

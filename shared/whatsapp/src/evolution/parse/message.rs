@@ -8,6 +8,7 @@ use super::unused_fields::drop_unused_fields;
 use crate::json::{get_text, parse_timestamp};
 use recado_domain::event::{EventKind, derive_event_id, derive_event_id_from_body};
 use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
+use recado_domain::provider::Provider;
 use serde_json::{Value, json};
 
 /// Name that Evolution gives the author of messages of the business itself (always in Portuguese).
@@ -34,7 +35,7 @@ pub(super) fn build_message_item(envelope: &EvolutionEnvelope, part: &Value) -> 
     if let Some(own) = &envelope.own_jid {
         payload["sender"] = json!(own);
     }
-    let (provider, external, kind) = (crate::evolution::NAME, &envelope.instance, EventKind::Message);
+    let (provider, external, kind) = (Provider::Evolution, &envelope.instance, EventKind::Message);
     let own_id = part.get("key").and_then(|key| get_text(key, "id"));
     let id = match own_id {
         Some(id) => derive_event_id(provider, external, kind, id),

@@ -9,6 +9,7 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::{EventKind, InboundJob, derive_event_id};
 use recado_domain::inbound::{FailedDelivery, InboundEvent, WebhookEvent, WebhookItem};
+use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use serde_json::Value;
 
@@ -50,7 +51,7 @@ pub(super) fn build_status_item(
         None => return ignored("update without a status"),
     };
     WebhookItem::Status(StatusUpdate {
-        key: DeliveryKey::from_provider_id(crate::evolution::NAME, &envelope.instance, id),
+        key: DeliveryKey::from_provider_id(Provider::Evolution, &envelope.instance, id),
         status,
         at: parse_timestamp(part.get("datetime")).unwrap_or(received_at),
         provider_message_id: None,
@@ -100,7 +101,7 @@ fn failed_delivery_item(envelope: &EvolutionEnvelope, part: &Value, id: &str) ->
         // The quoted or edited message is not needed here.
         fields.remove("message");
     }
-    let (provider, kind) = (crate::evolution::NAME, EventKind::Failed);
+    let (provider, kind) = (Provider::Evolution, EventKind::Failed);
     WebhookItem::Event(WebhookEvent {
         id: derive_event_id(provider, &envelope.instance, kind, id),
         provider,

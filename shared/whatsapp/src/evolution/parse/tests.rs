@@ -146,7 +146,7 @@ fn a_message_is_known_again_by_its_id_through_webhooks_of_both_kinds() {
     let external = ExternalId::parse("suporte-01").unwrap();
     assert_eq!(
         event(&sent).id,
-        derive_event_id(crate::evolution::NAME, &external, EventKind::Message, "AB12")
+        derive_event_id(Provider::Evolution, &external, EventKind::Message, "AB12")
     );
     assert_eq!(event(&sent).id, event(&api).id);
 }

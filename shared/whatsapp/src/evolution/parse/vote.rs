@@ -9,6 +9,7 @@ use recado_domain::content::Content;
 use recado_domain::context::MessageContext;
 use recado_domain::event::{EventKind, derive_event_id_from_body};
 use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
+use recado_domain::provider::Provider;
 use serde_json::{Value, json};
 
 /// Returns `true` if an update reports a vote. Other updates have no `pollUpdates`, and the updates of 2.3.7 have a
@@ -37,7 +38,7 @@ pub(super) fn build_vote_item(envelope: &EvolutionEnvelope, part: &Value) -> Web
         ChatPeer::NotDirect(what) => return ignored(what),
         ChatPeer::Unknown => return ignored("message without a chat"),
     };
-    let (provider, kind) = (crate::evolution::NAME, EventKind::Message);
+    let (provider, kind) = (Provider::Evolution, EventKind::Message);
     WebhookItem::Event(WebhookEvent {
         // The id includes the envelope's time, because a person may vote for the same option again.
         id: derive_event_id_from_body(provider, &envelope.instance, kind, &payload),

@@ -1,6 +1,6 @@
 //! Builds Evolution's API call and its body for every kind of content.
 
-use super::super::support_for_kind;
+use super::super::content_support;
 use super::format_recipient;
 use super::parts;
 use crate::media_file::permanent_failure;
@@ -36,7 +36,7 @@ pub(super) fn build_call(version: u8, message: &OutgoingMessage) -> Result<Evolu
     let Some(kind) = message.content.outgoing_kind() else {
         return Err(permanent_failure("content of a kind that only comes in"));
     };
-    let parts = match support_for_kind(kind) {
+    let parts = match content_support(kind) {
         ContentSupport::Native(_) => build_native_part(version, message, kind)?,
         ContentSupport::Degraded(_) => build_text_part(&message.content),
         ContentSupport::Refused(why) => return Err(permanent_failure(why)),

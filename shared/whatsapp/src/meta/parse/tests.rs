@@ -213,7 +213,7 @@ fn a_status_is_kept_under_our_own_id_where_meta_echoes_it() {
     let own_id = MessageId::parse(OWN_ID).unwrap();
     assert_eq!(
         own.key,
-        DeliveryKey::from_own_id(crate::meta::NAME, &external, &own_id)
+        DeliveryKey::from_own_id(Provider::Meta, &external, &own_id)
     );
     assert_eq!(own.provider_message_id.as_deref(), Some("wamid.A"));
     assert_eq!(own.at, from_unix_millis(1_760_000_001_000));
@@ -228,7 +228,7 @@ fn a_status_is_kept_under_our_own_id_where_meta_echoes_it() {
             status(&json!({"id": "wamid.A", "status": "played", "biz_opaque_callback_data": foreign}));
         assert_eq!(
             other.key,
-            DeliveryKey::from_provider_id(crate::meta::NAME, &external, "wamid.A")
+            DeliveryKey::from_provider_id(Provider::Meta, &external, "wamid.A")
         );
         assert_eq!(
             (other.status, other.at),

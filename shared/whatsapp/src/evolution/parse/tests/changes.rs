@@ -64,7 +64,7 @@ fn edits_are_read_in_every_form_that_they_have() {
 fn an_edit_is_another_event_than_its_message_and_than_the_next_edit() {
     let id = |notice: Value| event(&body("messages.edited", notice)).id;
     let external = ExternalId::parse("suporte-01").unwrap();
-    let original = derive_event_id(crate::evolution::NAME, &external, EventKind::Message, "AB12");
+    let original = derive_event_id(Provider::Evolution, &external, EventKind::Message, "AB12");
     let mut later = edit("a");
     later["timestampMs"] = json!(1_760_000_200_000_i64);
     assert_eq!(id(edit("a")), id(edit("a")));

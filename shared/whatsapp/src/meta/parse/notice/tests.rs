@@ -3,13 +3,7 @@ use recado_domain::millis;
 
 fn notice(field: &str, value: &Value) -> Notice {
     let entry = json!({"id": "200000000000001", "time": 1_772_442_900});
-    match build_notice_item(
-        crate::meta::NAME,
-        &entry,
-        field,
-        value,
-        millis::from_unix_millis(0),
-    ) {
+    match build_notice_item(Provider::Meta, &entry, field, value, millis::from_unix_millis(0)) {
         Some(WebhookItem::Notice { notice, .. }) => notice,
         other => panic!("not a notice: {other:?}"),
     }
@@ -173,7 +167,7 @@ fn an_account_that_is_not_named_is_left_alone_by_the_fields_name() {
         json!({"id": "x".repeat(65)}),
     ] {
         let found = build_notice_item(
-            crate::meta::NAME,
+            Provider::Meta,
             &entry,
             "security",
             &json!({}),
@@ -184,7 +178,7 @@ fn an_account_that_is_not_named_is_left_alone_by_the_fields_name() {
     for other in ["messages", "calls", "group_lifecycle_update", "unknown"] {
         assert!(
             build_notice_item(
-                crate::meta::NAME,
+                Provider::Meta,
                 &json!({"id": "1"}),
                 other,
                 &json!({}),
@@ -200,7 +194,7 @@ fn a_repetition_is_the_same_notice_and_its_size_is_bounded() {
     let entry = json!({"id": "1"});
     let value = json!({"event": "X".repeat(5_000), "rejection_reasons": vec!["Y".repeat(5_000); 500], "other": "Z".repeat(5_000)});
     let read = |received_at| match build_notice_item(
-        crate::meta::NAME,
+        Provider::Meta,
         &entry,
         "account_update",
         &value,

@@ -7,6 +7,7 @@ use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id}
 use recado_domain::ids::{CorrelationId, ExternalId};
 use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
 use recado_domain::millis::from_unix_millis;
+use recado_domain::provider::Provider;
 use serde_json::{Value, json};
 
 const OWN: &str = "5511900000099";
@@ -39,7 +40,7 @@ pub(super) fn said(event: &WebhookEvent) -> InboundMessage {
 
 fn live_id(provider_id: &str) -> recado_domain::ids::EventId {
     let external = ExternalId::parse(NUMBER).unwrap();
-    derive_event_id(crate::meta::NAME, &external, EventKind::Message, provider_id)
+    derive_event_id(Provider::Meta, &external, EventKind::Message, provider_id)
 }
 
 fn text_of(from: &str, id: &str) -> Value {

@@ -19,7 +19,7 @@ async fn evolution_two_gets_its_request_and_its_answer_is_understood() {
 
 #[tokio::test]
 async fn evolution_one_gets_its_own_body_and_a_lid_stays_whole() {
-    let bound = bound(crate::evolution::NAME, "suporte-01", 1);
+    let bound = bound(Provider::Evolution, "suporte-01", 1);
     let to = message("100000000000001@lid");
     let (outcome, stand_in) = sent_to(&bound, &to, Does::Answers(200, r#"{"key":{"id":"BAE5"}}"#)).await;
     assert_eq!(outcome, accepted("BAE5"));

@@ -41,7 +41,7 @@ async fn evidence_is_looked_for_in_both_forms_of_a_number_and_in_both_versions()
     ] {
         let stand_in = StandIn::start(vec![does.clone()]).await;
         let one = whatsapp(&stand_in.url, Some("key-1"), Simulation::Off);
-        let bound = bound(crate::evolution::NAME, "suporte-01", 1);
+        let bound = bound(Provider::Evolution, "suporte-01", 1);
         assert_eq!(
             one.find_send_evidence(&bound, &message(PHONE), &[], claimed)
                 .await,

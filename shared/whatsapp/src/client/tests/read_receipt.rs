@@ -1,4 +1,4 @@
-use crate::providers::tests::{PHONE, bound, whatsapp};
+use super::{PHONE, bound, whatsapp};
 use crate::stand_in::{Does, Request, StandIn};
 use crate::{ProviderConfig, Simulation};
 use recado_domain::config::InstanceConfig;
@@ -32,7 +32,7 @@ fn fine() -> Does {
 
 #[tokio::test]
 async fn evolution_two_marks_as_read_and_types() {
-    let requests = shown(&instance(crate::evolution::NAME, 2, true, true), PHONE, fine()).await;
+    let requests = shown(&instance(Provider::Evolution, 2, true, true), PHONE, fine()).await;
     let lines: Vec<&str> = requests.iter().map(|request| request.line.as_str()).collect();
     assert_eq!(
         lines,
@@ -53,7 +53,7 @@ async fn evolution_two_marks_as_read_and_types() {
 
 #[tokio::test]
 async fn evolution_one_has_its_own_method_and_bodies() {
-    let requests = shown(&instance(crate::evolution::NAME, 1, true, true), PHONE, fine()).await;
+    let requests = shown(&instance(Provider::Evolution, 1, true, true), PHONE, fine()).await;
     assert_eq!(requests[0].line, "POST /chat/sendPresence/100000000000001");
     assert_eq!(
         requests[0].body,
@@ -69,17 +69,17 @@ async fn evolution_one_has_its_own_method_and_bodies() {
 #[tokio::test]
 async fn a_lid_is_not_marked_since_evolution_would_skip_it_and_say_success() {
     let lid = "100000000000001@lid";
-    let requests = shown(&instance(crate::evolution::NAME, 2, true, true), lid, fine()).await;
+    let requests = shown(&instance(Provider::Evolution, 2, true, true), lid, fine()).await;
     assert_eq!(requests.len(), 1);
     assert_eq!(requests[0].body["number"], lid);
 }
 
 #[tokio::test]
 async fn only_what_is_configured_is_shown() {
-    let requests = shown(&instance(crate::evolution::NAME, 2, true, false), PHONE, fine()).await;
+    let requests = shown(&instance(Provider::Evolution, 2, true, false), PHONE, fine()).await;
     assert_eq!(requests.len(), 1);
     assert!(requests[0].line.contains("markMessageAsRead"));
-    let requests = shown(&instance(crate::evolution::NAME, 2, false, true), PHONE, fine()).await;
+    let requests = shown(&instance(Provider::Evolution, 2, false, true), PHONE, fine()).await;
     assert_eq!(requests.len(), 1);
     assert!(requests[0].line.contains("sendPresence"));
 }
@@ -90,7 +90,7 @@ async fn meta_does_both_in_one_request() {
         json!({"messaging_product": "whatsapp", "status": "read", "message_id": "M1"}),
         "5511900000001",
     );
-    let requests = shown(&instance(crate::meta::NAME, 2, true, false), digits, fine()).await;
+    let requests = shown(&instance(Provider::Meta, 2, true, false), digits, fine()).await;
     let version = ProviderConfig::default().meta_api_version;
     assert_eq!(
         requests[0].line,
@@ -102,7 +102,7 @@ async fn meta_does_both_in_one_request() {
             .contains(&"authorization: bearer key-1".to_owned())
     );
     assert_eq!(requests[0].body, read);
-    let requests = shown(&instance(crate::meta::NAME, 2, true, true), digits, fine()).await;
+    let requests = shown(&instance(Provider::Meta, 2, true, true), digits, fine()).await;
     let mut typing = read;
     typing["typing_indicator"] = json!({"type": "text"});
     assert_eq!((requests.len(), &requests[0].body), (1, &typing));
@@ -111,10 +111,10 @@ async fn meta_does_both_in_one_request() {
 #[tokio::test]
 async fn a_provider_that_fails_or_hangs_is_left_alone() {
     for does in [Does::Answers(500, "{}"), Does::Breaks, Does::Hangs] {
-        for provider in [crate::evolution::NAME, crate::meta::NAME] {
+        for provider in [Provider::Evolution, Provider::Meta] {
             // The time-out is half a second; a hung request would take for ever. (Evolution's for "typing…" lasts as long
             // as it is shown: whoever asks for it gives it up.)
-            let types = provider != crate::evolution::NAME || !matches!(does, Does::Hangs);
+            let types = provider != Provider::Evolution || !matches!(does, Does::Hangs);
             let instance = instance(provider, 2, true, types);
             let shown = shown(&instance, PHONE, does.clone());
             let within = tokio::time::timeout(std::time::Duration::from_secs(20), shown).await;

@@ -5,11 +5,11 @@ use super::*;
 const ACCEPTED: &str = r#"{"messages":[{"id":"wamid.A"}]}"#;
 
 fn dialog360_number() -> InstanceConfig {
-    bound(crate::dialog360::NAME, "100000000000001", 2)
+    bound(Provider::Dialog360, "100000000000001", 2)
 }
 
 fn aws_number() -> InstanceConfig {
-    bound(crate::aws_social::NAME, "0123456789abcdef0123456789abcdef", 2)
+    bound(Provider::AwsSocial, "0123456789abcdef0123456789abcdef", 2)
 }
 
 #[tokio::test]

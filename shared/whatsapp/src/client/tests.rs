@@ -2,6 +2,7 @@ mod bodies;
 mod connection;
 mod evidence;
 mod outcomes;
+mod read_receipt;
 mod uploads;
 
 use super::*;
@@ -96,11 +97,11 @@ pub(super) fn bound(provider: Provider, external: &str, version: u8) -> Instance
 }
 
 fn evolution_instance() -> InstanceConfig {
-    bound(crate::evolution::NAME, "suporte 01/a", 2)
+    bound(Provider::Evolution, "suporte 01/a", 2)
 }
 
 fn meta_number() -> InstanceConfig {
-    bound(crate::meta::NAME, "100000000000001", 2)
+    bound(Provider::Meta, "100000000000001", 2)
 }
 
 fn message(to: &str) -> OutgoingMessage {

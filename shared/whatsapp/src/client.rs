@@ -1,8 +1,10 @@
+//! The client of all providers: decides with which credential an instance is called, and calls its endpoint.
+
+use crate::aws_social;
 use crate::config::{ProviderConfig, Simulation};
-use crate::registry::{self, ProviderModule, find_credential_ref};
+use crate::credential_policy::{check_with_installation, find_credential_ref, normalize};
+use crate::registry::{ProviderEndpoint, credential_variable, explain_refusal, interpret_event};
 use crate::simulation::{SimulatedMessage, SimulatedOutbox};
-use crate::support::explain_refusal;
-use crate::{aws_social, credential_policy, dialog360, evolution, interpret_event, meta};
 use jiff::Timestamp;
 use recado_domain::config::{ConfigError, CredentialRef, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
@@ -10,7 +12,7 @@ use recado_domain::content::Content;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::InboundEvent;
-use recado_domain::provider::{Provider, ProviderCapabilities};
+use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{
@@ -19,8 +21,6 @@ use recado_pipeline::ports::{
 };
 use serde_json::Value;
 use std::time::Duration;
-
-mod read_receipt;
 
 #[cfg(test)]
 mod tests;
@@ -43,9 +43,8 @@ pub struct WhatsApp<S: Secrets, A: System> {
 
 /// The way in which an instance's messages can be sent.
 enum ProviderAccess {
-    Credential(Secret),
-    /// Client that uses AWS's own credentials.
-    Aws(aws_social::AwsSocialClient),
+    /// With this secret; `None`: with credentials that the provider's client finds itself.
+    Granted(Option<Secret>),
     Simulated(SimulatedOutbox),
     Missing(&'static str),
     /// The credential could not be read.
@@ -65,9 +64,9 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
     }
 
     async fn resolve_access(&self, bound: &InstanceConfig) -> ProviderAccess {
-        if ProviderModule::from_provider(bound.instance.provider) == Some(ProviderModule::AwsSocial) {
+        if credential_variable(bound.instance.provider).is_none() {
             return match &self.config.aws_social {
-                Some(client) => ProviderAccess::Aws(client.clone()),
+                Some(_) => ProviderAccess::Granted(None),
                 None => self.access_without_credential(aws_social::NO_CLIENT),
             };
         }
@@ -75,7 +74,7 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
             return ProviderAccess::Missing("its credential or base_url is not one that it may name");
         };
         match self.secrets.resolve_secret(&reference).await {
-            Ok(Some(secret)) => ProviderAccess::Credential(secret),
+            Ok(Some(secret)) => ProviderAccess::Granted(Some(secret)),
             Ok(None) => self.access_without_credential("no credential"),
             Err(_) => ProviderAccess::Unclear,
         }
@@ -84,8 +83,7 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
     /// Returns the reference to the instance's secret; `None` if the secret may not be read, or may not be sent to the
     /// instance's URL.
     fn allowed_credential_ref(&self, instance: &Instance) -> Option<CredentialRef> {
-        let module = ProviderModule::from_provider(instance.provider)?;
-        credential_policy::check_with_installation(module, instance, &self.config).ok()?;
+        check_with_installation(instance, &self.config).ok()?;
         find_credential_ref(instance)
     }
 
@@ -102,116 +100,36 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
         }
     }
 
-    fn evolution_endpoint<'a>(
+    /// Returns the endpoint of an instance. The error names the missing setting.
+    fn endpoint<'a>(
         &'a self,
         bound: &'a InstanceConfig,
-        instance: &'a ExternalId,
-        key: &'a Secret,
+        external: &'a ExternalId,
+        secret: Option<&'a Secret>,
         timeout: Duration,
-    ) -> Option<evolution::EvolutionEndpoint<'a>> {
-        let base = bound
-            .instance
-            .base_url
-            .as_deref()
-            .or(self.config.evolution_base_url.as_deref())?;
-        Some(evolution::EvolutionEndpoint {
-            http: &self.http,
-            base,
-            key,
-            instance,
-            version: bound.instance.api_version,
+    ) -> Result<ProviderEndpoint<'a>, &'static str> {
+        ProviderEndpoint::for_instance(
+            &self.http,
+            &self.config,
+            &bound.instance,
+            external,
+            secret,
             timeout,
-        })
+        )
     }
 
-    fn meta_endpoint<'a>(
-        &'a self,
-        bound: &'a InstanceConfig,
-        phone_number_id: &'a ExternalId,
-        token: &'a Secret,
-        timeout: Duration,
-    ) -> meta::MetaEndpoint<'a> {
-        meta::MetaEndpoint {
-            http: &self.http,
-            base: bound
-                .instance
-                .base_url
-                .as_deref()
-                .unwrap_or(&self.config.meta_base_url),
-            version: &self.config.meta_api_version,
-            token,
-            phone_number_id,
-            timeout,
-        }
-    }
-
-    fn dialog360_endpoint<'a>(
-        &'a self,
-        bound: &'a InstanceConfig,
-        key: &'a Secret,
-        timeout: Duration,
-    ) -> dialog360::Dialog360Endpoint<'a> {
-        dialog360::Dialog360Endpoint {
-            http: &self.http,
-            base: bound
-                .instance
-                .base_url
-                .as_deref()
-                .unwrap_or(&self.config.dialog360_base_url),
-            key,
-            timeout,
-        }
-    }
-
-    async fn send_via_aws(
+    async fn send_to_endpoint(
         &self,
         bound: &InstanceConfig,
         message: &OutgoingMessage,
-        client: &aws_social::AwsSocialClient,
-    ) -> SendOutcome {
-        let Some(number) = bound.instance.resolve_external_id() else {
-            return unknown_instance_outcome();
-        };
-        let endpoint = aws_social::AwsSocialEndpoint {
-            client,
-            number: &number,
-            version: &self.config.aws_social_api_version,
-            timeout: self.config.timeout,
-        };
-        aws_social::send_message(&endpoint, message).await
-    }
-
-    async fn send_with_credential(
-        &self,
-        bound: &InstanceConfig,
-        message: &OutgoingMessage,
-        secret: &Secret,
+        secret: Option<&Secret>,
     ) -> SendOutcome {
         let Some(external) = bound.instance.resolve_external_id() else {
             return unknown_instance_outcome();
         };
-        match ProviderModule::from_provider(bound.instance.provider) {
-            Some(ProviderModule::Evolution) => {
-                match self.evolution_endpoint(bound, &external, secret, self.config.timeout) {
-                    Some(endpoint) => evolution::send_message(&endpoint, message).await,
-                    None => SendOutcome::Credentials {
-                        why: "no base URL of Evolution is configured".to_owned(),
-                    },
-                }
-            }
-            Some(ProviderModule::Meta) => {
-                let endpoint = self.meta_endpoint(bound, &external, secret, self.config.timeout);
-                meta::send_message(&endpoint, message).await
-            }
-            Some(ProviderModule::Dialog360) => {
-                let endpoint = self.dialog360_endpoint(bound, secret, self.config.timeout);
-                dialog360::send_message(&endpoint, message).await
-            }
-            // AWS's own credentials are used, never a secret of Recado's.
-            Some(ProviderModule::AwsSocial) => SendOutcome::Credentials {
-                why: aws_social::NO_CLIENT.to_owned(),
-            },
-            None => unknown_instance_outcome(),
+        match self.endpoint(bound, &external, secret, self.config.timeout) {
+            Ok(endpoint) => endpoint.send_message(message).await,
+            Err(why) => SendOutcome::Credentials { why: why.to_owned() },
         }
     }
 
@@ -247,15 +165,9 @@ fn unknown_instance_outcome() -> SendOutcome {
 }
 
 impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
-    fn capabilities(&self, provider: Provider) -> ProviderCapabilities {
-        registry::capabilities(provider).unwrap_or(ProviderCapabilities::LINKED_DEVICE)
-    }
-
     fn normalize(&self, instance: Instance) -> Result<Instance, ConfigError> {
-        let instance = registry::normalize(instance)?;
-        if let Some(module) = ProviderModule::from_provider(instance.provider) {
-            credential_policy::check_with_installation(module, &instance, &self.config)?;
-        }
+        let instance = normalize(instance)?;
+        check_with_installation(&instance, &self.config)?;
         Ok(instance)
     }
 
@@ -269,8 +181,7 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
 
     async fn send_message(&self, bound: &InstanceConfig, message: &OutgoingMessage) -> SendOutcome {
         let outcome = match self.resolve_access(bound).await {
-            ProviderAccess::Credential(secret) => self.send_with_credential(bound, message, &secret).await,
-            ProviderAccess::Aws(client) => return self.send_via_aws(bound, message, &client).await,
+            ProviderAccess::Granted(secret) => self.send_to_endpoint(bound, message, secret.as_ref()).await,
             ProviderAccess::Simulated(outbox) => return self.simulate_send(bound, message, &outbox),
             ProviderAccess::Missing(why) => return SendOutcome::Credentials { why: why.to_owned() },
             ProviderAccess::Unclear => {
@@ -287,13 +198,8 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
 
     async fn query_connection(&self, bound: &InstanceConfig) -> ConnectionAnswer {
         let secret = match self.resolve_access(bound).await {
-            ProviderAccess::Credential(secret) => secret,
+            ProviderAccess::Granted(secret) => secret,
             ProviderAccess::Simulated(_) => return ConnectionAnswer::Open,
-            // AWS has no connection that could be lost. A refusal by AWS shows at the next send.
-            ProviderAccess::Aws(client) => {
-                let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
-                return aws_social::fetch_connection(&client, timeout).await;
-            }
             ProviderAccess::Missing(_) => return ConnectionAnswer::NeedsCredentials,
             ProviderAccess::Unclear => return ConnectionAnswer::Unclear,
         };
@@ -301,21 +207,10 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
             return ConnectionAnswer::Unclear;
         };
         let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
-        let answer = match ProviderModule::from_provider(bound.instance.provider) {
-            Some(ProviderModule::Meta) => {
-                meta::fetch_connection(&self.meta_endpoint(bound, &external, &secret, timeout)).await
-            }
-            Some(ProviderModule::Dialog360) => {
-                dialog360::fetch_connection(&self.dialog360_endpoint(bound, &secret, timeout)).await
-            }
-            Some(ProviderModule::AwsSocial) | None => return ConnectionAnswer::Unclear,
-            Some(ProviderModule::Evolution) => {
-                match self.evolution_endpoint(bound, &external, &secret, timeout) {
-                    Some(endpoint) => evolution::check_connection(&endpoint).await,
-                    None => return ConnectionAnswer::NeedsCredentials,
-                }
-            }
+        let Ok(endpoint) = self.endpoint(bound, &external, secret.as_ref(), timeout) else {
+            return ConnectionAnswer::NeedsCredentials;
         };
+        let answer = endpoint.query_connection().await;
         if answer == ConnectionAnswer::NeedsCredentials {
             self.forget_credential(&bound.instance).await;
         }
@@ -330,7 +225,7 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
         claimed_at: Timestamp,
     ) -> SendEvidence {
         let secret = match self.resolve_access(bound).await {
-            ProviderAccess::Credential(secret) => secret,
+            ProviderAccess::Granted(secret) => secret,
             ProviderAccess::Simulated(outbox) => {
                 let taken = outbox
                     .list_messages()
@@ -340,21 +235,15 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
                     provider_message_id: Some(taken.provider_message_id),
                 });
             }
-            ProviderAccess::Aws(_) => return SendEvidence::None,
             ProviderAccess::Missing(_) | ProviderAccess::Unclear => return SendEvidence::Unclear,
         };
-        // Meta cannot be asked. Meta sends Recado's message id back in statuses, and the pipeline looks for these in the
-        // record.
-        if ProviderModule::from_provider(bound.instance.provider) != Some(ProviderModule::Evolution) {
-            return SendEvidence::None;
-        }
         let Some(external) = bound.instance.resolve_external_id() else {
             return SendEvidence::Unclear;
         };
-        let Some(endpoint) = self.evolution_endpoint(bound, &external, &secret, self.config.timeout) else {
-            return SendEvidence::Unclear;
-        };
-        evolution::find_send_evidence(endpoint, message, also, claimed_at).await
+        match self.endpoint(bound, &external, secret.as_ref(), self.config.timeout) {
+            Ok(endpoint) => endpoint.find_send_evidence(message, also, claimed_at).await,
+            Err(_) => SendEvidence::Unclear,
+        }
     }
 
     async fn mark_read_and_typing(
@@ -364,7 +253,19 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
         address: &ContactAddress,
         typing: bool,
     ) {
-        read_receipt::mark_read_and_typing(self, bound, id, address, typing).await;
+        let (ProviderAccess::Granted(secret), Some(external)) = (
+            self.resolve_access(bound).await,
+            bound.instance.resolve_external_id(),
+        ) else {
+            return;
+        };
+        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
+        if let Ok(endpoint) = self.endpoint(bound, &external, secret.as_ref(), timeout) {
+            let mark_read = bound.instance.mark_read;
+            endpoint
+                .mark_read_and_typing(id, address, mark_read, typing)
+                .await;
+        }
     }
 
     async fn read_history_page(
@@ -373,13 +274,12 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
         span: HistorySpan,
         page: u32,
     ) -> Result<HistoryPage, HistoryError> {
-        // Meta repeats webhooks for seven days. Afterwards it has no history that could be read.
-        if ProviderModule::from_provider(bound.instance.provider) != Some(ProviderModule::Evolution) {
+        if !bound.instance.provider.capabilities().has_history {
             return Err(HistoryError::NotOffered);
         }
         let secret = match self.resolve_access(bound).await {
-            ProviderAccess::Credential(secret) => secret,
-            ProviderAccess::Simulated(_) | ProviderAccess::Aws(_) => return Err(HistoryError::NotOffered),
+            ProviderAccess::Granted(secret) => secret,
+            ProviderAccess::Simulated(_) => return Err(HistoryError::NotOffered),
             ProviderAccess::Missing(_) => return Err(HistoryError::Credentials),
             ProviderAccess::Unclear => {
                 let why = "the credential could not be read";
@@ -391,10 +291,10 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
             return Err(HistoryError::Unavailable { why });
         };
         let timeout = self.config.timeout.min(HISTORY_TIMEOUT);
-        let Some(endpoint) = self.evolution_endpoint(bound, &external, &secret, timeout) else {
+        let Ok(endpoint) = self.endpoint(bound, &external, secret.as_ref(), timeout) else {
             return Err(HistoryError::Credentials);
         };
-        let page = evolution::read_history_page(&endpoint, span, page, self.system.now()).await;
+        let page = endpoint.read_history_page(span, page, self.system.now()).await;
         if page
             .as_ref()
             .is_err_and(|error| *error == HistoryError::Credentials)
