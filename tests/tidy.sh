@@ -38,6 +38,15 @@ if [ -n "$named" ]; then
   echo "$named"
   complain "a provider is named outside of shared/whatsapp"
 fi
+# Use cases share steps, not each other, and a step knows no use case.
+rooms=shared/pipeline/src
+names=$(find $rooms/usecases -maxdepth 1 -name '*.rs' -printf '%f\n' | sed 's/\.rs$//' | paste -sd '|')
+while read -r file; do
+  own=$(sed -nE "s#^$rooms/usecases/([a-z_]+).*#\1#p" <<<"$file")
+  if grep -nHE "crate::(\{|(usecases::)?\b($names)\b)" "$file" | grep -vE "crate::usecases::${own:-none}\b"; then
+    complain "$file imports a use case of another room"
+  fi
+done < <(git ls-files "$rooms/usecases/*.rs" "$rooms/steps/*.rs")
 # Every function has a resource in the template, and the reverse.
 for function in webhook processor deferred-reply sender api reconcile; do
   [ -d "functions/$function" ] || complain "functions/$function is missing"

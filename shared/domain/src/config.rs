@@ -1,11 +1,12 @@
 //! The configuration: tenants, agents and instances. `recado apply` writes it, every function reads it.
 
 use crate::content::MessageTemplate;
-use crate::hours::OpeningHours;
+use crate::hours::{OpeningHours, OpeningState};
 use crate::ids::{AgentId, ExternalId, InstanceId, TenantId};
 use crate::provider::{Provider, ProviderCapabilities};
 use crate::rate::Rate;
 use crate::secret::SecretVersion;
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
@@ -326,6 +327,17 @@ pub struct InstanceConfig {
     pub tenant: Tenant,
     /// The agent that answers.
     pub agent: Agent,
+}
+
+impl InstanceConfig {
+    /// Returns whether the agent may answer at `now`, or when the instance opens. An instance without opening hours is
+    /// always open.
+    pub fn opening_state_at(&self, now: Timestamp) -> OpeningState {
+        let hours = self.instance.opening_hours.as_ref();
+        hours.map_or(OpeningState::Open, |hours| {
+            hours.opening_state_at(now, &self.tenant.resolve_time_zone())
+        })
+    }
 }
 
 mod check;

@@ -273,6 +273,11 @@ impl Outbox {
         Ok(())
     }
 
+    /// Moves `sending → unknown` after the attempt's lease ended without an outcome.
+    pub fn mark_lease_ended(&mut self, now: Timestamp) -> Result<(), InvalidTransition> {
+        self.mark_unknown(now, "the attempt's lease ended without an outcome")
+    }
+
     /// Moves `unknown → queued`: no evidence was found until the end of the wait. The message is marked as maybe sent
     /// before.
     pub fn requeue_unknown(&mut self, now: Timestamp) -> Result<(), InvalidTransition> {

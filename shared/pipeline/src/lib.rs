@@ -3,37 +3,21 @@
 //! Each use case is one async function over a [`Deps`]: it reads records, applies the domain's rules, writes
 //! conditionally, and stores the next step in a queue before it reports success. No use case reads the clock, a socket
 //! or the environment by itself.
+//!
+//! `usecases` has one module per use case; none of them imports another. What several of them share is in `steps`, or,
+//! if it is a rule, in the domain. Other crates name both as modules of this crate.
 
-pub mod catch_up;
-pub mod configure;
-mod connection;
-mod dead_queue_collection;
-pub mod deliver;
 pub mod deps;
-mod give_up;
-pub mod health;
-mod identity;
-mod inactivity;
-pub mod ingest;
-mod linked_threads;
-pub mod operate;
-mod outgoing_check;
-mod payload_retention;
 pub mod ports;
-pub mod process;
-mod queue_message;
-pub mod random_id;
-pub mod reconcile;
-pub mod reply;
-mod reply_coverage;
-pub mod send;
 pub mod settings;
-pub mod trace;
-pub mod upload;
-pub mod verdict;
-mod wake_up;
+mod steps;
+mod usecases;
 
 pub use deps::{Components, Deps, RetryLock};
-pub use outgoing_check::NotSendable;
 pub use settings::Settings;
-pub use verdict::Verdict;
+pub use steps::outgoing_check::NotSendable;
+pub use steps::verdict::Verdict;
+pub use steps::{random_id, upload};
+pub use usecases::{
+    catch_up, configure, deliver, health, ingest, operate, process, reconcile, reply, send, trace,
+};

@@ -1,8 +1,10 @@
 //! Knowledge about the contact, which is carried over when a new conversation follows a resolved one.
 
-use super::Conversation;
+use super::{Conversation, ConversationStatus};
+use crate::config::InstanceConfig;
 use crate::contact::ContactAddress;
 use crate::content::{Content, SystemNote};
+use crate::ids::{ConversationId, ThreadId};
 use crate::service_window;
 use jiff::Timestamp;
 
@@ -36,6 +38,31 @@ impl Conversation {
     /// with a client's message, the number may be in a spelling that differs from WhatsApp's.
     pub fn set_reply_address(&mut self, address: &ContactAddress) {
         self.address.clone_from(address);
+    }
+
+    /// Returns the thread's active conversation, or a new conversation that begins now. `latest` is the thread's newest
+    /// conversation.
+    pub fn continue_or_start(
+        latest: Option<Self>,
+        thread: &ThreadId,
+        bound: &InstanceConfig,
+        address: &ContactAddress,
+        phone: Option<String>,
+        now: Timestamp,
+    ) -> Self {
+        let numbered = |number| {
+            let id = ConversationId::new(thread.clone(), number);
+            Self::start_new(id, bound, address.clone(), phone, now)
+        };
+        match latest {
+            Some(conversation) if conversation.status == ConversationStatus::Active => conversation,
+            Some(resolved) => {
+                let mut begun = numbered(resolved.id.number_in_thread().saturating_add(1));
+                begun.carry_over(&resolved);
+                begun
+            }
+            None => numbered(1),
+        }
     }
 
     /// Copies from the resolved conversation what belongs to the contact rather than to a conversation. That is the

@@ -59,7 +59,7 @@ pub(super) async fn get_message<W: Deps, K: Keys, D: QueueDepths>(
         }
     }
     let found = trace::load_timeline(deps, &parse_message_id(&wanted)?).await?;
-    Ok(Json(MessageDetail::from(found)).into_response())
+    Ok(Json(MessageDetail::from(found.ok_or_else(no_such_message)?)).into_response())
 }
 
 /// Parses a message's id. An id that names no conversation and ordinal was never given out, so it is a 404.

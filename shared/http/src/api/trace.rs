@@ -64,7 +64,13 @@ pub(super) async fn get_trace<W: Deps, K: Keys, D: QueueDepths>(
             ));
         }
     };
-    Ok(Json(trace::find_trace(deps, &wanted).await?.into()))
+    let missing = match &wanted {
+        trace::TraceTarget::Event(_) => "there is no such event",
+        _ => "there is no such message",
+    };
+    let found = trace::find_trace(deps, &wanted).await?;
+    let found = found.ok_or_else(|| HttpProblem::not_found(missing))?;
+    Ok(Json(found.into()))
 }
 
 /// Resolves a scheduled message to the message that was sent for it. Before it is sent, only its correlation id can be

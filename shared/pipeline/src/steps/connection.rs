@@ -1,0 +1,228 @@
+//! The stored connection state of instances, and the release of parked conversations.
+
+use crate::Deps;
+use crate::ports::{ConnectionAnswer, InstanceStates, PortResult, Providers, Queues, System};
+use crate::steps::random_id::generate_correlation_id;
+use crate::steps::verdict::Verdict;
+use jiff::Timestamp;
+use recado_domain::config::InstanceConfig;
+use recado_domain::ids::{CorrelationId, InstanceId};
+use recado_domain::instance::{ConnectionStatus, ConnectionUpdate, ParkedConversation};
+use recado_domain::millis::add_millis;
+use recado_domain::wake_up::SendJob;
+use std::time::Duration;
+
+/// Number of parked conversations in one read, and maximum number of reads in one release. `reconcile` releases the
+/// rest.
+const RELEASE_AT_ONCE: usize = 200;
+const RELEASE_ROUNDS: usize = 50;
+
+/// Wait before the first probe of a closed instance.
+const PROBE_FIRST: Duration = Duration::from_secs(30);
+
+/// Minimum time between two immediate releases, in milliseconds. A connection that comes and goes must not send a
+/// thousand send jobs each time. A release that is put off is done by `reconcile`.
+const RELEASE_EVERY_MS: i64 = 10_000;
+
+/// Time after an opening at which `reconcile` checks that everything was released, in milliseconds.
+const RELEASE_AGAIN_MS: i64 = 60_000;
+
+/// Minimum time between two questions to the provider that events cause, in milliseconds.
+const ASK_EVERY_MS: i64 = 2_000;
+
+/// Returns a verdict to wait for an event that says the connection changed, or `None`. The event waits if it came right
+/// after an answer of the provider, so that one question serves it and the events that follow.
+pub(crate) async fn delay_connection_event<W: Deps>(
+    deps: &W,
+    bound: &InstanceConfig,
+    received_at: Timestamp,
+) -> PortResult<Option<Verdict>> {
+    let now = deps.system().now();
+    let confirmed = deps
+        .store()
+        .read_instance_state(&bound.instance.id)
+        .await?
+        .confirmed_at;
+    Ok(confirmed
+        .filter(|at| *at <= received_at)
+        .map(|at| add_millis(at, ASK_EVERY_MS))
+        .filter(|again| *again > now)
+        .map(|again| Verdict::retry_at(again, now)))
+}
+
+/// Asks the provider because of an event that arrived at `received_at`, unless the provider was asked since.
+pub(crate) async fn handle_connection_event<W: Deps>(
+    deps: &W,
+    bound: &InstanceConfig,
+    received_at: Timestamp,
+) -> PortResult<()> {
+    let instance = &bound.instance.id;
+    let state = deps.store().read_instance_state(instance).await?;
+    if state.confirmed_at.is_none_or(|at| at <= received_at) {
+        return refresh_connection(deps, bound).await;
+    }
+    if state.connection == ConnectionStatus::Open && state.probe_at.is_none() {
+        // The worker that asked may have failed before it released the parked conversations.
+        return release_parked(deps, instance).await;
+    }
+    Ok(())
+}
+
+/// Asks the provider for the connection and stores the answer. An event only causes the question, because events come in
+/// no order.
+pub(crate) async fn refresh_connection<W: Deps>(deps: &W, bound: &InstanceConfig) -> PortResult<()> {
+    let asked_at = Some(deps.system().now());
+    let instance = &bound.instance.id;
+    match deps.providers().query_connection(bound).await {
+        ConnectionAnswer::Open => record_open(deps, instance, asked_at).await,
+        ConnectionAnswer::Closed => record_closed(deps, instance, ConnectionStatus::Closed, asked_at).await,
+        ConnectionAnswer::NeedsCredentials => {
+            record_closed(deps, instance, ConnectionStatus::NeedsCredentials, asked_at).await
+        }
+        ConnectionAnswer::Unclear => record_unclear(deps, instance).await,
+    }
+}
+
+/// Stores that the instance can send, and releases its parked conversations. If a release was done a moment ago, the new
+/// release is left to `reconcile`. `reconcile` asks once more a minute after an opening, and releases conversations that
+/// a failed worker did not release.
+async fn record_open<W: Deps>(
+    deps: &W,
+    instance: &InstanceId,
+    asked_at: Option<Timestamp>,
+) -> PortResult<()> {
+    let now = deps.system().now();
+    let before = deps.store().read_instance_state(instance).await?;
+    let mut seen = ConnectionUpdate {
+        connection: ConnectionStatus::Open,
+        at: now,
+        probe_at: None,
+        asked_at,
+        releases_waiting: true,
+    };
+    let again = before.released_at.map(|at| add_millis(at, RELEASE_EVERY_MS));
+    let put_off = again.filter(|again| *again > now);
+    if before.connection == ConnectionStatus::Open {
+        if put_off.is_some() && before.probe_at.is_some() {
+            (seen.probe_at, seen.releases_waiting) = (before.probe_at, false);
+        } else {
+            release_parked(deps, instance).await?;
+        }
+        return deps.store().set_connection(instance, &seen).await.map(drop);
+    }
+    seen.releases_waiting = put_off.is_none();
+    seen.probe_at = Some(put_off.unwrap_or(add_millis(now, RELEASE_AGAIN_MS)));
+    if deps.store().set_connection(instance, &seen).await? {
+        tracing::info!(instance_id = %instance, put_off = put_off.is_some(), "instance open");
+    }
+    if seen.releases_waiting {
+        release_parked(deps, instance).await?;
+    }
+    Ok(())
+}
+
+/// Stores that the instance cannot send, and sets the next probe with a growing interval. `asked_at`: the time when the
+/// provider was asked, if this is its answer; otherwise `None`.
+pub(crate) async fn record_closed<W: Deps>(
+    deps: &W,
+    instance: &InstanceId,
+    connection: ConnectionStatus,
+    asked_at: Option<Timestamp>,
+) -> PortResult<()> {
+    let now = deps.system().now();
+    let before = deps.store().read_instance_state(instance).await?;
+    // The intervals start anew if the connection state is another than before.
+    let probes = if before.connection == connection {
+        before.probes
+    } else {
+        0
+    };
+    let seen = ConnectionUpdate {
+        connection,
+        at: now,
+        probe_at: Some(next_probe_time(now, probes)),
+        asked_at,
+        releases_waiting: false,
+    };
+    let changed = deps.store().set_connection(instance, &seen).await?;
+    if connection == ConnectionStatus::NeedsCredentials {
+        // Logged at every probe, not only at the first: an alarm must last as long as its cause.
+        tracing::error!(instance_id = %instance, event = "needs_credentials", "credential missing or refused: messages wait");
+    } else if changed {
+        tracing::warn!(instance_id = %instance, connection = connection.as_str(), "instance not open: messages wait");
+    }
+    Ok(())
+}
+
+/// Handles an unclear answer: the stored state stays, and an instance that is not open gets its next probe.
+async fn record_unclear<W: Deps>(deps: &W, instance: &InstanceId) -> PortResult<()> {
+    let state = deps.store().read_instance_state(instance).await?;
+    if state.connection != ConnectionStatus::Open {
+        let now = deps.system().now();
+        let seen = ConnectionUpdate {
+            connection: state.connection,
+            at: now,
+            probe_at: Some(next_probe_time(now, state.probes)),
+            asked_at: None,
+            releases_waiting: false,
+        };
+        deps.store().set_connection(instance, &seen).await?;
+    }
+    Ok(())
+}
+
+/// Returns the time of the next probe: after 30 s, 1, 2, 4, 8 and then always 10 minutes.
+fn next_probe_time(now: Timestamp, probes: u32) -> Timestamp {
+    let wait = PROBE_FIRST
+        .saturating_mul(1 << probes.min(5))
+        .min(Duration::from_secs(600));
+    add_millis(now, i64::try_from(wait.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// Sends a send job for each parked conversation of an open instance whose time has come. The parked entry is removed if
+/// the conversation was not parked again meanwhile.
+pub(crate) async fn release_parked<W: Deps>(deps: &W, instance: &InstanceId) -> PortResult<()> {
+    let now = deps.system().now();
+    for _ in 0..RELEASE_ROUNDS {
+        let parked = deps.store().list_parked(instance, RELEASE_AT_ONCE).await?;
+        let due = parked
+            .iter()
+            .filter(|entry| entry.not_before.is_none_or(|not_before| not_before <= now));
+        let mut released = 0;
+        for entry in due {
+            released += usize::from(release_conversation(deps, entry).await?);
+        }
+        if released == 0 || parked.len() < RELEASE_AT_ONCE {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Sends a send job for one parked conversation and removes its entry. `false`: it was parked again meanwhile.
+pub(crate) async fn release_conversation<W: Deps>(deps: &W, parked: &ParkedConversation) -> PortResult<bool> {
+    let correlation = generate_correlation_id(deps.system());
+    let kick = SendJob {
+        reply: parked.reply.clone(),
+        ..SendJob::new(parked.conversation.clone(), SendJob::ALL_OPEN, correlation)
+    };
+    deps.queues()
+        .enqueue_send_job(&kick, &format!("release-{}", parked.version))
+        .await?;
+    deps.store().remove_parked(parked).await
+}
+
+/// Stores that the model's key is missing or was refused. Logs an error if that is new.
+pub(crate) async fn record_missing_model_key<W: Deps>(
+    deps: &W,
+    instance: &InstanceId,
+    correlation: &CorrelationId,
+) -> PortResult<()> {
+    if deps.store().set_llm_needs_credentials(instance, true).await? {
+        tracing::error!(
+            instance_id = %instance, correlation_id = %correlation, event = "needs_credentials",
+            "the model's key is missing or was refused: turns wait"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,232 @@
+//! Gives up events and messages. The record becomes `dead` first; then the dead letter and its copy are made. A crash in
+//! between leaves a dead record without a dead letter, which the queue's redelivery finds and completes. In the opposite
+//! order, a crash would leave a dead letter of work that is still to be done.
+
+use crate::Deps;
+use crate::ports::{
+    Conversations, DeadLetters, Inbox, OutboxStore, PortResult, Queues, System, WriteOutcome,
+};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
+use recado_domain::event::InboundJob;
+use recado_domain::ids::{InstanceId, MessageId, hash_parts};
+use recado_domain::instance::InFlightSend;
+use recado_domain::message::Message;
+use recado_domain::millis::add_millis;
+use recado_domain::outbox::{Outbox, OutboxState};
+use recado_domain::reason::Reason;
+
+/// Gives up an event: marks its record as dead and makes its dead letter.
+pub(crate) async fn give_up_event<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    instance: Option<InstanceId>,
+    reason: Reason,
+    attempts: u32,
+    last_error: Option<String>,
+) -> PortResult<()> {
+    // The clocks of workers differ, and a later failure is recognized by its time. So it is at least 1 ms after the
+    // redriven one.
+    let redriven = job.redrive.map(|died| add_millis(died, 1));
+    let now = redriven.into_iter().fold(deps.system().now(), Ord::max);
+    deps.store()
+        .settle_event(&job.event, Some(reason), now, now)
+        .await?;
+    // Another worker may have settled the event before: the dead letter is for the failure that the record shows.
+    let record = deps.store().find_event(&job.event).await?;
+    let Some((record, died)) = record.and_then(|record| record.failed_at().map(|at| (record, at))) else {
+        return Ok(());
+    };
+    let letter = DeadLetter {
+        id: job.event.to_string(),
+        queue: QueueName::Inbound,
+        reason: record.reason.unwrap_or(reason),
+        at: died,
+        attempts,
+        last_error,
+        correlation: job.correlation.clone(),
+        instance,
+        what: DeadLetterContent::Event(Box::new(InboundJob {
+            redrive: Some(died),
+            ..job.clone()
+        })),
+    };
+    save_dead_letter(deps, &letter).await?;
+    // If this worker was delayed, the event may have been redriven before the dead letter was made: then remove it
+    // again.
+    let record = deps.store().find_event(&job.event).await?;
+    if record.and_then(|record| record.failed_at()) != Some(died) {
+        deps.store().remove_dead_letter(&letter.id, died).await?;
+    }
+    Ok(())
+}
+
+/// Makes a dead letter of a queue message that cannot be read. Trying again cannot help, so the message must not come
+/// back.
+pub(crate) async fn dead_letter_unreadable<W: Deps>(
+    deps: &W,
+    queue: QueueName,
+    body: &str,
+    error: &serde_json::Error,
+) -> PortResult<()> {
+    // The error's own text is not used, because it repeats values of the body.
+    let error = format!("{:?} error in column {}", error.classify(), error.column());
+    dead_letter_poison(deps, queue, body, error).await
+}
+
+/// Maximum size of an unreadable body in a dead letter, in bytes: a record holds no more.
+const UNREADABLE_BYTES_MAX: usize = 300_000;
+
+/// Makes a dead letter of a queue message that cannot be used. `error` is the reason and must not contain text of the
+/// body.
+pub(crate) async fn dead_letter_poison<W: Deps>(
+    deps: &W,
+    queue: QueueName,
+    body: &str,
+    error: String,
+) -> PortResult<()> {
+    tracing::error!(queue = queue.as_str(), error, "queue message cannot be read");
+    let letter = DeadLetter {
+        id: unreadable_letter_id(queue, body),
+        queue,
+        reason: Reason::Poison,
+        at: deps.system().now(),
+        attempts: 1,
+        last_error: Some(error),
+        correlation: crate::steps::random_id::generate_correlation_id(deps.system()),
+        instance: None,
+        what: DeadLetterContent::Unreadable {
+            body: body[..body.floor_char_boundary(UNREADABLE_BYTES_MAX)].to_owned(),
+        },
+    };
+    save_dead_letter(deps, &letter).await
+}
+
+/// Returns the id of the dead letter of a queue message that cannot be read.
+pub(crate) fn unreadable_letter_id(queue: QueueName, body: &str) -> String {
+    hash_parts(&["unreadable", queue.as_str(), body], 32)
+}
+
+/// Returns the id of the dead letter of a turn job, given as JSON.
+pub(crate) fn turn_letter_id(kick: &str) -> String {
+    hash_parts(&["turn", kick], 32)
+}
+
+/// Builds the dead letter of a message; `None` if the message is not dead.
+pub(crate) fn build_message_letter(message: &Message) -> Option<DeadLetter> {
+    let (id, out) = (message.message_id(), message.out.as_ref()?);
+    let OutboxState::Dead { at, reason } = out.state else {
+        return None;
+    };
+    Some(DeadLetter {
+        id: id.to_string(),
+        queue: QueueName::Outbound,
+        reason,
+        at,
+        attempts: out.attempts,
+        last_error: out.history.last().and_then(|step| step.why.clone()),
+        correlation: message.correlation.clone(),
+        instance: Some(message.instance.clone()),
+        what: DeadLetterContent::Message { message: id },
+    })
+}
+
+/// Makes the dead letter of a dead message and removes the message from the open list. `false`: another worker was
+/// faster.
+pub(crate) async fn move_to_dead_letters<W: Deps>(deps: &W, mut message: Message) -> PortResult<bool> {
+    let Some(letter) = build_message_letter(&message) else {
+        return Ok(true);
+    };
+    save_dead_letter(deps, &letter).await?;
+    if let Some(out) = message.out.as_mut() {
+        out.mark_dead_lettered();
+    }
+    if deps.store().settle_message(&message, None, None, None).await? == WriteOutcome::Written {
+        return Ok(true);
+    }
+    // If this worker was delayed, the message may have been redriven before the dead letter was made: then remove it
+    // again.
+    let now = deps.store().find_message(&message.message_id()).await?;
+    let died = now.and_then(|now| now.out).and_then(|out| out.failed_at());
+    if died != Some(letter.at) {
+        deps.store().remove_dead_letter(&letter.id, letter.at).await?;
+    }
+    Ok(false)
+}
+
+/// Gives up an open message for `reason`: marks it as dead, then makes its dead letter. `false`: another worker changed
+/// the message, or its state does not allow this.
+pub(crate) async fn give_up_message<W: Deps>(
+    deps: &W,
+    mut message: Message,
+    reason: Reason,
+    why: Option<String>,
+) -> PortResult<bool> {
+    let now = deps.system().now();
+    let id = message.message_id();
+    let Some(out) = message.out.as_mut() else {
+        return Ok(true);
+    };
+    let flight = find_landed_attempt(&id, out);
+    if out.mark_dead(now, reason, why).is_err() {
+        return Ok(false);
+    }
+    tracing::warn!(
+        reason = reason.as_str(),
+        attempts = out.attempts,
+        "message given up"
+    );
+    if deps.store().save_open_message(&message, flight.as_ref()).await? == WriteOutcome::Conflict {
+        return Ok(false);
+    }
+    move_to_dead_letters(deps, message).await
+}
+
+/// Returns the in-flight note of the running attempt of a message, whose outcome is known now. An attempt of unknown
+/// outcome keeps its note (`None`): the request may still go out, and its echo must not count as typed on the phone.
+fn find_landed_attempt(id: &MessageId, out: &Outbox) -> Option<InFlightSend> {
+    let OutboxState::Sending {
+        nonce, claimed_at, ..
+    } = &out.state
+    else {
+        return None;
+    };
+    Some(InFlightSend {
+        message: id.clone(),
+        to: out.to.clone(),
+        nonce: nonce.clone(),
+        claimed_at: *claimed_at,
+        until: *claimed_at,
+        text_hash: String::new(),
+        echo: None,
+        maybe_echo: None,
+    })
+}
+
+/// Makes a dead letter: first the copy in the dead-letter queue, then the dead letter in the store. A stored dead letter
+/// tells a redelivery that nothing is left to do.
+pub(crate) async fn save_dead_letter<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<()> {
+    tracing::warn!(
+        dead_letter = %letter.id, queue = letter.queue.as_str(), reason = letter.reason.as_str(),
+        correlation_id = %letter.correlation, "dead letter"
+    );
+    deps.queues().enqueue_dead_copy(letter).await?;
+    deps.store().put_dead_letter(letter).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A letter is found again under its id when its queue hands the message out again, also by a later version.
+    #[test]
+    fn ids_of_letters_are_known() {
+        assert_eq!(
+            unreadable_letter_id(QueueName::Inbound, "{ poison"),
+            "1ccf257c7d93a70e859b8e40c7e42a0db548eaf99d1ed64bcbb3a5555bb341e6"
+        );
+        assert_eq!(
+            turn_letter_id(r#"{"conversation":"x"}"#),
+            "2990de99de23e8daf02e653a964650e77ee81786dee660b08f8468ea5708dc5e"
+        );
+    }
+}

@@ -1,0 +1,230 @@
+//! Reads a provider's history page by page, the oldest page first.
+
+use crate::Deps;
+use crate::ports::{
+    Deliveries, HistoryError, HistoryPage, HistoryRecord, HistorySpan, PortError, PortResult, Providers,
+    System,
+};
+use crate::steps::webhook_items::ingest;
+use jiff::Timestamp;
+use recado_domain::config::InstanceConfig;
+use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus};
+use recado_domain::event::EventKind;
+use recado_domain::ids::CorrelationId;
+use recado_domain::inbound::WebhookItem;
+use recado_domain::millis::add_millis;
+use serde::Serialize;
+
+/// Time before the requested start that is read too, in milliseconds. Clocks differ, and the newest known message may
+/// have overtaken earlier ones.
+const OVERLAP_MS: i64 = 10 * 60_000;
+
+/// Maximum time by which the provider's clock may be ahead of Recado's, in milliseconds.
+const CLOCK_SKEW_MS: i64 = 60_000;
+
+/// Safety margin before the record of a known event expires, in milliseconds. Within this margin the record is not
+/// relied on.
+const KNOWN_MARGIN_MS: i64 = 5 * 60_000;
+
+/// Time before the end of a catch-up that the next one reads again, in milliseconds. It is shorter than the overlap: if
+/// more was written within the overlap than one catch-up reads, every catch-up would read the same messages.
+const REREAD_MS: i64 = 60_000;
+
+/// The limits of one catch-up.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CatchUpLimits {
+    /// Maximum number of pages.
+    pub(crate) pages: u32,
+    /// Time after which no further page is read, in milliseconds.
+    pub(crate) time_ms: i64,
+}
+
+/// The result of a catch-up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CatchUpReport {
+    /// Start of the period that was read, the overlap included.
+    pub since: Timestamp,
+    /// End of the period that was read.
+    pub until: Timestamp,
+    /// `true` if the provider has a history that can be read. If `false`, all counts are 0.
+    pub offered: bool,
+    /// Number of messages that were read, of contacts and of the business.
+    pub looked_at: usize,
+    /// Number of messages that were known already.
+    pub known: usize,
+    /// Number of messages that were missed: they are stored now, and answered if they are young enough.
+    pub missed: usize,
+    /// Number of statuses of Recado's messages that were newer than the stored ones.
+    pub statuses: usize,
+    /// Number of messages that Recado ignores (groups, broadcasts and the like).
+    pub ignored: usize,
+    /// Number of pages that were read.
+    pub pages: u32,
+    /// `true` if there is more to read: continue with [`CatchUpReport::next`].
+    pub more: bool,
+    /// Time of the newest message that was read. If there is more to read: the start of the next catch-up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Timestamp>,
+    /// `true` if the provider offers only its newest messages, and they do not reach back to the requested start.
+    pub cut: bool,
+}
+
+impl CatchUpReport {
+    /// Returns the report of a catch-up that has read nothing yet.
+    pub(crate) fn for_span(span: HistorySpan) -> Self {
+        Self {
+            since: span.since,
+            until: span.until,
+            offered: true,
+            looked_at: 0,
+            known: 0,
+            missed: 0,
+            statuses: 0,
+            ignored: 0,
+            pages: 0,
+            more: false,
+            next: None,
+            cut: false,
+        }
+    }
+}
+
+/// The reason why a catch-up failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CatchUpError {
+    /// The instance does not exist.
+    #[error("there is no such instance")]
+    NotFound,
+    /// The requested start is too early: older messages are no longer recognized and would be stored a second time.
+    #[error("messages are known again for so long only: nothing before {earliest} can be fetched")]
+    TooFarBack {
+        /// Earliest start that is allowed.
+        earliest: Timestamp,
+    },
+    /// The requested start is in the future.
+    #[error("that instant lies ahead")]
+    Ahead,
+    /// The provider's history could not be read.
+    #[error(transparent)]
+    Provider(#[from] HistoryError),
+    /// A store or queue failed.
+    #[error(transparent)]
+    Port(#[from] PortError),
+}
+
+/// Returns the earliest time from which events are still recognized.
+pub(crate) fn earliest_known_time<W: Deps>(deps: &W, now: Timestamp) -> Timestamp {
+    let ttl = i64::try_from(deps.settings().event_ttl.as_millis()).unwrap_or(i64::MAX);
+    add_millis(now, -ttl.saturating_sub(KNOWN_MARGIN_MS).max(0))
+}
+
+/// Returns the period that a catch-up from `from` reads: the overlap before it is read too, back to `earliest` at most.
+pub(crate) fn history_span(from: Timestamp, earliest: Timestamp, now: Timestamp) -> HistorySpan {
+    HistorySpan {
+        since: add_millis(from, -OVERLAP_MS).max(earliest),
+        until: add_millis(now, CLOCK_SKEW_MS),
+    }
+}
+
+/// Reads the history in `span` and processes messages that are not known, until a limit is reached.
+pub(crate) async fn read_history<W: Deps>(
+    deps: &W,
+    bound: &InstanceConfig,
+    span: HistorySpan,
+    limits: CatchUpLimits,
+    correlation: &CorrelationId,
+) -> Result<CatchUpReport, CatchUpError> {
+    let end = add_millis(deps.system().now(), limits.time_ms);
+    let mut done = CatchUpReport::for_span(span);
+    let first = deps.providers().read_history_page(bound, span, 1).await?;
+    let (mut number, mut total) = (first.pages.max(1), first.total);
+    done.cut = first.cut;
+    // Page 1 has the newest messages, so it is processed last.
+    let mut newest = (number == 1).then_some(first);
+    loop {
+        let page = match newest.take() {
+            Some(page) => page,
+            None => deps.providers().read_history_page(bound, span, number).await?,
+        };
+        done.pages += 1;
+        done.cut |= page.cut;
+        let grown = page.total > total && page.pages > number;
+        let pages = page.pages;
+        total = total.max(page.total);
+        ingest_page(deps, page, correlation, &mut done).await?;
+        if grown {
+            // An older message came in and shifted messages to pages that were already read: read those pages again.
+            number = pages;
+        } else if number == 1 {
+            return Ok(done);
+        } else {
+            number -= 1;
+        }
+        let now = deps.system().now();
+        if done.pages >= limits.pages || now >= end {
+            done.more = true;
+            done.next = done.next.map(|newest| next_start_time(newest, now));
+            return Ok(done);
+        }
+    }
+}
+
+/// Returns the start of the next catch-up after one that read up to `newest`. The next catch-up begins an overlap
+/// earlier than this start.
+fn next_start_time(newest: Timestamp, now: Timestamp) -> Timestamp {
+    add_millis(newest, OVERLAP_MS - REREAD_MS).min(now)
+}
+
+/// Processes one page. Known messages that Recado sent are left out: their echoes have no news, and their statuses count
+/// only if they are newer.
+async fn ingest_page<W: Deps>(
+    deps: &W,
+    page: HistoryPage,
+    correlation: &CorrelationId,
+    done: &mut CatchUpReport,
+) -> PortResult<()> {
+    let keys: Vec<DeliveryKey> = page
+        .records
+        .iter()
+        .filter_map(|record| record.own_delivery.clone())
+        .collect();
+    let mut deliveries = if keys.is_empty() {
+        Vec::new().into_iter()
+    } else {
+        deps.store().find_deliveries(&keys).await?.into_iter()
+    };
+    let mut items = Vec::new();
+    for record in page.records {
+        done.looked_at += 1;
+        done.next = done.next.max(record.at);
+        let sent = record
+            .own_delivery
+            .as_ref()
+            .and_then(|_| deliveries.next().flatten());
+        match sent.filter(|delivery| delivery.message.is_some()) {
+            Some(delivery) => {
+                done.known += 1;
+                items.extend(find_new_status(record, &delivery));
+            }
+            None => items.extend(record.items),
+        }
+    }
+    let taken = ingest(deps, items, correlation).await?;
+    done.known += taken.duplicates + taken.owed_before;
+    done.missed += taken.events - taken.owed_before;
+    done.statuses += taken.statuses;
+    done.ignored += taken.ignored;
+    Ok(())
+}
+
+/// Returns the status in a history record that is newer than the known one; `None` if there is none.
+fn find_new_status(record: HistoryRecord, known: &Delivery) -> Option<WebhookItem> {
+    let best = known.status.map_or(0, DeliveryStatus::status_rank);
+    record.items.into_iter().find(|item| match item {
+        WebhookItem::Status(update) => update.status.status_rank() > best,
+        WebhookItem::Event(event) => {
+            event.kind == EventKind::Failed && DeliveryStatus::Failed.status_rank() > best
+        }
+        WebhookItem::Notice { .. } | WebhookItem::Ignored { .. } => false,
+    })
+}

@@ -1,0 +1,190 @@
+//! Several threads of one person: a linked identity and the phone number may each have a conversation. New messages go
+//! to one of them, and taking over one takes over all of them.
+
+use crate::Deps;
+use crate::ports::{ContactAliases, Conversations, OutboxStore, PortError, PortResult, System, WriteOutcome};
+use crate::steps::identity;
+use crate::steps::reply_coverage::highest_covered_ordinal;
+use crate::steps::wake_up;
+use recado_domain::contact::ContactAddress;
+use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
+use recado_domain::ids::{ConversationId, CorrelationId, ThreadId};
+
+/// Number of times that a conversation is read again because other workers changed it.
+const TRIES: usize = 5;
+
+/// Maximum number of threads that are followed. A thread that was left normally leads directly to a thread that was not
+/// left.
+const THREADS_MAX: usize = 8;
+
+/// Returns the newest conversation of the person to whom `thread` belongs, and the thread that contains it.
+pub(crate) async fn find_latest_conversation<W: Deps>(
+    deps: &W,
+    thread: ThreadId,
+) -> PortResult<(ThreadId, Option<Conversation>)> {
+    let latest = deps.store().find_latest_conversation(&thread).await?;
+    follow_moved_threads(deps, thread, latest).await
+}
+
+/// Follows `newest`, the newest conversation of `thread`, to the conversation to which it leads. Returns that
+/// conversation and its thread; both arguments unchanged if it leads nowhere.
+pub(crate) async fn follow_moved_threads<W: Deps>(
+    deps: &W,
+    mut thread: ThreadId,
+    mut newest: Option<Conversation>,
+) -> PortResult<(ThreadId, Option<Conversation>)> {
+    for _ in 0..THREADS_MAX {
+        let moved_to = newest.as_ref().and_then(|newest| newest.moved_to.as_ref());
+        let Some(moved_to) = moved_to else {
+            return Ok((thread, newest));
+        };
+        thread = moved_to.thread_id().clone();
+        newest = deps.store().find_latest_conversation(&thread).await?;
+    }
+    let why = "its threads lead in a circle";
+    Err(PortError::unavailable("conversation", why))
+}
+
+/// Takes over the person's other active conversations, if people have `conversation`. Must be called before
+/// `conversation` is written: after that write, no reply of the agent is claimed in any of them.
+pub(crate) async fn take_over_others<W: Deps>(
+    deps: &W,
+    conversation: &Conversation,
+    correlation: &CorrelationId,
+) -> PortResult<()> {
+    if conversation.mode != ConversationMode::Manual {
+        return Ok(());
+    }
+    for other in list_other_conversations(deps, conversation).await? {
+        if let Some(other) = change_mode(deps, other, ConversationMode::Manual).await? {
+            tracing::info!("taken over with the person's other conversation");
+            wake_up::enqueue_after_handover(deps, &other.id, correlation).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives the person's other conversations back to the agent, which has `conversation` already.
+pub(crate) async fn give_back_others<W: Deps>(
+    deps: &W,
+    conversation: &Conversation,
+    correlation: &CorrelationId,
+) -> PortResult<()> {
+    for other in list_other_conversations(deps, conversation).await? {
+        let other = match change_mode(deps, other.clone(), ConversationMode::Ai).await? {
+            Some(changed) => {
+                wake_up::enqueue_after_handover(deps, &changed.id, correlation).await?;
+                changed
+            }
+            // A request that did not finish may have given this conversation back already.
+            None => other,
+        };
+        if other.agent_owes_answer() {
+            wake_up::enqueue_turn(deps, &other, correlation).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes `conversation` with the mode `mode`; `None` if it has that mode already, or no longer exists.
+async fn change_mode<W: Deps>(
+    deps: &W,
+    mut conversation: Conversation,
+    mode: ConversationMode,
+) -> PortResult<Option<Conversation>> {
+    for _ in 0..TRIES {
+        let changed = match mode {
+            ConversationMode::Manual => conversation.take_over(),
+            ConversationMode::Ai => {
+                let left = highest_covered_ordinal(deps, &conversation, None).await?;
+                conversation.give_back_to_agent(left, deps.system().now())
+            }
+        };
+        if !changed {
+            return Ok(None);
+        }
+        conversation.rev += 1;
+        if deps.store().update_conversation(&conversation).await? == WriteOutcome::Written {
+            return Ok(Some(conversation));
+        }
+        let Some(again) = deps.store().find_conversation(&conversation.id).await? else {
+            return Ok(None);
+        };
+        conversation = again;
+    }
+    Err(PortError::unavailable("conversation", "others kept writing it"))
+}
+
+/// Lists the person's other conversations that are active or were left for another one. These are the conversation that
+/// took the place of `conversation`, those whose place was taken, and the one under the other known address.
+async fn list_other_conversations<W: Deps>(
+    deps: &W,
+    conversation: &Conversation,
+) -> PortResult<Vec<Conversation>> {
+    let mut found = Vec::new();
+    let mut head = conversation.clone();
+    if let Some(moved_to) = &conversation.moved_to
+        && let (_, Some(newest)) = find_latest_conversation(deps, moved_to.thread_id().clone()).await?
+    {
+        found.push(newest.clone());
+        head = newest;
+    }
+    for beside in &head.beside {
+        found.extend(deps.store().find_conversation(beside).await?);
+    }
+    if let Some(thread) = find_other_thread(deps, &head).await? {
+        found.extend(deps.store().find_latest_conversation(&thread).await?);
+    }
+    let mut seen: Vec<ConversationId> = vec![conversation.id.clone()];
+    found.retain(|other| {
+        let goes_on = other.listed_status().is_some()
+            && (other.status == ConversationStatus::Active || other.moved_to.is_some());
+        let is_new = !seen.contains(&other.id);
+        seen.push(other.id.clone());
+        goes_on && is_new
+    });
+    Ok(found)
+}
+
+/// Returns the thread of the person's other address; `None` if no other address is known.
+async fn find_other_thread<W: Deps>(deps: &W, conversation: &Conversation) -> PortResult<Option<ThreadId>> {
+    let Some(other) = other_name(deps, conversation).await? else {
+        return Ok(None);
+    };
+    let thread = identity::derive_thread_id(deps, &conversation.instance, other.as_str()).await?;
+    Ok(Some(thread))
+}
+
+/// Returns the person's other address: the linked identity of a number, or the number of a linked identity. `None`: it
+/// is not known.
+pub(crate) async fn other_name<W: Deps>(
+    deps: &W,
+    conversation: &Conversation,
+) -> PortResult<Option<ContactAddress>> {
+    if conversation.known_as.is_some() || !conversation.address.is_numberless() {
+        return Ok(conversation.known_as.clone());
+    }
+    let (instance, address) = (&conversation.instance, conversation.address.as_str());
+    let thread = identity::derive_thread_id(deps, instance, address).await?;
+    deps.store().find_alias(&thread).await
+}
+
+/// Removes the quiet conversations from `conversation.beside`: those in which no answer is owed and no message is open.
+/// Messages that are made from now on do not wait for messages there.
+pub(crate) async fn forget_quiet_conversations<W: Deps>(
+    deps: &W,
+    conversation: &mut Conversation,
+) -> PortResult<()> {
+    let mut beside = Vec::new();
+    for id in std::mem::take(&mut conversation.beside) {
+        let left = deps.store().find_conversation(&id).await?;
+        // The conversation must be read before its open messages: a reply that is made in between answers what is owed
+        // in the read conversation, which is then not quiet.
+        let is_quiet = left.is_none_or(|left| left.is_settled());
+        if !is_quiet || !deps.store().list_open_messages(id.thread_id()).await?.is_empty() {
+            beside.push(id);
+        }
+    }
+    conversation.beside = beside;
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! Messages together with their deliveries, as operators read them.
+
+use crate::Deps;
+use crate::deps::capabilities;
+use crate::ports::{ConfigurationStore, Conversations, Deliveries, PortResult};
+use recado_domain::config::InstanceConfig;
+use recado_domain::delivery::{Delivery, DeliveryKey};
+use recado_domain::ids::MessageId;
+use recado_domain::message::{Message, MessageStatus};
+
+/// A message together with its delivery.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MessageView {
+    /// The message.
+    pub message: Message,
+    /// Status of the message, with what its delivery tells.
+    pub status: MessageStatus,
+    /// Record of the delivery; `None` if there is none.
+    pub delivery: Option<Delivery>,
+}
+
+/// Returns a message with its delivery; `None` if it does not exist.
+pub(crate) async fn find_message_view<W: Deps>(deps: &W, id: &MessageId) -> PortResult<Option<MessageView>> {
+    let Some(message) = deps.store().find_message(id).await? else {
+        return Ok(None);
+    };
+    let bound = deps.store().instance_config(&message.instance).await?;
+    let views = join_deliveries(deps, bound.as_ref(), vec![message]).await?;
+    Ok(views.into_iter().next())
+}
+
+/// Joins messages with their deliveries.
+pub(crate) async fn join_deliveries<W: Deps>(
+    deps: &W,
+    bound: Option<&InstanceConfig>,
+    messages: Vec<Message>,
+) -> PortResult<Vec<MessageView>> {
+    let keys: Vec<Option<DeliveryKey>> = messages
+        .iter()
+        .map(|message| delivery_key(deps, bound, message))
+        .collect();
+    let asked: Vec<DeliveryKey> = keys.iter().flatten().cloned().collect();
+    let mut found = deps.store().find_deliveries(&asked).await?.into_iter();
+    let view = |(message, key): (Message, Option<DeliveryKey>)| {
+        let delivery = key.and_then(|_| found.next().flatten());
+        MessageView {
+            status: message.status_with_delivery(delivery.as_ref()),
+            message,
+            delivery,
+        }
+    };
+    Ok(messages.into_iter().zip(keys).map(view).collect())
+}
+
+/// Returns the key under which a message's delivery is recorded. `None` for a message that came in, and where the
+/// instance or the provider's id is not known.
+fn delivery_key<W: Deps>(deps: &W, bound: Option<&InstanceConfig>, message: &Message) -> Option<DeliveryKey> {
+    message.out.as_ref()?;
+    let bound = bound?;
+    let (provider, instance) = (bound.instance.provider, bound.instance.resolve_external_id()?);
+    if capabilities(deps, bound).echoes_our_id {
+        return Some(DeliveryKey::from_own_id(
+            provider,
+            &instance,
+            &message.message_id(),
+        ));
+    }
+    let theirs = message.provider_message_id.as_ref()?;
+    Some(DeliveryKey::from_provider_id(provider, &instance, theirs))
+}

@@ -1,0 +1,39 @@
+//! Redrives a dead-lettered message: the sender does it for a send job, an operator for a request.
+
+use crate::Deps;
+use crate::ports::{Conversations, DeadLetters, OutboxStore, PortError, PortResult, System, WriteOutcome};
+use recado_domain::wake_up::Redrive;
+
+/// Moves a dead-lettered message back to `queued` if `redrive.died` is the time of its newest failure. A repeated or
+/// outdated redrive leaves the message unchanged. The dead letter of that failure is removed in each case. Returns
+/// whether the message was requeued.
+pub(crate) async fn requeue_dead_message<W: Deps>(deps: &W, redrive: &Redrive) -> PortResult<bool> {
+    let Redrive { message: id, died } = redrive;
+    let revived = match deps.store().find_message(id).await? {
+        None => false,
+        Some(mut message) => {
+            let now = deps.system().now();
+            let copied = message.out.as_ref().is_some_and(|out| out.copied);
+            let revived = message
+                .out
+                .as_mut()
+                .is_some_and(|out| out.requeue_dead(now, *died).is_ok());
+            // A dead message stays on the open list until its dead letter exists.
+            let written = match (revived, copied) {
+                (false, _) => WriteOutcome::Written,
+                (true, true) => deps.store().update_closed_message(&message).await?,
+                (true, false) => deps.store().save_open_message(&message, None).await?,
+            };
+            if written == WriteOutcome::Conflict {
+                return Err(PortError::unavailable("message", "others kept writing it"));
+            }
+            revived
+        }
+    };
+    if revived {
+        tracing::info!(message_id = %id, "redriven");
+    }
+    // Also removed if the message was requeued before: that run may have crashed before it removed the dead letter.
+    deps.store().remove_dead_letter(id.as_str(), *died).await?;
+    Ok(revived)
+}

@@ -1,0 +1,142 @@
+//! Stores files that a client uploads in order to send them. A file is kept for at least a day, and for as long as a
+//! message or a dead letter names it. Files are stored beside the bodies that are too large for a queue.
+
+use crate::Deps;
+use crate::ports::{PortError, PortResult, Queues, System};
+use crate::steps::random_id::generate_nonce;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use recado_domain::content::{Content, Media};
+use recado_domain::ids::InstanceId;
+use recado_domain::message::Message;
+use recado_domain::millis::{self, add_millis};
+use recado_domain::outgoing::UPLOAD_PREFIX;
+use serde::{Deserialize, Serialize};
+
+/// Minimum time for which an upload is kept, in milliseconds.
+const KEPT_MS: i64 = 24 * 3_600_000;
+
+/// An uploaded file as it is stored.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredUpload {
+    mime_type: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file_name: Option<String>,
+    base64: String,
+    #[serde(with = "millis")]
+    stored_at: Timestamp,
+}
+
+impl StoredUpload {
+    /// Returns the time until which the upload is certainly kept.
+    pub(crate) fn kept_until(&self) -> Timestamp {
+        add_millis(self.stored_at, KEPT_MS)
+    }
+}
+
+/// Stores a file for messages of this instance, and returns the source to name in them. `mime_type` and `file_name` are
+/// as the client gave them.
+pub async fn store_upload<W: Deps>(
+    deps: &W,
+    instance: &InstanceId,
+    mime_type: String,
+    file_name: Option<String>,
+    bytes: &[u8],
+) -> PortResult<String> {
+    let id = generate_nonce(deps.system()).to_string();
+    let upload = StoredUpload {
+        mime_type,
+        file_name,
+        base64: STANDARD.encode(bytes),
+        stored_at: deps.system().now(),
+    };
+    let kept = serde_json::to_value(&upload).map_err(|error| PortError::invalid("upload", error))?;
+    deps.queues()
+        .put_payload(&payload_key(instance.as_str(), &id), &kept)
+        .await?;
+    tracing::info!(%instance, bytes = bytes.len(), "took an upload");
+    Ok(format!("{UPLOAD_PREFIX}{id}"))
+}
+
+/// Finds the upload that `content` sends. `None`: the content sends no upload. `Some(None)`: the upload does not exist.
+pub(crate) async fn find_upload<W: Deps>(
+    deps: &W,
+    instance: &InstanceId,
+    content: &Content,
+) -> PortResult<Option<Option<StoredUpload>>> {
+    let Some(id) = upload_id(content) else {
+        return Ok(None);
+    };
+    let Some(kept) = deps
+        .queues()
+        .find_payload(&payload_key(instance.as_str(), id))
+        .await?
+    else {
+        return Ok(Some(None));
+    };
+    let upload = serde_json::from_value(kept).map_err(|error| PortError::invalid("upload", error))?;
+    Ok(Some(Some(upload)))
+}
+
+fn upload_id(content: &Content) -> Option<&str> {
+    content
+        .media_file()?
+        .source
+        .as_deref()?
+        .strip_prefix(UPLOAD_PREFIX)
+}
+
+/// Returns the key of the payload in which an upload is stored. `instance` is the message's instance, and `source` is
+/// its content's source. `None` if the source is no upload.
+pub fn upload_payload_key(instance: &str, source: &str) -> Option<String> {
+    Some(payload_key(instance, source.strip_prefix(UPLOAD_PREFIX)?))
+}
+
+/// Builds the key of an upload's payload. The instance is part of the key: nobody can send an upload of another
+/// instance.
+fn payload_key(instance: &str, id: &str) -> String {
+    format!("upload.{instance}.{id}")
+}
+
+/// Interval between two renewals of a waiting message's upload, in milliseconds. An upload is renewed during the first
+/// two hours of each interval.
+const RENEWED_EVERY_MS: i64 = 24 * 3_600_000;
+const RENEWED_WITHIN_MS: i64 = 2 * 3_600_000;
+
+/// Renews the upload of a waiting message once in 24 hours, counted from the storing of the message. Code that
+/// postpones waiting messages calls this at most an hour apart, so no renewal is missed. Nothing happens if the message
+/// names no upload or no renewal is due.
+pub(crate) async fn renew_waiting_upload<W: Deps>(deps: &W, message: &Message) -> PortResult<()> {
+    let waited = deps.system().now().duration_since(message.stored_at).as_millis();
+    let waited = i64::try_from(waited).unwrap_or_default();
+    if waited < RENEWED_EVERY_MS || waited % RENEWED_EVERY_MS >= RENEWED_WITHIN_MS {
+        return Ok(());
+    }
+    renew_upload(deps, message).await?;
+    Ok(())
+}
+
+/// Renews the upload of a message. Returns `false` if the message names no upload, or the upload is gone.
+pub(crate) async fn renew_upload<W: Deps>(deps: &W, message: &Message) -> PortResult<bool> {
+    match upload_id(&message.content) {
+        Some(id) => {
+            let key = payload_key(message.instance.as_str(), id);
+            deps.queues().renew_payload(&key).await
+        }
+        None => Ok(false),
+    }
+}
+
+/// Replaces the upload's id in the content by the upload's bytes, for a provider to send.
+pub(crate) fn inline_upload(content: Content, upload: StoredUpload) -> Content {
+    match content {
+        Content::Media(media) => Content::Media(Media {
+            file_name: media.file_name.or(upload.file_name),
+            source: Some(format!("data:{};base64,{}", upload.mime_type, upload.base64)),
+            mime_type: Some(upload.mime_type),
+            ..media
+        }),
+        other => other,
+    }
+}

@@ -1,0 +1,116 @@
+//! Enqueues send jobs and turn jobs, which only name what is to be looked at.
+
+use crate::Deps;
+use crate::ports::{Inbox, OutboxStore, PortResult, Queues};
+use crate::steps::random_id::generate_nonce;
+use recado_domain::config::InstanceConfig;
+use recado_domain::conversation::Conversation;
+use recado_domain::event::{InboundJob, MessagePosition};
+use recado_domain::ids::{ConversationId, CorrelationId};
+use recado_domain::message::Message;
+use recado_domain::wake_up::{SendJob, TurnJob};
+use std::time::Duration;
+
+/// Enqueues a send job for all open messages up to `message`, in the FIFO group of `message`.
+pub(crate) async fn enqueue_send<W: Deps>(
+    deps: &W,
+    message: &Message,
+    correlation: &CorrelationId,
+) -> PortResult<()> {
+    let kick = SendJob::new(message.conversation.clone(), message.ordinal, correlation.clone());
+    requeue_send(deps, &kick.in_group_of(message)).await
+}
+
+/// Enqueues a send job if the contact has open messages, in the FIFO group of the first of them. A crash after a commit
+/// may leave a message without a send job, so every way out of a turn calls this.
+pub(crate) async fn enqueue_open_sends<W: Deps>(
+    deps: &W,
+    conversation: &ConversationId,
+    correlation: &CorrelationId,
+) -> PortResult<()> {
+    let open = deps.store().list_open_messages(conversation.thread_id()).await?;
+    let (Some(first), Some(newest)) = (open.first(), open.last()) else {
+        return Ok(());
+    };
+    let upto = newest.conversation.clone();
+    let kick = SendJob::new(upto, newest.ordinal, correlation.clone());
+    requeue_send(deps, &kick.in_group_of(first)).await
+}
+
+/// Enqueues a send job in the contact's own FIFO group after the conversation changed hands. Nothing is enqueued if the
+/// contact has no open messages. Only messages that are not the agent's wait in that group, so void replies are
+/// cancelled at once.
+pub(crate) async fn enqueue_after_handover<W: Deps>(
+    deps: &W,
+    conversation: &ConversationId,
+    correlation: &CorrelationId,
+) -> PortResult<()> {
+    let open = deps.store().list_open_messages(conversation.thread_id()).await?;
+    let Some(newest) = open.last() else { return Ok(()) };
+    let upto = newest.conversation.clone();
+    requeue_send(deps, &SendJob::new(upto, newest.ordinal, correlation.clone())).await
+}
+
+/// Sends a send job to the end of its FIFO group, under a new deduplication id. With the message's id, a job sent at a
+/// release would be dropped if it came within the queue's five minutes.
+pub(crate) async fn requeue_send<W: Deps>(deps: &W, kick: &SendJob) -> PortResult<()> {
+    deps.queues()
+        .enqueue_send_job(kick, generate_nonce(deps.system()).as_str())
+        .await
+}
+
+/// Enqueues a turn job for a conversation, due at once.
+pub(crate) async fn enqueue_turn<W: Deps>(
+    deps: &W,
+    conversation: &Conversation,
+    correlation: &CorrelationId,
+) -> PortResult<()> {
+    let kick = TurnJob {
+        conversation: conversation.id.clone(),
+        tenant: conversation.tenant.clone(),
+        ordinal: conversation.turn_upto,
+        correlation: correlation.clone(),
+        due: None,
+    };
+    deps.queues().enqueue_turn_job(&kick, Duration::ZERO).await
+}
+
+/// Enqueues the turn job of a contact's message that was stored at `place`. It is due after the debounce.
+pub(crate) async fn enqueue_reply_turn<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    place: &MessagePosition,
+) -> PortResult<()> {
+    let kick = TurnJob {
+        conversation: place.conversation.clone(),
+        tenant: bound.tenant.id.clone(),
+        ordinal: place.ordinal,
+        correlation: job.correlation.clone(),
+        due: None,
+    };
+    let debounce = bound
+        .instance
+        .debounce_seconds
+        .map_or(deps.settings().debounce, |seconds| {
+            Duration::try_from_secs_f64(seconds).unwrap_or(deps.settings().debounce)
+        });
+    deps.queues().enqueue_turn_job(&kick, debounce).await
+}
+
+/// Enqueues the turn of an event that is given up after its message was stored: the answer is still owed.
+pub(crate) async fn enqueue_turn_if_stored<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+) -> PortResult<()> {
+    let stored = deps
+        .store()
+        .find_event(&job.event)
+        .await?
+        .and_then(|record| record.stored);
+    match stored {
+        Some(place) => enqueue_reply_turn(deps, job, bound, &place).await,
+        None => Ok(()),
+    }
+}

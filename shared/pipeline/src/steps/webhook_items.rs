@@ -1,0 +1,195 @@
+//! Records what a webhook or a provider's history reports, and enqueues the events.
+//!
+//! One message costs one conditional write and one queue request; a delivery status or a notice costs one conditional
+//! write. No provider and no model is called here. The configuration is read only for a notice that an instance's own
+//! secret proved.
+
+use crate::Deps;
+use crate::ports::{
+    ConfigurationStore, Deliveries, InboundEntry, Inbox, Notices, PortResult, Queues, RecordEventOutcome,
+    System,
+};
+use futures::stream::{self, StreamExt, TryStreamExt};
+use recado_domain::delivery::StatusUpdate;
+use recado_domain::event::{EventKind, EventPayload, InboundJob, PAYLOAD_INLINE_BYTES_MAX};
+use recado_domain::ids::{CorrelationId, ExternalId};
+use recado_domain::inbound::{WebhookEvent, WebhookItem};
+use recado_domain::millis::add_millis;
+use recado_domain::notice::{NOTICE_RETENTION_MS, Notice};
+use std::collections::BTreeSet;
+
+/// Number of writes of one webhook that run side by side.
+const WRITES_AT_ONCE: usize = 16;
+
+/// The counts of the parts of a webhook.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IngestReport {
+    /// Number of events that were enqueued.
+    pub events: usize,
+    /// Number of enqueued events that were recorded before and are still pending.
+    pub owed_before: usize,
+    /// Number of events that were applied or given up before, or that occur twice in the webhook.
+    pub duplicates: usize,
+    /// Number of delivery statuses that were recorded.
+    pub statuses: usize,
+    /// Number of notices of accounts that were recorded.
+    pub notices: usize,
+    /// Number of parts that were acknowledged and ignored.
+    pub ignored: usize,
+}
+
+/// Stores every part of a webhook, or returns an error. After an error the provider must repeat the webhook; parts that
+/// are stored already do no harm.
+pub async fn ingest<W: Deps>(
+    deps: &W,
+    items: Vec<WebhookItem>,
+    correlation: &CorrelationId,
+) -> PortResult<IngestReport> {
+    let mut done = IngestReport::default();
+    let (mut events, mut statuses, mut notices) = (Vec::new(), Vec::new(), Vec::new());
+    let mut seen = BTreeSet::new();
+    for item in items {
+        match item {
+            WebhookItem::Event(event) if !seen.insert(event.id.clone()) => done.duplicates += 1,
+            WebhookItem::Event(event) => events.push(event),
+            WebhookItem::Status(status) => statuses.push(status),
+            WebhookItem::Notice { notice, proven_by } => notices.push((notice, proven_by)),
+            WebhookItem::Ignored { what } => {
+                tracing::info!(what, "webhook part acknowledged and left alone");
+                done.ignored += 1;
+            }
+        }
+    }
+    done.statuses = statuses.len();
+    let told = notices.len();
+    let notices = filter_credible_notices(deps, notices).await?;
+    done.notices = notices.len();
+    done.ignored += told - notices.len();
+    record_statuses(deps, statuses).await?;
+    record_notices(deps, notices).await?;
+    let owed = record_events(deps, events, correlation, &mut done).await?;
+    done.events = owed.len();
+    if !owed.is_empty() {
+        deps.queues().enqueue_inbound(&owed).await?;
+    }
+    Ok(done)
+}
+
+async fn record_statuses<W: Deps>(deps: &W, statuses: Vec<StatusUpdate>) -> PortResult<()> {
+    let ttl = i64::try_from(deps.settings().delivery_ttl.as_millis()).unwrap_or(i64::MAX);
+    let expires = add_millis(deps.system().now(), ttl);
+    stream::iter(statuses)
+        .map(|status| async move { deps.store().record_status(&status, expires).await })
+        .buffer_unordered(WRITES_AT_ONCE)
+        .try_collect()
+        .await
+}
+
+/// Returns the notices whose proof is valid for their account: the provider's own proof, or that of an instance of the
+/// account.
+async fn filter_credible_notices<W: Deps>(
+    deps: &W,
+    told: Vec<(Notice, Option<ExternalId>)>,
+) -> PortResult<Vec<Notice>> {
+    let mut credible = Vec::with_capacity(told.len());
+    for (notice, proven_by) in told {
+        let kind = notice.kind.as_str();
+        if let Some(external) = proven_by {
+            // The store caches the configuration, and a webhook with a notice is rare.
+            let bound = deps
+                .store()
+                .find_instance_config(notice.provider, &external)
+                .await?;
+            let own = bound.and_then(|bound| bound.instance.account_id);
+            if own.as_ref() != Some(&notice.account) {
+                tracing::warn!(
+                    kind,
+                    instance = %external,
+                    "a notice of an account that is not its number's was dropped"
+                );
+                continue;
+            }
+        }
+        tracing::info!(kind, "the provider tells of an account");
+        credible.push(notice);
+    }
+    Ok(credible)
+}
+
+async fn record_notices<W: Deps>(deps: &W, notices: Vec<Notice>) -> PortResult<()> {
+    let expires = add_millis(deps.system().now(), NOTICE_RETENTION_MS);
+    stream::iter(notices)
+        .map(|notice| async move { deps.store().put_notice(&notice, expires).await })
+        .buffer_unordered(WRITES_AT_ONCE)
+        .try_collect()
+        .await
+}
+
+/// Records each event as pending. Returns the events that must be enqueued, in their order.
+async fn record_events<W: Deps>(
+    deps: &W,
+    events: Vec<WebhookEvent>,
+    correlation: &CorrelationId,
+    done: &mut IngestReport,
+) -> PortResult<Vec<InboundEntry>> {
+    let recorded: Vec<(InboundJob, RecordEventOutcome)> = stream::iter(events)
+        .map(|event| record_webhook_event(deps, event, correlation.clone()))
+        .buffered(WRITES_AT_ONCE)
+        .try_collect()
+        .await?;
+    let mut owed = Vec::with_capacity(recorded.len());
+    for (job, recorded) in recorded {
+        if recorded == RecordEventOutcome::Settled {
+            done.duplicates += 1;
+        } else {
+            done.owed_before += usize::from(recorded == RecordEventOutcome::Pending);
+            owed.push(InboundEntry {
+                deduplication: job.event.to_string(),
+                job,
+            });
+        }
+    }
+    Ok(owed)
+}
+
+async fn record_webhook_event<W: Deps>(
+    deps: &W,
+    event: WebhookEvent,
+    correlation: CorrelationId,
+) -> PortResult<(InboundJob, RecordEventOutcome)> {
+    let address = event
+        .address
+        .as_ref()
+        .map(recado_domain::contact::ContactAddress::as_str);
+    // The event of a failed delivery waits until its message is known. In a group of its own it delays no other event
+    // meanwhile.
+    let place = match event.kind {
+        EventKind::Failed => Some(event.id.as_str()),
+        EventKind::Message | EventKind::Connection => address,
+    };
+    let group = crate::steps::identity::load_identity_key(deps)
+        .await?
+        .derive_event_group(event.provider, &event.external, place);
+    let inline = event.payload.to_string().len() <= PAYLOAD_INLINE_BYTES_MAX;
+    let payload = if inline {
+        EventPayload::Inline(event.payload)
+    } else {
+        let key = event.id.to_string();
+        deps.queues().put_payload(&key, &event.payload).await?;
+        EventPayload::Stored(key)
+    };
+    let job = InboundJob {
+        event: event.id,
+        provider: event.provider,
+        external: event.external,
+        kind: event.kind,
+        group,
+        correlation,
+        received_at: deps.system().now(),
+        payload,
+        lookalike: event.lookalike,
+        redrive: None,
+    };
+    let recorded = deps.store().record_event(&job).await?;
+    Ok((job, recorded))
+}

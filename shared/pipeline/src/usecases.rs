@@ -1,0 +1,13 @@
+//! The use cases: what the functions do. A use case imports steps and no other use case.
+
+pub mod catch_up;
+pub mod configure;
+pub mod deliver;
+pub mod health;
+pub mod ingest;
+pub mod operate;
+pub mod process;
+pub mod reconcile;
+pub mod reply;
+pub mod send;
+pub mod trace;

@@ -1,0 +1,83 @@
+//! Catch-up: reads the provider's history for messages whose webhooks were lost, and processes them with the same dedupe
+//! as webhooks.
+//!
+//! The oldest page is read first, so that messages get their ordinals in the order in which they were written. Known
+//! messages change nothing. The normal processing of a message does no work for catch-ups.
+
+use crate::Deps;
+use crate::ports::{
+    ConfigurationStore, ConversationFilter, Conversations, HistoryError, InstanceStates, PageRequest,
+    PortResult, System,
+};
+pub use crate::steps::history_reader::{CatchUpError, CatchUpReport};
+use crate::steps::history_reader::{CatchUpLimits, earliest_known_time, history_span, read_history};
+use jiff::Timestamp;
+use recado_domain::ids::{CorrelationId, InstanceId};
+
+/// Limits of one catch-up on demand: a function of the API has 29 seconds.
+const ON_DEMAND: CatchUpLimits = CatchUpLimits {
+    pages: 200,
+    time_ms: 15_000,
+};
+
+/// Reads the messages that an instance missed since `since` and processes those that are not known. Without `since`, it
+/// starts at the newest known message of a contact.
+pub async fn catch_up<W: Deps>(
+    deps: &W,
+    id: &InstanceId,
+    since: Option<Timestamp>,
+    correlation: &CorrelationId,
+) -> Result<CatchUpReport, CatchUpError> {
+    let bound = deps
+        .store()
+        .instance_config(id)
+        .await?
+        .ok_or(CatchUpError::NotFound)?;
+    let now = deps.system().now();
+    let earliest = earliest_known_time(deps, now);
+    match since {
+        Some(since) if since < earliest => return Err(CatchUpError::TooFarBack { earliest }),
+        Some(since) if since > now => return Err(CatchUpError::Ahead),
+        _ => {}
+    }
+    let state = deps.store().read_instance_state(id).await?;
+    let from = match since {
+        Some(since) => since,
+        None => find_last_inbound(deps, id).await?.unwrap_or(earliest),
+    };
+    let span = history_span(from, earliest, now);
+    let done = match read_history(deps, &bound, span, ON_DEMAND, correlation).await {
+        Err(CatchUpError::Provider(HistoryError::NotOffered)) => {
+            return Ok(CatchUpReport {
+                offered: false,
+                ..CatchUpReport::for_span(span)
+            });
+        }
+        read => read?,
+    };
+    if state
+        .catch_up_from
+        .is_some_and(|noted| noted >= from && !done.more)
+    {
+        deps.store().record_catch_up(id, &state, None).await?;
+    }
+    Ok(done)
+}
+
+/// Returns the time of the newest known message of a contact of this instance; `None` if there is none.
+async fn find_last_inbound<W: Deps>(deps: &W, id: &InstanceId) -> PortResult<Option<Timestamp>> {
+    let filter = ConversationFilter {
+        instance: Some(id.clone()),
+        ..ConversationFilter::default()
+    };
+    let page = PageRequest {
+        limit: 50,
+        cursor: None,
+    };
+    let newest = deps.store().search_conversations(&filter, &page).await?;
+    Ok(newest
+        .items
+        .iter()
+        .filter_map(|conversation| conversation.last_inbound_at)
+        .max())
+}

@@ -1,0 +1,255 @@
+//! Accepts messages that clients send by the API, to any recipient, now or later.
+//!
+//! A message to be sent now gets the next ordinal of the contact's conversation. A message for later is a record of its
+//! own until it is due. Neither message answers the contact or takes the conversation over.
+
+mod immediate;
+mod scheduling;
+
+use crate::Deps;
+use crate::deps::capabilities;
+use crate::ports::{
+    ConfigurationStore, Conversations, IdempotencyClaim, IdempotencyRecord, PortError, PortResult, System,
+};
+use crate::steps::client_message::TRIES;
+pub use crate::steps::due_message::release_due_message;
+use crate::steps::identity;
+use crate::steps::linked_threads;
+use crate::steps::outgoing_check::{
+    NotSendable, OutgoingContentError, PreparedContent, needs_store_lookups, prepare_content,
+    request_fingerprint,
+};
+use crate::steps::wake_up;
+use jiff::Timestamp;
+use recado_domain::config::InstanceConfig;
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, InstanceId, MessageId, hash_parts};
+use recado_domain::message::MessageStatus;
+use recado_domain::metadata::Metadata;
+use recado_domain::millis::add_millis;
+use recado_domain::options::SendOptions;
+use recado_domain::recipient::{RecipientError, parse_recipient};
+use recado_domain::scheduled::{NotPending, ScheduledId, ScheduledMessage, ScheduledState};
+pub use scheduling::{cancel_scheduled, find_scheduled};
+
+/// Maximum time ahead for which a message may be scheduled, in milliseconds (366 days).
+const SCHEDULE_AHEAD_MAX_MS: i64 = 366 * 86_400_000;
+
+/// A client's request to send a message.
+#[derive(Debug, Clone)]
+pub struct DeliverRequest {
+    /// The recipient: a phone number in any notation, or a WhatsApp address.
+    pub to: String,
+    /// Content of the message.
+    pub content: Content,
+    /// Options of the send. Message ids in them may be ours or the provider's.
+    pub options: SendOptions,
+    /// The client's idempotency key. The same request with the same key is one message.
+    pub key: Option<IdempotencyKey>,
+    /// Metadata that the client keeps with the message.
+    pub metadata: Option<Metadata>,
+    /// Earliest time to send the message. If absent or in the past, the message is sent now.
+    pub send_at: Option<Timestamp>,
+    /// Correlation id, which follows the message through every queue, record and log line.
+    pub correlation: CorrelationId,
+}
+
+/// A message that was stored or scheduled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AcceptedMessage {
+    /// Id of the message or of the scheduled message.
+    pub id: MessageId,
+    /// Conversation of the message; `None` until a scheduled message is due.
+    pub conversation: Option<ConversationId>,
+    /// Status of the message.
+    pub status: MessageStatus,
+    /// Time at which the message is to be sent; `None` if it was not scheduled.
+    pub send_at: Option<Timestamp>,
+    /// `true` if the same request came before.
+    pub repeated: bool,
+}
+
+/// The reason for which a message was not accepted or not cancelled.
+#[derive(Debug, thiserror::Error)]
+pub enum DeliverError {
+    /// The named record does not exist.
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
+    /// The message cannot be sent.
+    #[error(transparent)]
+    NotSendable(#[from] NotSendable),
+    /// The recipient is no valid address.
+    #[error(transparent)]
+    Recipient(#[from] RecipientError),
+    /// `send_at` is more than a year ahead.
+    #[error("`send_at` must not be more than a year ahead")]
+    TooFarAhead,
+    /// The idempotency key was used for another request.
+    #[error("the idempotency key was used for another request")]
+    KeyReused,
+    /// The scheduled message is no longer pending.
+    #[error(transparent)]
+    NotPending(#[from] NotPending),
+    /// Others kept changing the conversation. The client may try again.
+    #[error("the conversation is being changed by others, try again")]
+    Busy,
+    /// A store or queue failed.
+    #[error(transparent)]
+    Port(#[from] PortError),
+}
+
+impl From<OutgoingContentError> for DeliverError {
+    fn from(error: OutgoingContentError) -> Self {
+        match error {
+            OutgoingContentError::Refused(why) => Self::NotSendable(why),
+            OutgoingContentError::Port(error) => Self::Port(error),
+        }
+    }
+}
+
+/// A request whose recipient and content were checked.
+struct CheckedDelivery {
+    bound: InstanceConfig,
+    to: ContactAddress,
+    ready: PreparedContent,
+    send: DeliverRequest,
+    claim: Option<IdempotencyClaim>,
+}
+
+/// Accepts a message that a client wants to send on `instance`. The message is stored and its send job enqueued, or the
+/// message is scheduled. A repeated request with the same key returns the first request's message.
+pub async fn accept_message<W: Deps>(
+    deps: &W,
+    instance: &InstanceId,
+    send: DeliverRequest,
+) -> Result<AcceptedMessage, DeliverError> {
+    let bound = deps.store().instance_config(instance).await?;
+    let bound = bound.ok_or(DeliverError::NotFound("instance"))?;
+    let to = parse_recipient(capabilities(deps, &bound).address_format, &send.to)?;
+    let now = deps.system().now();
+    let ahead = send.send_at.filter(|at| *at > now);
+    if ahead.is_some_and(|at| at > add_millis(now, SCHEDULE_AHEAD_MAX_MS)) {
+        return Err(DeliverError::TooFarAhead);
+    }
+    let claim = send
+        .key
+        .clone()
+        .map(|key| make_send_claim(deps, instance, &to, &send, key))
+        .transpose()?;
+    if let Some(claim) = claim
+        .as_ref()
+        .filter(|_| needs_store_lookups(&send.content, &send.options))
+        && let Some(record) = deps
+            .store()
+            .find_idempotency_key(&claim.scope, &claim.key)
+            .await?
+    {
+        return return_repeated_send(deps, Some(claim), record, &send.correlation).await;
+    }
+    let mut thread = identity::derive_thread_id(deps, instance, to.as_str()).await?;
+    if needs_store_lookups(&send.content, &send.options) {
+        (thread, _) = linked_threads::find_latest_conversation(deps, thread).await?;
+    }
+    let wish = (send.content.clone(), send.options.clone());
+    let ready = prepare_content(deps, &bound, &thread, wish, ahead).await?;
+    let checked = CheckedDelivery {
+        bound,
+        to,
+        ready,
+        send,
+        claim,
+    };
+    match ahead {
+        Some(at) => scheduling::schedule_message(deps, checked, at).await,
+        None => immediate::commit_message(deps, checked).await,
+    }
+}
+
+fn make_send_claim<W: Deps>(
+    deps: &W,
+    instance: &InstanceId,
+    to: &ContactAddress,
+    send: &DeliverRequest,
+    key: IdempotencyKey,
+) -> PortResult<IdempotencyClaim> {
+    let ttl = i64::try_from(deps.settings().key_ttl.as_millis()).unwrap_or(i64::MAX);
+    let now = deps.system().now();
+    let send_at = send.send_at.map(|at| at.as_millisecond().to_string());
+    let metadata = send.metadata.as_ref().map_or("", Metadata::as_str);
+    let said = request_fingerprint(&send.content, &send.options)?;
+    let (text, more) = said
+        .split_first()
+        .map_or(("", &[][..]), |(text, more)| (text.as_str(), more));
+    let mut parts = vec![
+        "send",
+        to.as_str(),
+        text,
+        metadata,
+        send_at.as_deref().unwrap_or(""),
+    ];
+    parts.extend(more.iter().map(String::as_str));
+    Ok(IdempotencyClaim {
+        scope: instance.to_string(),
+        key,
+        request_hash: hash_parts(&parts, 32),
+        // A key of a scheduled message expires long after its sending, so that a repeated request still finds the
+        // message.
+        expires: add_millis(send.send_at.map_or(now, |at| at.max(now)), ttl),
+    })
+}
+
+/// Returns the message of the first request with this key. If the message is still open, its send job is enqueued
+/// again, because a crash may have prevented it. If the first request was a different one, the error is `KeyReused`.
+async fn return_repeated_send<W: Deps>(
+    deps: &W,
+    claim: Option<&IdempotencyClaim>,
+    record: IdempotencyRecord,
+    correlation: &CorrelationId,
+) -> Result<AcceptedMessage, DeliverError> {
+    if claim.is_none_or(|claim| claim.request_hash != record.request_hash) {
+        return Err(DeliverError::KeyReused);
+    }
+    let (mut at, mut send_at) = (record.message.clone(), None);
+    if let Ok(id) = ScheduledId::parse(record.message.as_str()) {
+        let scheduled = find_scheduled(deps, &id)
+            .await?
+            .ok_or(DeliverError::NotFound("message"))?;
+        send_at = Some(scheduled.send_at);
+        match &scheduled.state {
+            ScheduledState::Became { message, .. } => at = message.clone(),
+            _ => return Ok(accepted_from_scheduled(&scheduled, true)),
+        }
+    }
+    let message = deps.store().find_message(&at).await?;
+    let message = message.ok_or(DeliverError::NotFound("message"))?;
+    if message.is_open() {
+        wake_up::enqueue_send(deps, &message, correlation).await?;
+    }
+    Ok(AcceptedMessage {
+        id: record.message,
+        status: message.status_with_delivery(None),
+        conversation: Some(message.conversation),
+        send_at,
+        repeated: true,
+    })
+}
+
+fn accepted_from_scheduled(scheduled: &ScheduledMessage, repeated: bool) -> AcceptedMessage {
+    AcceptedMessage {
+        id: scheduled.id.as_message_id().clone(),
+        conversation: None,
+        status: scheduled_status(scheduled),
+        send_at: Some(scheduled.send_at),
+        repeated,
+    }
+}
+
+/// Returns the status of a scheduled message. `Pending` also if it became a message: that message has its own status.
+pub fn scheduled_status(scheduled: &ScheduledMessage) -> MessageStatus {
+    match scheduled.state {
+        ScheduledState::Pending | ScheduledState::Became { .. } => MessageStatus::Pending,
+        ScheduledState::Cancelled { .. } => MessageStatus::Cancelled,
+        ScheduledState::GivenUp { .. } => MessageStatus::Failed,
+    }
+}

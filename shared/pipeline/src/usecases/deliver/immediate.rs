@@ -1,0 +1,57 @@
+use super::{AcceptedMessage, CheckedDelivery, DeliverError, TRIES, return_repeated_send};
+use crate::Deps;
+use crate::deps::pair_rate;
+use crate::ports::{CommitOutcome, Conversations, System};
+use crate::steps::client_message::{UnnumberedMessage, find_or_start_conversation};
+use crate::steps::wake_up;
+
+/// Commits the message to the contact's conversation, together with the client's key, and enqueues a send job.
+pub(super) async fn commit_message<W: Deps>(
+    deps: &W,
+    checked: CheckedDelivery,
+) -> Result<AcceptedMessage, DeliverError> {
+    let CheckedDelivery {
+        bound,
+        to,
+        ready,
+        send,
+        claim,
+    } = checked;
+    for _ in 0..TRIES {
+        let mut conversation = find_or_start_conversation(deps, &bound, &to).await?;
+        let words = UnnumberedMessage {
+            ready: ready.clone(),
+            to: &to,
+            correlation: &send.correlation,
+            key: send.key.as_ref(),
+            pair: pair_rate(deps, &bound),
+        };
+        let mut message = words.append_to_conversation(&mut conversation, deps.system().now());
+        if let Some(out) = message.out.as_mut() {
+            out.metadata.clone_from(&send.metadata);
+        }
+        match deps
+            .store()
+            .commit_message(&conversation, &message, claim.as_ref())
+            .await?
+        {
+            CommitOutcome::Committed => {
+                let (id, status) = (message.message_id(), message.status_with_delivery(None));
+                tracing::info!(message_id = %id, "taken to be sent");
+                wake_up::enqueue_send(deps, &message, &send.correlation).await?;
+                return Ok(AcceptedMessage {
+                    id,
+                    conversation: Some(conversation.id),
+                    status,
+                    send_at: None,
+                    repeated: false,
+                });
+            }
+            CommitOutcome::KeyTaken(record) => {
+                return return_repeated_send(deps, claim.as_ref(), record, &send.correlation).await;
+            }
+            CommitOutcome::Conflict => {}
+        }
+    }
+    Err(DeliverError::Busy)
+}

@@ -1,0 +1,72 @@
+use super::{
+    AcceptedMessage, CheckedDelivery, DeliverError, TRIES, accepted_from_scheduled, return_repeated_send,
+};
+use crate::Deps;
+use crate::ports::{CommitOutcome, PortError, PortResult, ScheduledMessages, System, WriteOutcome};
+use crate::steps::random_id::generate_nonce;
+use jiff::Timestamp;
+use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
+
+/// Stores the message until `at`, together with the client's key.
+pub(super) async fn schedule_message<W: Deps>(
+    deps: &W,
+    checked: CheckedDelivery,
+    at: Timestamp,
+) -> Result<AcceptedMessage, DeliverError> {
+    let CheckedDelivery {
+        bound,
+        to,
+        ready,
+        send,
+        claim,
+    } = checked;
+    let id = ScheduledId::parse(&format!("s_{}", generate_nonce(deps.system())))
+        .map_err(|error| PortError::invalid("scheduled message", error))?;
+    let scheduled = ScheduledMessage {
+        id,
+        tenant: bound.tenant.id,
+        instance: bound.instance.id,
+        to,
+        content: ready.content,
+        options: ready.options,
+        metadata: send.metadata,
+        send_at: at,
+        created_at: deps.system().now(),
+        correlation: send.correlation,
+        idempotency_key: send.key,
+        state: ScheduledState::Pending,
+        rev: 1,
+    };
+    match deps.store().put_scheduled(&scheduled, claim.as_ref()).await? {
+        CommitOutcome::Committed => {
+            tracing::info!(message_id = %scheduled.id, send_at = %at, "scheduled");
+            Ok(accepted_from_scheduled(&scheduled, false))
+        }
+        CommitOutcome::KeyTaken(record) => {
+            return_repeated_send(deps, claim.as_ref(), record, &scheduled.correlation).await
+        }
+        CommitOutcome::Conflict => Err(DeliverError::Busy),
+    }
+}
+
+/// Returns a scheduled message, also after it was sent or cancelled.
+pub async fn find_scheduled<W: Deps>(deps: &W, id: &ScheduledId) -> PortResult<Option<ScheduledMessage>> {
+    deps.store().find_scheduled(id).await
+}
+
+/// Cancels a scheduled message that is still pending. A message that was cancelled before is returned as it is.
+pub async fn cancel_scheduled<W: Deps>(deps: &W, id: &ScheduledId) -> Result<ScheduledMessage, DeliverError> {
+    for _ in 0..TRIES {
+        let found = find_scheduled(deps, id).await?;
+        let mut scheduled = found.ok_or(DeliverError::NotFound("message"))?;
+        if matches!(scheduled.state, ScheduledState::Cancelled { .. }) {
+            return Ok(scheduled);
+        }
+        scheduled.cancel_pending(deps.system().now())?;
+        if deps.store().save_scheduled(&scheduled).await? == WriteOutcome::Written {
+            tracing::info!(message_id = %id, "a scheduled message was taken back");
+            return Ok(scheduled);
+        }
+    }
+    Err(DeliverError::Busy)
+}

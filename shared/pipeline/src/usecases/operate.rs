@@ -1,0 +1,161 @@
+//! The operators' use cases: they list conversations and messages, take over, answer, give back and resolve.
+
+mod answer;
+pub mod dead_letters;
+mod notices;
+
+use crate::Deps;
+use crate::ports::{
+    ConfigurationStore, ConversationFilter, Conversations, Page, PageRequest, PortError, System, WriteOutcome,
+};
+use crate::steps::linked_threads::{find_latest_conversation, give_back_others, take_over_others};
+pub use crate::steps::message_view::MessageView;
+use crate::steps::message_view::{find_message_view, join_deliveries};
+use crate::steps::outgoing_check::{NotSendable, OutgoingContentError};
+use crate::steps::reply_coverage::highest_covered_ordinal;
+use crate::steps::wake_up;
+pub use answer::{OperatorAnswer, answer_as_operator};
+pub use notices::list_notices;
+use recado_domain::conversation::{Conversation, ConversationError, ConversationMode};
+use recado_domain::ids::{ConversationId, CorrelationId, MessageId, Ordinal};
+
+/// Number of tries of a change while others change the same record.
+const TRIES: usize = 6;
+
+/// The reason for which an operator's request was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum OperateError {
+    /// The named record does not exist.
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
+    /// The message cannot be sent.
+    #[error(transparent)]
+    NotSendable(#[from] NotSendable),
+    /// The idempotency key was used for another request.
+    #[error("the idempotency key was used for another request")]
+    KeyReused,
+    /// The conversation's state does not allow the request.
+    #[error(transparent)]
+    Refused(#[from] ConversationError),
+    /// Others kept changing the conversation. The client may try again.
+    #[error("the conversation is being changed by others, try again")]
+    Busy,
+    /// A store or queue failed.
+    #[error(transparent)]
+    Port(#[from] PortError),
+}
+
+impl From<OutgoingContentError> for OperateError {
+    fn from(error: OutgoingContentError) -> Self {
+        match error {
+            OutgoingContentError::Refused(why) => Self::NotSendable(why),
+            OutgoingContentError::Port(error) => Self::Port(error),
+        }
+    }
+}
+
+/// Lists conversations, the most recently active first.
+pub async fn list_conversations<W: Deps>(
+    deps: &W,
+    filter: &ConversationFilter,
+    page: &PageRequest,
+) -> Result<Page<Conversation>, OperateError> {
+    Ok(deps.store().search_conversations(filter, page).await?)
+}
+
+/// Returns a conversation. If nobody wrote in it and it only leads to another conversation of the same person, returns
+/// that other conversation.
+pub async fn find_conversation<W: Deps>(deps: &W, id: &ConversationId) -> Result<Conversation, OperateError> {
+    let missing = OperateError::NotFound("conversation");
+    let found = deps.store().find_conversation(id).await?.ok_or(missing)?;
+    if found.listed_status().is_some() {
+        return Ok(found);
+    }
+    let (_, newest) = find_latest_conversation(deps, id.thread_id().clone()).await?;
+    newest.ok_or(OperateError::NotFound("conversation"))
+}
+
+/// Lists a conversation's messages, the newest first.
+pub async fn list_messages<W: Deps>(
+    deps: &W,
+    id: &ConversationId,
+    page: &PageRequest,
+) -> Result<Page<MessageView>, OperateError> {
+    let conversation = find_conversation(deps, id).await?;
+    let found = deps.store().list_messages(&conversation.id, page).await?;
+    let bound = deps.store().instance_config(&conversation.instance).await?;
+    let items = join_deliveries(deps, bound.as_ref(), found.items).await?;
+    Ok(Page {
+        items,
+        next_cursor: found.next_cursor,
+    })
+}
+
+/// Returns a message with its delivery.
+pub async fn find_message<W: Deps>(deps: &W, id: &MessageId) -> Result<MessageView, OperateError> {
+    let view = find_message_view(deps, id).await?;
+    view.ok_or(OperateError::NotFound("message"))
+}
+
+/// Takes a conversation over (`manual`) or gives it back to the agent (`ai`). After a give-back, messages that nobody
+/// answered are owed an answer again.
+pub async fn set_conversation_mode<W: Deps>(
+    deps: &W,
+    id: &ConversationId,
+    mode: ConversationMode,
+    correlation: &CorrelationId,
+) -> Result<Conversation, OperateError> {
+    let now = deps.system().now();
+    for _ in 0..TRIES {
+        let mut conversation = find_conversation(deps, id).await?;
+        let changed = match mode {
+            ConversationMode::Manual => conversation.take_over(),
+            ConversationMode::Ai => {
+                let left = highest_covered_ordinal(deps, &conversation, None).await?;
+                conversation.give_back_to_agent(left, now)
+            }
+        };
+        // Done even if nothing changed: the request may repeat an earlier request that crashed before this step.
+        take_over_others(deps, &conversation, correlation).await?;
+        if changed {
+            conversation.rev += 1;
+            if deps.store().update_conversation(&conversation).await? == WriteOutcome::Conflict {
+                continue;
+            }
+            tracing::info!(conversation_id = %id, ?mode, "mode changed by a person");
+        }
+        // A send job is enqueued, so that queued messages that are void now are cancelled at once.
+        wake_up::enqueue_after_handover(deps, &conversation.id, correlation).await?;
+        if mode == ConversationMode::Ai {
+            give_back_others(deps, &conversation, correlation).await?;
+            if conversation.owes_answer() {
+                wake_up::enqueue_turn(deps, &conversation, correlation).await?;
+            }
+        }
+        return Ok(conversation);
+    }
+    Err(OperateError::Busy)
+}
+
+/// Resolves a conversation, unless a message newer than `seen` came in. `seen` is the newest ordinal that the operator
+/// saw; `None`: all messages. A newer message is an error.
+pub async fn resolve_conversation<W: Deps>(
+    deps: &W,
+    id: &ConversationId,
+    seen: Option<Ordinal>,
+    correlation: &CorrelationId,
+) -> Result<Conversation, OperateError> {
+    for _ in 0..TRIES {
+        let mut conversation = find_conversation(deps, id).await?;
+        if conversation.resolve_if_seen(seen.unwrap_or(conversation.last_inbound))? {
+            conversation.rev += 1;
+            if deps.store().update_conversation(&conversation).await? == WriteOutcome::Conflict {
+                continue;
+            }
+        }
+        // Done even if nothing changed: the request may repeat an earlier request that crashed before this step.
+        wake_up::enqueue_after_handover(deps, &conversation.id, correlation).await?;
+        return Ok(conversation);
+    }
+    Err(OperateError::Busy)
+}

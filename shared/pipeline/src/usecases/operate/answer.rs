@@ -1,0 +1,165 @@
+use super::{MessageView, OperateError, TRIES, find_conversation, find_message};
+use crate::Deps;
+use crate::deps::pair_rate;
+use crate::ports::{CommitOutcome, ConfigurationStore, Conversations, IdempotencyClaim, PortResult, System};
+use crate::steps::linked_threads::take_over_others;
+use crate::steps::outgoing_check::{PreparedContent, prepare_content, request_fingerprint};
+use crate::steps::wake_up;
+use recado_domain::content::Content;
+use recado_domain::conversation::Conversation;
+use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, Ordinal, hash_parts};
+use recado_domain::message::{Message, Role};
+use recado_domain::millis::add_millis;
+use recado_domain::options::SendOptions;
+use recado_domain::outbox::{Author, Outbox};
+use recado_domain::rate::Rate;
+
+/// An answer that a person gives in a conversation.
+#[derive(Debug, Clone)]
+pub struct OperatorAnswer {
+    /// Content of the answer.
+    pub content: Content,
+    /// Options of the send. Message ids in them may be ours or the provider's.
+    pub options: SendOptions,
+    /// The newest ordinal that the person had on screen; `None`: all messages that there are.
+    pub seen: Option<Ordinal>,
+    /// The client's idempotency key. The same answer with the same key is one message.
+    pub key: Option<IdempotencyKey>,
+    /// Correlation id, which follows the answer through every queue, record and log line.
+    pub correlation: CorrelationId,
+}
+
+/// Stores a person's answer and enqueues its send job. The message, the ordinals that it covers and, if the agent had
+/// the conversation, the takeover are stored in one transaction. A repeated request with the same key returns the first
+/// request's message.
+pub async fn answer_as_operator<W: Deps>(
+    deps: &W,
+    id: &ConversationId,
+    answer: OperatorAnswer,
+) -> Result<MessageView, OperateError> {
+    let claim = answer
+        .key
+        .clone()
+        .map(|key| make_answer_claim(deps, id, &answer, key))
+        .transpose()?;
+    let mut known = None;
+    for _ in 0..TRIES {
+        let mut conversation = find_conversation(deps, id).await?;
+        if let Some(claim) = &claim
+            && let Some(record) = deps
+                .store()
+                .find_idempotency_key(&claim.scope, &claim.key)
+                .await?
+        {
+            return return_repeated_answer(deps, id, claim, record, &answer.correlation).await;
+        }
+        if conversation.is_finished() {
+            return Err(recado_domain::conversation::ConversationError::Resolved.into());
+        }
+        let (ready, pair) = match &known {
+            Some(known) => known,
+            None => known.insert(prepare_answer(deps, &conversation, &answer).await?),
+        };
+        let made = build_answer_message(deps, &mut conversation, &answer, ready, *pair);
+        take_over_others(deps, &conversation, &answer.correlation).await?;
+        match deps
+            .store()
+            .commit_message(&conversation, &made, claim.as_ref())
+            .await?
+        {
+            CommitOutcome::Committed => {
+                tracing::info!(conversation_id = %id, ordinal = made.ordinal.0, "answered by a person");
+                wake_up::enqueue_send(deps, &made, &answer.correlation).await?;
+                let status = made.status_with_delivery(None);
+                return Ok(MessageView {
+                    message: made,
+                    status,
+                    delivery: None,
+                });
+            }
+            CommitOutcome::Conflict | CommitOutcome::KeyTaken(_) => {}
+        }
+    }
+    Err(OperateError::Busy)
+}
+
+fn make_answer_claim<W: Deps>(
+    deps: &W,
+    id: &ConversationId,
+    answer: &OperatorAnswer,
+    key: IdempotencyKey,
+) -> PortResult<IdempotencyClaim> {
+    let ttl = i64::try_from(deps.settings().key_ttl.as_millis()).unwrap_or(i64::MAX);
+    let said = request_fingerprint(&answer.content, &answer.options)?;
+    let parts: Vec<&str> = std::iter::once("answer")
+        .chain(said.iter().map(String::as_str))
+        .collect();
+    Ok(IdempotencyClaim {
+        scope: id.to_string(),
+        key,
+        request_hash: hash_parts(&parts, 32),
+        expires: add_millis(deps.system().now(), ttl),
+    })
+}
+
+/// Returns the message of the first request with this key. Its send job is enqueued again, because a crash may have
+/// prevented it. If the first request was a different one, the error is `KeyReused`.
+async fn return_repeated_answer<W: Deps>(
+    deps: &W,
+    id: &ConversationId,
+    claim: &IdempotencyClaim,
+    record: crate::ports::IdempotencyRecord,
+    correlation: &CorrelationId,
+) -> Result<MessageView, OperateError> {
+    if record.request_hash != claim.request_hash {
+        return Err(OperateError::KeyReused);
+    }
+    wake_up::enqueue_after_handover(deps, id, correlation).await?;
+    find_message(deps, &record.message).await
+}
+
+/// Prepares the answer's content, and finds the contact's own rate. If the instance is no longer configured, nothing
+/// can be sent and the error is `NotFound`.
+async fn prepare_answer<W: Deps>(
+    deps: &W,
+    conversation: &Conversation,
+    answer: &OperatorAnswer,
+) -> Result<(PreparedContent, Option<Rate>), OperateError> {
+    let bound = deps.store().instance_config(&conversation.instance).await?;
+    let bound = bound.ok_or(OperateError::NotFound("instance"))?;
+    let wish = (answer.content.clone(), answer.options.clone());
+    let ready = prepare_content(deps, &bound, conversation.id.thread_id(), wish, None).await?;
+    Ok((ready, pair_rate(deps, &bound)))
+}
+
+fn build_answer_message<W: Deps>(
+    deps: &W,
+    conversation: &mut Conversation,
+    answer: &OperatorAnswer,
+    ready: &PreparedContent,
+    pair: Option<Rate>,
+) -> Message {
+    let now = deps.system().now();
+    let seen = answer.seen.unwrap_or(conversation.last);
+    let ordinal = conversation.record_operator_answer(seen, true, now);
+    conversation.rev += 1;
+    let to = conversation.address.clone();
+    let mut out = Outbox::new_queued(to, Author::Person, conversation.epoch, seen, now);
+    if let Some(at) = pair.and_then(|rate| conversation.reserve_pair_slot(rate, now)) {
+        out.delay_until(at);
+    }
+    out.options = ready.options.clone();
+    Message {
+        context: ready.context.clone(),
+        idempotency_key: answer.key.clone(),
+        ..Message::new_outgoing(
+            conversation,
+            ordinal,
+            Role::Operator,
+            ready.content.clone(),
+            out,
+            now,
+            &answer.correlation,
+        )
+    }
+}

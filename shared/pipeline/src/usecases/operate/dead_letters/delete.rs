@@ -1,0 +1,141 @@
+use super::redrive::{RemovedLetters, clear_queue_copies, record_removed_letter};
+use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
+use super::{SIDE_BY_SIDE, require_dead_letter};
+use crate::Deps;
+use crate::ports::{
+    Conversations, DeadLetters, Inbox, OutboxStore, PortError, PortResult, System, WriteOutcome,
+};
+use crate::steps::queue_message::format_error_chain;
+use crate::usecases::operate::{OperateError, TRIES};
+use futures::stream::{self, StreamExt};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, DeadLetterDeletion};
+use recado_domain::ids::MessageId;
+use recado_domain::millis::add_millis;
+
+/// The result of deleting several dead letters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeletionSummary {
+    /// Number of dead letters that were selected.
+    pub selected: usize,
+    /// Number of dead letters that were deleted.
+    pub deleted: usize,
+    /// Number of dead letters that could not be deleted now.
+    pub failed: usize,
+    /// `true` if more dead letters match than the limit allows.
+    pub more: bool,
+}
+
+/// Deletes a dead letter for good, and keeps who deleted it.
+pub async fn delete_dead_letter<W: Deps>(deps: &W, id: &str, by: &str) -> Result<(), OperateError> {
+    let letter = require_dead_letter(deps, id).await?;
+    let deleted = delete_letter_and_record(deps, &letter, by).await?;
+    let mut gone = RemovedLetters::new();
+    record_removed_letter(&mut gone, &letter);
+    clear_queue_copies(deps, &gone).await;
+    if deleted {
+        Ok(())
+    } else {
+        // Somebody else deleted or redrove the dead letter at the same moment.
+        Err(OperateError::NotFound("dead letter"))
+    }
+}
+
+/// Deletes several dead letters for good, and keeps who deleted each.
+pub async fn delete_dead_letters<W: Deps>(
+    deps: &W,
+    selection: &DeadLetterSelection,
+    by: &str,
+) -> Result<DeletionSummary, OperateError> {
+    let selected = select_letters(deps, selection).await?;
+    let mut done = DeletionSummary {
+        selected: selected.count,
+        more: selected.more,
+        ..DeletionSummary::default()
+    };
+    let ids = selected
+        .lines
+        .into_iter()
+        .flat_map(OrderedLetters::into_letter_ids);
+    let mut gone = RemovedLetters::new();
+    let mut letters = stream::iter(ids)
+        .map(|id| delete_listed_letter(deps, id, by))
+        .buffer_unordered(SIDE_BY_SIDE);
+    while let Some(outcome) = letters.next().await {
+        match outcome {
+            Ok(Some(letter)) => {
+                record_removed_letter(&mut gone, &letter);
+                done.deleted += 1;
+            }
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!(error = %format_error_chain(&error), "a dead letter was not deleted");
+                done.failed += 1;
+            }
+        }
+    }
+    clear_queue_copies(deps, &gone).await;
+    Ok(done)
+}
+
+async fn delete_listed_letter<W: Deps>(deps: &W, id: String, by: &str) -> PortResult<Option<DeadLetter>> {
+    match deps.store().find_dead_letter(&id).await? {
+        Some(letter) => Ok(delete_letter_and_record(deps, &letter, by)
+            .await?
+            .then_some(letter)),
+        None => Ok(None),
+    }
+}
+
+/// Purges the record of a dead letter, then deletes the dead letter. The record is purged first, so that no remaining
+/// copy revives it and no new dead letter is made of it. The note of who deleted the dead letter is stored together
+/// with the deletion. A crash in between leaves a dead letter that can be deleted again. Returns `false` if the dead
+/// letter was already gone.
+async fn delete_letter_and_record<W: Deps>(deps: &W, letter: &DeadLetter, by: &str) -> PortResult<bool> {
+    let now = deps.system().now();
+    match &letter.what {
+        DeadLetterContent::Event(job) => {
+            let ttl = i64::try_from(deps.settings().event_ttl.as_millis()).unwrap_or(i64::MAX);
+            let expires = add_millis(now, ttl);
+            deps.store()
+                .purge_event(&job.event, letter.at, now, expires)
+                .await?;
+        }
+        DeadLetterContent::Message { message } => purge_message(deps, message, letter).await?,
+        DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => {}
+    }
+    let deleted = deps
+        .store()
+        .delete_dead_letter(&DeadLetterDeletion::from_letter(letter, by, now))
+        .await?;
+    if deleted {
+        tracing::warn!(dead_letter = %letter.id, correlation_id = %letter.correlation, "deleted by an operator");
+    }
+    Ok(deleted)
+}
+
+/// Marks a dead message as purged. A message that is no longer dead, or failed again later, is left unchanged: only its
+/// old dead letter is deleted.
+async fn purge_message<W: Deps>(deps: &W, id: &MessageId, letter: &DeadLetter) -> PortResult<()> {
+    for _ in 0..TRIES {
+        let Some(mut message) = deps.store().find_message(id).await? else {
+            return Ok(());
+        };
+        let Some(out) = message.out.as_mut() else {
+            return Ok(());
+        };
+        let copied = out.copied;
+        if out.purge_dead(deps.system().now(), letter.at).is_err() {
+            return Ok(());
+        }
+        // A dead message stays on the open list until its dead letter exists.
+        let written = if copied {
+            deps.store().update_closed_message(&message).await?
+        } else {
+            deps.store().settle_message(&message, None, None, None).await?
+        };
+        if written == WriteOutcome::Written {
+            return Ok(());
+        }
+    }
+    Err(PortError::unavailable("message", "others kept writing it"))
+}

@@ -1,0 +1,141 @@
+use super::SIDE_BY_SIDE;
+use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
+use crate::Deps;
+use crate::deps::capabilities;
+use crate::ports::{ConfigurationStore, Conversations, DeadLetters, Inbox, PortResult, System};
+use crate::usecases::operate::OperateError;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use jiff::Timestamp;
+use recado_domain::conversation::Conversation;
+use recado_domain::dead_letter::DeadLetterContent;
+use recado_domain::ids::{EventId, MessageId};
+use recado_domain::outbox::{Author, Outbox};
+use recado_domain::service_window::{bypasses_window, is_window_open};
+
+/// The expected result of a redrive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RedriveForecast {
+    /// Number of dead letters that the redrive would handle.
+    pub selected: usize,
+    /// Number of outgoing messages on Meta that are no templates and whose service window is closed. They would not be
+    /// sent as they are.
+    pub out_of_window: usize,
+    /// Number of dead letters whose messages were answered in another way meanwhile.
+    pub answered_meanwhile: usize,
+    /// Number of dead letters whose record is no longer dead, or failed again later.
+    pub no_longer_dead: usize,
+    /// `true` if more dead letters match than the limit allows.
+    pub more: bool,
+}
+
+/// The forecast for one dead letter.
+#[derive(Debug, Clone, Copy, Default)]
+struct LetterForecast {
+    out_of_window: bool,
+    answered: bool,
+    alive: bool,
+}
+
+/// Predicts the result of redriving `selection`. Nothing is changed.
+pub async fn forecast_redrive<W: Deps>(
+    deps: &W,
+    selection: &DeadLetterSelection,
+) -> Result<RedriveForecast, OperateError> {
+    let selected = select_letters(deps, selection).await?;
+    let ids = selected
+        .lines
+        .into_iter()
+        .flat_map(OrderedLetters::into_letter_ids);
+    let looks = stream::iter(ids).map(|id| forecast_letter(deps, id));
+    let found: Vec<LetterForecast> = looks.buffer_unordered(SIDE_BY_SIDE).try_collect().await?;
+    let count = |is: fn(&LetterForecast) -> bool| found.iter().filter(|found| is(found)).count();
+    Ok(RedriveForecast {
+        selected: selected.count,
+        out_of_window: count(|found| found.out_of_window),
+        answered_meanwhile: count(|found| found.answered),
+        no_longer_dead: count(|found| found.alive),
+        more: selected.more,
+    })
+}
+
+const ALREADY_ALIVE: LetterForecast = LetterForecast {
+    out_of_window: false,
+    answered: false,
+    alive: true,
+};
+
+async fn forecast_letter<W: Deps>(deps: &W, id: String) -> PortResult<LetterForecast> {
+    let Some(letter) = deps.store().find_dead_letter(&id).await? else {
+        return Ok(ALREADY_ALIVE);
+    };
+    match &letter.what {
+        DeadLetterContent::Event(job) => forecast_event(deps, &job.event, letter.at).await,
+        DeadLetterContent::Message { message } => forecast_message(deps, message, letter.at).await,
+        DeadLetterContent::Turn(kick) => {
+            let conversation = deps.store().find_conversation(&kick.conversation).await?;
+            let answered = conversation.is_some_and(|conversation| conversation.answered >= kick.ordinal);
+            Ok(LetterForecast {
+                answered,
+                ..LetterForecast::default()
+            })
+        }
+        DeadLetterContent::Unreadable { .. } => Ok(LetterForecast::default()),
+    }
+}
+
+async fn forecast_event<W: Deps>(deps: &W, id: &EventId, died: Timestamp) -> PortResult<LetterForecast> {
+    let record = deps.store().find_event(id).await?;
+    let Some(record) = record.filter(|record| record.failed_at() == Some(died)) else {
+        return Ok(ALREADY_ALIVE);
+    };
+    let Some(stored) = record.stored else {
+        return Ok(LetterForecast::default());
+    };
+    let conversation = deps.store().find_conversation(&stored.conversation).await?;
+    Ok(LetterForecast {
+        answered: conversation.is_some_and(|conversation| conversation.answered >= stored.ordinal),
+        ..LetterForecast::default()
+    })
+}
+
+async fn forecast_message<W: Deps>(deps: &W, id: &MessageId, died: Timestamp) -> PortResult<LetterForecast> {
+    let message = deps.store().find_message(id).await?;
+    let Some((message, out)) = message.and_then(|message| {
+        let out = message.out.clone().filter(|out| out.failed_at() == Some(died))?;
+        Some((message, out))
+    }) else {
+        return Ok(ALREADY_ALIVE);
+    };
+    let Some(conversation) = deps.store().find_conversation(&message.conversation).await? else {
+        return Ok(LetterForecast::default());
+    };
+    let bound = deps.store().instance_config(&message.instance).await?;
+    let has_window = bound.is_some_and(|bound| capabilities(deps, &bound).has_service_window);
+    Ok(LetterForecast {
+        out_of_window: has_window
+            && !bypasses_window(&message.content)
+            && is_window_closed(deps, &conversation).await?,
+        answered: was_answered_meanwhile(&conversation, &out),
+        alive: false,
+    })
+}
+
+/// Returns `true` if the contact's service window is closed, by the rule that the sender uses. The contact's last
+/// message counts, in this conversation or a later one of the same thread.
+async fn is_window_closed<W: Deps>(deps: &W, conversation: &Conversation) -> PortResult<bool> {
+    let latest = deps
+        .store()
+        .find_latest_conversation(conversation.id.thread_id())
+        .await?;
+    let heard_at = latest
+        .and_then(|latest| latest.last_inbound_at)
+        .max(conversation.last_inbound_at);
+    Ok(!is_window_open(heard_at, deps.system().now()))
+}
+
+/// Returns `true` if the messages that this message answers were answered since its commit, by another reply or a
+/// person.
+fn was_answered_meanwhile(conversation: &Conversation, out: &Outbox) -> bool {
+    let by_a_person = out.author == Author::Ai && conversation.human >= out.covers;
+    conversation.answered > out.covers || by_a_person
+}

@@ -1,0 +1,201 @@
+use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
+use super::{SIDE_BY_SIDE, require_dead_letter};
+use crate::Deps;
+use crate::ports::{Conversations, DeadLetterQueues, DeadLetters, Inbox, PortResult};
+use crate::steps::queue_message::format_error_chain;
+use crate::steps::random_id::generate_nonce;
+use crate::steps::requeue_dead::requeue_dead_message;
+use crate::usecases::operate::OperateError;
+use futures::stream::{self, StreamExt};
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
+use recado_domain::wake_up::Redrive;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The result of redriving several dead letters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RedriveSummary {
+    /// Number of dead letters that were selected.
+    pub selected: usize,
+    /// Number of dead letters that were redriven.
+    pub redriven: usize,
+    /// Number of dead letters whose record was no longer dead, or had failed again later. Only the dead letters were
+    /// removed.
+    pub no_longer_dead: usize,
+    /// Number of dead letters that could not be redriven now, and of those behind them in the same conversation.
+    pub failed: usize,
+    /// `true` if more dead letters match than the limit allows.
+    pub more: bool,
+}
+
+/// Maximum number of batches of one dead-letter queue that are read to find copies.
+const BATCHES_MAX: usize = 200;
+
+/// Dead letters that were removed from the store, by queue. Their copies in the dead-letter queues are to be removed
+/// too.
+pub(super) type RemovedLetters = BTreeMap<QueueName, BTreeSet<RedrivenLetter>>;
+
+pub(super) fn record_removed_letter(gone: &mut RemovedLetters, letter: &DeadLetter) {
+    gone.entry(letter.queue).or_default().insert(RedrivenLetter {
+        letter: letter.id.clone(),
+        died: letter.at,
+    });
+}
+
+/// Removes the copies of removed dead letters from the dead-letter queues. Copies that remain after a failure are
+/// removed by `reconcile`.
+pub(super) async fn clear_queue_copies<W: Deps>(deps: &W, gone: &RemovedLetters) {
+    for (queue, letters) in gone {
+        if let Err(error) = remove_dead_copies(deps, *queue, letters).await {
+            tracing::warn!(queue = queue.as_str(), error = %format_error_chain(&error), "copies of dead letters were left");
+        }
+    }
+}
+
+/// Removes the copies of the dead letters `gone`, which were removed. `reconcile` removes copies that are not found
+/// now.
+async fn remove_dead_copies<W: Deps>(
+    deps: &W,
+    queue: QueueName,
+    gone: &BTreeSet<RedrivenLetter>,
+) -> PortResult<()> {
+    let mut left = gone.clone();
+    for _ in 0..BATCHES_MAX {
+        let batch = deps.queues().receive_dead_messages(queue).await?;
+        if batch.is_empty() {
+            break;
+        }
+        for copy in batch {
+            if copy.copy_of.as_ref().is_some_and(|letter| gone.contains(letter)) {
+                deps.queues().remove_dead_message(&copy).await?;
+                if let Some(letter) = &copy.copy_of {
+                    left.remove(letter);
+                }
+            }
+        }
+        if left.is_empty() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Redrives one dead letter. Returns `false` if its record is no longer dead, or failed again later: then only the dead
+/// letter was removed.
+pub async fn redrive_dead_letter<W: Deps>(deps: &W, id: &str) -> Result<bool, OperateError> {
+    let letter = require_dead_letter(deps, id).await?;
+    let revived = redrive_if_dead(deps, &letter).await?;
+    let mut gone = RemovedLetters::new();
+    record_removed_letter(&mut gone, &letter);
+    clear_queue_copies(deps, &gone).await;
+    Ok(revived)
+}
+
+/// Redrives several dead letters, those of each conversation in order. A second call changes nothing: a record that is
+/// no longer dead is left unchanged.
+pub async fn redrive_dead_letters<W: Deps>(
+    deps: &W,
+    selection: &DeadLetterSelection,
+) -> Result<RedriveSummary, OperateError> {
+    let selected = select_letters(deps, selection).await?;
+    let mut done = RedriveSummary {
+        selected: selected.count,
+        more: selected.more,
+        ..RedriveSummary::default()
+    };
+    let mut gone = RemovedLetters::new();
+    let mut lines = stream::iter(selected.lines)
+        .map(|line| redrive_in_order(deps, line))
+        .buffer_unordered(SIDE_BY_SIDE);
+    while let Some((part, letters)) = lines.next().await {
+        done.redriven += part.redriven;
+        done.no_longer_dead += part.no_longer_dead;
+        done.failed += part.failed;
+        for letter in &letters {
+            record_removed_letter(&mut gone, letter);
+        }
+    }
+    clear_queue_copies(deps, &gone).await;
+    Ok(done)
+}
+
+async fn redrive_in_order<W: Deps>(deps: &W, line: OrderedLetters) -> (RedriveSummary, Vec<DeadLetter>) {
+    let (mut done, mut gone) = (RedriveSummary::default(), Vec::new());
+    for id in line.into_letter_ids() {
+        if done.failed > 0 {
+            // The order must be kept: after a failure, the dead letters behind it are not redriven.
+            done.failed += 1;
+            continue;
+        }
+        match redrive_listed_letter(deps, &id).await {
+            Ok(Some((letter, revived))) => {
+                done.redriven += usize::from(revived);
+                done.no_longer_dead += usize::from(!revived);
+                gone.push(letter);
+            }
+            Ok(None) => done.no_longer_dead += 1,
+            Err(error) => {
+                tracing::warn!(dead_letter = id, error = %format_error_chain(&error), "not redriven");
+                done.failed += 1;
+            }
+        }
+    }
+    (done, gone)
+}
+
+async fn redrive_listed_letter<W: Deps>(deps: &W, id: &str) -> PortResult<Option<(DeadLetter, bool)>> {
+    let Some(letter) = deps.store().find_dead_letter(id).await? else {
+        return Ok(None);
+    };
+    let revived = redrive_if_dead(deps, &letter).await?;
+    Ok(Some((letter, revived)))
+}
+
+/// Redrives a dead letter if its record is still dead with the same failure. The queue message is enqueued first. It
+/// names the failure, so its worker revives the record and removes the dead letter if this request crashes. Then the
+/// record is revived here too, so that it is alive when the client gets its answer, and the dead letter is removed. No
+/// queue message is enqueued for a record that is alive or failed again. Returns whether the record was dead with that
+/// failure.
+async fn redrive_if_dead<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<bool> {
+    let dead = has_same_failure(deps, letter).await?;
+    if dead {
+        deps.queues()
+            .enqueue_redrive(letter, generate_nonce(deps.system()).as_str())
+            .await?;
+        revive_record(deps, letter).await?;
+        tracing::info!(dead_letter = %letter.id, correlation_id = %letter.correlation, "redriven by an operator");
+    }
+    deps.store().remove_dead_letter(&letter.id, letter.at).await?;
+    Ok(dead)
+}
+
+/// Returns `true` if the newest failure of the record is the failure of the dead letter.
+async fn has_same_failure<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<bool> {
+    let died = match &letter.what {
+        DeadLetterContent::Event(job) => {
+            let record = deps.store().find_event(&job.event).await?;
+            record.and_then(|record| record.failed_at())
+        }
+        DeadLetterContent::Message { message } => {
+            let message = deps.store().find_message(message).await?;
+            message.and_then(|message| message.out?.failed_at())
+        }
+        // A turn and an unreadable message have no record that could be dead.
+        DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => return Ok(true),
+    };
+    Ok(died == Some(letter.at))
+}
+
+/// Revives the record of a dead letter. Nothing changes if the worker of the queue message did so before.
+async fn revive_record<W: Deps>(deps: &W, letter: &DeadLetter) -> PortResult<()> {
+    match &letter.what {
+        DeadLetterContent::Event(job) => {
+            deps.store().revive_event(&job.event, letter.at).await?;
+        }
+        DeadLetterContent::Message { message } => {
+            let (message, died) = (message.clone(), letter.at);
+            requeue_dead_message(deps, &Redrive { message, died }).await?;
+        }
+        DeadLetterContent::Turn(_) | DeadLetterContent::Unreadable { .. } => {}
+    }
+    Ok(())
+}

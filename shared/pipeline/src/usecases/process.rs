@@ -1,0 +1,214 @@
+//! The `processor` function: applies the events of the queue `inbound` and enqueues what follows from them.
+
+mod attempts;
+mod delivery_failure;
+mod identity;
+mod message;
+mod message_change;
+mod operator_message;
+
+use crate::Deps;
+use crate::ports::{
+    ConfigurationStore, DeadLetters, Inbox, PortError, PortResult, Providers, Queues, System,
+};
+use crate::steps::connection;
+use crate::steps::give_up::give_up_event;
+use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES, format_error_chain};
+use crate::steps::verdict::Verdict;
+use message_change::ResolvedChange;
+use recado_domain::config::InstanceConfig;
+use recado_domain::dead_letter::QueueName;
+use recado_domain::event::{
+    EventKind, EventPayload, EventState, FollowUpJob, InboundJob, LOOKALIKE_DEDUP_MS, ProcessingRecord,
+};
+use recado_domain::inbound::InboundEvent;
+use recado_domain::millis::add_millis;
+use recado_domain::reason::Reason;
+use serde_json::Value;
+use tracing::Instrument;
+
+/// Processes one message of the queue `inbound`, received for the `receives`th time.
+pub async fn process<W: Deps>(deps: &W, body: &str, receives: u32) -> Verdict {
+    let job: InboundJob = match queue_message::parse_queue_message(deps, QueueName::Inbound, body).await {
+        Ok(job) => job,
+        Err(verdict) => return verdict,
+    };
+    let span = tracing::info_span!(
+        "process", event_id = %job.event, correlation_id = %job.correlation, instance = %job.external, receives
+    );
+    async {
+        // Boxed to keep the future small: thousands of them may wait side by side.
+        let worked = Box::pin(apply_event(deps, &job, receives)).await;
+        queue_message::decide_verdict(deps, worked, &deps.settings().inbound_backoff, receives)
+    }
+    .instrument(span)
+    .await
+}
+
+async fn apply_event<W: Deps>(deps: &W, job: &InboundJob, receives: u32) -> PortResult<Verdict> {
+    if receives >= REQUEUE_AFTER_RECEIVES && queue_message::reenqueue_event(deps, job).await? {
+        return Ok(Verdict::Done);
+    }
+    if let Some(died) = job.redrive {
+        let revived = deps.store().revive_event(&job.event, died).await?;
+        // The dead letter is removed also if the event was revived before: a crash may have happened between the two
+        // writes.
+        deps.store().remove_dead_letter(job.event.as_str(), died).await?;
+        if !revived && is_settled_event(deps, job).await? {
+            return Ok(Verdict::Done);
+        }
+    } else if (receives > 1 || job.kind != EventKind::Message) && is_settled_event(deps, job).await? {
+        return Ok(Verdict::Done);
+    }
+    let Some(bound) = deps
+        .store()
+        .find_instance_config(job.provider, &job.external)
+        .await?
+    else {
+        tracing::warn!("event of an instance that is not configured");
+        give_up_event(deps, job, None, Reason::UnknownInstance, 1, None).await?;
+        return Ok(Verdict::Done);
+    };
+    if receives > 1 {
+        return attempts::handle_counted_attempt(deps, job, &bound, receives).await;
+    }
+    handle_event(deps, job, &bound, receives).await
+}
+
+/// Reads the event's body and applies the event, unless the event must wait.
+async fn handle_event<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    receives: u32,
+) -> PortResult<Verdict> {
+    let started_at = deps.system().now();
+    let payload = match load_event_payload(deps, job).await {
+        Err(error @ PortError::Invalid { .. }) => {
+            return give_up_as_poison(deps, job, bound, receives, &error).await;
+        }
+        read => read?,
+    };
+    let inbound = deps.providers().interpret_event(job, &payload);
+    let inbound = identity::resolve_phone_number(deps, &bound.instance.id, inbound).await?;
+    let inbound = match message_change::resolve_change(deps, job, bound, inbound).await? {
+        ResolvedChange::Apply(inbound) => inbound,
+        ResolvedChange::Later(verdict) => return Ok(verdict),
+    };
+    if let Some(verdict) = check_must_wait(deps, job, bound, &inbound).await? {
+        return Ok(verdict);
+    }
+    let enqueued = match apply_inbound(deps, job, bound, inbound).await {
+        Err(error @ PortError::TooLarge { .. }) => {
+            return give_up_as_poison(deps, job, bound, receives, &error).await;
+        }
+        followed => followed?,
+    };
+    finish_event(deps, job, ProcessingRecord { started_at, enqueued }).await?;
+    Ok(Verdict::Done)
+}
+
+/// Gives up an event that no further attempt can help.
+async fn give_up_as_poison<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    receives: u32,
+    error: &PortError,
+) -> PortResult<Verdict> {
+    let (instance, why) = (Some(bound.instance.id.clone()), Some(format_error_chain(error)));
+    give_up_event(deps, job, instance, Reason::Poison, receives, why).await?;
+    Ok(Verdict::Done)
+}
+
+/// Applies an event. Returns the follow-up job that was enqueued.
+async fn apply_inbound<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    inbound: InboundEvent,
+) -> PortResult<FollowUpJob> {
+    match inbound {
+        InboundEvent::Message(inbound) if inbound.from_me => {
+            operator_message::store_operator_message(deps, job, bound, &inbound).await?;
+        }
+        InboundEvent::Message(inbound) => {
+            return message::store_contact_message(deps, job, bound, &inbound).await;
+        }
+        InboundEvent::Failed(failed) => {
+            delivery_failure::record_delivery_failure(deps, &bound.instance.id, &failed).await?;
+        }
+        InboundEvent::ConnectionChanged => {
+            connection::handle_connection_event(deps, bound, job.received_at).await?;
+        }
+        // Not expected: `message_change::resolve_change` makes every change a message or ignores it.
+        InboundEvent::Change(_) => tracing::warn!("a change without its message"),
+        InboundEvent::Ignored { what } => tracing::info!(what, "event left alone"),
+    }
+    Ok(FollowUpJob::Nothing)
+}
+
+/// Marks the event as applied and stores how it was processed.
+async fn finish_event<W: Deps>(deps: &W, job: &InboundJob, processed: ProcessingRecord) -> PortResult<()> {
+    let now = deps.system().now();
+    let ttl = i64::try_from(deps.settings().event_ttl.as_millis()).unwrap_or(i64::MAX);
+    // An event without id and time (`lookalike`) may look like another event. Its record expires as soon as the provider
+    // can no longer repeat the webhook, so that the next equal event counts as a new event.
+    let ttl = if job.lookalike {
+        ttl.min(LOOKALIKE_DEDUP_MS)
+    } else {
+        ttl
+    };
+    deps.store()
+        .finish_event(&job.event, &processed, now, add_millis(now, ttl))
+        .await
+}
+
+/// Returns `true` if the event is no longer pending. A dead event that has no dead letter gets it now: a crash may have
+/// prevented that.
+async fn is_settled_event<W: Deps>(deps: &W, job: &InboundJob) -> PortResult<bool> {
+    let Some(record) = deps.store().find_event(&job.event).await? else {
+        return Ok(true);
+    };
+    if record.state == EventState::Dead && deps.store().find_dead_letter(job.event.as_str()).await?.is_none()
+    {
+        let reason = record.reason.unwrap_or(Reason::Poison);
+        give_up_event(deps, job, None, reason, record.attempts, None).await?;
+    }
+    Ok(record.state != EventState::Pending)
+}
+
+/// Returns a verdict if the event must wait; `None` if it can be applied now.
+async fn check_must_wait<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    inbound: &InboundEvent,
+) -> PortResult<Option<Verdict>> {
+    match inbound {
+        InboundEvent::Message(message) if message.from_me => {
+            if operator_message::is_known_message(deps, job, message).await? {
+                return Ok(None);
+            }
+            operator_message::wait_for_running_sends(deps, job, bound, message).await
+        }
+        InboundEvent::Failed(failed) => {
+            operator_message::wait_for_unlinked_sends(deps, job, bound, failed.to.as_ref()).await
+        }
+        InboundEvent::ConnectionChanged => {
+            connection::delay_connection_event(deps, bound, job.received_at).await
+        }
+        InboundEvent::Message(_) | InboundEvent::Change(_) | InboundEvent::Ignored { .. } => Ok(None),
+    }
+}
+
+async fn load_event_payload<W: Deps>(deps: &W, job: &InboundJob) -> PortResult<Value> {
+    match &job.payload {
+        EventPayload::Inline(value) => Ok(value.clone()),
+        EventPayload::Stored(key) => deps
+            .queues()
+            .find_payload(key)
+            .await?
+            .ok_or_else(|| PortError::invalid("payload", format!("no payload under {key}"))),
+    }
+}

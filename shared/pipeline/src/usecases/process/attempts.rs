@@ -1,0 +1,98 @@
+//! Attempts to process an event. If the worker ends without a report, its attempt stays counted. If the worker reports
+//! that the event waits, or that a store or queue failed, the attempt is taken back.
+
+use super::handle_event;
+use crate::Deps;
+use crate::ports::{Inbox, PortResult, System};
+use crate::steps::give_up::give_up_event;
+use crate::steps::queue_message::format_error_chain;
+use crate::steps::verdict::Verdict;
+use crate::steps::wake_up;
+use recado_domain::config::InstanceConfig;
+use recado_domain::event::{EventState, InboundJob};
+use recado_domain::reason::Reason;
+use std::time::Duration;
+
+/// Number of tries to take an attempt back.
+const TRIES: u32 = 4;
+
+/// Wait after the first failed try; each further wait is twice as long.
+const FIRST_RETRY_WAIT: Duration = Duration::from_millis(100);
+
+/// Processes an event that was received before. The attempt is counted before the event's body is read, and no other
+/// event is retried in this process meanwhile. So if the event ends the process, no other event loses an attempt.
+pub(super) async fn handle_counted_attempt<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    receives: u32,
+) -> PortResult<Verdict> {
+    let _alone = deps.retry_lock().acquire_lock().await;
+    let record = deps.store().find_event(&job.event).await?;
+    let Some(record) = record.filter(|record| record.state == EventState::Pending) else {
+        return Ok(Verdict::Done);
+    };
+    let before = record.attempts;
+    if before >= deps.settings().attempts.inbound {
+        wake_up::enqueue_turn_if_stored(deps, job, bound).await?;
+        let instance = Some(bound.instance.id.clone());
+        give_up_event(deps, job, instance, Reason::Poison, before, None).await?;
+        return Ok(Verdict::Done);
+    }
+    let with_this = before.saturating_add(1);
+    let worked = match deps
+        .store()
+        .set_event_attempts(&job.event, before, with_this)
+        .await
+    {
+        // Another worker is processing the event.
+        Ok(false) => return Ok(Verdict::RETRY_SOON),
+        Ok(true) => handle_event(deps, job, bound, receives).await,
+        // The attempt may have been counted although the store reported an error.
+        Err(error) => Err(error),
+    };
+    let is_attempt = match &worked {
+        Ok(verdict) => *verdict == Verdict::Done,
+        Err(error) => !error.is_retryable(),
+    };
+    if !is_attempt {
+        take_back_attempt(deps, job, with_this, before).await;
+    }
+    worked
+}
+
+/// Takes an attempt back. The store may be failing still, so this is tried `TRIES` times. Another worker may have counted
+/// its own attempt at the same event meanwhile. Then one is taken from what is counted now: a count that is too low costs
+/// another try, and a count that is too high gives the event up.
+async fn take_back_attempt<W: Deps>(deps: &W, job: &InboundJob, with_this: u32, before: u32) {
+    let (mut counted, mut wait) = (Some((with_this, before)), FIRST_RETRY_WAIT);
+    for attempt in 1..=TRIES {
+        match set_back(deps, job, counted).await {
+            Ok(true) => return,
+            Ok(false) => counted = None,
+            Err(error) if attempt == TRIES => {
+                tracing::warn!(error = %format_error_chain(&error), "an attempt stays counted");
+            }
+            Err(_) => {
+                deps.system().sleep(wait).await;
+                wait = wait.saturating_mul(2);
+            }
+        }
+    }
+}
+
+/// Sets an event's attempts from one count to another; without counts, to one less than is stored. Returns `false` if
+/// others changed the stored count meanwhile.
+async fn set_back<W: Deps>(deps: &W, job: &InboundJob, counted: Option<(u32, u32)>) -> PortResult<bool> {
+    let store = deps.store();
+    let (seen, less) = match counted {
+        Some(counted) => counted,
+        None => match store.find_event(&job.event).await? {
+            Some(record) if record.state == EventState::Pending && record.attempts > 0 => {
+                (record.attempts, record.attempts - 1)
+            }
+            _ => return Ok(true),
+        },
+    };
+    store.set_event_attempts(&job.event, seen, less).await
+}

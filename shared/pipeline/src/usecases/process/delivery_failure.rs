@@ -1,0 +1,76 @@
+use crate::Deps;
+use crate::ports::{Conversations, Deliveries, OutboxStore, PortError, PortResult, System, WriteOutcome};
+use crate::steps::give_up::move_to_dead_letters;
+use recado_domain::delivery::{StatusUpdate, may_concern_attempt};
+use recado_domain::ids::InstanceId;
+use recado_domain::inbound::FailedDelivery;
+use recado_domain::message::Message;
+use recado_domain::millis::add_millis;
+use recado_domain::outbox::OutboxState;
+
+/// Records that an accepted message failed later: `sent → dead` with the provider's reason, and a dead letter. A message
+/// of another instance than `instance` is not changed.
+pub(super) async fn record_delivery_failure<W: Deps>(
+    deps: &W,
+    instance: &InstanceId,
+    failed: &FailedDelivery,
+) -> PortResult<()> {
+    let now = deps.system().now();
+    let ttl = i64::try_from(deps.settings().delivery_ttl.as_millis()).unwrap_or(i64::MAX);
+    deps.store()
+        .record_status(&failed.update, add_millis(now, ttl))
+        .await?;
+    let delivery = deps.store().find_delivery(&failed.update.key).await?;
+    let (id, known_as) = delivery.map_or((None, None), |delivery| {
+        (delivery.message, delivery.provider_message_id)
+    });
+    let Some(id) = id else {
+        tracing::info!("a message that was not sent from here failed");
+        return Ok(());
+    };
+    let Some(mut message) = deps.store().find_message(&id).await? else {
+        return Ok(());
+    };
+    if message.instance != *instance {
+        tracing::warn!(message_id = %id, "a failure of another instance's message was dropped");
+        return Ok(());
+    }
+    if is_of_an_earlier_attempt(&message, &failed.update, known_as) {
+        tracing::info!(message_id = %id, "an attempt failed that was repeated since");
+        return Ok(());
+    }
+    let Some(out) = message.out.as_mut() else {
+        return Ok(());
+    };
+    if out
+        .mark_dead(now, failed.reason, Some(failed.error.clone()))
+        .is_ok()
+        && deps.store().update_closed_message(&message).await? == WriteOutcome::Conflict
+    {
+        return Err(PortError::unavailable("message", "others kept writing it"));
+    }
+    // A dead letter that was made before is not made again: it may have been deleted since.
+    if message.out.as_ref().is_some_and(|out| out.copied) {
+        return Ok(());
+    }
+    move_to_dead_letters(deps, message).await.map(|_| ())
+}
+
+/// Returns `true` if the failure is of an attempt that was or will be repeated. Such a failure says nothing about the
+/// repeat.
+fn is_of_an_earlier_attempt(message: &Message, failed: &StatusUpdate, known_as: Option<String>) -> bool {
+    let Some(out) = &message.out else { return false };
+    // A queued message is sent again anyway.
+    if out.state == OutboxState::Queued {
+        return true;
+    }
+    // The provider gives each attempt its own id. The message may be recorded as sent by an earlier attempt's id.
+    let failed_as = failed.provider_message_id.clone().or(known_as);
+    if let (OutboxState::Sent { .. }, Some(failed_as), Some(sent_as)) =
+        (&out.state, failed_as, &message.provider_message_id)
+    {
+        return failed_as != *sent_as;
+    }
+    out.last_claimed_at()
+        .is_some_and(|claim| !may_concern_attempt(failed.at, claim))
+}

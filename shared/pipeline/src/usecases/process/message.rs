@@ -1,0 +1,124 @@
+use super::identity;
+use crate::Deps;
+use crate::ports::{InboundWrite, Inbox, PortError, PortResult, StoreInboundOutcome, System};
+use crate::steps::wake_up;
+use recado_domain::config::InstanceConfig;
+use recado_domain::conversation::Conversation;
+use recado_domain::event::{FollowUpJob, InboundJob, MessagePosition};
+use recado_domain::ids::Ordinal;
+use recado_domain::inbound::InboundMessage;
+use recado_domain::message::{Message, Role};
+use recado_domain::millis::add_millis;
+use recado_domain::reason::Reason;
+
+/// Number of times that a conversation is read again because other workers changed it. Then the queue must bring the
+/// event back.
+pub(super) const TRIES: usize = 5;
+
+/// Stores a message of the contact and, if an answer is owed, starts the timer of its turn. The timer starts in every
+/// mode: the turn checks the mode, and the conversation may be given back before that.
+pub(super) async fn store_contact_message<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    inbound: &InboundMessage,
+) -> PortResult<FollowUpJob> {
+    let stale = is_stale(deps, job, inbound);
+    let wants = inbound.content.expects_answer() && !stale;
+    let place = store_message(deps, job, bound, inbound, wants, stale).await?;
+    if !wants {
+        return Ok(FollowUpJob::Nothing);
+    }
+    wake_up::enqueue_reply_turn(deps, job, bound, &place).await?;
+    Ok(FollowUpJob::Turn(place.ordinal))
+}
+
+/// Returns `true` if the message was too old when it arrived. Old messages come with history syncs and late retries;
+/// they are stored and not answered.
+pub(super) fn is_stale<W: Deps>(deps: &W, job: &InboundJob, inbound: &InboundMessage) -> bool {
+    let limit = i64::try_from(deps.settings().stale_after.as_millis()).unwrap_or(i64::MAX);
+    inbound
+        .sent_at
+        .is_some_and(|sent_at| add_millis(sent_at, limit) < job.received_at)
+}
+
+async fn store_message<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    inbound: &InboundMessage,
+    wants: bool,
+    stale: bool,
+) -> PortResult<MessagePosition> {
+    for _ in 0..TRIES {
+        let (thread, latest) = identity::find_person_thread(deps, job, bound, inbound).await?;
+        let (phone, now) = (inbound.phone.clone(), deps.system().now());
+        let mut conversation =
+            Conversation::continue_or_start(latest, &thread, bound, &inbound.address, phone, now);
+        let Ok(ordinal) = conversation.receive_message(wants, job.received_at) else {
+            continue;
+        };
+        identity::learn_identity(deps, job, &mut conversation, inbound).await?;
+        conversation.set_reply_address(&inbound.address);
+        conversation.apply_preference(&inbound.content, written_at(job, inbound));
+        conversation.update_contact_details(inbound.name.as_deref(), inbound.phone.as_deref());
+        conversation.rev += 1;
+        let mut message = build_message(deps, job, &conversation, inbound, Role::User, ordinal);
+        message.unanswered = stale.then_some(Reason::Stale);
+        let write = InboundWrite {
+            event: &job.event,
+            conversation: &conversation,
+            message: &message,
+        };
+        match deps.store().store_inbound(write).await? {
+            StoreInboundOutcome::Stored => {
+                return Ok(MessagePosition {
+                    conversation: conversation.id,
+                    ordinal,
+                });
+            }
+            StoreInboundOutcome::AlreadyStored(place) => return Ok(place),
+            StoreInboundOutcome::Conflict => {}
+        }
+    }
+    Err(PortError::unavailable("conversation", "others kept writing it"))
+}
+
+/// Returns the time when a message was written, by the provider's clock, but not after its arrival. A provider's clock
+/// that is ahead must not place messages after the answers to them.
+fn written_at(job: &InboundJob, inbound: &InboundMessage) -> jiff::Timestamp {
+    inbound
+        .sent_at
+        .map_or(job.received_at, |sent_at| sent_at.min(job.received_at))
+}
+
+/// Builds the record of an inbound message.
+pub(super) fn build_message<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    conversation: &Conversation,
+    inbound: &InboundMessage,
+    role: Role,
+    ordinal: Ordinal,
+) -> Message {
+    Message {
+        conversation: conversation.id.clone(),
+        ordinal,
+        tenant: conversation.tenant.clone(),
+        instance: conversation.instance.clone(),
+        role,
+        content: inbound.content.clone(),
+        context: inbound.context.clone(),
+        provider_message_id: inbound.provider_message_id.clone(),
+        written_at: written_at(job, inbound),
+        told_at: inbound.sent_at.filter(|sent_at| *sent_at > job.received_at),
+        stored_at: deps.system().now(),
+        correlation: job.correlation.clone(),
+        event: Some(job.event.clone()),
+        idempotency_key: None,
+        unanswered: None,
+        model: None,
+        usage: None,
+        out: None,
+    }
+}

@@ -1,0 +1,277 @@
+//! Messages with `fromMe`: echoes of messages that Recado sent, and messages that a person typed on the phone. Only a
+//! message typed on the phone is a person's answer.
+
+use super::identity;
+use super::message::{TRIES, build_message, is_stale};
+use crate::Deps;
+use crate::ports::{
+    ContactAliases, Conversations, Deliveries, InboundWrite, Inbox, OutboxStore, PortError, PortResult,
+    StoreInboundOutcome, System,
+};
+use crate::steps::identity::derive_thread_id;
+use crate::steps::linked_threads::take_over_others;
+use crate::steps::verdict::Verdict;
+use crate::steps::wake_up;
+use jiff::Timestamp;
+use recado_domain::config::InstanceConfig;
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::conversation::{Conversation, ConversationMode};
+use recado_domain::delivery::DeliveryKey;
+use recado_domain::event::InboundJob;
+use recado_domain::ids::{InstanceId, Ordinal};
+use recado_domain::inbound::InboundMessage;
+use recado_domain::instance::{Echo, InFlightSend, OwnMessageEcho};
+use recado_domain::message::Role;
+use recado_domain::millis::add_millis;
+use recado_domain::outbox::{OutboxState, hash_text};
+use std::cmp::Reverse;
+
+/// Returns a verdict to wait while a send to this contact runs that was claimed before the event arrived. The event may
+/// be about that send, so the outcome of the send must be known first. `None`: the event need not wait.
+pub(super) async fn wait_for_running_sends<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    inbound: &InboundMessage,
+) -> PortResult<Option<Verdict>> {
+    let mut flights = deps.store().list_in_flight(&bound.instance.id).await?;
+    flights
+        .retain(|flight| flight.may_be_addressed_to(&inbound.address, inbound.numberless_identity.as_ref()));
+    Ok(running_send_verdict(&flights, job, deps.system().now()))
+}
+
+/// Returns a verdict to wait if a send of `flights` that the event may be about still runs. The wait is 3 seconds at
+/// most. `None`: none of them runs.
+fn running_send_verdict(flights: &[InFlightSend], job: &InboundJob, now: Timestamp) -> Option<Verdict> {
+    let running = flights
+        .iter()
+        .filter(|flight| flight.was_claimed_before(job.received_at) && flight.until > now);
+    let soonest = running.map(|flight| flight.until).min();
+    soonest.map(|until| Verdict::retry_at(until.min(add_millis(now, 3_000)), now))
+}
+
+/// Returns a verdict to wait for sends that an event with a provider's id may be about. The provider's id of a send is
+/// known only once its outcome is known. So this waits for running attempts, and for attempts whose lease is over, until
+/// their outcome is known or they would be repeated. `to`: the recipient of the message that the event is about; `None`:
+/// it may be any contact.
+pub(super) async fn wait_for_unlinked_sends<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    to: Option<&ContactAddress>,
+) -> PortResult<Option<Verdict>> {
+    let mut flights = deps.store().list_in_flight(&bound.instance.id).await?;
+    flights.retain(|flight| to.is_none_or(|to| flight.may_be_addressed_to(to, None)));
+    let now = deps.system().now();
+    if let Some(verdict) = running_send_verdict(&flights, job, now) {
+        return Ok(Some(verdict));
+    }
+    let wait = i64::try_from(deps.settings().unknown_wait.as_millis()).unwrap_or(i64::MAX);
+    for flight in flights {
+        let resolved_by = add_millis(flight.claimed_at, wait.saturating_add(60_000));
+        if flight.was_claimed_before(job.received_at)
+            && resolved_by > now
+            && is_outcome_unknown(deps, &flight).await?
+        {
+            return Ok(Some(Verdict::retry_at(add_millis(now, 30_000), now)));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns `true` if the attempt's outcome is not known yet. The in-flight note alone does not tell: it stays if the
+/// outcome was told by something other than the provider's answer.
+async fn is_outcome_unknown<W: Deps>(deps: &W, flight: &InFlightSend) -> PortResult<bool> {
+    let message = deps.store().find_message(&flight.message).await?;
+    let state = message.and_then(|message| message.out).map(|out| out.state);
+    Ok(match state {
+        Some(OutboxState::Sending { nonce, .. } | OutboxState::Unknown { nonce, .. }) => {
+            nonce == flight.nonce
+        }
+        _ => false,
+    })
+}
+
+/// Stores a message that was typed on the phone, unless it is an echo of a message that Recado sent.
+pub(super) async fn store_operator_message<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    inbound: &InboundMessage,
+) -> PortResult<()> {
+    if is_own_echo(deps, job, bound, inbound).await? {
+        tracing::debug!("an echo of what was sent");
+        return Ok(());
+    }
+    for _ in 0..TRIES {
+        let (thread, latest) = identity::find_person_thread(deps, job, bound, inbound).await?;
+        let (phone, now) = (inbound.phone.clone(), deps.system().now());
+        let mut conversation =
+            Conversation::continue_or_start(latest, &thread, bound, &inbound.address, phone, now);
+        let ordinal = if is_stale(deps, job, inbound) || !can_be_answer(&inbound.content) {
+            // An old message (a history sync, a late retry) does not answer a message of today.
+            conversation.append_message(job.received_at)
+        } else {
+            let seen = find_seen_ordinal(deps, &conversation, inbound).await?;
+            conversation.record_operator_answer(seen, bound.instance.phone_takes_over, job.received_at)
+        };
+        conversation.update_contact_details(None, inbound.phone.as_deref());
+        identity::learn_identity(deps, job, &mut conversation, inbound).await?;
+        take_over_others(deps, &conversation, &job.correlation).await?;
+        conversation.rev += 1;
+        let message = build_message(deps, job, &conversation, inbound, Role::Operator, ordinal);
+        let write = InboundWrite {
+            event: &job.event,
+            conversation: &conversation,
+            message: &message,
+        };
+        match deps.store().store_inbound(write).await? {
+            StoreInboundOutcome::Stored => {
+                tracing::info!(conversation_id = %conversation.id, "answered on the phone");
+                return enqueue_if_taken_over(deps, job, &conversation).await;
+            }
+            StoreInboundOutcome::AlreadyStored(_) => {
+                return enqueue_if_taken_over(deps, job, &conversation).await;
+            }
+            StoreInboundOutcome::Conflict => {}
+        }
+    }
+    Err(PortError::unavailable("conversation", "others kept writing it"))
+}
+
+/// Enqueues a send job if people have the conversation. It cancels at once the waiting replies of the agent, which are
+/// void now.
+async fn enqueue_if_taken_over<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    conversation: &Conversation,
+) -> PortResult<()> {
+    if conversation.mode != ConversationMode::Manual {
+        return Ok(());
+    }
+    wake_up::enqueue_after_handover(deps, &conversation.id, &job.correlation).await
+}
+
+/// Returns `true` if `content` can be an answer to the contact. Edits, deletions and settings of the chat cannot.
+fn can_be_answer(content: &Content) -> bool {
+    !matches!(
+        content,
+        Content::Edit { .. } | Content::Deletion { .. } | Content::System { .. }
+    )
+}
+
+/// Returns `true` if the provider's id is known as that of a message that Recado sent.
+pub(super) async fn is_known_message<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    inbound: &InboundMessage,
+) -> PortResult<bool> {
+    let Some(id) = &inbound.provider_message_id else {
+        return Ok(false);
+    };
+    let known = deps
+        .store()
+        .find_delivery(&DeliveryKey::from_provider_id(job.provider, &job.external, id))
+        .await?;
+    Ok(known.is_some_and(|delivery| delivery.message.is_some()))
+}
+
+/// Returns `true` if the message is an echo of a message that Recado sent. The echo is recognized by the provider's id
+/// or, if the provider told no outcome of the attempt, by its text.
+async fn is_own_echo<W: Deps>(
+    deps: &W,
+    job: &InboundJob,
+    bound: &InstanceConfig,
+    inbound: &InboundMessage,
+) -> PortResult<bool> {
+    // The in-flight notes must be read first: a note that is already gone was resolved before, and then its message is
+    // known by its id.
+    let flights = deps.store().list_in_flight(&bound.instance.id).await?;
+    if is_known_message(deps, job, inbound).await? {
+        return Ok(true);
+    }
+    let hash = hash_text(&inbound.content.render_echo_text());
+    let said = OwnMessageEcho {
+        address: &inbound.address,
+        numberless_identity: inbound.numberless_identity.as_ref(),
+        text_hash: &hash,
+        provider_message_id: inbound.provider_message_id.as_deref(),
+        written_at: inbound
+            .sent_at
+            .map_or(job.received_at, |sent_at| sent_at.min(job.received_at)),
+        received_at: job.received_at,
+    };
+    let wait = i64::try_from(deps.settings().unknown_wait.as_millis()).unwrap_or(i64::MAX);
+    let instance = &bound.instance.id;
+    let mut echoed = Vec::new();
+    for flight in flights {
+        if let Some(echo) = echo_of(deps, instance, &flight, said, wait).await? {
+            echoed.push((flight, echo));
+        }
+    }
+    // First comes an attempt that was assigned to this very echo before, by a worker that failed or was repeated. Then
+    // come attempts that certainly go to this contact, and among these the one that was claimed last before the echo was
+    // written: so earlier attempts are left for echoes that were written earlier.
+    let taken = |flight: &InFlightSend| flight.taken_as(said.provider_message_id).is_some();
+    echoed.sort_by_key(|(flight, echo)| {
+        let after = !flight.was_claimed_before(said.written_at);
+        let maybe = *echo == Echo::Maybe;
+        (!taken(flight), maybe, after, Reverse(flight.claimed_at))
+    });
+    for (flight, echo) in echoed {
+        let Some(id) = said.provider_message_id.filter(|_| !taken(&flight)) else {
+            return Ok(true);
+        };
+        // A note accepts one echo: the next equal text was typed by a person. A note that was removed meanwhile was
+        // resolved: then the message is known by its id, or the note was about another message.
+        let heard = deps.store().record_echo(instance, &flight, id, echo).await?;
+        if heard || is_known_message(deps, job, inbound).await? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns how sure it is that `said` is the echo of `flight`; `None` if it is not. If `flight` went to a linked
+/// identity, its number is looked up, because it may be known by now.
+async fn echo_of<W: Deps>(
+    deps: &W,
+    instance: &InstanceId,
+    flight: &InFlightSend,
+    said: OwnMessageEcho<'_>,
+    unknown_wait_ms: i64,
+) -> PortResult<Option<Echo>> {
+    let echo = flight.matches_echo(said, unknown_wait_ms);
+    if echo != Some(Echo::Maybe) || !flight.to.is_numberless() {
+        return Ok(echo);
+    }
+    let named = derive_thread_id(deps, instance, flight.to.as_str()).await?;
+    let number = deps.store().find_alias(&named).await?;
+    // A known number that differs from the chat's address may be the person's old number: the result stays uncertain.
+    let Some(to) = number.filter(|number| number.may_be_same_person(said.address)) else {
+        return Ok(echo);
+    };
+    let flight = InFlightSend { to, ..flight.clone() };
+    Ok(flight.matches_echo(said, unknown_wait_ms))
+}
+
+/// Returns the ordinal of the newest message that the author of `inbound` had seen. These are the contact's messages up
+/// to the time of `inbound` by the provider's clock, up to the first message that is newer. (An old message that arrived
+/// late must not cover a message that nobody saw.)
+async fn find_seen_ordinal<W: Deps>(
+    deps: &W,
+    conversation: &Conversation,
+    inbound: &InboundMessage,
+) -> PortResult<Ordinal> {
+    let Some(typed_at) = inbound.sent_at else {
+        return Ok(conversation.last_inbound);
+    };
+    let Some((_, history)) = deps.store().find_with_history(&conversation.id, 50).await? else {
+        return Ok(Ordinal(0));
+    };
+    let of_contact = history.iter().filter(|message| message.role == Role::User);
+    // Both times are by the provider's clock, also if that clock is ahead of Recado's.
+    let seen = of_contact.take_while(|message| message.told_at.unwrap_or(message.written_at) <= typed_at);
+    Ok(seen.last().map(|message| message.ordinal).unwrap_or_default())
+}

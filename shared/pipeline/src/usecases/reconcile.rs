@@ -1,0 +1,347 @@
+//! Enqueues every minute the work that has been open too long. Nothing depends on this in normal operation. It repairs
+//! what a crash, a lost queue message or an outage left behind.
+
+mod automatic_catch_up;
+mod dead_queue_collection;
+mod inactivity;
+mod payload_retention;
+
+use crate::Deps;
+use crate::ports::{
+    ConfigurationStore, Conversations, InboundEntry, Inbox, InstanceStates, OutboxStore, OverdueIndex,
+    OverdueWork, PortResult, Queues, System, WriteOutcome,
+};
+use crate::steps::connection::{refresh_connection, release_conversation};
+use crate::steps::due_message::release_due_message;
+use crate::steps::give_up::{give_up_message, move_to_dead_letters};
+use crate::steps::queue_message::format_error_chain;
+use crate::steps::random_id::{generate_correlation_id, generate_nonce};
+use crate::steps::upload;
+use crate::steps::wake_up;
+use automatic_catch_up::catch_up_automatically;
+use dead_queue_collection::collect_dead_queue;
+use futures::stream::{self, StreamExt};
+use jiff::Timestamp;
+use recado_domain::dead_letter::QueueName;
+use recado_domain::event::EventRecord;
+use recado_domain::hours::OpeningState;
+use recado_domain::ids::{ConversationId, InstanceId, Ordinal};
+use recado_domain::instance::{ConnectionStatus, ParkedConversation};
+use recado_domain::message::Message;
+use recado_domain::millis::add_millis;
+use recado_domain::outbox::{Outbox, OutboxState};
+use recado_domain::reason::Reason;
+use recado_domain::wake_up::SendJob;
+use std::collections::BTreeSet;
+
+/// Maximum number of overdue records of each kind that one pass handles.
+const PASS_LIMIT: usize = 1000;
+
+/// The result of one pass, in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ReconcileReport {
+    /// Events enqueued again.
+    pub events: usize,
+    /// Conversations for which a send job was enqueued.
+    pub kicked: usize,
+    /// Turn jobs enqueued.
+    pub turns: usize,
+    /// Instances that were asked for their connection state.
+    pub probes: usize,
+    /// Parked conversations released or given up.
+    pub parked: usize,
+    /// Scheduled messages that fell due.
+    pub scheduled: usize,
+    /// Silent instances found.
+    pub silent: usize,
+    /// Messages removed from the dead-letter queues. They were dead-lettered by a queue itself and are entered into the
+    /// records now, or they were copies without a dead letter.
+    pub collected: usize,
+    /// Actions that failed.
+    pub failed: usize,
+}
+
+/// Number of records handled at the same time. A provider that does not answer must not delay the others.
+const SIDE_BY_SIDE: usize = 16;
+
+/// The action that was taken for an overdue record.
+enum ReconcileAction {
+    Event,
+    Send,
+    Turn,
+    Probe,
+    Parked,
+    Scheduled,
+    Nothing,
+}
+
+/// Runs one pass. A failure at one record does not keep the others waiting.
+pub async fn reconcile<W: Deps>(deps: &W) -> PortResult<ReconcileReport> {
+    let work = deps.store().list_overdue(deps.system().now(), PASS_LIMIT).await?;
+    let mut conversations = BTreeSet::new();
+    let once = |item: &OverdueWork| match item {
+        OverdueWork::Outgoing { conversation, .. } => conversations.insert(conversation.clone()),
+        _ => true,
+    };
+    let work: Vec<OverdueWork> = work.into_iter().filter(once).collect();
+    let outcomes: Vec<PortResult<ReconcileAction>> = stream::iter(work)
+        .map(|item| reconcile_item(deps, item))
+        .buffer_unordered(SIDE_BY_SIDE)
+        .collect()
+        .await;
+    let mut done = ReconcileReport::default();
+    for outcome in outcomes {
+        match outcome {
+            Ok(ReconcileAction::Event) => done.events += 1,
+            Ok(ReconcileAction::Send) => done.kicked += 1,
+            Ok(ReconcileAction::Turn) => done.turns += 1,
+            Ok(ReconcileAction::Probe) => done.probes += 1,
+            Ok(ReconcileAction::Parked) => done.parked += 1,
+            Ok(ReconcileAction::Scheduled) => done.scheduled += 1,
+            Ok(ReconcileAction::Nothing) => {}
+            Err(error) => {
+                tracing::warn!(error = %format_error_chain(&error), "reconcile could not do one thing");
+                done.failed += 1;
+            }
+        }
+    }
+    if inactivity::is_check_minute(deps.system().now()) {
+        match inactivity::check_inactivity(deps).await {
+            Ok(found) => done.silent = found,
+            Err(error) => {
+                tracing::warn!(error = %format_error_chain(&error), "silences were not looked for");
+                done.failed += 1;
+            }
+        }
+    }
+    if payload_retention::is_renewal_time(deps.system().now())
+        && let Err(error) = payload_retention::renew_payloads(deps).await
+    {
+        tracing::warn!(error = %format_error_chain(&error), "what dead letters name was not kept longer");
+        done.failed += 1;
+    }
+    for queue in QueueName::ALL {
+        match collect_dead_queue(deps, queue).await {
+            Ok(count) => done.collected += count,
+            Err(error) => {
+                tracing::warn!(queue = queue.as_str(), error = %format_error_chain(&error),
+                    "reconcile could not look through a dead-letter queue");
+                done.failed += 1;
+            }
+        }
+    }
+    Ok(done)
+}
+
+async fn reconcile_item<W: Deps>(deps: &W, item: OverdueWork) -> PortResult<ReconcileAction> {
+    let did = |done: bool, what: ReconcileAction| if done { what } else { ReconcileAction::Nothing };
+    match item {
+        OverdueWork::Event(record) => reenqueue_pending_event(deps, &record)
+            .await
+            .map(|()| ReconcileAction::Event),
+        OverdueWork::Outgoing {
+            conversation,
+            ordinal,
+        } => enqueue_overdue_sends(deps, &conversation, ordinal)
+            .await
+            .map(|done| did(done, ReconcileAction::Send)),
+        OverdueWork::Owed(conversation) => enqueue_owed_turn(deps, &conversation)
+            .await
+            .map(|done| did(done, ReconcileAction::Turn)),
+        OverdueWork::Probe(instance) => probe_instance(deps, &instance)
+            .await
+            .map(|()| ReconcileAction::Probe),
+        OverdueWork::Parked(parked) => handle_overdue_parked(deps, &parked)
+            .await
+            .map(|()| ReconcileAction::Parked),
+        OverdueWork::Scheduled(id) => release_due_message(deps, &id)
+            .await
+            .map(|done| did(done, ReconcileAction::Scheduled)),
+    }
+}
+
+/// Enqueues a pending event again, under another deduplication id.
+async fn reenqueue_pending_event<W: Deps>(deps: &W, record: &EventRecord) -> PortResult<()> {
+    let count = deps
+        .store()
+        .record_reenqueue(&record.job.event, deps.system().now())
+        .await?;
+    if count == 0 {
+        return Ok(());
+    }
+    if count >= 3 {
+        tracing::error!(event_id = %record.job.event, correlation_id = %record.job.correlation, count, "event stays pending");
+    }
+    let deduplication = format!("{}-{count}", record.job.event);
+    deps.queues()
+        .enqueue_inbound(&[InboundEntry {
+            job: record.job.clone(),
+            deduplication,
+        }])
+        .await
+}
+
+/// Time, in milliseconds, until messages are looked at again whose instance cannot send, or is no longer configured.
+const NOT_OPEN_MS: i64 = 30 * 60_000;
+const REMOVED_INSTANCE_MS: i64 = 60 * 60_000;
+
+/// Time, in milliseconds, until messages are looked at again for which a send job was enqueued.
+const ENQUEUED_MS: i64 = 5 * 60_000;
+
+/// Enqueues a send job for a contact's open messages, at most once in five minutes. All messages are postponed, those
+/// of an instance that cannot send for longer, because its opening releases them. So waiting messages do not fill the
+/// pass and hide others. Returns `false` if no job was enqueued.
+async fn enqueue_overdue_sends<W: Deps>(
+    deps: &W,
+    conversation: &ConversationId,
+    newest: Ordinal,
+) -> PortResult<bool> {
+    let now = deps.system().now();
+    let thread = conversation.thread_id();
+    let open = deps.store().list_open_messages(thread).await?;
+    let Some(last) = open.last() else { return Ok(false) };
+    if deps.store().instance_config(&last.instance).await?.is_none() {
+        tracing::error!(instance_id = %last.instance, "messages of an instance that is no longer configured");
+        postpone_messages(deps, open, add_millis(now, REMOVED_INSTANCE_MS)).await?;
+        return Ok(false);
+    }
+    if deps.store().read_instance_state(&last.instance).await?.connection != ConnectionStatus::Open {
+        postpone_messages(deps, open, add_millis(now, NOT_OPEN_MS)).await?;
+        return Ok(false);
+    }
+    let newest = (conversation.number_in_thread(), newest);
+    let (number, upto) = newest.max((last.conversation.number_in_thread(), last.ordinal));
+    let kick = SendJob::new(
+        ConversationId::new(thread.clone(), number),
+        upto,
+        last.correlation.clone(),
+    );
+    let window = now.as_second() / 300;
+    deps.queues()
+        .enqueue_send_job(&kick, &format!("sweep-{}-{window}", thread.as_str()))
+        .await?;
+    postpone_messages(deps, open, add_millis(now, ENQUEUED_MS)).await?;
+    Ok(true)
+}
+
+fn is_dead_message(message: &Message) -> bool {
+    let dead = |out: &Outbox| matches!(out.state, OutboxState::Dead { .. });
+    message.out.as_ref().is_some_and(dead)
+}
+
+/// Postpones all messages but the dead ones, whose missing dead letters are stored instead: these need no instance that
+/// can send.
+async fn postpone_messages<W: Deps>(deps: &W, open: Vec<Message>, until: Timestamp) -> PortResult<()> {
+    for mut message in open {
+        if is_dead_message(&message) {
+            move_to_dead_letters(deps, message).await?;
+            continue;
+        }
+        upload::renew_waiting_upload(deps, &message).await?;
+        let put_off = message
+            .out
+            .as_mut()
+            .is_some_and(|out| out.postpone_overdue(until).is_ok());
+        if put_off && deps.store().save_open_message(&message, None).await? == WriteOutcome::Conflict {
+            // Another worker handles this conversation.
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Enqueues a turn for an answer that is owed. Returns `false` if the agent owes no answer or the conversation was
+/// changed meanwhile.
+async fn enqueue_owed_turn<W: Deps>(deps: &W, id: &ConversationId) -> PortResult<bool> {
+    let Some(mut conversation) = deps.store().find_conversation(id).await? else {
+        return Ok(false);
+    };
+    if !conversation.agent_owes_answer() {
+        return Ok(false);
+    }
+    let now = deps.system().now();
+    let bound = deps.store().instance_config(&conversation.instance).await?;
+    let idle = bound.is_none_or(|bound| bound.opening_state_at(now) == OpeningState::NeverOpens);
+    conversation.record_nudge(idle, now);
+    conversation.rev += 1;
+    if deps.store().update_conversation(&conversation).await? == WriteOutcome::Conflict {
+        return Ok(false);
+    }
+    let state = deps.store().read_instance_state(&conversation.instance).await?;
+    if state.llm_needs_credentials {
+        // The turn finds out whether the key exists now, and sets the mark again if it does not.
+        deps.store()
+            .set_llm_needs_credentials(&conversation.instance, false)
+            .await?;
+    }
+    wake_up::enqueue_turn(deps, &conversation, &generate_correlation_id(deps.system())).await?;
+    Ok(true)
+}
+
+async fn probe_instance<W: Deps>(deps: &W, instance: &InstanceId) -> PortResult<()> {
+    let Some(bound) = deps.store().instance_config(instance).await? else {
+        return Ok(());
+    };
+    // A minute after an opening, a probe is due. Messages missed until then are fetched before the provider is asked,
+    // because its answer removes the probe.
+    let state = deps.store().read_instance_state(instance).await?;
+    if let Err(error) = catch_up_automatically(deps, instance, &state).await {
+        tracing::warn!(instance_id = %instance, error = %format_error_chain(&error), "no catch-up");
+    }
+    refresh_connection(deps, &bound).await
+}
+
+/// Handles a parked conversation that is due. If its instance is open, the conversation is released. Otherwise messages
+/// that waited too long are given up, each by its own age.
+async fn handle_overdue_parked<W: Deps>(deps: &W, parked: &ParkedConversation) -> PortResult<()> {
+    let now = deps.system().now();
+    let state = deps.store().read_instance_state(&parked.instance).await?;
+    if state.connection == ConnectionStatus::Open {
+        return release_conversation(deps, parked).await.map(|_| ());
+    }
+    let limit = deps.settings().parked_max_ms();
+    for message in deps
+        .store()
+        .list_open_messages(parked.conversation.thread_id())
+        .await?
+    {
+        if add_millis(message.stored_at, limit) > now {
+            // The remaining messages are younger. The conversation is parked again, with the time of this message.
+            let since = message.stored_at;
+            let entry = ParkedConversation {
+                version: generate_nonce(deps.system()),
+                since,
+                not_before: None,
+                patience_ms: limit,
+                reply: message.reply_id(),
+                ..parked.clone()
+            };
+            deps.store().remove_parked(parked).await?;
+            return deps.store().put_parked(&entry).await;
+        }
+        if !give_up_expired(deps, message).await? {
+            return Ok(());
+        }
+    }
+    deps.store().remove_parked(parked).await.map(|_| ())
+}
+
+/// Gives up a message that waited too long. Returns `false` if the messages behind it must wait. A message that is
+/// being sent is judged by its outcome, or by the end of its lease if no outcome comes. A message that is dead already
+/// gets the dead letter that a crash prevented.
+async fn give_up_expired<W: Deps>(deps: &W, mut message: Message) -> PortResult<bool> {
+    let now = deps.system().now();
+    if is_dead_message(&message) {
+        return move_to_dead_letters(deps, message).await;
+    }
+    if let Some(out) = message.out.as_mut()
+        && let OutboxState::Sending { lease_until, .. } = out.state
+    {
+        if lease_until <= now && out.mark_lease_ended(now).is_ok() {
+            // The outcome is unknown from now on, and the next pass finds the message so.
+            let _ = deps.store().save_open_message(&message, None).await?;
+        }
+        return Ok(false);
+    }
+    give_up_message(deps, message, Reason::InstanceDisconnected, None).await
+}

@@ -1,0 +1,95 @@
+//! Automatic catch-ups: after a reconnection, and while an instance is silent at hours when messages usually come.
+
+use crate::Deps;
+use crate::deps::capabilities;
+use crate::ports::{ConfigurationStore, HistoryError, InstanceStates, PortResult, System};
+use crate::steps::history_reader::{
+    CatchUpError, CatchUpLimits, CatchUpReport, earliest_known_time, history_span, read_history,
+};
+use crate::steps::random_id::generate_correlation_id;
+use recado_domain::ids::InstanceId;
+use recado_domain::instance::InstanceState;
+use recado_domain::millis::add_millis;
+
+/// Minimum time between two automatic catch-ups of an instance, in milliseconds.
+const EVERY_MS: i64 = 15 * 60_000;
+
+/// Limits of one automatic catch-up: `reconcile` has one minute for all its work.
+const LIMITS: CatchUpLimits = CatchUpLimits {
+    pages: 40,
+    time_ms: 8_000,
+};
+
+/// Reads the messages that the instance may have missed, if its state says that it may. Returns `true` if a catch-up was
+/// tried.
+///
+/// After a crash, the next catch-up is tried a quarter of an hour later: the stored start stays until everything was
+/// read.
+pub(super) async fn catch_up_automatically<W: Deps>(
+    deps: &W,
+    id: &InstanceId,
+    state: &InstanceState,
+) -> PortResult<bool> {
+    let now = deps.system().now();
+    let before = add_millis(now, -EVERY_MS);
+    let Some(from) = state.messages_missing_since() else {
+        return Ok(false);
+    };
+    if state.caught_up_at.is_some_and(|at| at > before) {
+        return Ok(false);
+    }
+    let Some(bound) = deps.store().instance_config(id).await? else {
+        return Ok(false);
+    };
+    // Meta repeats its webhooks for seven days by itself, and has no history that can be read.
+    let remembers = capabilities(deps, &bound).has_history;
+    if !remembers || !deps.store().claim_catch_up(id, now, before).await? {
+        return Ok(false);
+    }
+    let span = history_span(from, earliest_known_time(deps, now), now);
+    match Box::pin(read_history(
+        deps,
+        &bound,
+        span,
+        LIMITS,
+        &generate_correlation_id(deps.system()),
+    ))
+    .await
+    {
+        Ok(done) => record_progress(deps, id, state, &done).await?,
+        Err(CatchUpError::Provider(HistoryError::NotOffered)) => clear_missing_since(deps, id, state).await?,
+        Err(error) => tracing::warn!(
+            instance_id = %id, error = %error, "what the instance may have missed was not fetched"
+        ),
+    }
+    Ok(true)
+}
+
+async fn clear_missing_since<W: Deps>(deps: &W, id: &InstanceId, state: &InstanceState) -> PortResult<()> {
+    match state.catch_up_from {
+        Some(_) => deps.store().record_catch_up(id, state, None).await,
+        None => Ok(()),
+    }
+}
+
+async fn record_progress<W: Deps>(
+    deps: &W,
+    id: &InstanceId,
+    state: &InstanceState,
+    done: &CatchUpReport,
+) -> PortResult<()> {
+    if done.missed > 0 {
+        tracing::error!(
+            instance_id = %id, event = "messages_missed", missed = done.missed, looked_at = done.looked_at,
+            "messages had been missed and were fetched"
+        );
+    } else {
+        tracing::info!(instance_id = %id, looked_at = done.looked_at, "no message was missed");
+    }
+    if !done.more {
+        return clear_missing_since(deps, id, state).await;
+    }
+    // The next catch-up continues where this one ended.
+    let rest = done.next.max(state.messages_missing_since());
+    deps.store().record_catch_up(id, state, rest).await
+}

@@ -1,0 +1,200 @@
+//! Collects the messages in the queues' dead-letter queues. If a queue moved a message there by itself, the failure is
+//! entered into the message's record, a dead letter and its marked copy are made, and only then the message is removed:
+//! after a crash in between, the same is done again. A copy whose dead letter is gone, because it was redriven or
+//! deleted, is removed too.
+
+use crate::Deps;
+use crate::ports::{
+    ConfigurationStore, Conversations, DeadLetterQueues, DeadLetters, DeadQueueMessage, Inbox, PortError,
+    PortResult, Queues, System,
+};
+use crate::steps::give_up::{
+    build_message_letter, dead_letter_unreadable, give_up_event, give_up_message, move_to_dead_letters,
+    save_dead_letter, turn_letter_id, unreadable_letter_id,
+};
+use crate::steps::wake_up;
+use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
+use recado_domain::event::{EventState, InboundJob};
+use recado_domain::millis::add_millis;
+use recado_domain::outbox::OutboxState;
+use recado_domain::reason::Reason;
+use recado_domain::wake_up::{SendJob, TurnJob};
+use serde::de::DeserializeOwned;
+
+/// Maximum number of batches of one queue that are read in one pass. A message that a queue gave up by itself may be
+/// behind many copies.
+const BATCHES_MAX: usize = 200;
+
+/// Maximum time of one pass, in milliseconds: a received message is handed out again after some seconds.
+const COLLECT_TIME_MS: i64 = 4_000;
+
+/// Age below which a copy without a dead letter is kept, in milliseconds: the copy is made before its dead letter.
+const COPY_GRACE_MS: i64 = 120_000;
+
+/// Error text of a message that its queue gave up.
+const GIVEN_UP_BY_QUEUE: &str = "its queue handed it out too often";
+
+/// Processes the dead-letter queue of `queue`. Returns how many messages were removed.
+pub(super) async fn collect_dead_queue<W: Deps>(deps: &W, queue: QueueName) -> PortResult<usize> {
+    let mut gone = 0;
+    let until = add_millis(deps.system().now(), COLLECT_TIME_MS);
+    for _ in 0..BATCHES_MAX {
+        // The time is checked between batches only: every received message must be processed, because it is hidden from
+        // the next read for a while.
+        if deps.system().now() > until {
+            break;
+        }
+        let batch = deps.queues().receive_dead_messages(queue).await?;
+        if batch.is_empty() {
+            break;
+        }
+        for copy in batch {
+            let goes = match &copy.copy_of {
+                Some(letter) => is_obsolete_copy(deps, &copy, letter).await?,
+                None => record_queue_failure(deps, &copy).await.map(|()| true)?,
+            };
+            if goes {
+                deps.queues().remove_dead_message(&copy).await?;
+                gone += 1;
+            }
+        }
+    }
+    Ok(gone)
+}
+
+async fn is_obsolete_copy<W: Deps>(
+    deps: &W,
+    copy: &DeadQueueMessage,
+    letter: &RedrivenLetter,
+) -> PortResult<bool> {
+    if add_millis(copy.sent_at, COPY_GRACE_MS) > deps.system().now() {
+        return Ok(false);
+    }
+    let kept = deps.store().find_dead_letter(&letter.letter).await?;
+    Ok(kept.is_none_or(|kept| kept.at != letter.died))
+}
+
+/// Enters the failure of a message that its queue gave up into the message's record.
+async fn record_queue_failure<W: Deps>(deps: &W, dead: &DeadQueueMessage) -> PortResult<()> {
+    tracing::error!(queue = dead.queue.as_str(), "a queue gave a message up by itself");
+    match dead.queue {
+        QueueName::Inbound => match parse_dead_body::<InboundJob, W>(deps, dead).await? {
+            Some(job) => give_up_queued_event(deps, &job).await,
+            None => Ok(()),
+        },
+        QueueName::Outbound => match parse_dead_body::<SendJob, W>(deps, dead).await? {
+            Some(kick) => give_up_queued_message(deps, &kick).await,
+            None => Ok(()),
+        },
+        QueueName::Turns => match parse_dead_body::<TurnJob, W>(deps, dead).await? {
+            Some(kick) => dead_letter_turn(deps, kick).await,
+            None => Ok(()),
+        },
+    }
+}
+
+/// Parses the message's body. A body that cannot be read is kept unchanged in a dead letter, and `None` is returned.
+async fn parse_dead_body<T: DeserializeOwned, W: Deps>(
+    deps: &W,
+    dead: &DeadQueueMessage,
+) -> PortResult<Option<T>> {
+    match serde_json::from_str(&dead.body) {
+        Ok(read) => Ok(Some(read)),
+        Err(error) => {
+            let id = unreadable_letter_id(dead.queue, &dead.body);
+            if deps.store().find_dead_letter(&id).await?.is_none() {
+                dead_letter_unreadable(deps, dead.queue, &dead.body, &error).await?;
+            }
+            Ok(None)
+        }
+    }
+}
+
+async fn give_up_queued_event<W: Deps>(deps: &W, job: &InboundJob) -> PortResult<()> {
+    let Some(record) = deps.store().find_event(&job.event).await? else {
+        return Ok(());
+    };
+    match record.state {
+        EventState::Applied => Ok(()),
+        EventState::Pending => {
+            let bound = deps
+                .store()
+                .find_instance_config(job.provider, &job.external)
+                .await?;
+            if let Some(bound) = &bound {
+                // The answer to a message that was stored is still owed.
+                wake_up::enqueue_turn_if_stored(deps, job, bound).await?;
+            }
+            let (instance, why) = (
+                bound.map(|bound| bound.instance.id),
+                Some(GIVEN_UP_BY_QUEUE.to_owned()),
+            );
+            give_up_event(deps, job, instance, Reason::Poison, record.attempts, why).await
+        }
+        EventState::Dead => match deps.store().find_dead_letter(job.event.as_str()).await? {
+            // The message was the redriven copy of this dead letter: make the copy again.
+            Some(letter) if job.redrive == Some(letter.at) => deps.queues().enqueue_dead_copy(&letter).await,
+            Some(_) => Ok(()),
+            None => {
+                let reason = record.reason.unwrap_or(Reason::Poison);
+                give_up_event(deps, job, None, reason, record.attempts, None).await
+            }
+        },
+    }
+}
+
+/// Gives up the message that a send job names if it waits to be sent. For a message in an attempt, the attempt's outcome
+/// decides; `reconcile` sends the next send job.
+async fn give_up_queued_message<W: Deps>(deps: &W, kick: &SendJob) -> PortResult<()> {
+    let id = kick.redrive.as_ref().map_or_else(
+        || kick.conversation.message_id(kick.upto),
+        |redrive| redrive.message.clone(),
+    );
+    let Some(message) = deps.store().find_message(&id).await? else {
+        return Ok(());
+    };
+    let Some(out) = &message.out else { return Ok(()) };
+    let done = match out.state {
+        OutboxState::Queued => {
+            give_up_message(deps, message, Reason::Poison, Some(GIVEN_UP_BY_QUEUE.to_owned())).await?
+        }
+        OutboxState::Dead { .. } if !out.copied => move_to_dead_letters(deps, message).await?,
+        OutboxState::Dead { at, reason } if reason != Reason::Purged => {
+            let redriven = kick.redrive.as_ref().is_some_and(|redrive| redrive.died == at);
+            if let Some(letter) = build_message_letter(&message)
+                && (redriven || deps.store().find_dead_letter(&letter.id).await?.is_none())
+            {
+                save_dead_letter(deps, &letter).await?;
+            }
+            true
+        }
+        _ => true,
+    };
+    if done {
+        return Ok(());
+    }
+    Err(PortError::unavailable("message", "others kept writing it"))
+}
+
+/// Makes a dead letter of a turn job. No record becomes dead: the answer stays owed, and `reconcile` sends another turn
+/// job.
+async fn dead_letter_turn<W: Deps>(deps: &W, kick: TurnJob) -> PortResult<()> {
+    let json = serde_json::to_string(&kick).map_err(|error| PortError::invalid("turn", error))?;
+    let id = turn_letter_id(&json);
+    if deps.store().find_dead_letter(&id).await?.is_some() {
+        return Ok(());
+    }
+    let conversation = deps.store().find_conversation(&kick.conversation).await?;
+    let letter = DeadLetter {
+        id,
+        queue: QueueName::Turns,
+        reason: Reason::Poison,
+        at: deps.system().now(),
+        attempts: 0,
+        last_error: Some(GIVEN_UP_BY_QUEUE.to_owned()),
+        correlation: kick.correlation.clone(),
+        instance: conversation.map(|conversation| conversation.instance),
+        what: DeadLetterContent::Turn(Box::new(kick)),
+    };
+    save_dead_letter(deps, &letter).await
+}

@@ -1,0 +1,133 @@
+//! Silent instances: they say that they are connected but receive nothing at hours when messages usually come.
+
+use super::automatic_catch_up::catch_up_automatically;
+use crate::Deps;
+use crate::ports::{
+    ConfigurationStore, ConversationFilter, Conversations, InstanceStates, PageRequest, PortResult, System,
+};
+use futures::stream::{self, StreamExt};
+use jiff::Timestamp;
+use recado_domain::config::Instance;
+use recado_domain::ids::InstanceId;
+use recado_domain::instance::{ConnectionStatus, InstanceState};
+use recado_domain::millis::add_millis;
+use std::collections::BTreeMap;
+
+/// Time between two checks, in minutes of the clock.
+const CHECK_INTERVAL_MINUTES: i64 = 5;
+
+/// Maximum age of the messages that a check looks for, in milliseconds: the time between two checks and two minutes
+/// more, because an index may be late.
+const LOOK_BACK_MS: i64 = (CHECK_INTERVAL_MINUTES + 2) * 60_000;
+
+/// Number of conversations per page, and maximum number of pages. Only a busy installation receives more between two
+/// checks, and its instances are on the first pages already.
+const PAGE: usize = 100;
+const PAGES: usize = 20;
+
+const SIDE_BY_SIDE: usize = 16;
+
+/// Returns `true` if this minute's pass of `reconcile` makes the check.
+pub(super) fn is_check_minute(now: Timestamp) -> bool {
+    now.as_second().div_euclid(60) % CHECK_INTERVAL_MINUTES == 0
+}
+
+/// Updates the traffic profile of each instance, reports new silences, and makes automatic catch-ups. Returns how many
+/// silences were found; each is reported once. The processing of messages does no work for this: the check reads the
+/// list of conversations and each instance's state.
+pub(super) async fn check_inactivity<W: Deps>(deps: &W) -> PortResult<usize> {
+    let now = deps.system().now();
+    let newest = newest_inbound_times(deps, add_millis(now, -LOOK_BACK_MS)).await?;
+    let instances = deps.store().read_configuration().await?.instances;
+    let looks = instances.into_iter().map(|instance| {
+        let newest = newest.get(&instance.id).copied();
+        check_instance(deps, instance, newest, now)
+    });
+    let looks: Vec<PortResult<bool>> = stream::iter(looks).buffer_unordered(SIDE_BY_SIDE).collect().await;
+    let mut found = 0;
+    for look in looks {
+        found += usize::from(look?);
+    }
+    Ok(found)
+}
+
+/// Returns the time of each instance's newest message of a contact that came at `since` or later.
+async fn newest_inbound_times<W: Deps>(
+    deps: &W,
+    since: Timestamp,
+) -> PortResult<BTreeMap<InstanceId, Timestamp>> {
+    let mut newest = BTreeMap::new();
+    let mut page = PageRequest {
+        limit: PAGE,
+        cursor: None,
+    };
+    for _ in 0..PAGES {
+        let found = deps
+            .store()
+            .search_conversations(&ConversationFilter::default(), &page)
+            .await?;
+        let mut older = false;
+        for conversation in found.items {
+            older |= conversation.last_message_at < since;
+            if let Some(at) = conversation.last_inbound_at.filter(|at| *at >= since) {
+                let entry = newest.entry(conversation.instance).or_insert(at);
+                *entry = at.max(*entry);
+            }
+        }
+        match found.next_cursor {
+            Some(cursor) if !older => page.cursor = Some(cursor),
+            _ => break,
+        }
+    }
+    Ok(newest)
+}
+
+async fn check_instance<W: Deps>(
+    deps: &W,
+    instance: Instance,
+    newest: Option<Timestamp>,
+    now: Timestamp,
+) -> PortResult<bool> {
+    let state = deps.store().read_instance_state(&instance.id).await?;
+    let mut pattern = state.pattern.clone().unwrap_or_default();
+    if let Some(newest) = newest {
+        pattern.record_message_time(newest);
+    }
+    let found = if state.connection == ConnectionStatus::Open {
+        pattern.detect_inactivity(state.since, now)
+    } else {
+        // Silence is expected of an instance that is known to be disconnected.
+        pattern.silent_since = None;
+        false
+    };
+    if state.pattern.clone().unwrap_or_default() != pattern {
+        deps.store().set_traffic_profile(&instance.id, &pattern).await?;
+    }
+    if found {
+        tracing::error!(
+            instance_id = %instance.id, event = "instance_silent", silent_since = ?pattern.silent_since,
+            "the instance says it is open, and nothing comes in"
+        );
+    }
+    let state = InstanceState {
+        pattern: Some(pattern),
+        ..state
+    };
+    catch_up_automatically(deps, &instance.id, &state).await?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recado_domain::millis::from_unix_millis;
+
+    #[test]
+    fn one_minute_in_five_is_looked_at() {
+        let looked = (0..60).filter(|minute| is_check_minute(from_unix_millis(minute * 60_000 + 17_000)));
+        assert_eq!(
+            looked.collect::<Vec<i64>>(),
+            (0..60).step_by(5).collect::<Vec<i64>>()
+        );
+    }
+}

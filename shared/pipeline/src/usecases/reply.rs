@@ -1,0 +1,329 @@
+//! The turn (function deferred-reply): decides whether the agent answers, drafts the reply and commits it. Each message
+//! sets a timer that names the conversation and an ordinal; everything else is read from the record.
+
+mod draft;
+mod reading;
+mod transcript;
+mod typing;
+
+use crate::Deps;
+use crate::ports::{
+    ConfigurationStore, Conversations, DeadLetters, PortResult, Queues, System, WriteOutcome,
+};
+use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
+use crate::steps::random_id::generate_nonce;
+use crate::steps::verdict::Verdict;
+use crate::steps::wake_up;
+use draft::DraftedReply;
+use jiff::Timestamp;
+use reading::{TurnHistory, TurnReading};
+use recado_domain::config::InstanceConfig;
+use recado_domain::conversation::{Conversation, Draft, TurnDecision};
+use recado_domain::dead_letter::{QueueName, RedrivenTurn};
+use recado_domain::hours::OpeningState;
+use recado_domain::message::Message;
+use recado_domain::millis::add_millis;
+use recado_domain::wake_up::TurnJob;
+use std::time::Duration;
+use tracing::Instrument;
+
+/// Handles one message of the `turns` queue. `receives` is how often the queue has delivered this message.
+pub async fn handle_turn_message<W: Deps>(deps: &W, body: &str, receives: u32) -> Verdict {
+    let kick: TurnJob = match queue_message::parse_queue_message(deps, QueueName::Turns, body).await {
+        Ok(kick) => kick,
+        Err(verdict) => return verdict,
+    };
+    let span = tracing::info_span!(
+        "reply", conversation_id = %kick.conversation, correlation_id = %kick.correlation, receives
+    );
+    async {
+        // Boxed to keep this future small: thousands of them may wait side by side.
+        let worked = Box::pin(handle_turn_job(deps, body, &kick, receives)).await;
+        queue_message::decide_verdict(deps, worked, &deps.settings().turns_backoff, receives)
+    }
+    .instrument(span)
+    .await
+}
+
+/// Runs a turn job after some preparation. The dead letter of a redriven job is removed first. A job that was received
+/// too often is sent again as a new message instead.
+async fn handle_turn_job<W: Deps>(
+    deps: &W,
+    body: &str,
+    kick: &TurnJob,
+    receives: u32,
+) -> PortResult<Verdict> {
+    if let Ok(RedrivenTurn { redrive, .. }) = serde_json::from_str(body) {
+        deps.store()
+            .remove_dead_letter(&redrive.letter, redrive.died)
+            .await?;
+    }
+    if receives >= REQUEUE_AFTER_RECEIVES {
+        tracing::warn!("a turn that came back often is asked for anew");
+        deps.queues().enqueue_turn_job(kick, Duration::ZERO).await?;
+        return Ok(Verdict::Done);
+    }
+    run_turn(deps, kick).await
+}
+
+/// Longest time, in milliseconds, until a turn whose lease another worker holds is checked again.
+const LEASE_RECHECK_MS: i64 = 3_000;
+
+/// Runs the turn step by step. The steps: stand down, check that an answer is owed, wait for the opening hours, take
+/// the lease, draft, commit, enqueue the send job.
+async fn run_turn<W: Deps>(deps: &W, kick: &TurnJob) -> PortResult<Verdict> {
+    let (conversation, messages) = match reading::read_newest_messages(deps, &kick.conversation).await? {
+        TurnHistory::Whole(conversation, messages) => (*conversation, messages),
+        TurnHistory::Torn => return Ok(Verdict::RETRY_SOON),
+        TurnHistory::Nothing => {
+            tracing::warn!("turn of a conversation that does not exist");
+            return Ok(Verdict::Done);
+        }
+    };
+    let now = deps.system().now();
+    let wait_max = i64::try_from(deps.settings().debounce_max.as_millis()).unwrap_or(i64::MAX);
+    match conversation.decide_turn(kick.ordinal, now, wait_max) {
+        TurnDecision::StandDown => return Ok(Verdict::Done),
+        TurnDecision::NothingOwed => return finish_turn(deps, kick).await,
+        // The other worker usually finishes long before its lease ends. Messages that came meanwhile are then owed at
+        // once.
+        TurnDecision::LeaseHeld(until) => {
+            return Ok(Verdict::retry_at(
+                until.min(add_millis(now, LEASE_RECHECK_MS)),
+                now,
+            ));
+        }
+        TurnDecision::AnswerNow => {}
+    }
+    let Some(bound) = deps.store().instance_config(&conversation.instance).await? else {
+        tracing::error!("turn of an instance that is no longer configured");
+        return finish_turn(deps, kick).await;
+    };
+    match bound.opening_state_at(now) {
+        OpeningState::Open => answer_turn(deps, kick, &bound, conversation, messages).await,
+        OpeningState::OpensAt(at) => wait_for_opening(deps, kick, conversation, at).await,
+        OpeningState::NeverOpens => {
+            tracing::info!("the instance is never open: the turn waits for people");
+            finish_turn(deps, kick).await
+        }
+    }
+}
+
+/// Ends a turn without a reply, and enqueues a send job if messages are open. So a reply that a crash left without a
+/// send job is sent.
+async fn finish_turn<W: Deps>(deps: &W, kick: &TurnJob) -> PortResult<Verdict> {
+    wake_up::enqueue_open_sends(deps, &kick.conversation, &kick.correlation).await?;
+    Ok(Verdict::Done)
+}
+
+async fn wait_for_opening<W: Deps>(
+    deps: &W,
+    kick: &TurnJob,
+    mut conversation: Conversation,
+    at: Timestamp,
+) -> PortResult<Verdict> {
+    // A schedule is precise to a minute and must not fire before the opening, so the time is rounded up.
+    let at = round_up_to_minute(at);
+    let scheduled = TurnJob {
+        ordinal: conversation.turn_upto,
+        due: Some(at),
+        ..kick.clone()
+    };
+    deps.queues().schedule_turn_job(&scheduled, at).await?;
+    if conversation.scheduled_for != Some(at) {
+        conversation.schedule_turn(at);
+        conversation.rev += 1;
+        if deps.store().update_conversation(&conversation).await? == WriteOutcome::Conflict {
+            return Ok(Verdict::RETRY_SOON);
+        }
+        tracing::info!(%at, "turn waits for opening");
+    }
+    finish_turn(deps, kick).await
+}
+
+fn round_up_to_minute(at: Timestamp) -> Timestamp {
+    let past = at.as_millisecond().rem_euclid(60_000);
+    if past == 0 {
+        at
+    } else {
+        add_millis(at, 60_000 - past)
+    }
+}
+
+async fn answer_turn<W: Deps>(
+    deps: &W,
+    kick: &TurnJob,
+    bound: &InstanceConfig,
+    mut conversation: Conversation,
+    newest: Vec<Message>,
+) -> PortResult<Verdict> {
+    let known = reading::read_older_messages(deps, &conversation, newest).await?;
+    let (answered, upto) = (conversation.answered, conversation.turn_upto);
+    let reading = TurnReading::choose_messages(answered, upto, known, &deps.settings().turn_reads);
+    if reading.covers <= answered {
+        tracing::error!("messages that are owed an answer were not found");
+        return Ok(Verdict::RETRY_SOON);
+    }
+    let now = deps.system().now();
+    let lease = i64::try_from(deps.settings().turn_lease.as_millis()).unwrap_or(i64::MAX);
+    let draft = conversation.acquire_lease(
+        generate_nonce(deps.system()),
+        reading.covers,
+        now,
+        add_millis(now, lease),
+    );
+    conversation.rev += 1;
+    if deps.store().update_conversation(&conversation).await? == WriteOutcome::Conflict {
+        return Ok(Verdict::RETRY_SOON);
+    }
+    let answered = if draft.attempt > deps.settings().attempts.turn {
+        // The attempts are used up: several workers crashed or failed. The contact gets the agent's error message, and
+        // the model is not called again.
+        tracing::error!(
+            attempt = draft.attempt,
+            "the model was asked too often for one turn"
+        );
+        DraftedReply::error_reply(deps, bound)
+    } else {
+        let work = draft::draft_reply(deps, kick, bound, &reading);
+        match typing::run_with_typing(
+            deps,
+            bound,
+            &conversation,
+            reading.owed_messages().next_back(),
+            work,
+        )
+        .await?
+        {
+            Some(answered) => answered,
+            None => return defer_turn(deps, kick, conversation, &draft).await,
+        }
+    };
+    commit_draft(deps, kick, conversation, &draft, answered).await
+}
+
+/// Releases the lease and leaves the turn owed, because the model's key is missing. `reconcile` asks for the turn
+/// again.
+async fn defer_turn<W: Deps>(
+    deps: &W,
+    kick: &TurnJob,
+    conversation: Conversation,
+    draft: &Draft,
+) -> PortResult<Verdict> {
+    release_lease(deps, conversation, draft, false).await?;
+    finish_turn(deps, kick).await
+}
+
+async fn release_lease<W: Deps>(
+    deps: &W,
+    mut conversation: Conversation,
+    draft: &Draft,
+    counted: bool,
+) -> PortResult<()> {
+    for _ in 0..COMMIT_TRIES {
+        if !conversation.release_lease(&draft.nonce, counted) {
+            return Ok(());
+        }
+        conversation.rev += 1;
+        if deps.store().update_conversation(&conversation).await? == WriteOutcome::Written {
+            return Ok(());
+        }
+        let Some(read_again) = deps.store().find_conversation(&conversation.id).await? else {
+            return Ok(());
+        };
+        conversation = read_again;
+    }
+    Ok(())
+}
+
+/// Number of tries to commit while new messages keep coming in. New messages change the record but not the data that
+/// the draft depends on, so every failed try lost to a new message only.
+const COMMIT_TRIES: usize = 8;
+
+async fn commit_draft<W: Deps>(
+    deps: &W,
+    kick: &TurnJob,
+    mut conversation: Conversation,
+    draft: &Draft,
+    answered: DraftedReply,
+) -> PortResult<Verdict> {
+    for _ in 0..COMMIT_TRIES {
+        let before = conversation.clone();
+        let ordinal = match conversation.commit_reply(draft, deps.system().now()) {
+            Ok(ordinal) => ordinal,
+            Err(refused) => {
+                tracing::info!(reason = %refused, "draft discarded");
+                release_lease(deps, before, draft, true).await?;
+                return Ok(Verdict::RETRY_SOON);
+            }
+        };
+        conversation.rev += 1;
+        let parts = answered.to_messages(deps, &mut conversation, draft, ordinal, &kick.correlation);
+        if deps.store().commit_reply(&conversation, &parts).await? == WriteOutcome::Written {
+            log_committed(draft, &parts);
+            if let Some(last) = parts.last() {
+                // The sender handles earlier open messages first, so a send job for the last part is enough.
+                wake_up::enqueue_send(deps, last, &kick.correlation).await?;
+            }
+            enqueue_rest(deps, kick, draft, &conversation).await?;
+            return Ok(Verdict::Done);
+        }
+        let Some(read_again) = deps.store().find_conversation(&before.id).await? else {
+            return Ok(Verdict::Done);
+        };
+        conversation = read_again;
+    }
+    Ok(Verdict::RETRY_SOON)
+}
+
+/// Enqueues a turn for the messages that this turn could not read. The turn is due at once, because the timers of those
+/// messages are over. No turn is enqueued if the rest waits for a person.
+async fn enqueue_rest<W: Deps>(
+    deps: &W,
+    kick: &TurnJob,
+    draft: &Draft,
+    conversation: &Conversation,
+) -> PortResult<()> {
+    if let Some(reason) = conversation.needs_person {
+        tracing::warn!(
+            answered = conversation.answered.0,
+            upto = conversation.turn_upto.0,
+            %reason,
+            "more was written than the agent reads in a row: the rest waits for a person"
+        );
+    } else if draft.more_owed && conversation.agent_owes_answer() {
+        wake_up::enqueue_turn(deps, conversation, &kick.correlation).await?;
+    }
+    Ok(())
+}
+
+fn log_committed(draft: &Draft, parts: &[Message]) {
+    let Some(first) = parts.first() else { return };
+    tracing::info!(
+        ordinal = first.ordinal.0,
+        parts = parts.len(),
+        covers = draft.covers.0,
+        model = first.model.as_deref().unwrap_or("none"),
+        input_tokens = first.usage.map(|usage| usage.input_tokens),
+        output_tokens = first.usage.map(|usage| usage.output_tokens),
+        "reply committed"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recado_domain::millis::from_unix_millis;
+
+    #[test]
+    fn an_opening_inside_a_minute_is_scheduled_for_the_next() {
+        assert_eq!(
+            round_up_to_minute(from_unix_millis(60_000)),
+            from_unix_millis(60_000)
+        );
+        assert_eq!(
+            round_up_to_minute(from_unix_millis(60_001)),
+            from_unix_millis(120_000)
+        );
+    }
+}

@@ -1,0 +1,278 @@
+use super::*;
+use crate::settings::Settings;
+use recado_domain::contact::ContactAddress;
+use recado_domain::content::Content;
+use recado_domain::context::MessageContext;
+use recado_domain::identity::IdentityKey;
+use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, Ordinal, TenantId};
+use recado_domain::millis::from_unix_millis;
+use recado_domain::outbox::{Author, Outbox};
+use recado_domain::reason::Reason;
+
+pub(in crate::usecases::reply) fn message(ordinal: u64, role: Role, written_at: i64, text: &str) -> Message {
+    let instance = InstanceId::parse("i").unwrap();
+    Message {
+        conversation: ConversationId::new(
+            IdentityKey::from_bytes([7; 32]).derive_thread_id(&instance, "x"),
+            1,
+        ),
+        ordinal: Ordinal(ordinal),
+        tenant: TenantId::parse("t").unwrap(),
+        instance,
+        role,
+        content: Content::from_text(text),
+        context: MessageContext::default(),
+        provider_message_id: None,
+        written_at: from_unix_millis(written_at),
+        told_at: None,
+        stored_at: from_unix_millis(written_at),
+        correlation: CorrelationId::parse("c").unwrap(),
+        event: None,
+        idempotency_key: None,
+        unanswered: None,
+        model: None,
+        usage: None,
+        out: None,
+    }
+}
+
+fn said(messages: &[Message], answered: u64, covers: u64) -> Vec<String> {
+    let bounds = Settings::default().turn_reads;
+    let reading =
+        TurnReading::choose_messages(Ordinal(answered), Ordinal(covers), messages.to_vec(), &bounds);
+    assert_eq!(reading.covers, Ordinal(covers));
+    build_transcript(&reading)
+        .into_iter()
+        .map(|turn| format!("{:?}: {}", turn.speaker, turn.text))
+        .collect()
+}
+
+#[test]
+fn a_burst_is_one_turn_in_the_order_it_was_written() {
+    let messages = [
+        message(1, Role::User, 20, "b"),
+        message(2, Role::User, 10, "a"),
+        message(3, Role::User, 30, "c"),
+    ];
+    assert_eq!(said(&messages, 0, 3), ["User: a\nb\nc"]);
+}
+
+#[test]
+fn a_message_that_says_nothing_is_read_as_one() {
+    let first = [message(1, Role::User, 10, "")];
+    assert_eq!(said(&first, 0, 1), ["User: [empty message]"]);
+    let later = [
+        message(1, Role::User, 10, "question"),
+        message(2, Role::Assistant, 20, "answer"),
+        message(3, Role::User, 30, " \n"),
+    ];
+    assert_eq!(
+        said(&later, 1, 3),
+        ["User: question", "Assistant: answer", "User: [empty message]"]
+    );
+}
+
+#[test]
+fn what_is_owed_comes_last_even_if_its_webhook_came_late() {
+    let messages = [
+        message(1, Role::User, 10, "first"),
+        message(2, Role::Assistant, 20, "answer"),
+        message(3, Role::User, 15, "late"),
+    ];
+    assert_eq!(
+        said(&messages, 1, 3),
+        ["User: first", "Assistant: answer", "User: late"]
+    );
+}
+
+#[test]
+fn an_answer_comes_after_its_question_whosever_clock_runs_behind() {
+    let mut answer = message(2, Role::Assistant, 10, "answer");
+    let to = ContactAddress::parse("123456").unwrap();
+    answer.out = Some(Outbox::new_queued(
+        to,
+        Author::Ai,
+        0,
+        Ordinal(1),
+        from_unix_millis(10),
+    ));
+    let messages = [
+        message(1, Role::User, 12, "question"),
+        answer,
+        message(3, Role::User, 20, "next"),
+    ];
+    assert_eq!(
+        said(&messages, 1, 3),
+        ["User: question", "Assistant: answer", "User: next"]
+    );
+}
+
+#[test]
+fn it_begins_with_the_contact_and_leaves_out_what_came_after_the_turn() {
+    let messages = [
+        message(1, Role::Operator, 5, "hello"),
+        message(2, Role::User, 10, "hi"),
+        message(3, Role::User, 20, "not yet mine"),
+    ];
+    assert_eq!(said(&messages, 0, 2), ["User: hi"]);
+}
+
+#[test]
+fn a_reply_that_was_cancelled_was_never_said() {
+    let mut cancelled = message(2, Role::Assistant, 20, "oops");
+    let to = ContactAddress::parse("123456").unwrap();
+    let mut out = Outbox::new_queued(to, Author::Ai, 0, Ordinal(1), from_unix_millis(20));
+    out.mark_cancelled(from_unix_millis(21), Reason::TakenOver)
+        .unwrap();
+    cancelled.out = Some(out);
+    let messages = [
+        message(1, Role::User, 10, "hi"),
+        cancelled,
+        message(3, Role::User, 30, "hello?"),
+    ];
+    assert_eq!(said(&messages, 1, 3), ["User: hi\nhello?"]);
+}
+
+fn with_id(ordinal: u64, role: Role, id: &str, text: &str) -> Message {
+    Message {
+        provider_message_id: Some(id.to_owned()),
+        ..message(ordinal, role, i64::try_from(ordinal).unwrap() * 10, text)
+    }
+}
+
+fn edit(ordinal: u64, role: Role, target: &str, text: &str) -> Message {
+    let content = Content::Edit {
+        target: Some(target.to_owned()),
+        content: Box::new(Content::from_text(text)),
+    };
+    Message {
+        content,
+        ..with_id(ordinal, role, &format!("edit-{ordinal}"), "")
+    }
+}
+
+fn deletion(ordinal: u64, role: Role, target: &str) -> Message {
+    let content = Content::Deletion {
+        target: Some(target.to_owned()),
+    };
+    Message {
+        content,
+        ..with_id(ordinal, role, &format!("deletion-{ordinal}"), "")
+    }
+}
+
+#[test]
+fn what_was_edited_before_it_was_answered_is_read_as_it_is_now_in_its_place() {
+    let messages = [
+        with_id(1, Role::User, "A", "sexta às 10"),
+        with_id(2, Role::User, "B", "pode ser?"),
+        edit(3, Role::User, "A", "sexta às 11"),
+        edit(4, Role::User, "A", "sexta às 12"),
+    ];
+    assert_eq!(said(&messages, 0, 4), ["User: sexta às 12\npode ser?"]);
+}
+
+#[test]
+fn what_was_edited_after_its_answer_is_said_anew() {
+    let messages = [
+        with_id(1, Role::User, "A", "sexta às 10"),
+        with_id(2, Role::Assistant, "R", "Marcado: sexta às 10."),
+        edit(3, Role::User, "A", "sexta às 11"),
+    ];
+    let expected = [
+        "User: sexta às 10",
+        "Assistant: Marcado: sexta às 10.",
+        "User: [edited] sexta às 11",
+    ];
+    assert_eq!(said(&messages, 1, 3), expected);
+    // And so it stays when it is past.
+    let mut later = messages.to_vec();
+    later.push(with_id(4, Role::Assistant, "S", "Então às 11."));
+    later.push(with_id(5, Role::User, "B", "obrigada"));
+    assert_eq!(said(&later, 3, 5)[..3], expected);
+}
+
+#[test]
+fn an_edit_of_what_is_not_read_any_more_is_said_anew() {
+    let messages = [edit(30, Role::User, "long ago", "sexta às 11")];
+    assert_eq!(said(&messages, 29, 30), ["User: [edited] sexta às 11"]);
+}
+
+#[test]
+fn the_words_of_a_deleted_message_are_not_repeated_nor_are_its_edits_and_quotes() {
+    let mut quoting = with_id(4, Role::User, "B", "desculpe");
+    quoting.context.reply_to = Some(recado_domain::context::QuotedMessage {
+        id: Some("A".to_owned()),
+        text: Some("my password is 1234".to_owned()),
+    });
+    let messages = [
+        with_id(1, Role::User, "A", "my password is 1234"),
+        edit(2, Role::User, "A", "my password is 12345"),
+        deletion(3, Role::User, "A"),
+        quoting,
+    ];
+    assert_eq!(said(&messages, 0, 4), ["User: [message deleted]\ndesculpe"]);
+    assert_eq!(
+        said(&messages[1..2], 1, 2),
+        ["User: [edited] my password is 12345"],
+        "nothing was taken back yet"
+    );
+    assert_eq!(
+        said(&messages[1..], 1, 4),
+        ["User: [message deleted]\ndesculpe"],
+        "it began too long ago to be read"
+    );
+}
+
+#[test]
+fn the_contact_speaks_last_also_where_all_that_is_owed_was_taken_back() {
+    let messages = [
+        with_id(1, Role::User, "A", "sexta às 10"),
+        with_id(2, Role::Assistant, "R", "Marcado: sexta às 10."),
+        edit(3, Role::User, "A", "sexta às 11"),
+        deletion(4, Role::User, "A"),
+    ];
+    let expected = [
+        "User: [message deleted]",
+        "Assistant: Marcado: sexta às 10.",
+        "User: [message deleted]",
+    ];
+    assert_eq!(said(&messages, 1, 3), expected);
+}
+
+#[test]
+fn one_side_takes_back_only_its_own() {
+    let messages = [
+        with_id(1, Role::User, "A", "oi"),
+        with_id(2, Role::Assistant, "R", "Olá!"),
+        deletion(3, Role::User, "R"),
+        deletion(4, Role::Operator, "A"),
+        with_id(5, Role::User, "B", "alô?"),
+    ];
+    assert_eq!(
+        said(&messages, 1, 5),
+        ["User: oi", "Assistant: Olá!", "User: alô?"]
+    );
+    let mut taken_back = messages.to_vec();
+    taken_back[3] = deletion(4, Role::Operator, "R");
+    assert_eq!(
+        said(&taken_back, 1, 5),
+        ["User: oi", "Assistant: [message deleted]", "User: alô?"]
+    );
+}
+
+#[test]
+fn what_is_too_long_is_cut_to_its_characters_with_a_mark() {
+    let long = "é".repeat(9_000);
+    let turns = said(&[message(1, Role::User, 10, &long)], 0, 1);
+    let expected = format!(
+        "User: {}… [cut: the first 8000 of 9000 characters]",
+        "é".repeat(8_000)
+    );
+    assert_eq!(turns, [expected]);
+    let whole = "é".repeat(8_000);
+    assert_eq!(
+        said(&[message(1, Role::User, 10, &whole)], 0, 1),
+        [format!("User: {whole}")]
+    );
+}

@@ -1,0 +1,119 @@
+//! Checks that the instance's known state is fresh enough to send, and stores what an accepted send shows.
+
+use super::attempt::deadline_is_too_near;
+use super::{RETRY_SOON, SendContext, SendStep, parking, waiting};
+use crate::Deps;
+use crate::deps::capabilities;
+use crate::ports::{ConnectionAnswer, InstanceStates, PortResult, Providers, System};
+use crate::steps::connection::record_closed;
+use crate::steps::verdict::Verdict;
+use jiff::Timestamp;
+use recado_domain::instance::{ConnectionStatus, InstanceState};
+use recado_domain::message::Message;
+use recado_domain::millis::add_millis;
+use recado_domain::rate::is_slot_missed;
+use std::time::Duration;
+
+/// Wait of a worker that finds another worker asking the provider.
+const OTHER_CHECK_WAIT: Duration = Duration::from_secs(2);
+
+/// Age in milliseconds from which, after a time-out, a confirmation that the instance is open no longer counts.
+const SUSPECT_AFTER_MS: i64 = 60_000;
+
+/// Maximum age of a reply, in milliseconds, at which it still shows that the model's key works.
+const KEY_PROVEN_WITHIN_MS: i64 = 60_000;
+
+/// Returns the age in milliseconds from which the known state must be confirmed. `None` if the state does not age: the
+/// setting is 0, or the provider is not a linked device. Meta's numbers have no connection that could be lost
+/// unnoticed: a refused token is reported at once.
+fn staleness_limit_ms<W: Deps>(deps: &W, context: SendContext<'_>) -> Option<i64> {
+    let after = deps.settings().connection_stale.as_millis();
+    let after = i64::try_from(after).unwrap_or(i64::MAX);
+    let linked = capabilities(deps, context.bound).is_linked_device;
+    (linked && after > 0).then_some(after)
+}
+
+/// Returns `true` if the instance's newest time-out is that of this message. The instance may hang at this message
+/// only.
+fn is_suspect_after_timeout(known: &InstanceState, message: &Message) -> bool {
+    known.timed_out.as_ref() == Some(&message.message_id())
+}
+
+/// Asks the provider whether the instance is open, if no recent answer or send confirmed that. Also asks before a
+/// message is sent again after its own time-out. Only one worker asks at a time. Returns the step to take instead of
+/// sending, or `None` to continue.
+pub(super) async fn check_connection<W: Deps>(
+    deps: &W,
+    context: SendContext<'_>,
+    message: &Message,
+    slot: Timestamp,
+) -> PortResult<Option<SendStep>> {
+    let Some(known) = context.known else {
+        return Ok(None);
+    };
+    let suspect = is_suspect_after_timeout(known, message).then_some(SUSPECT_AFTER_MS);
+    let Some(after) = [suspect, staleness_limit_ms(deps, context)]
+        .into_iter()
+        .flatten()
+        .min()
+    else {
+        return Ok(None);
+    };
+    let now = deps.system().now();
+    if !known.is_stale(now, after) {
+        return Ok(None);
+    }
+    if deadline_is_too_near(deps, context, now) {
+        return Ok(Some(RETRY_SOON));
+    }
+    let instance = &context.bound.instance.id;
+    if !deps
+        .store()
+        .claim_connection_check(instance, now, add_millis(now, -after))
+        .await?
+    {
+        let after = OTHER_CHECK_WAIT;
+        return waiting::wait_unless_void(deps, message, Verdict::Retry { after })
+            .await
+            .map(Some);
+    }
+    let (connection, asked_at) = match deps.providers().query_connection(context.bound).await {
+        // After a time-out, an unclear answer counts as a second time-out.
+        ConnectionAnswer::Unclear if suspect.is_some() => (ConnectionStatus::Closed, None),
+        // An unclear answer does not change the stored connection state. The time of the check is stored, so that it is
+        // not repeated at once.
+        ConnectionAnswer::Open | ConnectionAnswer::Unclear => {
+            // The check may have taken so long that the slot was missed.
+            return Ok(is_slot_missed(slot, deps.system().now()).then_some(RETRY_SOON));
+        }
+        ConnectionAnswer::Closed => (ConnectionStatus::Closed, Some(now)),
+        ConnectionAnswer::NeedsCredentials => (ConnectionStatus::NeedsCredentials, Some(now)),
+    };
+    record_closed(deps, instance, connection, asked_at).await?;
+    parking::park_conversation(deps, message, None).await.map(Some)
+}
+
+/// Stores what an accepted send shows about the instance and the model's key. Earlier time-outs were not in a row, the
+/// instance is open, and the model's key works. Each fact is written only if the state that was read with the slot
+/// differs, so usually nothing is written. `since` is the time at which the attempt began; the send shows nothing about
+/// later changes.
+pub(super) async fn record_accepted_send<W: Deps>(
+    deps: &W,
+    context: SendContext<'_>,
+    message: &Message,
+    since: Timestamp,
+) -> PortResult<()> {
+    let Some(known) = context.known else { return Ok(()) };
+    let (instance, now) = (&context.bound.instance.id, deps.system().now());
+    if known.timeouts > 0 {
+        deps.store().reset_timeouts(instance).await?;
+    }
+    if staleness_limit_ms(deps, context).is_some_and(|after| known.is_stale(now, after / 2)) {
+        deps.store().confirm_connection(instance, since).await?;
+    }
+    let fresh = message.model.is_some() && add_millis(message.stored_at, KEY_PROVEN_WITHIN_MS) > now;
+    if known.llm_needs_credentials && fresh {
+        deps.store().set_llm_needs_credentials(instance, false).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! Parks conversations whose messages cannot leave now: they wait outside the queue, in order, and cost nothing.
+
+use super::{SendStep, cancel};
+use crate::Deps;
+use crate::ports::{InstanceStates, PortResult, System};
+use crate::steps::random_id::generate_nonce;
+use crate::steps::verdict::Verdict;
+use jiff::Timestamp;
+use recado_domain::instance::{ConnectionStatus, ParkedConversation};
+use recado_domain::message::Message;
+
+/// Parks the message's conversation, or cancels the message if it is a void reply. Without `not_before`, the instance's
+/// state is read again afterwards. If the instance opened in between, its release did not include this entry: the entry
+/// is removed, and the send job is retried soon.
+pub(super) async fn park_conversation<W: Deps>(
+    deps: &W,
+    message: &Message,
+    not_before: Option<Timestamp>,
+) -> PortResult<SendStep> {
+    if let Some(step) = cancel::cancel_if_void(deps, message).await? {
+        return Ok(step);
+    }
+    let parked = ParkedConversation {
+        instance: message.instance.clone(),
+        conversation: message.conversation.clone(),
+        version: generate_nonce(deps.system()),
+        since: deps.system().now(),
+        not_before,
+        patience_ms: deps.settings().parked_max_ms(),
+        reply: message.reply_id(),
+    };
+    deps.store().put_parked(&parked).await?;
+    if not_before.is_some() {
+        return Ok(SendStep::Stop(Verdict::Done));
+    }
+    let state = deps.store().read_instance_state(&message.instance).await?;
+    if state.connection == ConnectionStatus::Open {
+        deps.store().remove_parked(&parked).await?;
+        return Ok(SendStep::Stop(Verdict::RETRY_SOON));
+    }
+    tracing::info!(connection = state.connection.as_str(), "parked");
+    Ok(SendStep::Stop(Verdict::Done))
+}

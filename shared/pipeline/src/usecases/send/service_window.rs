@@ -1,0 +1,165 @@
+//! Checks Meta's service window: 24 hours after the contact's last message only templates are accepted. The check is
+//! made just before the claim and not when the message is made, because the queue may have been slow or the instance
+//! closed.
+
+use super::{RETRY_SOON, SendContext, SendStep, cancel, waiting};
+use crate::Deps;
+use crate::deps::capabilities;
+use crate::ports::{Conversations, PortResult, System, WriteOutcome};
+use crate::steps::give_up::give_up_message;
+use crate::steps::linked_threads::find_latest_conversation;
+use crate::steps::verdict::Verdict;
+use jiff::Timestamp;
+use recado_domain::content::Content;
+use recado_domain::conversation::{Conversation, ConversationMode, ReengagementDecision};
+use recado_domain::ids::MessageId;
+use recado_domain::message::Message;
+use recado_domain::outbox::{Author, OutboxState};
+use recado_domain::reason::Reason;
+use recado_domain::service_window::{bypasses_window, is_window_open};
+use std::time::Duration;
+
+/// Text in a message's history for an attempt in which the instance's template was sent instead.
+pub(super) const TEMPLATE_INSTEAD: &str =
+    "24 hours have passed since the contact wrote: the instance's re-engagement template goes out instead";
+
+const NO_TEMPLATE: &str =
+    "24 hours have passed since the contact wrote, and the instance has no re-engagement template";
+
+const TEMPLATE_ALREADY_SENT: &str = "24 hours have passed since the contact wrote, and the instance's re-engagement template went out for another message";
+
+/// Time until a message is retried that waits for the outcome of the contact's other message.
+const OTHER_MESSAGE_WAIT: Duration = Duration::from_secs(60);
+
+const NEVER_WROTE: &str = "the contact has never written: only a template may be the first message";
+
+/// Returns the content that must be sent in place of the message, if any. `Ok(None)`: the message may be sent as it is.
+/// `Err`: the step that was taken instead of sending. The contact's last message known at the commit is enough while
+/// its window is open. Otherwise the conversation is read again, because the contact may have written since.
+pub(super) async fn check_service_window<W: Deps>(
+    deps: &W,
+    context: SendContext<'_>,
+    message: &Message,
+) -> PortResult<Result<Option<Content>, SendStep>> {
+    let instance = &context.bound.instance;
+    let known = message.out.as_ref().and_then(|out| out.heard_at);
+    let has_window = capabilities(deps, context.bound).has_service_window;
+    if !has_window || bypasses_window(&message.content) || is_window_open(known, deps.system().now()) {
+        return Ok(Ok(None));
+    }
+    let (_, latest) = find_latest_conversation(deps, message.conversation.thread_id().clone()).await?;
+    let heard_at = latest
+        .as_ref()
+        .and_then(|latest| latest.last_inbound_at)
+        .max(known);
+    if is_window_open(heard_at, deps.system().now()) {
+        return Ok(Ok(None));
+    }
+    if is_taken_over(deps, message, latest.as_ref()).await? {
+        // A claim of this message would have been refused, and the reply cancelled, in the same way.
+        return cancel::cancel_void_reply(deps, message).await.map(Err);
+    }
+    let (Some(latest), Some(_)) = (latest, heard_at) else {
+        return give_up_closed_window(deps, message, NEVER_WROTE).await.map(Err);
+    };
+    let Some(template) = &instance.reengagement_template else {
+        return give_up_closed_window(deps, message, NO_TEMPLATE).await.map(Err);
+    };
+    Ok(match claim_template(deps, message, latest, heard_at).await? {
+        TemplateClaim::Ours => Ok(Some(Content::Template(template.clone()))),
+        TemplateClaim::Another => Err(give_up_closed_window(deps, message, TEMPLATE_ALREADY_SENT).await?),
+        TemplateClaim::Waits => {
+            let after = OTHER_MESSAGE_WAIT;
+            Err(waiting::wait_unless_void(deps, message, Verdict::Retry { after }).await?)
+        }
+        TemplateClaim::Lost => Err(RETRY_SOON),
+    })
+}
+
+/// The result of claiming the re-engagement template for a message.
+enum TemplateClaim {
+    Ours,
+    Another,
+    /// The template was recorded for another message that has not left and may still be cancelled.
+    Waits,
+    Lost,
+}
+
+/// Records, before the claim, that the template is sent in this message's place. Other messages that wait for the
+/// contact read the record, and this message finds it again after a crash or a failed attempt.
+async fn claim_template<W: Deps>(
+    deps: &W,
+    message: &Message,
+    mut latest: Conversation,
+    heard_at: Option<Timestamp>,
+) -> PortResult<TemplateClaim> {
+    let (id, now) = (message.message_id(), deps.system().now());
+    match latest.request_reengagement(&id, heard_at, now) {
+        ReengagementDecision::AlreadyRecorded => return Ok(TemplateClaim::Ours),
+        ReengagementDecision::RecordedForOther(other) => match find_noted_state(deps, message, &other).await?
+        {
+            NotedMessageState::MayHaveLeft => return Ok(TemplateClaim::Another),
+            NotedMessageState::Waits => return Ok(TemplateClaim::Waits),
+            NotedMessageState::NeverLeft | NotedMessageState::Behind => latest.record_reengagement(&id, now),
+        },
+        ReengagementDecision::Recorded => {}
+    }
+    latest.rev += 1;
+    Ok(match deps.store().update_conversation(&latest).await? {
+        WriteOutcome::Written => TemplateClaim::Ours,
+        WriteOutcome::Conflict => TemplateClaim::Lost,
+    })
+}
+
+/// The state of the message for which the template was recorded.
+enum NotedMessageState {
+    MayHaveLeft,
+    Waits,
+    /// The recorded message is sent after the message that asks, so it waits for that message.
+    Behind,
+    NeverLeft,
+}
+
+/// Returns the state of message `id`, for which the template was recorded, as seen from `message`.
+async fn find_noted_state<W: Deps>(
+    deps: &W,
+    message: &Message,
+    id: &MessageId,
+) -> PortResult<NotedMessageState> {
+    let Some(noted) = deps.store().find_message(id).await? else {
+        return Ok(NotedMessageState::MayHaveLeft);
+    };
+    let is_behind = message.is_sent_before(&noted);
+    let Some(out) = noted.out else {
+        return Ok(NotedMessageState::MayHaveLeft);
+    };
+    Ok(match out.state {
+        _ if out.maybe_sent => NotedMessageState::MayHaveLeft,
+        OutboxState::Cancelled { .. } | OutboxState::Dead { .. } => NotedMessageState::NeverLeft,
+        OutboxState::Queued if is_behind => NotedMessageState::Behind,
+        OutboxState::Queued => NotedMessageState::Waits,
+        _ => NotedMessageState::MayHaveLeft,
+    })
+}
+
+async fn give_up_closed_window<W: Deps>(deps: &W, message: &Message, why: &str) -> PortResult<SendStep> {
+    let reason = Reason::WindowClosed;
+    let buried = give_up_message(deps, message.clone(), reason, Some(why.to_owned())).await?;
+    Ok(if buried { SendStep::Next } else { RETRY_SOON })
+}
+
+/// Returns `true` if the message is the agent's, but its conversation is no longer the agent's or has another epoch.
+async fn is_taken_over<W: Deps>(
+    deps: &W,
+    message: &Message,
+    latest: Option<&Conversation>,
+) -> PortResult<bool> {
+    let Some(out) = message.out.as_ref().filter(|out| out.author == Author::Ai) else {
+        return Ok(false);
+    };
+    let own = match latest.filter(|latest| latest.id == message.conversation) {
+        Some(own) => Some(own.clone()),
+        None => deps.store().find_conversation(&message.conversation).await?,
+    };
+    Ok(own.is_some_and(|own| own.mode != ConversationMode::Ai || own.epoch != out.epoch))
+}

@@ -1,0 +1,353 @@
+//! Looks for evidence of a send with unknown outcome before the message is repeated or given up.
+
+use super::attempt::to_outgoing_message;
+use super::parking::park_conversation;
+use super::settle::make_delivery_link;
+use super::{RETRY_SOON, SendContext, SendStep};
+use crate::Deps;
+use crate::deps::capabilities;
+use crate::ports::{
+    Deliveries, InstanceStates, OutboxStore, PortResult, Providers, SendEvidence, System, WriteOutcome,
+};
+use crate::steps::give_up::give_up_message;
+use crate::steps::linked_threads::{find_latest_conversation, other_name};
+use crate::steps::verdict::Verdict;
+use recado_domain::config::InstanceConfig;
+use recado_domain::contact::ContactAddress;
+use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus};
+use recado_domain::ids::Nonce;
+use recado_domain::instance::{ConnectionStatus, InFlightSend};
+use recado_domain::message::Message;
+use recado_domain::millis::add_millis;
+use recado_domain::outbox::{Outbox, OutboxState};
+use recado_domain::reason::Reason;
+use std::time::Duration;
+
+/// Interval between two checks for evidence.
+const EVIDENCE_CHECK_INTERVAL: Duration = Duration::from_secs(30);
+
+pub(super) async fn reconcile_outcome<W: Deps>(
+    deps: &W,
+    context: SendContext<'_>,
+    message: Message,
+) -> PortResult<SendStep> {
+    let now = deps.system().now();
+    let Some(OutboxState::Unknown { nonce, claimed_at }) = message.out.as_ref().map(|out| out.state.clone())
+    else {
+        return Ok(RETRY_SOON);
+    };
+    if let Some(delivery) = find_own_delivery(deps, context.bound, &message).await?
+        && let Some(status) = delivery.status_since_claim(Some(claimed_at))
+    {
+        if status == DeliveryStatus::Failed {
+            return give_up_failed(deps, message).await;
+        }
+        return settle_as_sent(
+            deps,
+            context,
+            message,
+            delivery.provider_message_id,
+            FOUND_AT_PROVIDER,
+        )
+        .await;
+    }
+    match find_echo_evidence(deps, context.bound, &message, Some(&nonce)).await? {
+        EchoEvidence::Nothing => {}
+        EchoEvidence::Failed => return give_up_failed(deps, message).await,
+        EchoEvidence::Echo(id) => {
+            return settle_as_sent(deps, context, message, Some(id), TOLD_BY_ECHO_OR_STATUS).await;
+        }
+    }
+    let Some(asked) = to_outgoing_message(&message) else {
+        return Ok(SendStep::Next);
+    };
+    let also = other_names(deps, &message, &asked.to).await?;
+    let evidence = deps
+        .providers()
+        .find_send_evidence(context.bound, &asked, &also, claimed_at)
+        .await;
+    match evidence {
+        SendEvidence::Sent { provider_message_id } => {
+            let found = provider_message_id.as_ref();
+            match match_evidence(deps, context, &message, found, claimed_at).await? {
+                EvidenceMatch::Another => {}
+                EvidenceMatch::Unclear { until } => {
+                    return Ok(SendStep::Stop(Verdict::retry_at(until, now)));
+                }
+                EvidenceMatch::Failed => return give_up_failed(deps, message).await,
+                EvidenceMatch::Ours => {
+                    return settle_as_sent(deps, context, message, provider_message_id, FOUND_AT_PROVIDER)
+                        .await;
+                }
+            }
+        }
+        // The provider could not be asked, which is no evidence that the message was not sent.
+        SendEvidence::Unclear => return wait_for_provider(deps, message, claimed_at).await,
+        SendEvidence::None => {}
+    }
+    wait_then_repeat(deps, message, claimed_at, now).await
+}
+
+/// Looks for evidence again until the setting `unknown_wait` has passed since the claim. Then the message is repeated
+/// or given up.
+async fn wait_then_repeat<W: Deps>(
+    deps: &W,
+    message: Message,
+    claimed_at: jiff::Timestamp,
+    now: jiff::Timestamp,
+) -> PortResult<SendStep> {
+    let wait = i64::try_from(deps.settings().unknown_wait.as_millis()).unwrap_or(i64::MAX);
+    let over = add_millis(claimed_at, wait);
+    if now < over {
+        let left = Duration::from_millis((over.as_millisecond() - now.as_millisecond()).unsigned_abs());
+        return Ok(SendStep::Stop(Verdict::Retry {
+            after: left.min(EVIDENCE_CHECK_INTERVAL),
+        }));
+    }
+    repeat_or_give_up(deps, message).await
+}
+
+/// Returns the recipient's other addresses, under which the provider may keep the chat. For a phone number these are
+/// the identities without a number; for an identity without a number, the phone numbers.
+async fn other_names<W: Deps>(
+    deps: &W,
+    message: &Message,
+    to: &ContactAddress,
+) -> PortResult<Vec<ContactAddress>> {
+    let (_, newest) = find_latest_conversation(deps, message.conversation.thread_id().clone()).await?;
+    let Some(newest) = newest else {
+        return Ok(Vec::new());
+    };
+    let learnt = other_name(deps, &newest).await?;
+    let mut names: Vec<ContactAddress> = learnt.into_iter().chain([newest.address]).collect();
+    names.retain(|name| name.is_numberless() != to.is_numberless());
+    Ok(names)
+}
+
+/// Queues a message again, marked `maybe_sent`, because there is no evidence that it was sent. When its attempts are
+/// used up, the message is given up instead.
+async fn repeat_or_give_up<W: Deps>(deps: &W, mut message: Message) -> PortResult<SendStep> {
+    let limit = deps.settings().attempts.outbound;
+    if message.out.as_ref().is_some_and(|out| out.attempts >= limit) {
+        let why = Some("no evidence that the last attempt was sent".to_owned());
+        let buried = give_up_message(deps, message, Reason::UnknownOutcome, why).await?;
+        return Ok(if buried { SendStep::Next } else { RETRY_SOON });
+    }
+    let Some(out) = message.out.as_mut() else {
+        return Ok(SendStep::Next);
+    };
+    if out.requeue_unknown(deps.system().now()).is_ok() {
+        // The result of the write does not matter: the retried send job reads what is stored. The in-flight note stays:
+        // a hung request may go out late, and its echo must not count as typed on the phone.
+        let _ = deps.store().save_open_message(&message, None).await?;
+        tracing::warn!(
+            ordinal = message.ordinal.0,
+            "no evidence that it was sent: it is sent again, and marked"
+        );
+    }
+    Ok(RETRY_SOON)
+}
+
+/// Returns the delivery that the instance's statuses reported under our own message id. Returns `None` if there is no
+/// delivery, or if the instance has no external id.
+async fn find_own_delivery<W: Deps>(
+    deps: &W,
+    bound: &InstanceConfig,
+    message: &Message,
+) -> PortResult<Option<Delivery>> {
+    let Some(external) = bound.instance.resolve_external_id() else {
+        return Ok(None);
+    };
+    let key = DeliveryKey::from_own_id(bound.instance.provider, &external, &message.message_id());
+    deps.store().find_delivery(&key).await
+}
+
+/// Waits because the provider could not be asked for evidence. While the instance is closed, the conversation is
+/// parked; while it is open, the send job is retried. Once the claim is as old as the setting `parked_max`, the message
+/// is given up.
+async fn wait_for_provider<W: Deps>(
+    deps: &W,
+    message: Message,
+    claimed_at: jiff::Timestamp,
+) -> PortResult<SendStep> {
+    let limit = deps.settings().parked_max_ms();
+    if deps.system().now() >= add_millis(claimed_at, limit) {
+        let why = Some("the provider could not be asked".to_owned());
+        let buried = give_up_message(deps, message, Reason::UnknownOutcome, why).await?;
+        return Ok(if buried { SendStep::Next } else { RETRY_SOON });
+    }
+    let state = deps.store().read_instance_state(&message.instance).await?;
+    if state.connection != ConnectionStatus::Open {
+        return park_conversation(deps, &message, None).await;
+    }
+    Ok(SendStep::Stop(Verdict::Retry {
+        after: EVIDENCE_CHECK_INTERVAL,
+    }))
+}
+
+/// The result of comparing evidence from the provider with the known deliveries.
+enum EvidenceMatch {
+    /// The evidence is known to belong to another message of equal text.
+    Another,
+    /// The evidence may belong to a message of equal text whose attempt runs until this time.
+    Unclear { until: jiff::Timestamp },
+    /// The evidence belongs to our message, which failed after the provider had accepted it.
+    Failed,
+    /// The evidence belongs to our message.
+    Ours,
+}
+
+async fn match_evidence<W: Deps>(
+    deps: &W,
+    context: SendContext<'_>,
+    message: &Message,
+    found: Option<&String>,
+    claimed_at: jiff::Timestamp,
+) -> PortResult<EvidenceMatch> {
+    let instance = &context.bound.instance;
+    let (Some(id), Some(external)) = (found, instance.resolve_external_id()) else {
+        return Ok(EvidenceMatch::Ours);
+    };
+    let key = DeliveryKey::from_provider_id(instance.provider, &external, id);
+    // The notes are read before the delivery: an attempt whose note is gone by then has linked its delivery.
+    let flights = deps.store().list_in_flight(&message.instance).await?;
+    let Some(delivery) = deps.store().find_delivery(&key).await? else {
+        let running = find_running_equal(&flights, message, deps.system().now());
+        return Ok(running.map_or(EvidenceMatch::Ours, |until| EvidenceMatch::Unclear { until }));
+    };
+    if delivery
+        .message
+        .as_ref()
+        .is_some_and(|known| *known != message.message_id())
+    {
+        return Ok(EvidenceMatch::Another);
+    }
+    // When this status arrived, the delivery was linked to no message, so a failure was not applied yet.
+    Ok(match delivery.status_since_claim(Some(claimed_at)) {
+        Some(DeliveryStatus::Failed) => EvidenceMatch::Failed,
+        _ => EvidenceMatch::Ours,
+    })
+}
+
+/// Returns until when another attempt runs that sends the same text to what may be the same contact. The provider may
+/// have accepted that one, while its id is not linked yet. A person's two conversations may send side by side.
+fn find_running_equal(
+    flights: &[InFlightSend],
+    message: &Message,
+    now: jiff::Timestamp,
+) -> Option<jiff::Timestamp> {
+    let id = message.message_id();
+    let own = flights.iter().find(|flight| flight.message == id)?;
+    let others = flights.iter().filter(|flight| flight.message != id);
+    let equal = others.filter(|other| {
+        other.text_hash == own.text_hash && other.until > now && other.may_be_addressed_to(&own.to, None)
+    });
+    equal.map(|other| other.until).max()
+}
+
+async fn give_up_failed<W: Deps>(deps: &W, message: Message) -> PortResult<SendStep> {
+    let reason = Reason::WhatsappPermanentError;
+    let buried = give_up_message(deps, message, reason, None).await?;
+    Ok(if buried { SendStep::Next } else { RETRY_SOON })
+}
+
+/// The evidence that echoes give about a message's attempts.
+enum EchoEvidence {
+    /// No echo shows that an attempt was sent.
+    Nothing,
+    /// The attempt with the unknown outcome was sent and failed later.
+    Failed,
+    /// An attempt was sent; the provider gave it this id.
+    Echo(String),
+}
+
+/// Looks for evidence in the echoes that were matched to attempts at `message`. `attempt` is the attempt whose outcome
+/// is unknown; `None` if a failure is of no interest. A provider that echoes our own id has no such echoes.
+async fn find_echo_evidence<W: Deps>(
+    deps: &W,
+    bound: &InstanceConfig,
+    message: &Message,
+    attempt: Option<&Nonce>,
+) -> PortResult<EchoEvidence> {
+    let (Some(external), id) = (bound.instance.resolve_external_id(), message.message_id()) else {
+        return Ok(EchoEvidence::Nothing);
+    };
+    if capabilities(deps, bound).echoes_our_id {
+        return Ok(EchoEvidence::Nothing);
+    }
+    for flight in deps.store().list_in_flight(&message.instance).await? {
+        let Some(echo) = flight.echo.filter(|_| flight.message == id) else {
+            continue;
+        };
+        let key = DeliveryKey::from_provider_id(bound.instance.provider, &external, &echo);
+        let delivery = deps.store().find_delivery(&key).await?;
+        if delivery.and_then(|delivery| delivery.status) != Some(DeliveryStatus::Failed) {
+            return Ok(EchoEvidence::Echo(echo));
+        }
+        if attempt == Some(&flight.nonce) {
+            return Ok(EchoEvidence::Failed);
+        }
+    }
+    Ok(EchoEvidence::Nothing)
+}
+
+/// Marks a message as sent if evidence appeared after it was queued again. Called before the message is sent again or
+/// cancelled. Returns `None` if there is no evidence.
+pub(super) async fn settle_if_confirmed<W: Deps>(
+    deps: &W,
+    context: SendContext<'_>,
+    message: &Message,
+) -> PortResult<Option<SendStep>> {
+    let claimed_at = message.out.as_ref().and_then(Outbox::last_claimed_at);
+    let found = match find_echo_evidence(deps, context.bound, message, None).await? {
+        EchoEvidence::Echo(id) => Some(Some(id)),
+        EchoEvidence::Nothing | EchoEvidence::Failed => {
+            let delivery = find_own_delivery(deps, context.bound, message).await?;
+            let reached = |delivery: &Delivery| {
+                delivery
+                    .status_since_claim(claimed_at)
+                    .is_some_and(|status| status != DeliveryStatus::Failed)
+            };
+            delivery
+                .filter(reached)
+                .map(|delivery| delivery.provider_message_id)
+        }
+    };
+    match found {
+        None => Ok(None),
+        Some(id) => settle_as_sent(deps, context, message.clone(), id, TOLD_BY_ECHO_OR_STATUS)
+            .await
+            .map(Some),
+    }
+}
+
+/// Texts in the history of a message that turned out to have been sent.
+const FOUND_AT_PROVIDER: &str = "found at the provider";
+const TOLD_BY_ECHO_OR_STATUS: &str = "told by its echo or its status";
+
+/// Marks a message as sent because evidence was found. The in-flight note of the attempt stays: the evidence may belong
+/// to another attempt, and the request of this attempt may still go out.
+async fn settle_as_sent<W: Deps>(
+    deps: &W,
+    context: SendContext<'_>,
+    mut message: Message,
+    provider_message_id: Option<String>,
+    why: &str,
+) -> PortResult<SendStep> {
+    let link = make_delivery_link(deps, context.bound, &message, provider_message_id.as_ref());
+    message.provider_message_id = provider_message_id;
+    let Some(out) = message.out.as_mut() else {
+        return Ok(SendStep::Next);
+    };
+    if out.mark_sent(deps.system().now(), Some(why.to_owned())).is_err()
+        || deps
+            .store()
+            .settle_message(&message, None, link.as_ref(), None)
+            .await?
+            == WriteOutcome::Conflict
+    {
+        return Ok(RETRY_SOON);
+    }
+    tracing::info!(ordinal = message.ordinal.0, "it had been sent");
+    Ok(SendStep::Next)
+}

@@ -1,0 +1,125 @@
+//! Traces events and messages for people who investigate them. No step of a message depends on this module.
+
+mod reply_lookup;
+mod timeline;
+
+use crate::Deps;
+use crate::ports::{ConfigurationStore, Conversations, CorrelationIndex, Inbox, PortResult};
+use crate::steps::message_view::{MessageView, find_message_view, join_deliveries};
+use recado_domain::event::EventRecord;
+use recado_domain::ids::{CorrelationId, EventId, MessageId};
+use recado_domain::message::Message;
+use recado_domain::scheduled::ScheduledMessage;
+pub use timeline::{TimelineEntry, TimelineStage};
+
+/// Maximum number of events and messages for one correlation id: a client may give all its requests the same id.
+const TRACED_MAX: usize = 200;
+
+/// The event, message or correlation id that a trace begins with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TraceTarget {
+    /// An event, and the message that it brought.
+    Event(EventId),
+    /// A message, and the event that brought it.
+    Message(MessageId),
+    /// All events and messages with a correlation id.
+    Correlation(CorrelationId),
+}
+
+/// Events and messages that belong together, the oldest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MessageTrace {
+    /// Events, ordered by the time at which they were received.
+    pub events: Vec<EventRecord>,
+    /// Messages, ordered by the time at which they were stored.
+    pub messages: Vec<MessageView>,
+}
+
+/// Finds the target of a trace and the records that belong to it. To a contact's message belongs the reply that covers
+/// it; to a reply, the newest message that it covers; to each message, its event. `None`: the event or message does not
+/// exist.
+pub async fn find_trace<W: Deps>(deps: &W, wanted: &TraceTarget) -> PortResult<Option<MessageTrace>> {
+    let (events, messages) = match wanted {
+        TraceTarget::Event(id) => {
+            let Some(event) = deps.store().find_event(id).await? else {
+                return Ok(None);
+            };
+            let messages = match &event.stored {
+                Some(place) => {
+                    let id = place.conversation.message_id(place.ordinal);
+                    match deps.store().find_message(&id).await? {
+                        Some(message) => reply_lookup::load_with_counterpart(deps, message).await?,
+                        None => Vec::new(),
+                    }
+                }
+                None => Vec::new(),
+            };
+            (vec![event], messages)
+        }
+        TraceTarget::Message(id) => {
+            let Some(found) = deps.store().find_message(id).await? else {
+                return Ok(None);
+            };
+            let messages = reply_lookup::load_with_counterpart(deps, found).await?;
+            (load_events(deps, &messages).await?, messages)
+        }
+        TraceTarget::Correlation(id) => {
+            let traced = deps.store().find_by_correlation(id, TRACED_MAX).await?;
+            (traced.events, traced.messages)
+        }
+    };
+    sort_trace(deps, events, messages).await.map(Some)
+}
+
+async fn sort_trace<W: Deps>(
+    deps: &W,
+    mut events: Vec<EventRecord>,
+    mut messages: Vec<Message>,
+) -> PortResult<MessageTrace> {
+    events.sort_by(|a, b| (a.job.received_at, &a.job.event).cmp(&(b.job.received_at, &b.job.event)));
+    messages.sort_by(|a, b| {
+        let place = |message: &Message| (message.stored_at, message.conversation.clone(), message.ordinal);
+        place(a).cmp(&place(b))
+    });
+    let mut views = Vec::with_capacity(messages.len());
+    for message in messages {
+        let bound = deps.store().instance_config(&message.instance).await?;
+        views.extend(join_deliveries(deps, bound.as_ref(), vec![message]).await?);
+    }
+    Ok(MessageTrace {
+        events,
+        messages: views,
+    })
+}
+
+async fn load_events<W: Deps>(deps: &W, messages: &[Message]) -> PortResult<Vec<EventRecord>> {
+    let mut events = Vec::new();
+    for id in messages.iter().filter_map(|message| message.event.as_ref()) {
+        events.extend(deps.store().find_event(id).await?);
+    }
+    Ok(events)
+}
+
+/// A message with its timeline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimelineResult {
+    /// The message.
+    pub view: MessageView,
+    /// Timeline, in order: the contact's message and the reply to it.
+    pub timeline: Vec<TimelineEntry>,
+}
+
+/// Returns a message's timeline. The timeline of a contact's message goes up to the reply that covers it; that of a
+/// reply begins with the message that it covers. `None`: the message does not exist.
+pub async fn load_timeline<W: Deps>(deps: &W, id: &MessageId) -> PortResult<Option<TimelineResult>> {
+    let Some(view) = find_message_view(deps, id).await? else {
+        return Ok(None);
+    };
+    let timeline = timeline::build_timeline(deps, &view).await?;
+    Ok(Some(TimelineResult { view, timeline }))
+}
+
+/// Returns the timeline of a scheduled message that is not due yet, was cancelled or was given up.
+pub fn scheduled_timeline(scheduled: &ScheduledMessage) -> Vec<TimelineEntry> {
+    timeline::build_scheduled_timeline(scheduled)
+}
