@@ -2,7 +2,7 @@
 //!
 //! The provider's messages are passed on to the person who sets the instance up. They are never logged.
 
-use crate::json::get_text;
+use crate::wire::json::get_text;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use reqwest::RequestBuilder;
@@ -82,7 +82,7 @@ pub(crate) async fn send_admin_request(request: RequestBuilder) -> Result<AdminR
         .and_then(|date| rfc2822::parse(date).ok())
         .map(|date| date.timestamp());
     let bytes = answer.bytes().await.map_err(|error| failure(&error))?;
-    let body: Value = crate::json::parse_lenient_json(&bytes).unwrap_or(Value::Null);
+    let body: Value = crate::wire::json::parse_lenient_json(&bytes).unwrap_or(Value::Null);
     let said = || match body {
         // An HTML page is made for browsers and is not shown; plain text may be a useful message.
         Value::Null => plain_text_message(&bytes).unwrap_or_else(|| "no JSON".to_owned()),

@@ -3,11 +3,11 @@
 
 use crate::aws_social::errors as aws_social;
 use crate::dialog360::errors as dialog360;
-use crate::error_class::ErrorClass;
-use crate::error_table::{ErrorRow, StatusRow};
 use crate::evolution::errors as evolution;
-use crate::http_exchange::HttpExchange;
 use crate::meta::errors as meta;
+use crate::wire::error_class::ErrorClass;
+use crate::wire::error_table::{ErrorRow, StatusRow};
+use crate::wire::http_exchange::HttpExchange;
 use recado_pipeline::ports::SendOutcome;
 use std::fmt::Write;
 use std::path::Path;

@@ -2,7 +2,7 @@
 //! else; with `UPDATE_DOCS=1` in the environment it writes the page.
 
 use crate::registry::content_support;
-use crate::support::ContentSupport;
+use crate::wire::content_support::ContentSupport;
 use recado_domain::outgoing::OutgoingKind;
 use recado_domain::provider::Provider;
 use std::fmt::Write;

@@ -16,8 +16,8 @@ pub use setup::WebhookSetup;
 pub(crate) use path::percent_encode;
 pub(crate) use setup::{HIDDEN_SECRET, current_webhook_secret};
 
-use crate::WebhookParseError;
 use crate::registry::webhook_handler;
+use crate::wire::json::WebhookParseError;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::inbound::WebhookItem;

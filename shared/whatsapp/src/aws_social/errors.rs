@@ -2,9 +2,9 @@
 //! of Meta's refusals come later, as a `failed` status. Some come as `DependencyException`, whose text may begin with
 //! the code.
 
-use crate::error_class::ErrorClass;
-use crate::error_table::{StatusRow, class_by_status, not_sent_reason};
 use crate::meta::errors as meta;
+use crate::wire::error_class::ErrorClass;
+use crate::wire::error_table::{StatusRow, class_by_status, not_sent_reason};
 use recado_pipeline::ports::SendOutcome;
 
 /// One row of the table: name of the exception, class, title, and the reason why it is certain that nothing was sent.

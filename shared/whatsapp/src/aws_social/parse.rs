@@ -3,9 +3,9 @@
 //! `whatsAppWebhookEntry` is one entry of a Meta webhook, as text.
 
 use super::verify::AllowedTopics;
-use crate::WebhookParseError;
-use crate::json::{get_scalar_text, get_text, list_members, parse_json_object, parse_lenient_json};
 use crate::meta::parse::{WebhookSource, split_root};
+use crate::wire::json::WebhookParseError;
+use crate::wire::json::{get_scalar_text, get_text, list_members, parse_json_object, parse_lenient_json};
 use jiff::Timestamp;
 use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;

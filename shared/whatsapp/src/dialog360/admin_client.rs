@@ -1,8 +1,8 @@
 //! Sets the webhook of a 360dialog number and reads its current URL.
 
 use crate::admin_request::{AdminRequestError, AdminResponse, send_admin_request};
-use crate::http_exchange::build_url;
 use crate::onboarding::OnboardingTarget;
+use crate::wire::http_exchange::build_url;
 use recado_domain::secret::Secret;
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Map, Value, json};

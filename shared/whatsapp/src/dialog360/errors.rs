@@ -4,11 +4,11 @@
 //! 360dialog's own errors have several forms, `{"error": {"message", "code"}}`, `{"meta": {"developer_message"}}` or
 //! plain text, and unusual statuses: a throttled request is answered with 400. The text is not repeated in `why`.
 
-use crate::error_class::ErrorClass;
-use crate::error_table::{ErrorRow, error_row, find_error_row, not_sent_reason, unknown_outcome_row};
-use crate::http_exchange::HttpResponse;
-use crate::json::parse_integer;
 use crate::meta::errors as meta;
+use crate::wire::error_class::ErrorClass;
+use crate::wire::error_table::{ErrorRow, error_row, find_error_row, not_sent_reason, unknown_outcome_row};
+use crate::wire::http_exchange::HttpResponse;
+use crate::wire::json::parse_integer;
 use recado_pipeline::ports::SendOutcome;
 use serde_json::Value;
 

@@ -6,9 +6,9 @@ mod addressed_numbers;
 
 pub use addressed_numbers::{AddressedNumbers, read_addressed_numbers};
 
-use crate::WebhookParseError;
-use crate::json::{parse_integer, parse_json_body};
 use crate::meta::parse::{WebhookSource, split_root};
+use crate::wire::json::WebhookParseError;
+use crate::wire::json::{parse_integer, parse_json_body};
 use jiff::Timestamp;
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::WebhookItem;

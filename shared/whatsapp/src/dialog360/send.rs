@@ -1,11 +1,11 @@
 //! Sends messages through 360dialog: Meta's body with 360dialog's key, which also identifies the sending number.
 
 use super::errors::classify;
-use crate::cloud::{MediaUpload, find_inline_file, upload_inline_file};
-use crate::http_exchange::{HttpExchange, build_url, send_request};
 use crate::meta::body::build_message_body;
 use crate::meta::build_read_receipt;
 use crate::meta::send::{invalid_base_url, read_accepted_answer};
+use crate::meta::upload::{MediaUpload, find_inline_file, upload_inline_file};
+use crate::wire::http_exchange::{HttpExchange, build_url, send_request};
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
 use reqwest::Client;

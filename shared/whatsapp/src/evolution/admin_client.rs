@@ -1,8 +1,8 @@
 //! Sets an instance's webhook through Evolution's API and reads the instance's state.
 
 use crate::admin_request::{AdminRequestError, AdminResponse, send_admin_request};
-use crate::http_exchange::build_url;
-use crate::json::{get_text, list_members};
+use crate::wire::http_exchange::build_url;
+use crate::wire::json::{get_text, list_members};
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
 use reqwest::{Client, Method};

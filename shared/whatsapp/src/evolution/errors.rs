@@ -4,9 +4,9 @@
 //! (the schema check) or a list of objects (the number check). Evolution answers 400 to nearly every error, so the text
 //! decides. The text is not repeated in `why`, because it can contain a phone number or a stack trace.
 
-use crate::error_class::ErrorClass;
-use crate::error_table::{ErrorRow, error_row, find_error_row, not_sent_reason, unknown_outcome_row};
-use crate::http_exchange::HttpResponse;
+use crate::wire::error_class::ErrorClass;
+use crate::wire::error_table::{ErrorRow, error_row, find_error_row, not_sent_reason, unknown_outcome_row};
+use crate::wire::http_exchange::HttpResponse;
 use recado_pipeline::ports::SendOutcome;
 use serde_json::Value;
 

@@ -2,8 +2,8 @@
 
 use super::parse::parse_stored_content;
 use super::send::EvolutionEndpoint;
-use crate::http_exchange::HttpExchange;
-use crate::json::{get_text, list_members, parse_timestamp};
+use crate::wire::http_exchange::HttpExchange;
+use crate::wire::json::{get_text, list_members, parse_timestamp};
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::millis::add_millis;

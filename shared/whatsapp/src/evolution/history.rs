@@ -2,8 +2,8 @@
 
 use super::parse::parse_history_record;
 use super::send::EvolutionEndpoint;
-use crate::http_exchange::HttpExchange;
-use crate::json::{list_members, parse_timestamp};
+use crate::wire::http_exchange::HttpExchange;
+use crate::wire::json::{list_members, parse_timestamp};
 use jiff::Timestamp;
 use recado_pipeline::ports::{HistoryError, HistoryPage, HistoryRecord, HistorySpan};
 use reqwest::Method;

@@ -16,11 +16,11 @@ mod vote;
 
 pub(crate) use history_record::parse_history_record;
 
-use crate::WebhookParseError;
-use crate::json::extract::{
+use crate::wire::json::WebhookParseError;
+use crate::wire::json::extract::{
     AtKey, ExternalIdExtractor, JsonExtractor, NextKey, extract_from_body, extract_value, next_key,
 };
-use crate::json::{get_text, list_members, parse_json_object, parse_timestamp, sanitize_label};
+use crate::wire::json::{get_text, list_members, parse_json_object, parse_timestamp, sanitize_label};
 use jiff::Timestamp;
 use recado_domain::content::Content;
 use recado_domain::event::{EventKind, InboundJob, derive_event_id_from_body};

@@ -4,8 +4,8 @@ mod body;
 mod parts;
 
 use super::errors::classify_response;
-use crate::http_exchange::{HttpExchange, HttpResponse, build_url, send_request};
-use crate::json::get_text;
+use crate::wire::http_exchange::{HttpExchange, HttpResponse, build_url, send_request};
+use crate::wire::json::get_text;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;

@@ -9,11 +9,11 @@
 //! If the body names no instance, the instance in the path counts.
 
 use super::{EvolutionCredentials, read_instance_name, split_instance_webhook, verify_credentials};
-use crate::WebhookParseError;
 use crate::webhook::{
     AcceptedWebhook, HIDDEN_SECRET, RequiredKeys, WebhookHandler, WebhookKeys, WebhookMethod, WebhookRefusal,
     WebhookRequest, WebhookSetup, current_webhook_secret,
 };
+use crate::wire::json::WebhookParseError;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::ids::ExternalId;

@@ -1,8 +1,8 @@
 //! Subscribes Meta's app to an account, and reads the state of a number and its account.
 
 use crate::admin_request::{AdminRequestError, AdminResponse, send_admin_request};
-use crate::http_exchange::build_url;
-use crate::json::{get_text, list_members};
+use crate::wire::http_exchange::build_url;
+use crate::wire::json::{get_text, list_members};
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
 use reqwest::{Client, Method, Url};

@@ -5,8 +5,8 @@ mod parts;
 
 use super::content_support;
 use super::parse::is_user_id;
-use crate::media_file::permanent_failure;
-use crate::support::ContentSupport;
+use crate::wire::content_support::ContentSupport;
+use crate::wire::media_file::permanent_failure;
 use recado_domain::content::{Content, Media};
 use recado_domain::outgoing::{OutgoingKind, TEXT_MAX};
 use recado_pipeline::ports::{OutgoingMessage, SendOutcome};

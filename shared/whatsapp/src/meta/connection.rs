@@ -3,7 +3,7 @@
 
 use super::errors::classify;
 use super::send::MetaEndpoint;
-use crate::http_exchange::{HttpExchange, build_url, send_request};
+use crate::wire::http_exchange::{HttpExchange, build_url, send_request};
 use recado_pipeline::ports::{ConnectionAnswer, SendOutcome};
 
 /// Checks the token by reading the number's id (`GET /{version}/{phone_number_id}?fields=id`).

@@ -3,13 +3,13 @@
 //! The code decides, not the HTTP status: documentation of one year gives 400 for a throttled request, of another 429.
 //! Codes and meanings are from Meta's error reference; classes and waits are Recado's own.
 
-use crate::error_class::ErrorClass::{
+use crate::wire::error_class::ErrorClass::{
     self, Credentials, PairRateLimit, Permanent, Retry, RetryAfter, RetryOnce, Throttled, Unknown,
     WindowClosed,
 };
-use crate::error_table::{StatusRow, class_by_status, not_sent_reason};
-use crate::error_title::mask_error_title;
-use crate::http_exchange::HttpResponse;
+use crate::wire::error_table::{StatusRow, class_by_status, not_sent_reason};
+use crate::wire::error_title::mask_error_title;
+use crate::wire::http_exchange::HttpResponse;
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::SendOutcome;
 use serde_json::Value;
@@ -270,7 +270,7 @@ pub(crate) const UNKNOWN_CODE: [StatusRow; 4] = [
 ];
 
 fn is_unknown_number(error: &Value) -> bool {
-    let number = |key| error.get(key).and_then(crate::json::parse_integer);
+    let number = |key| error.get(key).and_then(crate::wire::json::parse_integer);
     (number("code"), number("error_subcode")) == (Some(UNKNOWN_NUMBER.0), Some(UNKNOWN_NUMBER.1))
 }
 
@@ -283,7 +283,7 @@ pub(crate) fn find_error(code: i64) -> Option<&'static MetaErrorRow> {
 /// Describes an error object without personal data: its code, and a title. The title of a known code is Recado's own,
 /// otherwise Meta's, masked.
 pub(crate) fn describe_error(error: &Value) -> String {
-    match error.get("code").and_then(crate::json::parse_integer) {
+    match error.get("code").and_then(crate::wire::json::parse_integer) {
         Some(code) => format!("{code} {}", safe_error_title(error))
             .trim_end()
             .to_owned(),
@@ -296,13 +296,13 @@ pub(super) fn safe_error_title(error: &Value) -> String {
     if is_unknown_number(error) {
         return UNKNOWN_NUMBER.3.to_owned();
     }
-    let code = error.get("code").and_then(crate::json::parse_integer);
+    let code = error.get("code").and_then(crate::wire::json::parse_integer);
     if let Some((_, _, _, title, _)) = code.and_then(find_error) {
         return (*title).to_owned();
     }
     let said = ["title", "message"]
         .iter()
-        .find_map(|key| crate::json::get_text(error, key))
+        .find_map(|key| crate::wire::json::get_text(error, key))
         .unwrap_or_default();
     // Meta's messages begin with `(#code) `.
     let named = code.map(|code| format!("(#{code})")).unwrap_or_default();
@@ -311,7 +311,7 @@ pub(super) fn safe_error_title(error: &Value) -> String {
 
 /// Returns the reason why an accepted message failed later, from the error object of its status.
 pub(super) fn reason_of_failure(error: &Value) -> Reason {
-    let code = error.get("code").and_then(crate::json::parse_integer);
+    let code = error.get("code").and_then(crate::wire::json::parse_integer);
     match code.and_then(find_error) {
         Some((_, _, WindowClosed, ..)) => Reason::WindowClosed,
         _ => Reason::WhatsappPermanentError,
@@ -323,7 +323,7 @@ pub(crate) fn classify(answer: &HttpResponse, attempt: u32) -> SendOutcome {
     let error = answer.body.get("error");
     let code = error
         .and_then(|error| error.get("code"))
-        .and_then(crate::json::parse_integer);
+        .and_then(crate::wire::json::parse_integer);
     let (class, why) = match (code, error) {
         (Some(code), Some(error)) => (classify_code(code, error, answer.status), describe_error(error)),
         _ => (

@@ -11,8 +11,8 @@ mod status_detail;
 #[cfg(test)]
 mod tests;
 
-use crate::WebhookParseError;
-use crate::json::{get_scalar_text, get_text, list_members, parse_json_body, sanitize_label};
+use crate::wire::json::WebhookParseError;
+use crate::wire::json::{get_scalar_text, get_text, list_members, parse_json_body, sanitize_label};
 use jiff::Timestamp;
 use recado_domain::event::{EventKind, InboundJob};
 use recado_domain::ids::{EventId, ExternalId};

@@ -1,7 +1,7 @@
 //! Sends read marks and "typing…" through the Graph API. Best effort: the answer is not used.
 
 use super::send::MetaEndpoint;
-use crate::http_exchange::{build_url, send_request};
+use crate::wire::http_exchange::{build_url, send_request};
 use serde_json::{Value, json};
 
 /// Marks a message, and all messages before it, as read. If `typing`, "typing…" is shown for 25 seconds or until the

@@ -2,9 +2,9 @@
 
 use super::body::build_message_body;
 use super::errors::classify;
-use crate::cloud::{MediaUpload, find_inline_file, upload_inline_file};
-use crate::http_exchange::{HttpResponse, build_url, send_request};
-use crate::json::{get_text, list_members};
+use crate::meta::upload::{MediaUpload, find_inline_file, upload_inline_file};
+use crate::wire::http_exchange::{HttpResponse, build_url, send_request};
+use crate::wire::json::{get_text, list_members};
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
 use recado_pipeline::ports::{OutgoingMessage, SendOutcome};

@@ -1,6 +1,6 @@
 //! Lists the content kinds that Meta can send.
 
-use crate::support::ContentSupport::{self, Degraded, Native};
+use crate::wire::content_support::ContentSupport::{self, Degraded, Native};
 use recado_domain::outgoing::OutgoingKind;
 
 pub(crate) fn content_support(kind: OutgoingKind) -> ContentSupport {

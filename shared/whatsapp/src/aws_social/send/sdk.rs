@@ -6,10 +6,10 @@ pub use files::{MediaBucket, S3Location};
 
 use super::super::errors::{AwsRefusal, classify};
 use super::AwsSocialEndpoint;
-use crate::cloud::find_inline_file;
-use crate::error_class::ErrorClass;
-use crate::media_file::permanent_failure;
 use crate::meta::body::build_message_body;
+use crate::meta::upload::find_inline_file;
+use crate::wire::error_class::ErrorClass;
+use crate::wire::media_file::permanent_failure;
 use aws_sdk_socialmessaging::Config;
 use aws_sdk_socialmessaging::config::Builder;
 use aws_sdk_socialmessaging::config::retry::RetryConfig;

@@ -1,8 +1,8 @@
 //! Reads which numbers a body is about, before the body is trusted: the expected webhook secret is derived from the
 //! number.
 
-use crate::WebhookParseError;
-use crate::json::extract::{
+use crate::wire::json::WebhookParseError;
+use crate::wire::json::extract::{
     AtKey, ExternalIdExtractor, JsonExtractor, extract_from_body, extract_member, skip_list,
 };
 use recado_domain::ids::ExternalId;
@@ -58,7 +58,7 @@ impl NumbersOfChanges {
 }
 
 /// Applies an extractor to each member of a list. A value that is not a list counts as its only member, as in
-/// [`list_members`](crate::json::list_members).
+/// [`list_members`](crate::wire::json::list_members).
 #[derive(Debug, Clone, Copy)]
 struct EachMember<P>(P);
 
@@ -141,7 +141,7 @@ impl JsonExtractor for ChangeExtractor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::{get_scalar_text, list_members, parse_lenient_json};
+    use crate::wire::json::{get_scalar_text, list_members, parse_lenient_json};
     use proptest::prelude::*;
     use serde_json::Value;
 

@@ -8,7 +8,7 @@ use super::EvolutionEnvelope;
 use super::chat::{ChatPeer, choose_chat_peer, parse_jid};
 use super::protocol::{self, ProtocolKind};
 use super::unused_fields::drop_unused_fields;
-use crate::json::{get_scalar_text, get_text, parse_timestamp};
+use crate::wire::json::{get_scalar_text, get_text, parse_timestamp};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::context::MessageContext;
@@ -134,7 +134,7 @@ fn is_certain_contact(envelope: &EvolutionEnvelope, key: &Value, person: &Contac
 /// Returns a text that distinguishes two changes of one message with the same content: their time, as far as it is
 /// known.
 fn change_time_key(envelope: &EvolutionEnvelope, part: &Value) -> String {
-    let written = |field| part.get(field).and_then(crate::json::parse_integer);
+    let written = |field| part.get(field).and_then(crate::wire::json::parse_integer);
     match written("timestampMs").or_else(|| written("ephemeralSettingTimestamp")) {
         Some(at) => at.to_string(),
         None => envelope.date_time.clone().unwrap_or_default(),

@@ -1,6 +1,6 @@
 //! Finds the person whom a message's chat is with.
 
-use crate::json::get_text;
+use crate::wire::json::get_text;
 use recado_domain::contact::{ChatKind, ContactAddress};
 use serde_json::Value;
 

@@ -9,7 +9,7 @@ mod shop;
 mod wrapping;
 
 use super::protocol;
-use crate::json::{get_scalar_text, get_text, get_untrimmed_text, parse_integer};
+use crate::wire::json::{get_scalar_text, get_text, get_untrimmed_text, parse_integer};
 use recado_domain::content::{Content, Location, MediaKind, SystemNote};
 use serde_json::Value;
 pub(super) use shop::product_name;

@@ -2,7 +2,7 @@
 //! the content.
 
 use super::content;
-use crate::json::{get_text, get_untrimmed_text, list_members, parse_integer};
+use crate::wire::json::{get_text, get_untrimmed_text, list_members, parse_integer};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::context::{MessageContext, QuotedMessage, Referral};

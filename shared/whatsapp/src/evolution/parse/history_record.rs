@@ -1,7 +1,7 @@
 //! Reads a record of `chat/findMessages`: a message as in `messages.upsert`, with the rows of its status updates.
 
 use super::{EvolutionEnvelope, change, message, status};
-use crate::json::{get_text, list_members, parse_timestamp};
+use crate::wire::json::{get_text, list_members, parse_timestamp};
 use jiff::Timestamp;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus};
 use recado_domain::ids::ExternalId;

@@ -5,7 +5,7 @@ use super::chat::{ChatPeer, choose_chat_peer, find_linked_identity};
 use super::content;
 use super::context;
 use super::unused_fields::drop_unused_fields;
-use crate::json::{get_text, parse_timestamp};
+use crate::wire::json::{get_text, parse_timestamp};
 use recado_domain::event::{EventKind, derive_event_id, derive_event_id_from_body};
 use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
 use recado_domain::provider::Provider;

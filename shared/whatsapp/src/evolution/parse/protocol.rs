@@ -3,7 +3,7 @@
 //! never kept.
 
 use super::content;
-use crate::json::{get_text, parse_integer};
+use crate::wire::json::{get_text, parse_integer};
 use recado_domain::content::{Content, SystemNote};
 use serde_json::Value;
 

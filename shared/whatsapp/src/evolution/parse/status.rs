@@ -3,7 +3,7 @@
 use super::EvolutionEnvelope;
 use super::chat::parse_jid;
 use super::vote;
-use crate::json::{get_text, parse_integer, parse_timestamp, sanitize_label};
+use crate::wire::json::{get_text, parse_integer, parse_timestamp, sanitize_label};
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};

@@ -3,7 +3,7 @@
 
 use super::EvolutionEnvelope;
 use super::chat::{ChatPeer, choose_chat_peer, parse_jid};
-use crate::json::{get_text, get_untrimmed_text, list_members, parse_timestamp};
+use crate::wire::json::{get_text, get_untrimmed_text, list_members, parse_timestamp};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::context::MessageContext;

@@ -3,8 +3,8 @@
 use super::super::content_support;
 use super::format_recipient;
 use super::parts;
-use crate::media_file::permanent_failure;
-use crate::support::ContentSupport;
+use crate::wire::content_support::ContentSupport;
+use crate::wire::media_file::permanent_failure;
 use recado_domain::content::Content;
 use recado_domain::options::SendOptions;
 use recado_domain::outgoing::OutgoingKind;

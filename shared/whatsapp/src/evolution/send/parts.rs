@@ -2,7 +2,7 @@
 
 use super::body::EvolutionBodyPart;
 use super::format_recipient;
-use crate::media_file::{self, MediaSource, parse_media_source, permanent_failure};
+use crate::wire::media_file::{self, MediaSource, parse_media_source, permanent_failure};
 use recado_domain::content::{ContactCard, Location, Media};
 use recado_domain::outgoing::OutgoingKind;
 use recado_pipeline::ports::{OutgoingMessage, SendOutcome};

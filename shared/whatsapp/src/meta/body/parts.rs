@@ -1,6 +1,6 @@
 //! Builds the simpler content kinds.
 
-use crate::media_file::{self, MediaSource, parse_media_source, permanent_failure};
+use crate::wire::media_file::{self, MediaSource, parse_media_source, permanent_failure};
 use recado_domain::content::{ContactCard, Location, Media, MessageTemplate};
 use recado_domain::outgoing::{CAPTION_MAX, OutgoingKind};
 use recado_pipeline::ports::SendOutcome;

@@ -212,8 +212,10 @@ fn codes(value: &Value, found: &mut Vec<i64>) {
         Value::Object(fields) => {
             for (name, value) in fields {
                 if ["error", "errors"].contains(&name.as_str()) {
-                    let errors = crate::json::list_members(Some(value)).iter();
-                    found.extend(errors.filter_map(|error| crate::json::parse_integer(error.get("code")?)));
+                    let errors = crate::wire::json::list_members(Some(value)).iter();
+                    found.extend(
+                        errors.filter_map(|error| crate::wire::json::parse_integer(error.get("code")?)),
+                    );
                 }
                 codes(value, found);
             }

@@ -4,7 +4,7 @@ mod card;
 mod interactive;
 mod system;
 
-use crate::json::{
+use crate::wire::json::{
     get_scalar_text, get_text, get_untrimmed_text, list_members, parse_integer, sanitize_label,
 };
 use recado_domain::content::{

@@ -2,7 +2,7 @@
 //! from.
 
 use super::content;
-use crate::json::{get_scalar_text, get_text};
+use crate::wire::json::{get_scalar_text, get_text};
 use recado_domain::context::{MessageContext, QuotedMessage, Referral};
 use serde_json::Value;
 

@@ -4,7 +4,7 @@
 //! file is first a `media_placeholder` and then comes in another body, under the same id.
 
 use super::{MetaChange, ignored_item, message};
-use crate::json::{get_text, list_members, parse_integer};
+use crate::wire::json::{get_text, list_members, parse_integer};
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::WebhookItem;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 //! number.
 
 use super::{content, context, ignored_item, preference};
-use crate::json::{get_text, list_members, parse_timestamp};
+use crate::wire::json::{get_text, list_members, parse_timestamp};
 use recado_domain::contact::ContactAddress;
 use recado_domain::event::{EventKind, derive_event_id, derive_event_id_from_body};
 use recado_domain::ids::{EventId, ExternalId};

@@ -3,7 +3,7 @@
 mod summary;
 
 use super::ignored_item;
-use crate::json::{get_scalar_text, get_text, parse_timestamp, sanitize_label};
+use crate::wire::json::{get_scalar_text, get_text, parse_timestamp, sanitize_label};
 use jiff::Timestamp;
 use recado_domain::inbound::WebhookItem;
 use recado_domain::notice::{NewNotice, Notice, NoticeKind};

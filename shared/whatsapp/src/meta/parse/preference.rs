@@ -1,7 +1,7 @@
 //! Reads `user_preferences`: a contact stopped or resumed marketing messages.
 
 use super::{MetaChange, ignored_item, message};
-use crate::json::{get_scalar_text, get_text, list_members, parse_timestamp, sanitize_label};
+use crate::wire::json::{get_scalar_text, get_text, list_members, parse_timestamp, sanitize_label};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, SystemNote};
 use recado_domain::context::MessageContext;

@@ -2,7 +2,7 @@
 
 use super::super::errors::{describe_error, reason_of_failure};
 use super::{ignored_item, status_detail};
-use crate::json::{get_text, list_members, parse_timestamp, sanitize_label};
+use crate::wire::json::{get_text, list_members, parse_timestamp, sanitize_label};
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};

@@ -1,8 +1,8 @@
 //! Reads the details of a status: pricing, the conversation that was charged, errors.
 
 use super::super::errors::safe_error_title;
-use crate::error_title::mask_error_title;
-use crate::json::{get_text, list_members, parse_integer, parse_timestamp};
+use crate::wire::error_title::mask_error_title;
+use crate::wire::json::{get_text, list_members, parse_integer, parse_timestamp};
 use recado_domain::delivery::{ChargedConversation, Pricing, StatusDetail, StatusError};
 use serde_json::Value;
 

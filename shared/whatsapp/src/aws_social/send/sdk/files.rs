@@ -2,9 +2,9 @@
 
 use super::super::AwsSocialEndpoint;
 use super::{classify_sdk_error, config_with_timeout, format_origin};
-use crate::cloud::{InlineFile, unknown_as_retryable};
-use crate::media_file::permanent_failure;
 use crate::meta::body::with_media_id;
+use crate::meta::upload::{InlineFile, unknown_as_retryable};
+use crate::wire::media_file::permanent_failure;
 use aws_sdk_socialmessaging::types::S3File;
 use futures::future::BoxFuture;
 use recado_pipeline::ports::{OutgoingMessage, SendOutcome};

@@ -1,7 +1,7 @@
 //! Reads the kinds that businesses send: templates, buttons, lists. Another business may write to this instance, and
 //! messages that the instance's owner sends through other programs arrive here, too.
 
-use crate::json::{get_scalar_text, get_text, get_untrimmed_text, list_members, parse_lenient_json};
+use crate::wire::json::{get_scalar_text, get_text, get_untrimmed_text, list_members, parse_lenient_json};
 use recado_domain::content::{Button, ButtonKind, Buttons, Content, ListMenu, ListRow, ListSection};
 use serde_json::Value;
 

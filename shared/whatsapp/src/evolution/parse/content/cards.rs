@@ -1,6 +1,6 @@
 //! Reads contact cards: a name and a vCard (versions 2.1 to 4).
 
-use crate::json::{get_untrimmed_text, list_members};
+use crate::wire::json::{get_untrimmed_text, list_members};
 use recado_domain::content::{ContactCard, Content};
 use serde_json::Value;
 

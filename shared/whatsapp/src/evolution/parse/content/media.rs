@@ -1,7 +1,7 @@
 //! Reads media messages.
 
 use super::parse_count;
-use crate::json::get_untrimmed_text;
+use crate::wire::json::get_untrimmed_text;
 use recado_domain::content::{Content, Media, MediaKind};
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! Reads answers to buttons, lists, forms and polls, and the polls themselves.
 
 use super::{message_key_id, parse_count};
-use crate::json::{get_scalar_text, get_text, get_untrimmed_text, list_members, parse_lenient_json};
+use crate::wire::json::{get_scalar_text, get_text, get_untrimmed_text, list_members, parse_lenient_json};
 use recado_domain::content::Content;
 use serde_json::Value;
 

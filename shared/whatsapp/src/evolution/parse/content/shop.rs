@@ -1,7 +1,7 @@
 //! Reads orders and products of a catalogue.
 
 use super::parse_count;
-use crate::json::{get_scalar_text, get_untrimmed_text, parse_integer};
+use crate::wire::json::{get_scalar_text, get_untrimmed_text, parse_integer};
 use recado_domain::content::{Content, Order};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Reads contact cards.
 
-use crate::json::{get_scalar_text, get_untrimmed_text, list_members};
+use crate::wire::json::{get_scalar_text, get_untrimmed_text, list_members};
 use recado_domain::content::ContactCard;
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Reads `interactive`: a person's choice or filled-in form, and the interactive messages of the business itself.
 
-use crate::json::{
+use crate::wire::json::{
     get_scalar_text, get_text, get_untrimmed_text, list_members, parse_lenient_json, sanitize_label,
 };
 use recado_domain::content::{

@@ -1,6 +1,6 @@
 //! Reads `system`: WhatsApp's notices about the contact.
 
-use crate::json::{get_text, get_untrimmed_text};
+use crate::wire::json::{get_text, get_untrimmed_text};
 use recado_domain::content::{Content, SystemNote};
 use serde_json::Value;
 

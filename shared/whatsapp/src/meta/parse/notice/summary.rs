@@ -1,8 +1,8 @@
 //! Summarizes a notice in a few words.
 
 use super::mask_number;
-use crate::error_title::mask_error_title;
-use crate::json::{get_text, list_members, parse_integer};
+use crate::wire::error_title::mask_error_title;
+use crate::wire::json::{get_text, list_members, parse_integer};
 use recado_domain::notice::NoticeKind;
 use serde_json::Value;
 

@@ -1,11 +1,13 @@
 //! Code shared by the providers that take Meta's message bodies: uploads a file that the message carries as bytes and
 //! not as a link.
 
-use crate::error_class::ErrorClass;
-use crate::http_exchange::{HttpExchange, HttpResponse, send_request};
-use crate::json::get_text;
-use crate::media_file::{MediaSource, decode_base64, media_file_name, parse_media_source, permanent_failure};
 use crate::meta::body::with_media_id;
+use crate::wire::error_class::ErrorClass;
+use crate::wire::http_exchange::{HttpExchange, HttpResponse, send_request};
+use crate::wire::json::get_text;
+use crate::wire::media_file::{
+    MediaSource, decode_base64, media_file_name, parse_media_source, permanent_failure,
+};
 use recado_domain::content::{Content, Media};
 use recado_pipeline::ports::{OutgoingMessage, SendOutcome};
 use reqwest::RequestBuilder;

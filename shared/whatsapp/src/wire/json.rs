@@ -5,7 +5,6 @@ pub(crate) mod extract;
 mod size;
 mod surrogate;
 
-use crate::WebhookParseError;
 use jiff::Timestamp;
 use recado_domain::millis;
 use serde_json::{Map, Value};
@@ -15,6 +14,23 @@ const SECONDS_MAX: i64 = 100_000_000_000;
 
 /// Upper bound of a time, in milliseconds: the year 3000. No provider means a later time.
 const MILLISECONDS_MAX: i64 = 32_503_680_000_000;
+
+/// The reason why a body is not a valid webhook: HTTP 400. The texts never repeat the body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum WebhookParseError {
+    /// Body is not JSON, or nested deeper than 128 levels.
+    #[error("the body is not JSON")]
+    NotJson,
+    /// Body has more values than any provider sends at once. In memory it would take many times its own size.
+    #[error("the body holds too many values")]
+    TooManyValues,
+    /// Body is JSON, but not of this provider's form.
+    #[error("the body is not a webhook of this provider: {what}")]
+    NotEnvelope {
+        /// Description of the missing or wrong part.
+        what: &'static str,
+    },
+}
 
 /// Parses a body that must be a JSON object.
 pub(crate) fn parse_json_object(body: &[u8]) -> Result<Map<String, Value>, WebhookParseError> {
@@ -36,7 +52,7 @@ pub(crate) fn parse_json_body(body: &[u8]) -> Result<Value, WebhookParseError> {
 
 /// Parses any JSON and replaces lone halves of surrogate pairs by `U+FFFD`. A text that was cut in the middle of an
 /// emoji ends with a lone half: JSON allows it, Rust's strings do not, and the rest of the body must still be readable.
-pub(crate) fn parse_lenient_json(body: &[u8]) -> serde_json::Result<Value> {
+pub fn parse_lenient_json(body: &[u8]) -> serde_json::Result<Value> {
     serde_json::from_slice(body).or_else(|error| match surrogate::replace_lone_surrogates(body) {
         Some(mended) => serde_json::from_slice(&mended),
         None => Err(error),
@@ -44,7 +60,7 @@ pub(crate) fn parse_lenient_json(body: &[u8]) -> serde_json::Result<Value> {
 }
 
 /// Returns the text at `key`, trimmed; `None` if it is empty, missing or not a text.
-pub(crate) fn get_text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+pub fn get_text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value
         .get(key)
         .and_then(Value::as_str)
@@ -72,7 +88,7 @@ pub(crate) fn get_scalar_text(value: &Value, key: &str) -> Option<String> {
 
 /// Returns the members of a list. A value that is not a list counts as its only member; a missing value or `null` has
 /// none.
-pub(crate) fn list_members(value: Option<&Value>) -> &[Value] {
+pub fn list_members(value: Option<&Value>) -> &[Value] {
     match value {
         Some(Value::Array(members)) => members,
         None | Some(Value::Null) => &[],

@@ -1,7 +1,7 @@
 //! Sends one request to a provider and classifies the result.
 
-use crate::error_class::ErrorClass;
-use crate::json::parse_lenient_json;
+use crate::wire::error_class::ErrorClass;
+use crate::wire::json::parse_lenient_json;
 use recado_pipeline::ports::SendOutcome;
 use reqwest::header::RETRY_AFTER;
 use reqwest::{RequestBuilder, Url};
@@ -61,7 +61,7 @@ impl HttpResponse {
 }
 
 /// Appends percent-encoded path segments to `base`; `None` if `base` is not an HTTP URL.
-pub(crate) fn build_url(base: &str, segments: &[&str]) -> Option<Url> {
+pub fn build_url(base: &str, segments: &[&str]) -> Option<Url> {
     let mut url = Url::parse(base.trim())
         .ok()
         .filter(|url| matches!(url.scheme(), "http" | "https"))?;

@@ -12,6 +12,7 @@ mod read_receipt;
 pub(crate) mod send;
 mod sign;
 mod support;
+pub(crate) mod upload;
 mod verify;
 pub(crate) mod webhook;
 

@@ -1,7 +1,7 @@
 //! Finds the file of an outgoing message. Before an upload is sent, the sender replaces its source by the bytes, as a
 //! `data:` URL.
 
-use crate::error_class::ErrorClass;
+use crate::wire::error_class::ErrorClass;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use recado_domain::content::Media;

@@ -1,6 +1,6 @@
 //! Tables that classify a provider's refusals by HTTP status and text.
 
-use crate::error_class::ErrorClass;
+use crate::wire::error_class::ErrorClass;
 
 /// One row of an error table. The first row that fits an answer counts.
 pub(crate) struct ErrorRow {

@@ -44,7 +44,7 @@ fn parse_utf16_unit(json: &[u8], at: usize) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::replace_lone_surrogates;
-    use crate::json::parse_lenient_json;
+    use crate::wire::json::parse_lenient_json;
     use serde_json::json;
 
     #[test]
