@@ -64,13 +64,18 @@ where
     let skew = 2 * stage.common.faults.skew_ms;
     let mut begun: Option<(&Message, i64)> = None;
     let mut before: Option<(&Message, i64)> = None;
-    for message in asked {
+    for message in asked.iter().copied() {
         let Some(at) = stored(message) else { continue };
         let goes_on = before.is_some_and(|(_, last)| at - last <= debounce - MARGIN_MS);
         let (first, since) = begun.filter(|_| goes_on).unwrap_or((message, at));
         begun = Some((first, since));
         let in_time = at - since <= longest - debounce - skew - MARGIN_MS;
+        // While an answer is owed from before the burst, the longest wait counts from there.
+        let is_owed = |earlier: &&Message| {
+            earlier.ordinal < first.ordinal && reply_to(messages, earlier) > Some(first.ordinal)
+        };
         if let Some((last, _)) = before.filter(|_| goes_on && in_time)
+            && !asked.iter().any(is_owed)
             && reply_to(messages, last) != reply_to(messages, message)
         {
             stage.common.broken(format!(

@@ -177,14 +177,15 @@ impl Changes {
     }
 }
 
-/// An answer that is refused in the end, because its conversation is over meanwhile, may have taken over the person's other
-/// conversations before: they are taken over first.
-fn refused_takeovers<S, Q>(stage: &Stage<S, Q>, other: &ConversationId) -> Vec<Change> {
-    let ledger = stage.ledger();
-    let refused = ledger
+/// A request that hangs and is repeated, or is refused in the end because its conversation is over meanwhile, may take over
+/// the person's other conversations late: they are taken over first.
+fn late_takeovers<S, Q>(stage: &Stage<S, Q>, other: &ConversationId, of: &Conversation) -> Vec<Change> {
+    let (ledger, skew) = (stage.ledger(), stage.common.faults.skew_ms);
+    let began = of.created_at.as_millisecond() - START_MS;
+    let acts = ledger
         .acts_on(other)
-        .filter(|act| act.takes_over() && !act.may_be_done());
-    let taking = refused.map(|act| Change {
+        .filter(|act| act.takes_over() && act.over_ms >= began - skew);
+    let taking = acts.map(|act| Change {
         from_ms: act.begun_ms,
         to_ms: act.over_ms,
         certain: false,
@@ -222,9 +223,9 @@ impl People {
             }
             if persons.may_be_joined_ms(id).is_some() {
                 all.taken.extend(words_that_may_take(stage, conversation));
-                let others = persons.others(id);
+                let others = persons.all(id).filter(|other| *other != id);
                 all.taken
-                    .extend(others.flat_map(|other| refused_takeovers(stage, other)));
+                    .extend(others.flat_map(|other| late_takeovers(stage, other, conversation)));
                 let own = own.get(id).cloned().unwrap_or_default();
                 all.taken.extend(own.taken_by_late_join(&persons, id));
             }
