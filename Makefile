@@ -32,6 +32,7 @@ lint: tools
 	cargo clippy --workspace --all-targets $(SUITE) -- -D warnings
 	sam validate --lint
 	cfn-lint infra/*.yaml
+	openapi-spec-validator docs/openapi.json
 	tests/tidy.sh
 
 # What the emulator runs: the functions for this machine's processor, compiled with what the tests need anyway.

@@ -1,19 +1,23 @@
 //! The routes that operators, monitors and the command line call.
 //!
-//! `GET /health` is open to all, and `GET /health/whatsapp` too, but without a token it returns the status alone. Every
-//! other route requires `Authorization: Bearer` with the operators' token.
+//! A route stands in one of two lists. [`list_public_routes`] needs no token: `GET /health/whatsapp` returns the status
+//! alone without one. [`list_operator_routes`] needs the operators' token, as `Authorization: Bearer`. The description
+//! of the API (`GET /openapi.json`) is made of the same two lists.
 
 mod auth;
 mod catch_up;
 mod config;
 mod conversations;
 mod dead_letters;
+mod description;
 mod error_mapping;
 mod health;
 mod media;
 mod messages;
 mod notices;
 mod outgoing_fields;
+mod problem_answers;
+mod schema;
 mod sends;
 mod simulator;
 mod trace;
@@ -23,11 +27,13 @@ mod whatsapp;
 use crate::keys::Keys;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
 use recado_pipeline::Deps;
 use recado_pipeline::ports::QueueDepths;
 use recado_whatsapp::SimulatedOutbox;
 use std::sync::Arc;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 /// The largest body that the API accepts, in bytes. A whole configuration with its prompts fits.
 const BODY_MAX: usize = 1024 * 1024;
@@ -46,111 +52,104 @@ pub struct ApiOptions<D> {
     pub health_probe: crate::HealthProbe,
 }
 
-pub(crate) struct ApiState<W, K, D> {
-    deps: Arc<W>,
-    keys: Arc<K>,
-    options: Arc<ApiOptions<D>>,
-    /// The status that a request without a token got last.
-    last_status: Arc<whatsapp::PublicStatusCache>,
+/// The ports, the keys and the queue depths that an installation's API works with.
+pub(crate) trait ApiContext: 'static {
+    type Deps: Deps + 'static;
+    type Keys: Keys;
+    type Depths: QueueDepths;
 }
 
-impl<W, K, D> Clone for ApiState<W, K, D> {
+impl<Ports: Deps + 'static, K: Keys, D: QueueDepths> ApiContext for (Ports, K, D) {
+    type Deps = Ports;
+    type Keys = K;
+    type Depths = D;
+}
+
+/// The state that every handler gets.
+pub(crate) struct Api<C: ApiContext> {
+    deps: Arc<C::Deps>,
+    keys: Arc<C::Keys>,
+    options: Arc<ApiOptions<C::Depths>>,
+    /// The status that a request without a token got last.
+    last_status: Arc<whatsapp::PublicStatusCache>,
+    /// The description of the API.
+    description: Arc<OpenApi>,
+}
+
+impl<C: ApiContext> Clone for Api<C> {
     fn clone(&self) -> Self {
-        let (deps, keys) = (Arc::clone(&self.deps), Arc::clone(&self.keys));
         Self {
-            deps,
-            keys,
+            deps: Arc::clone(&self.deps),
+            keys: Arc::clone(&self.keys),
             options: Arc::clone(&self.options),
             last_status: Arc::clone(&self.last_status),
+            description: Arc::clone(&self.description),
         }
     }
 }
 
-pub(crate) fn api_routes<W: Deps + 'static, K: Keys, D: QueueDepths>(
-    deps: Arc<W>,
+/// Returns the routes that need no token.
+fn list_public_routes<C: ApiContext>() -> OpenApiRouter<Api<C>> {
+    OpenApiRouter::new()
+        .routes(routes!(health::get_health))
+        .routes(routes!(whatsapp::get_whatsapp_health))
+        .routes(routes!(description::get_openapi))
+        .routes(routes!(description::get_docs_page))
+        .routes(routes!(description::get_docs_script))
+}
+
+/// Returns the routes that need the operators' token.
+fn list_operator_routes<C: ApiContext>() -> OpenApiRouter<Api<C>> {
+    OpenApiRouter::new()
+        .routes(routes!(whatsapp::get_detailed_whatsapp_health))
+        .routes(routes!(dead_letters::get_dlq_health))
+        .routes(routes!(
+            config::get_configuration,
+            config::put_configuration,
+            config::post_configuration
+        ))
+        .routes(routes!(conversations::list_conversations))
+        .routes(routes!(
+            conversations::get_conversation,
+            conversations::patch_conversation
+        ))
+        .routes(routes!(messages::list_messages, messages::post_answer))
+        .routes(routes!(messages::get_message, sends::delete_message))
+        .routes(routes!(sends::post_send))
+        .routes(routes!(media::post_media))
+        .routes(routes!(notices::list_notices))
+        .routes(routes!(catch_up::post_catch_up))
+        .routes(routes!(
+            dead_letters::list_dead_letters,
+            dead_letters::mutations::delete_dead_letters
+        ))
+        .routes(routes!(dead_letters::mutations::redrive_dead_letters))
+        .routes(routes!(dead_letters::list_deletions))
+        .routes(routes!(
+            dead_letters::get_dead_letter,
+            dead_letters::mutations::delete_dead_letter
+        ))
+        .routes(routes!(dead_letters::mutations::redrive_dead_letter))
+        .routes(routes!(trace::get_trace))
+        .routes(routes!(simulator::list_simulated_outbox))
+}
+
+pub(crate) fn api_routes<Ports: Deps + 'static, K: Keys, D: QueueDepths>(
+    deps: Arc<Ports>,
     keys: Arc<K>,
     options: ApiOptions<D>,
 ) -> Router {
-    let api = ApiState {
+    let (public, public_paths) = list_public_routes::<(Ports, K, D)>().split_for_parts();
+    let (operators, operator_paths) = list_operator_routes::<(Ports, K, D)>().split_for_parts();
+    let api = Api {
         deps,
         keys,
         options: Arc::new(options),
         last_status: Arc::default(),
+        description: description::describe_api(public_paths, operator_paths),
     };
-    let apply = config::put_configuration::<W, K, D>;
-    Router::new()
-        .route(
-            "/health/whatsapp/detailed",
-            get(whatsapp::get_detailed_whatsapp_health::<W, K, D>),
-        )
-        .route(
-            "/v1/config",
-            get(config::get_configuration::<W, K, D>).put(apply).post(apply),
-        )
-        .route(
-            "/v1/conversations",
-            get(conversations::list_conversations::<W, K, D>),
-        )
-        .route(
-            "/v1/conversations/{id}",
-            get(conversations::get_conversation::<W, K, D>)
-                .patch(conversations::patch_conversation::<W, K, D>),
-        )
-        .route(
-            "/v1/conversations/{id}/messages",
-            get(messages::list_messages::<W, K, D>).post(messages::post_answer::<W, K, D>),
-        )
-        .route(
-            "/v1/messages/{id}",
-            get(messages::get_message::<W, K, D>).delete(sends::delete_message::<W, K, D>),
-        )
-        .route("/v1/instances/{id}/messages", post(sends::post_send::<W, K, D>))
-        .route("/v1/instances/{id}/media", post(media::post_media::<W, K, D>))
-        .route(
-            "/v1/instances/{id}/notices",
-            get(notices::list_notices::<W, K, D>),
-        )
-        .route(
-            "/v1/instances/{id}/catch-up",
-            post(catch_up::post_catch_up::<W, K, D>),
-        )
-        .route("/v1/trace", get(trace::get_trace::<W, K, D>))
-        .merge(dead_letter_routes())
-        .route(
-            "/simulator/outbox",
-            get(simulator::list_simulated_outbox::<W, K, D>),
-        )
-        .route_layer(from_fn_with_state(api.clone(), auth::require_operator::<W, K, D>))
-        .route("/health", get(health::get_health::<W, K, D>))
-        .route("/health/whatsapp", get(whatsapp::get_whatsapp_health::<W, K, D>))
+    operators
+        .route_layer(from_fn_with_state(api.clone(), auth::require_operator))
+        .merge(public)
         .with_state(api)
-}
-
-fn dead_letter_routes<W: Deps + 'static, K: Keys, D: QueueDepths>() -> Router<ApiState<W, K, D>> {
-    Router::new()
-        .route(
-            "/v1/dead-letters",
-            get(dead_letters::list_dead_letters::<W, K, D>)
-                .delete(dead_letters::delete_dead_letters::<W, K, D>),
-        )
-        .route(
-            "/v1/dead-letters/redrive",
-            post(dead_letters::redrive_dead_letters::<W, K, D>),
-        )
-        .route(
-            "/v1/dead-letters/audit",
-            get(dead_letters::list_deletions::<W, K, D>),
-        )
-        .route(
-            "/v1/dead-letters/{id}",
-            get(dead_letters::get_dead_letter::<W, K, D>).delete(dead_letters::delete_dead_letter::<W, K, D>),
-        )
-        .route(
-            "/v1/dead-letters/{id}/redrive",
-            post(dead_letters::redrive_dead_letter::<W, K, D>),
-        )
-        .route(
-            "/health/whatsapp/dlq",
-            get(dead_letters::get_dlq_health::<W, K, D>),
-        )
 }

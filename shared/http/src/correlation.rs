@@ -58,8 +58,8 @@ impl RequestCorrelation {
 ///
 /// The span carries the matched route, not the path: a path can hold a secret. A path below `/webhooks/{provider}`
 /// does, where a provider can send no header.
-pub(crate) async fn attach_correlation<W: Deps>(
-    State(deps): State<Arc<W>>,
+pub(crate) async fn attach_correlation<Ports: Deps>(
+    State(deps): State<Arc<Ports>>,
     mut request: Request,
     next: Next,
 ) -> Response {

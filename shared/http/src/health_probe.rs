@@ -72,7 +72,7 @@ impl HealthProbe {
 
     /// Writes a record, reads the depth of a queue and stores both results. A store that refuses the write is
     /// unhealthy. A queue whose depth cannot be read is only degraded, since it may still accept messages.
-    pub async fn probe_store<W: Deps, D: QueueDepths>(&self, deps: &W, depths: &D) {
+    pub async fn probe_store<Ports: Deps, D: QueueDepths>(&self, deps: &Ports, depths: &D) {
         let at = deps.system().now();
         self.lock_state().tried = Some(at);
         let write = with_timeout(deps, "proving a write", check_store_writes(deps, at)).await;
@@ -97,9 +97,9 @@ impl HealthProbe {
     }
 
     /// Returns the last result. If requests may cause checks and the last one is too old, checks first.
-    pub(crate) async fn probe_if_stale<W: Deps, D: QueueDepths>(
+    pub(crate) async fn probe_if_stale<Ports: Deps, D: QueueDepths>(
         &self,
-        deps: &W,
+        deps: &Ports,
         depths: &D,
     ) -> HealthProbeResult {
         let old = !is_fresh(self.lock_state().tried, deps.system().now());
@@ -130,8 +130,8 @@ fn is_fresh(at: Option<Timestamp>, now: Timestamp) -> bool {
     at.is_some_and(|at| now.as_millisecond().abs_diff(at.as_millisecond()) <= FRESH_MS.unsigned_abs())
 }
 
-async fn with_timeout<W: Deps, T>(
-    deps: &W,
+async fn with_timeout<Ports: Deps, T>(
+    deps: &Ports,
     what: &'static str,
     work: impl Future<Output = Result<T, PortError>>,
 ) -> Result<T, PortError> {

@@ -34,8 +34,8 @@ use std::sync::Arc;
 
 /// Returns the providers' routes: `/webhooks/…` and `/api/webhook/…`. Any other path is a 404, and so is a path that no
 /// provider has.
-pub fn webhook_router<W: Deps + 'static, K: Keys>(
-    deps: Arc<W>,
+pub fn webhook_router<Ports: Deps + 'static, K: Keys>(
+    deps: Arc<Ports>,
     keys: Arc<K>,
     limits: WebhookLimits,
 ) -> Router {
@@ -43,8 +43,8 @@ pub fn webhook_router<W: Deps + 'static, K: Keys>(
 }
 
 /// Returns the operators' routes: `/health`, `/v1/…` and `/simulator/outbox`. Any other path is a 404.
-pub fn api_router<W: Deps + 'static, K: Keys, D: QueueDepths>(
-    deps: Arc<W>,
+pub fn api_router<Ports: Deps + 'static, K: Keys, D: QueueDepths>(
+    deps: Arc<Ports>,
     keys: Arc<K>,
     options: ApiOptions<D>,
 ) -> Router {
@@ -53,8 +53,8 @@ pub fn api_router<W: Deps + 'static, K: Keys, D: QueueDepths>(
 
 /// Returns the routes of both sides in one router, for an installation on one machine. (Two finished routers cannot be
 /// merged: each has a fallback.)
-pub fn whole_router<W: Deps + 'static, K: Keys, D: QueueDepths>(
-    deps: Arc<W>,
+pub fn whole_router<Ports: Deps + 'static, K: Keys, D: QueueDepths>(
+    deps: Arc<Ports>,
     keys: Arc<K>,
     limits: WebhookLimits,
     options: ApiOptions<D>,
@@ -66,13 +66,13 @@ pub fn whole_router<W: Deps + 'static, K: Keys, D: QueueDepths>(
     )
 }
 
-fn finish_router<W: Deps + 'static>(routes: Router, deps: Arc<W>) -> Router {
+fn finish_router<Ports: Deps + 'static>(routes: Router, deps: Arc<Ports>) -> Router {
     routes
         .method_not_allowed_fallback(problem::method_not_allowed)
         .fallback(problem::no_such_route)
         .layer(axum::middleware::from_fn_with_state(
             deps,
-            correlation::attach_correlation::<W>,
+            correlation::attach_correlation::<Ports>,
         ))
 }
 

@@ -5,6 +5,9 @@ use axum::response::{IntoResponse, Response};
 use recado_pipeline::ports::PortError;
 use serde_json::json;
 
+/// The media type of every error.
+pub(crate) const CONTENT_TYPE: &str = "application/problem+json";
+
 /// The number of seconds after which a client may try again when a store or queue did not answer.
 const RETRY_AFTER_SECONDS: &str = "5";
 
@@ -120,7 +123,7 @@ impl IntoResponse for HttpProblem {
             "status": self.status.as_u16(),
             "detail": self.detail,
         });
-        let kind = [(header::CONTENT_TYPE, "application/problem+json")];
+        let kind = [(header::CONTENT_TYPE, CONTENT_TYPE)];
         let mut response = (self.status, kind, body.to_string()).into_response();
         if let Some((name, value)) = self.header {
             response.headers_mut().insert(name, value);

@@ -8,6 +8,7 @@ mod config;
 mod contents;
 mod credentials;
 mod dead_letters;
+mod description;
 mod dialog360;
 mod dying;
 mod forged;
@@ -29,8 +30,9 @@ use crate::{
     ApiOptions, HealthProbe, Keys, WebhookKeys, WebhookLimits, api_router, webhook_router, whole_router,
 };
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, Request, StatusCode};
+use description::{check_agreement, description};
 use recado_domain::Timestamp;
 use recado_domain::config::{ConfigDocument, ConfigError, Instance, InstanceConfig};
 use recado_domain::contact::ContactAddress;
@@ -358,6 +360,27 @@ impl Site {
 
 /// Sends a request and checks what holds for every answer.
 pub(crate) async fn ask_of(
+    router: Router,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Body>,
+) -> Answered {
+    let body: Body = body.into();
+    // A body of unknown length is passed on as it is: how it comes is what the test is about.
+    let (sent, body) = match HttpBody::size_hint(&body).exact() {
+        Some(_) => {
+            let sent = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+            (sent.clone(), Body::from(sent))
+        }
+        None => (Bytes::new(), body),
+    };
+    let answered = send_to(router, method, path, headers, body).await;
+    check_agreement(description().await, method, path, &sent, &answered);
+    answered
+}
+
+async fn send_to(
     router: Router,
     method: &str,
     path: &str,

@@ -49,14 +49,14 @@ impl Default for WebhookLimits {
     }
 }
 
-pub(crate) struct WebhookState<W, K> {
-    deps: Arc<W>,
+pub(crate) struct WebhookState<Ports, K> {
+    deps: Arc<Ports>,
     keys: Arc<K>,
     limits: WebhookLimits,
     large: LargeBodies,
 }
 
-impl<W, K> Clone for WebhookState<W, K> {
+impl<Ports, K> Clone for WebhookState<Ports, K> {
     fn clone(&self) -> Self {
         Self {
             deps: Arc::clone(&self.deps),
@@ -67,13 +67,13 @@ impl<W, K> Clone for WebhookState<W, K> {
     }
 }
 
-pub(crate) fn webhook_routes<W: Deps + 'static, K: Keys>(
-    deps: Arc<W>,
+pub(crate) fn webhook_routes<Ports: Deps + 'static, K: Keys>(
+    deps: Arc<Ports>,
     keys: Arc<K>,
     limits: WebhookLimits,
 ) -> Router {
     // The routes accept every method: the provider decides which methods a path has.
-    let handler = any(handle_webhook::<W, K>);
+    let handler = any(handle_webhook::<Ports, K>);
     let unknown = Router::new()
         .route("/webhooks/{provider}", handler.clone())
         .route("/webhooks/{provider}/{*rest}", handler.clone())
@@ -93,8 +93,8 @@ pub(crate) fn webhook_routes<W: Deps + 'static, K: Keys>(
 }
 
 /// Finds the provider's route and handles the webhook. Answers before the provider gives up waiting.
-async fn handle_webhook<W: Deps, K: Keys>(
-    State(webhook): State<WebhookState<W, K>>,
+async fn handle_webhook<Ports: Deps, K: Keys>(
+    State(webhook): State<WebhookState<Ports, K>>,
     Extension(correlation): Extension<RequestCorrelation>,
     method: HttpMethod,
     uri: Uri,
@@ -126,7 +126,7 @@ fn plain_text(text: String) -> Response {
     (StatusCode::OK, [(header::CONTENT_TYPE, "text/plain")], text).into_response()
 }
 
-impl<W: Deps, K: Keys> WebhookState<W, K> {
+impl<Ports: Deps, K: Keys> WebhookState<Ports, K> {
     /// Reads the body, then checks and stores it. The deadline of the settings begins when the body is read.
     async fn read_and_handle(
         &self,

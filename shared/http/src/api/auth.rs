@@ -1,6 +1,6 @@
 //! Checks the operators' bearer token.
 
-use super::ApiState;
+use super::{Api, ApiContext};
 use crate::correlation::RequestCorrelation;
 use crate::keys::Keys;
 use crate::problem::HttpProblem;
@@ -10,8 +10,8 @@ use axum::middleware::Next;
 use axum::response::Response;
 
 /// Lets a request pass if it carries the operators' token. If no token is configured, every request is refused.
-pub(super) async fn require_operator<W: Send + Sync, K: Keys, D: Send + Sync>(
-    State(api): State<ApiState<W, K, D>>,
+pub(super) async fn require_operator(
+    State(api): State<Api<impl ApiContext>>,
     mut request: Request,
     next: Next,
 ) -> Result<Response, HttpProblem> {

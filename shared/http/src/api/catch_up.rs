@@ -1,7 +1,8 @@
 //! `POST /v1/instances/{id}/catch-up`: fetches messages whose webhooks were lost.
 
-use super::{ApiState, BODY_MAX, QueueDepths};
-use crate::keys::Keys;
+use super::problem_answers::{BadGateway, Conflict, NotFound};
+use super::schema::CatchUpReportSchema;
+use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, parse_json_body, read_body};
 use axum::body::Body;
@@ -10,22 +11,36 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::ids::{CorrelationId, InstanceId};
-use recado_pipeline::Deps;
 use recado_pipeline::catch_up::{self, CatchUpError, CatchUpReport};
 use recado_pipeline::ports::HistoryError;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 /// The body of the request: the time from which the provider's history is read.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct CatchUpRequest {
     since: Option<Timestamp>,
 }
 
-/// Fetches messages that the provider failed to deliver, and returns how many there were. With an empty body the
-/// catch-up begins at the last message that is known.
-pub(super) async fn post_catch_up<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+/// Fetches messages that the provider failed to deliver.
+///
+/// Without a body the catch-up begins at the last message that is known.
+#[utoipa::path(
+    post,
+    path = "/v1/instances/{id}/catch-up",
+    tag = "Instances",
+    params(("id" = String, Path, description = "Id of the instance")),
+    request_body = Option<CatchUpRequest>,
+    responses(
+    (status = 200, body = CatchUpReportSchema, description = "The numbers of messages"),
+    NotFound,
+    Conflict,
+    BadGateway
+    )
+)]
+pub(super) async fn post_catch_up(
+    State(api): State<Api<impl ApiContext>>,
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
     headers: HeaderMap,

@@ -1,6 +1,8 @@
 //! `/v1/config`: the configuration, and the webhook URLs and secrets to enter at the provider.
 
-use super::{ApiState, BODY_MAX, QueueDepths};
+use super::problem_answers::Unprocessable;
+use super::schema::{ConfigDocumentSchema, ConfigurationChangeSchema};
+use super::{Api, ApiContext, BODY_MAX};
 use crate::keys::Keys;
 use crate::problem::HttpProblem;
 use crate::query::{parse_json_body, read_body};
@@ -12,18 +14,20 @@ use axum::http::{HeaderMap, Uri, header};
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::InstanceId;
 use recado_domain::provider::Provider;
-use recado_pipeline::Deps;
 use recado_pipeline::configure::{self, ConfigurationChange};
 use recado_whatsapp::webhook::{WebhookKeys, describe_webhook_setup};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
+use utoipa::ToSchema;
 
 /// The webhook settings to enter at the provider of an instance.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct WebhookSetupView {
+    #[schema(value_type = String)]
     id: InstanceId,
+    #[schema(value_type = String)]
     provider: Provider,
     /// Absent if the instance's events do not come by webhook.
     #[serde(rename = "webhook_url")]
@@ -42,23 +46,31 @@ pub(super) struct WebhookSetupView {
 }
 
 /// The result of applying a configuration.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct AppliedView {
+    #[schema(value_type = Vec<ConfigurationChangeSchema>)]
     changes: Vec<ConfigurationChange>,
     /// The instances that the document names.
     instances: Vec<WebhookSetupView>,
 }
 
 /// The stored configuration, and the webhook settings of each instance.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ConfigurationView {
+    #[schema(value_type = ConfigDocumentSchema)]
     document: ConfigDocument,
     instances: Vec<WebhookSetupView>,
 }
 
 /// Returns the whole configuration, without secrets.
-pub(super) async fn get_configuration<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+#[utoipa::path(
+    get,
+    path = "/v1/config",
+    tag = "Configuration",
+    responses((status = 200, body = ConfigurationView, description = "The configuration"))
+)]
+pub(super) async fn get_configuration(
+    State(api): State<Api<impl ApiContext>>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Json<ConfigurationView>, HttpProblem> {
@@ -72,9 +84,21 @@ pub(super) async fn get_configuration<W: Deps, K: Keys, D: QueueDepths>(
     Ok(Json(ConfigurationView { document, instances }))
 }
 
-/// Applies a configuration document: creates and changes what the document names, and leaves everything else unchanged.
-pub(super) async fn put_configuration<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+/// Applies a configuration document.
+///
+/// What the document names is created or changed; everything else is left unchanged.
+#[utoipa::path(
+    put,
+    path = "/v1/config",
+    tag = "Configuration",
+    request_body = ConfigDocumentSchema,
+    responses(
+    (status = 200, body = AppliedView, description = "The changes, and the webhook settings with their secrets"),
+    Unprocessable
+    )
+)]
+pub(super) async fn put_configuration(
+    State(api): State<Api<impl ApiContext>>,
     headers: HeaderMap,
     uri: Uri,
     body: Body,
@@ -93,6 +117,26 @@ pub(super) async fn put_configuration<W: Deps, K: Keys, D: QueueDepths>(
     }))
 }
 
+/// Applies a configuration document, as `PUT` does.
+#[utoipa::path(
+    post,
+    path = "/v1/config",
+    tag = "Configuration",
+    request_body = ConfigDocumentSchema,
+    responses(
+        (status = 200, body = AppliedView, description = "The changes, and the webhook settings with their secrets"),
+        Unprocessable
+    )
+)]
+pub(super) async fn post_configuration(
+    state: State<Api<impl ApiContext>>,
+    headers: HeaderMap,
+    uri: Uri,
+    body: Body,
+) -> Result<Json<AppliedView>, HttpProblem> {
+    put_configuration(state, headers, uri, body).await
+}
+
 /// The installation's base URL, and each provider's webhook keys.
 struct WebhookSetups {
     base: String,
@@ -101,8 +145,8 @@ struct WebhookSetups {
 
 impl WebhookSetups {
     /// Reads the base URL, and the webhook keys of the providers of `instances`.
-    async fn for_instances<W, K: Keys, D>(
-        api: &ApiState<W, K, D>,
+    async fn for_instances(
+        api: &Api<impl ApiContext>,
         instances: &[Instance],
         headers: &HeaderMap,
         uri: &Uri,

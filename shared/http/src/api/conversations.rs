@@ -1,9 +1,10 @@
 //! `/v1/conversations`: lists, shows and changes conversations.
 
 use super::error_mapping::list_problem;
+use super::problem_answers::{Conflict, NotFound};
+use super::schema::{ConversationModeSchema, ConversationStatusSchema};
 use super::view::{ConversationView, ListView};
-use super::{ApiState, BODY_MAX, QueueDepths};
-use crate::keys::Keys;
+use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request, read_body};
 use axum::body::Body;
@@ -12,25 +13,41 @@ use axum::http::HeaderMap;
 use axum::{Extension, Json};
 use recado_domain::conversation::{ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, Ordinal};
-use recado_pipeline::Deps;
 use recado_pipeline::operate;
 use recado_pipeline::ports::ConversationFilter;
 use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
 
 /// The filter and the page of a list of conversations.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ConversationQuery {
+    /// Only of this instance.
+    #[param(value_type = Option<String>)]
     instance: Option<InstanceId>,
+    /// Only of this mode.
+    #[param(value_type = Option<ConversationModeSchema>)]
     mode: Option<ConversationMode>,
+    /// Only of this status.
+    #[param(value_type = Option<ConversationStatusSchema>)]
     status: Option<ConversationStatus>,
+    /// Number of items on a page: 1 to 200, 50 if absent.
     limit: Option<usize>,
+    /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
 /// Lists conversations, the most recently active first.
-pub(super) async fn list_conversations<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+#[utoipa::path(
+    get,
+    path = "/v1/conversations",
+    tag = "Conversations",
+    params(ConversationQuery),
+    responses((status = 200, body = ListView<ConversationView>, description = "A page of conversations"))
+)]
+pub(super) async fn list_conversations(
+    State(api): State<Api<impl ApiContext>>,
     QueryParams(wanted): QueryParams<ConversationQuery>,
 ) -> Result<Json<ListView<ConversationView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
@@ -45,8 +62,15 @@ pub(super) async fn list_conversations<W: Deps, K: Keys, D: QueueDepths>(
 }
 
 /// Returns one conversation.
-pub(super) async fn get_conversation<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+#[utoipa::path(
+    get,
+    path = "/v1/conversations/{id}",
+    tag = "Conversations",
+    params(("id" = String, Path, description = "Id of the conversation")),
+    responses((status = 200, body = ConversationView, description = "The conversation"), NotFound)
+)]
+pub(super) async fn get_conversation(
+    State(api): State<Api<impl ApiContext>>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<ConversationView>, HttpProblem> {
     let found = operate::find_conversation(&*api.deps, &parse_conversation_id(&id)?).await?;
@@ -54,21 +78,34 @@ pub(super) async fn get_conversation<W: Deps, K: Keys, D: QueueDepths>(
 }
 
 /// The requested change of a conversation.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct ConversationChange {
     /// `manual` takes the conversation over, `ai` gives it back.
+    #[schema(value_type = Option<ConversationModeSchema>)]
     mode: Option<ConversationMode>,
     /// Only `resolved` is accepted: a conversation becomes active again with the contact's next message, not by
     /// request.
+    #[schema(value_type = Option<ConversationStatusSchema>)]
     status: Option<ConversationStatus>,
     /// The newest message that the person who resolves the conversation has read.
+    #[schema(value_type = Option<u64>)]
     seen: Option<Ordinal>,
 }
 
-/// Takes a conversation over, gives it back or resolves it. If both fields are given, the mode is changed first.
-pub(super) async fn patch_conversation<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+/// Takes a conversation over, gives it back or resolves it.
+///
+/// If both `mode` and `status` are given, the mode is changed first.
+#[utoipa::path(
+    patch,
+    path = "/v1/conversations/{id}",
+    tag = "Conversations",
+    params(("id" = String, Path, description = "Id of the conversation")),
+    request_body = ConversationChange,
+    responses((status = 200, body = ConversationView, description = "The changed conversation"), NotFound, Conflict)
+)]
+pub(super) async fn patch_conversation(
+    State(api): State<Api<impl ApiContext>>,
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
     headers: HeaderMap,

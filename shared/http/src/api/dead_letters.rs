@@ -1,15 +1,12 @@
 //! `/v1/dead-letters` and `/health/whatsapp/dlq`: the dead letters.
 
-mod mutations;
-
-pub(super) use mutations::{
-    delete_dead_letter, delete_dead_letters, redrive_dead_letter, redrive_dead_letters,
-};
+pub(super) mod mutations;
 
 use super::error_mapping::list_problem;
+use super::problem_answers::NotFound;
+use super::schema::{QueueNameSchema, ReasonSchema};
 use super::view::{DeadLetterView, ListView};
-use super::{ApiState, QueueDepths};
-use crate::keys::Keys;
+use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};
 use axum::Json;
@@ -23,26 +20,45 @@ use recado_pipeline::operate::dead_letters::{self, DeadLetterWithPayload};
 use recado_pipeline::ports::{DeadLetterFilter, DeadLetters};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
 
 /// The number of dead letters that `/health/whatsapp/dlq` shows at most.
 const DLQ_MESSAGES_MAX: usize = 100;
 
 /// The filter and the page of a list of dead letters.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DeadLetterQuery {
+    /// Only of this queue.
+    #[param(value_type = Option<QueueNameSchema>)]
     queue: Option<QueueName>,
+    /// Only of this reason.
+    #[param(value_type = Option<ReasonSchema>)]
     reason: Option<Reason>,
+    /// Only of this instance.
+    #[param(value_type = Option<String>)]
     instance: Option<InstanceId>,
+    /// Only those that failed at this time or later.
     since: Option<Timestamp>,
+    /// Only those that failed before this time.
     until: Option<Timestamp>,
+    /// Number of items on a page: 1 to 200, 50 if absent.
     limit: Option<usize>,
+    /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
 /// Lists dead letters, the newest first.
-pub(super) async fn list_dead_letters<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+#[utoipa::path(
+    get,
+    path = "/v1/dead-letters",
+    tag = "Dead letters",
+    params(DeadLetterQuery),
+    responses((status = 200, body = ListView<DeadLetterView>, description = "A page of dead letters"))
+)]
+pub(super) async fn list_dead_letters(
+    State(api): State<Api<impl ApiContext>>,
     QueryParams(wanted): QueryParams<DeadLetterQuery>,
 ) -> Result<Json<ListView<DeadLetterView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
@@ -59,7 +75,7 @@ pub(super) async fn list_dead_letters<W: Deps, K: Keys, D: QueueDepths>(
 }
 
 /// A dead letter with the payload that a redrive would process again. The payload may hold text that people wrote.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct DeadLetterDetail {
     #[serde(flatten)]
     letter: DeadLetterView,
@@ -68,8 +84,15 @@ pub(super) struct DeadLetterDetail {
 }
 
 /// Returns one dead letter with its payload.
-pub(super) async fn get_dead_letter<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+#[utoipa::path(
+    get,
+    path = "/v1/dead-letters/{id}",
+    tag = "Dead letters",
+    params(("id" = String, Path, description = "Id of the dead letter")),
+    responses((status = 200, body = DeadLetterDetail, description = "The dead letter"), NotFound)
+)]
+pub(super) async fn get_dead_letter(
+    State(api): State<Api<impl ApiContext>>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<DeadLetterDetail>, HttpProblem> {
     let DeadLetterWithPayload { letter, payload } = dead_letters::find_dead_letter(&*api.deps, &id).await?;
@@ -81,24 +104,31 @@ pub(super) async fn get_dead_letter<W: Deps, K: Keys, D: QueueDepths>(
 }
 
 /// The page of the list of deletions.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DeletionQuery {
+    /// Number of items on a page: 1 to 200, 50 if absent.
     limit: Option<usize>,
+    /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
 /// The record of one deletion: which dead letter was deleted, when and by whom.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct DeletionView {
     id: String,
     by: String,
     at: Timestamp,
     died_at: Timestamp,
+    #[schema(value_type = QueueNameSchema)]
     queue: QueueName,
     what: String,
+    #[schema(value_type = ReasonSchema)]
     reason: Reason,
+    #[schema(value_type = Option<String>)]
     instance_id: Option<InstanceId>,
+    #[schema(value_type = String)]
     correlation_id: CorrelationId,
 }
 
@@ -119,8 +149,15 @@ impl From<DeadLetterDeletion> for DeletionView {
 }
 
 /// Lists deletions of dead letters, the newest first.
-pub(super) async fn list_deletions<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+#[utoipa::path(
+    get,
+    path = "/v1/dead-letters/audit",
+    tag = "Dead letters",
+    params(DeletionQuery),
+    responses((status = 200, body = ListView<DeletionView>, description = "A page of deletions"))
+)]
+pub(super) async fn list_deletions(
+    State(api): State<Api<impl ApiContext>>,
     QueryParams(part): QueryParams<DeletionQuery>,
 ) -> Result<Json<ListView<DeletionView>>, HttpProblem> {
     let page = parse_page_request(part.limit, part.cursor)?;
@@ -130,29 +167,36 @@ pub(super) async fn list_deletions<W: Deps, K: Keys, D: QueueDepths>(
 }
 
 /// The filter of `/health/whatsapp/dlq`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DlqQuery {
+    /// Only of this instance.
+    #[param(value_type = Option<String>)]
     instance: Option<InstanceId>,
 }
 
 /// The number of dead letters, and the newest of them.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct DlqView {
     dlq_depth: u64,
     messages: Vec<DlqMessage>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct DlqMessage {
     payload: Value,
     original_id: String,
+    #[schema(value_type = ReasonSchema)]
     reason: Reason,
     timestamp: Timestamp,
     attempts: u32,
     last_error: Option<String>,
+    #[schema(value_type = String)]
     correlation_id: CorrelationId,
+    #[schema(value_type = QueueNameSchema)]
     queue: QueueName,
+    #[schema(value_type = Option<String>)]
     instance: Option<InstanceId>,
 }
 
@@ -172,9 +216,16 @@ impl From<DeadLetterWithPayload> for DlqMessage {
     }
 }
 
-/// Serves `GET /health/whatsapp/dlq`. The answer holds text that people wrote, so it requires the operators' token.
-pub(super) async fn get_dlq_health<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+/// Returns the number of dead letters, and the newest 100 with their payloads.
+#[utoipa::path(
+    get,
+    path = "/health/whatsapp/dlq",
+    tag = "Dead letters",
+    params(DlqQuery),
+    responses((status = 200, body = DlqView, description = "The dead letters"))
+)]
+pub(super) async fn get_dlq_health(
+    State(api): State<Api<impl ApiContext>>,
     QueryParams(DlqQuery { instance }): QueryParams<DlqQuery>,
 ) -> Result<Json<DlqView>, HttpProblem> {
     let dlq_depth = api.deps.store().count_dead_letters(instance.as_ref()).await?;

@@ -1,15 +1,16 @@
 //! `GET /health`: the health of the installation.
 
-use super::ApiState;
-use crate::keys::Keys;
+use super::schema::HealthStatusSchema;
+use super::{Api, ApiContext};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use recado_domain::Timestamp;
 use recado_pipeline::Deps;
 use recado_pipeline::health::HealthStatus;
-use recado_pipeline::ports::{QueueDepths, System};
+use recado_pipeline::ports::System;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Returns 503 for `Unhealthy`, else 200: a load balancer or monitor that reads no body understands the code.
 pub(super) fn health_status_code(status: HealthStatus) -> StatusCode {
@@ -21,8 +22,9 @@ pub(super) fn health_status_code(status: HealthStatus) -> StatusCode {
 }
 
 /// The health of the installation.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct HealthView {
+    #[schema(value_type = HealthStatusSchema)]
     status: HealthStatus,
     timestamp: Timestamp,
     /// Time of the last successful write that was made to prove that the store accepts writes.
@@ -30,17 +32,29 @@ pub(super) struct HealthView {
     services: ServicesView,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct ServicesView {
+    #[schema(value_type = HealthStatusSchema)]
     store: HealthStatus,
+    #[schema(value_type = HealthStatusSchema)]
     queue: HealthStatus,
 }
 
-/// Returns the result of the process's own checks, see [`HealthProbe`](crate::HealthProbe). The request itself does not
+/// Returns the health of the process, for load balancers.
+///
+/// The answer is the result of the process's own checks ([`HealthProbe`](crate::HealthProbe)). The request itself does not
 /// touch the store, except in a process that checks on request.
-pub(super) async fn get_health<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
-) -> (StatusCode, Json<HealthView>) {
+#[utoipa::path(
+    get,
+    path = "/health",
+    tag = "Health",
+    description = "`status` is `unhealthy`, and the answer a 503, if no test write to the store succeeded in the last 10 seconds.",
+    responses(
+    (status = 200, body = HealthView, description = "The store takes writes"),
+    (status = 503, body = HealthView, description = "The store does not take writes")
+    )
+)]
+pub(super) async fn get_health(State(api): State<Api<impl ApiContext>>) -> (StatusCode, Json<HealthView>) {
     let vitals = api
         .options
         .health_probe

@@ -1,41 +1,63 @@
 //! `POST /v1/instances/{id}/media`: uploads a file that is to be sent.
 
-use super::{ApiState, QueueDepths};
-use crate::keys::Keys;
+use super::problem_answers::NotFound;
+use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, read_body};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Response};
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::ids::InstanceId;
 use recado_domain::outgoing::{OutgoingError, UPLOAD_PREFIX};
+use recado_pipeline::Deps;
 use recado_pipeline::ports::ConfigurationStore;
-use recado_pipeline::{Deps, upload};
-use serde::Deserialize;
-use serde_json::json;
+use recado_pipeline::upload;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 /// The largest file, in bytes. API Gateway passes at most 6 MB to a function, with the bytes in Base64.
 const FILE_MAX: usize = 4 * 1024 * 1024;
 
 /// The description of the file, as query parameters.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct UploadQuery {
+    /// Name of the file.
     file_name: Option<String>,
 }
 
-/// Stores the request's body as a file for at least a day and answers 201. The answer holds the `source` by which a
-/// message names the file.
-pub(super) async fn post_media<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+/// A stored file.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct UploadView {
+    id: String,
+    /// The text by which a message names the file.
+    source: String,
+    mime_type: String,
+    bytes: usize,
+}
+
+/// Stores a file that is to be sent.
+///
+/// The body is the file, `Content-Type` its MIME type. The file is kept for at least a day. The answer holds the `source`
+/// by which a message names the file.
+#[utoipa::path(
+    post,
+    path = "/v1/instances/{id}/media",
+    tag = "Messages",
+    params(("id" = String, Path, description = "Id of the instance"), UploadQuery),
+    request_body(content_type = "*/*", description = "The file, of at most 4 MiB"),
+    responses((status = 201, body = UploadView, description = "The file is stored"), NotFound)
+)]
+pub(super) async fn post_media(
+    State(api): State<Api<impl ApiContext>>,
     PathParam(id): PathParam<String>,
     QueryParams(about): QueryParams<UploadQuery>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, HttpProblem> {
+) -> Result<(StatusCode, Json<UploadView>), HttpProblem> {
     let no_instance = || HttpProblem::not_found("there is no such instance");
     let instance = InstanceId::parse(&id).map_err(|_| no_instance())?;
     let mime_type = headers
@@ -56,9 +78,13 @@ pub(super) async fn post_media<W: Deps, K: Keys, D: QueueDepths>(
         .await?
         .ok_or_else(no_instance)?;
     let source = upload::store_upload(deps, &instance, mime_type.to_owned(), about.file_name, &bytes).await?;
-    let id = source.strip_prefix(UPLOAD_PREFIX).unwrap_or_default();
-    let answer = json!({ "id": id, "source": source, "mime_type": mime_type, "bytes": bytes.len() });
-    Ok((StatusCode::CREATED, Json(answer)).into_response())
+    let view = UploadView {
+        id: source.strip_prefix(UPLOAD_PREFIX).unwrap_or_default().to_owned(),
+        source,
+        mime_type: mime_type.to_owned(),
+        bytes: bytes.len(),
+    };
+    Ok((StatusCode::CREATED, Json(view)))
 }
 
 /// Checks the MIME type and the file name by the rules for a message's media.

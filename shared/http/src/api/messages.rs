@@ -3,9 +3,10 @@
 use super::conversations::parse_conversation_id;
 use super::error_mapping::list_problem;
 use super::outgoing_fields::OutgoingFields;
+use super::problem_answers::{Conflict, NotFound};
+use super::schema::OutgoingContentSchema;
 use super::view::{ListView, MessageDetail, MessageItem, ScheduledView};
-use super::{ApiState, BODY_MAX, QueueDepths};
-use crate::keys::Keys;
+use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request, read_body};
 use axum::body::Body;
@@ -16,21 +17,32 @@ use axum::{Extension, Json};
 use recado_domain::ids::{CorrelationId, IdempotencyKey, MessageId, Ordinal};
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
 use recado_pipeline::operate::{self, OperatorAnswer};
-use recado_pipeline::{Deps, deliver, trace};
-use serde::Deserialize;
+use recado_pipeline::{deliver, trace};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
 
 /// The page of a list of messages.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MessageListQuery {
+    /// Number of items on a page: 1 to 200, 50 if absent.
     limit: Option<usize>,
+    /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
 /// Lists a conversation's messages, the newest first.
-pub(super) async fn list_messages<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+#[utoipa::path(
+    get,
+    path = "/v1/conversations/{id}/messages",
+    tag = "Conversations",
+    params(("id" = String, Path, description = "Id of the conversation"), MessageListQuery),
+    responses((status = 200, body = ListView<MessageItem>, description = "A page of messages"), NotFound)
+)]
+pub(super) async fn list_messages(
+    State(api): State<Api<impl ApiContext>>,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<MessageListQuery>,
 ) -> Result<Json<ListView<MessageItem>>, HttpProblem> {
@@ -41,12 +53,28 @@ pub(super) async fn list_messages<W: Deps, K: Keys, D: QueueDepths>(
     Ok(Json(ListView::from_page(found, MessageItem::from)))
 }
 
-/// Returns a message's timeline. A scheduled message is found by its schedule id; after it was sent, also by its
-/// message id.
-pub(super) async fn get_message<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+/// A message, or a scheduled message that is not sent yet.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub(super) enum MessageAnswer {
+    Message(Box<MessageDetail>),
+    Scheduled(Box<ScheduledView>),
+}
+
+/// Returns a message's timeline, incoming or outgoing.
+///
+/// A scheduled message is found by its schedule id; after it was sent, also by its message id.
+#[utoipa::path(
+    get,
+    path = "/v1/messages/{id}",
+    tag = "Messages",
+    params(("id" = String, Path, description = "Id of the message")),
+    responses((status = 200, body = MessageAnswer, description = "The message"), NotFound)
+)]
+pub(super) async fn get_message(
+    State(api): State<Api<impl ApiContext>>,
     PathParam(id): PathParam<String>,
-) -> Result<Response, HttpProblem> {
+) -> Result<Json<MessageAnswer>, HttpProblem> {
     let deps = &*api.deps;
     let mut wanted = id;
     if let Ok(id) = ScheduledId::parse(&wanted) {
@@ -55,11 +83,12 @@ pub(super) async fn get_message<W: Deps, K: Keys, D: QueueDepths>(
             .ok_or_else(no_such_message)?;
         match &scheduled.state {
             ScheduledState::Became { message, .. } => wanted = message.to_string(),
-            _ => return Ok(Json(ScheduledView::from(scheduled)).into_response()),
+            _ => return Ok(Json(MessageAnswer::Scheduled(Box::new(scheduled.into())))),
         }
     }
     let found = trace::load_timeline(deps, &parse_message_id(&wanted)?).await?;
-    Ok(Json(MessageDetail::from(found.ok_or_else(no_such_message)?)).into_response())
+    let found = found.ok_or_else(no_such_message)?;
+    Ok(Json(MessageAnswer::Message(Box::new(found.into()))))
 }
 
 /// Parses a message's id. An id that names no conversation and ordinal was never given out, so it is a 404.
@@ -74,12 +103,13 @@ fn no_such_message() -> HttpProblem {
 }
 
 /// An answer that a person writes in a conversation. Either `text` or `content` is required.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct AnswerRequest {
     /// The text of the answer, as an alternative to `content`.
     text: Option<String>,
     /// Content of any other kind, as an alternative to `text`.
+    #[schema(value_type = Option<OutgoingContentSchema>)]
     content: Option<Value>,
     /// The message that is replied to, the contact's or ours, by our id or by the provider's.
     reply_to: Option<String>,
@@ -87,13 +117,27 @@ struct AnswerRequest {
     mentions: Vec<String>,
     link_preview: Option<bool>,
     /// The newest message that the person had on screen.
+    #[schema(value_type = Option<u64>)]
     seen: Option<Ordinal>,
 }
 
-/// Sends a person's answer and answers 202: the message is stored and queued, not sent yet. `Idempotency-Key` makes the
-/// request safe to repeat.
-pub(super) async fn post_answer<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+/// Sends a person's answer.
+///
+/// The message is stored and queued, not sent yet. The person has the conversation from then on.
+#[utoipa::path(
+    post,
+    path = "/v1/conversations/{id}/messages",
+    tag = "Conversations",
+    params(("id" = String, Path, description = "Id of the conversation"), ("Idempotency-Key" = Option<String>, Header, description = "Makes a repeat of the request the same message: 1 to 200 letters, digits, spaces and . _ - @ : + = /")),
+    request_body = AnswerRequest,
+    responses(
+    (status = 202, body = MessageItem, description = "The message is queued", headers(("Location" = String, description = "Path of the message"))),
+    NotFound,
+    Conflict
+    )
+)]
+pub(super) async fn post_answer(
+    State(api): State<Api<impl ApiContext>>,
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
     headers: HeaderMap,

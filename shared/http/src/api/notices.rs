@@ -1,7 +1,8 @@
 //! `GET /v1/instances/{id}/notices`: the provider's notices about an instance's account.
 
-use super::{ApiState, QueueDepths};
-use crate::keys::Keys;
+use super::problem_answers::NotFound;
+use super::schema::NoticeKindSchema;
+use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
 use axum::Json;
@@ -9,20 +10,22 @@ use axum::extract::State;
 use recado_domain::Timestamp;
 use recado_domain::ids::InstanceId;
 use recado_domain::notice::{Notice, NoticeKind};
-use recado_pipeline::{Deps, operate};
+use recado_pipeline::operate;
 use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 /// The newest notices of an account.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct NoticesView {
     items: Vec<NoticeView>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct NoticeView {
     id: String,
     at: Timestamp,
+    #[schema(value_type = NoticeKindSchema)]
     kind: NoticeKind,
     summary: String,
     details: Value,
@@ -41,8 +44,17 @@ impl From<Notice> for NoticeView {
 }
 
 /// Lists the provider's notices about the account of the instance (`account_id`), the newest first.
-pub(super) async fn list_notices<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+///
+/// They tell of templates, quality, limits and restrictions: the newest 50 of 90 days.
+#[utoipa::path(
+    get,
+    path = "/v1/instances/{id}/notices",
+    tag = "Instances",
+    params(("id" = String, Path, description = "Id of the instance")),
+    responses((status = 200, body = NoticesView, description = "The notices"), NotFound)
+)]
+pub(super) async fn list_notices(
+    State(api): State<Api<impl ApiContext>>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<NoticesView>, HttpProblem> {
     let instance = InstanceId::parse(&id).map_err(|_| HttpProblem::not_found("there is no such instance"))?;

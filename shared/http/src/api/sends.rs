@@ -3,9 +3,10 @@
 
 use super::messages::{parse_idempotency_key, parse_message_id};
 use super::outgoing_fields::OutgoingFields;
+use super::problem_answers::{Conflict, NotFound, Unprocessable};
+use super::schema::OutgoingContentSchema;
 use super::view::{AcceptedView, ScheduledView};
-use super::{ApiState, BODY_MAX, QueueDepths};
-use crate::keys::Keys;
+use super::{Api, ApiContext, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, parse_json_body, read_body};
 use axum::body::Body;
@@ -18,18 +19,20 @@ use recado_domain::ids::{CorrelationId, IdempotencyKey, InstanceId};
 use recado_domain::metadata::Metadata;
 use recado_domain::scheduled::ScheduledId;
 use recado_pipeline::deliver::{self, DeliverRequest};
-use recado_pipeline::{Deps, operate};
+use recado_pipeline::operate;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 /// A message that a client wants to send. Either `text` or `content` is required.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct SendRequest {
     to: String,
     /// The text of the message, as an alternative to `content`.
     text: Option<String>,
     /// Content of any other kind, as an alternative to `text`.
+    #[schema(value_type = Option<OutgoingContentSchema>)]
     content: Option<Value>,
     /// The message that is replied to, the contact's or ours, by our id or by the provider's.
     reply_to: Option<String>,
@@ -37,15 +40,32 @@ struct SendRequest {
     mentions: Vec<String>,
     link_preview: Option<bool>,
     /// The client's idempotency key, as an alternative to the header `Idempotency-Key`.
+    #[schema(value_type = Option<String>)]
     message_id: Option<IdempotencyKey>,
     metadata: Option<Map<String, Value>>,
     send_at: Option<Timestamp>,
 }
 
-/// Accepts a message to any recipient and answers 202: the message is stored and queued (or waits for its time), not
-/// sent yet. A repeated request with the same key answers 200.
-pub(super) async fn post_send<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+/// Sends a message to any recipient, now or later.
+///
+/// The message is stored and queued (or waits for its time), not sent yet. A repeated request with the same key answers
+/// 200; another request with that key is a 409.
+#[utoipa::path(
+    post,
+    path = "/v1/instances/{id}/messages",
+    tag = "Messages",
+    params(("id" = String, Path, description = "Id of the instance"), ("Idempotency-Key" = Option<String>, Header, description = "Makes a repeat of the request the same message: 1 to 200 letters, digits, spaces and . _ - @ : + = /")),
+    request_body = SendRequest,
+    responses(
+    (status = 200, body = AcceptedView, description = "The message was accepted before", headers(("Location" = String, description = "Path of the message"))),
+    (status = 202, body = AcceptedView, description = "The message is accepted", headers(("Location" = String, description = "Path of the message"))),
+    NotFound,
+    Conflict,
+    Unprocessable
+    )
+)]
+pub(super) async fn post_send(
+    State(api): State<Api<impl ApiContext>>,
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
     headers: HeaderMap,
@@ -95,8 +115,15 @@ fn merge_keys(
 }
 
 /// Cancels a scheduled message. Any other message is refused with a 409.
-pub(super) async fn delete_message<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+#[utoipa::path(
+    delete,
+    path = "/v1/messages/{id}",
+    tag = "Messages",
+    params(("id" = String, Path, description = "Id of the message")),
+    responses((status = 200, body = ScheduledView, description = "The cancelled message"), NotFound, Conflict)
+)]
+pub(super) async fn delete_message(
+    State(api): State<Api<impl ApiContext>>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<ScheduledView>, HttpProblem> {
     let deps = &*api.deps;

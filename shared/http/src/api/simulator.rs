@@ -1,19 +1,37 @@
 //! `GET /simulator/outbox`: the messages that the simulated provider accepted.
 
-use super::{ApiState, QueueDepths};
-use crate::keys::Keys;
+use super::problem_answers::NotFound;
+use super::schema::SimulatedMessageSchema;
+use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use axum::Json;
 use axum::extract::State;
-use recado_pipeline::Deps;
-use serde_json::{Value, json};
+use recado_whatsapp::SimulatedMessage;
+use serde::Serialize;
+use utoipa::ToSchema;
 
-/// Lists the messages that the simulated provider accepted, in the order of sending. A 404 where a real provider sends.
-pub(super) async fn list_simulated_outbox<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
-) -> Result<Json<Value>, HttpProblem> {
+/// The messages that the simulated provider accepted.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct SimulatedOutboxView {
+    #[schema(value_type = Vec<SimulatedMessageSchema>)]
+    items: Vec<SimulatedMessage>,
+}
+
+/// Lists the messages that the simulated provider accepted, in the order of sending.
+///
+/// A 404 on AWS, and where nothing is simulated.
+#[utoipa::path(
+    get,
+    path = "/simulator/outbox",
+    tag = "Traces",
+    responses((status = 200, body = SimulatedOutboxView, description = "The messages"), NotFound)
+)]
+pub(super) async fn list_simulated_outbox(
+    State(api): State<Api<impl ApiContext>>,
+) -> Result<Json<SimulatedOutboxView>, HttpProblem> {
     let Some(outbox) = &api.options.simulator else {
         return Err(HttpProblem::not_found("nothing is simulated here"));
     };
-    Ok(Json(json!({ "items": outbox.list_messages() })))
+    let items = outbox.list_messages();
+    Ok(Json(SimulatedOutboxView { items }))
 }

@@ -1,9 +1,9 @@
 //! `GET /v1/trace`: the events and messages that belong together.
 
 use super::messages::parse_message_id;
+use super::problem_answers::NotFound;
 use super::view::{EventView, MessageItem};
-use super::{ApiState, QueueDepths};
-use crate::keys::Keys;
+use super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
 use axum::Json;
@@ -14,18 +14,23 @@ use recado_pipeline::Deps;
 use recado_pipeline::deliver;
 use recado_pipeline::trace::{self, MessageTrace};
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 /// The id to look for. Exactly one field must be given.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TraceQuery {
+    /// Id of an event.
     event: Option<String>,
+    /// Id of a message.
     message: Option<String>,
+    /// A correlation id.
     correlation: Option<String>,
 }
 
 /// The events and messages that belong together, the oldest first.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct TraceView {
     events: Vec<EventView>,
     messages: Vec<MessageItem>,
@@ -40,9 +45,18 @@ impl From<MessageTrace> for TraceView {
     }
 }
 
-/// Returns the events (without their payloads) and the messages that belong to an event, a message or a correlation id.
-pub(super) async fn get_trace<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+/// Returns the events and messages that belong to an event, a message or a correlation id.
+///
+/// Events come without their payloads, the oldest first; they are kept for 7 days.
+#[utoipa::path(
+    get,
+    path = "/v1/trace",
+    tag = "Traces",
+    params(TraceQuery),
+    responses((status = 200, body = TraceView, description = "Events and messages"), NotFound)
+)]
+pub(super) async fn get_trace(
+    State(api): State<Api<impl ApiContext>>,
     QueryParams(wanted): QueryParams<TraceQuery>,
 ) -> Result<Json<TraceView>, HttpProblem> {
     let deps = &*api.deps;
@@ -75,7 +89,7 @@ pub(super) async fn get_trace<W: Deps, K: Keys, D: QueueDepths>(
 
 /// Resolves a scheduled message to the message that was sent for it. Before it is sent, only its correlation id can be
 /// traced.
-async fn resolve_scheduled<W: Deps>(deps: &W, id: &ScheduledId) -> Result<trace::TraceTarget, HttpProblem> {
+async fn resolve_scheduled(deps: &impl Deps, id: &ScheduledId) -> Result<trace::TraceTarget, HttpProblem> {
     let scheduled = deliver::find_scheduled(deps, id).await?;
     let scheduled = scheduled.ok_or_else(|| HttpProblem::not_found("there is no such message"))?;
     Ok(match scheduled.state {

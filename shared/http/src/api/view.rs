@@ -3,6 +3,10 @@
 mod delivery;
 mod sends;
 
+use super::schema::{
+    ConversationModeSchema, ConversationStatusSchema, MessageStatusSchema, QueueNameSchema, ReasonSchema,
+    RoleSchema,
+};
 use delivery::DeliveryView;
 use recado_domain::Timestamp;
 use recado_domain::content::Content;
@@ -18,11 +22,12 @@ use recado_pipeline::ports::Page;
 use recado_pipeline::trace::TimelineResult;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 pub(super) use sends::{AcceptedView, EventView, ScheduledView, TimelineEntryView};
 
 /// A page of a list.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ListView<T> {
     items: Vec<T>,
     next_cursor: Option<String>,
@@ -38,27 +43,34 @@ impl<T> ListView<T> {
 }
 
 /// A conversation, as the API shows it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ConversationView {
+    #[schema(value_type = String)]
     id: ConversationId,
+    #[schema(value_type = String)]
     instance_id: InstanceId,
     contact: ContactView,
+    #[schema(value_type = ConversationModeSchema)]
     mode: ConversationMode,
+    #[schema(value_type = ConversationStatusSchema)]
     status: ConversationStatus,
     last_message_at: Timestamp,
     /// The ordinal of the newest message. An answer or a resolve gives this number as `seen`.
+    #[schema(value_type = u64)]
     last_ordinal: Ordinal,
     /// Time of the contact's last message. With Meta, only templates can be sent from 24 hours after it.
     last_inbound_at: Option<Timestamp>,
     /// Time at which the contact stopped marketing messages.
     marketing_stopped_at: Option<Timestamp>,
     /// The reason why the owed answer waits for a person although the agent has the conversation.
+    #[schema(value_type = Option<ReasonSchema>)]
     needs_person: Option<Reason>,
     /// The conversation of the same person under another identity, in which the messages continue.
+    #[schema(value_type = Option<String>)]
     moved_to: Option<ConversationId>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct ContactView {
     /// Absent if WhatsApp does not show the contact's number.
     phone: Option<String>,
@@ -89,15 +101,19 @@ impl From<Conversation> for ConversationView {
 }
 
 /// A message in a list.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct MessageItem {
+    #[schema(value_type = String)]
     id: MessageId,
+    #[schema(value_type = u64)]
     ordinal: Ordinal,
+    #[schema(value_type = RoleSchema)]
     role: Role,
     r#type: String,
     content: String,
     media_url: Option<String>,
     provider_message_id: Option<String>,
+    #[schema(value_type = MessageStatusSchema)]
     status: MessageStatus,
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
@@ -130,18 +146,22 @@ fn media_url(content: &Content) -> Option<String> {
 }
 
 /// A message with its delivery and its timeline.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct MessageDetail {
     #[serde(flatten)]
     item: MessageItem,
+    #[schema(value_type = String)]
     conversation_id: ConversationId,
+    #[schema(value_type = String)]
     instance_id: InstanceId,
+    #[schema(value_type = String)]
     correlation_id: CorrelationId,
     stored_at: Timestamp,
     model: Option<String>,
     cache_read_tokens: Option<u64>,
     cache_write_tokens: Option<u64>,
     /// The reason why no answer is owed to the message, or why the message was dead-lettered or cancelled.
+    #[schema(value_type = Option<ReasonSchema>)]
     reason: Option<Reason>,
     attempts: u32,
     /// `true` if the outcome of an attempt was never learnt: the contact may have received the message twice.
@@ -150,6 +170,7 @@ pub(super) struct MessageDetail {
     delivery: Option<DeliveryView>,
     history: Vec<HistoryStepView>,
     /// The id that a scheduled message had before it fell due.
+    #[schema(value_type = Option<String>)]
     scheduled_id: Option<MessageId>,
     metadata: Option<Map<String, Value>>,
     /// The timeline, in and out. For a contact's message it ends with the reply that covers it; for a reply it begins
@@ -157,7 +178,7 @@ pub(super) struct MessageDetail {
     way: Vec<TimelineEntryView>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct HistoryStepView {
     at: Timestamp,
     what: String,
@@ -214,19 +235,24 @@ impl From<TimelineResult> for MessageDetail {
 }
 
 /// A dead letter without its payload: the payload may hold text that the contact wrote.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct DeadLetterView {
     id: String,
+    #[schema(value_type = QueueNameSchema)]
     queue: QueueName,
+    #[schema(value_type = ReasonSchema)]
     reason: Reason,
     at: Timestamp,
     attempts: u32,
     last_error: Option<String>,
+    #[schema(value_type = String)]
     correlation_id: CorrelationId,
+    #[schema(value_type = Option<String>)]
     instance_id: Option<InstanceId>,
     /// One of `event`, `message`, `turn` and `unreadable`.
     what: &'static str,
     /// The message that could not be sent. `/v1/messages/{id}` returns its history.
+    #[schema(value_type = Option<String>)]
     message_id: Option<MessageId>,
 }
 

@@ -1,13 +1,13 @@
 //! `GET /health/whatsapp` and `GET /health/whatsapp/detailed`: the health of the instances and queues.
 
-use super::{ApiState, auth};
-use crate::keys::Keys;
+use super::problem_answers::NotFound;
+use super::schema::{ConnectionStatusSchema, HealthStatusSchema, RateSchema};
+use super::{Api, ApiContext, auth};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Response};
 use recado_domain::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::InstanceId;
@@ -18,10 +18,11 @@ use recado_pipeline::Deps;
 use recado_pipeline::health::{
     DEPTH_DEGRADED, DEPTH_UNHEALTHY, Health, HealthStatus, InstanceHealth, OpenWorkCounts, assess_health,
 };
-use recado_pipeline::ports::{QueueDepth, QueueDepths, System};
+use recado_pipeline::ports::{QueueDepth, System};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use utoipa::{IntoParams, ToSchema};
 
 /// Time for which requests without a token get the same cached status, in milliseconds: strangers must not be able to
 /// load the store.
@@ -43,11 +44,14 @@ impl PublicStatusCache {
 }
 
 /// The status that anybody may read.
-#[derive(Debug, Clone, Copy, Serialize)]
-struct StatusView {
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StatusView {
+    #[schema(value_type = HealthStatusSchema)]
     status: HealthStatus,
     timestamp: Timestamp,
     #[serde(skip)]
+    #[schema(ignore)]
     shared: bool,
 }
 
@@ -62,18 +66,23 @@ fn shared_status_code(status: HealthStatus, shared: bool) -> StatusCode {
 }
 
 /// The filter of `/health/whatsapp`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WhatsappHealthQuery {
+    /// Only of this instance.
+    #[param(value_type = Option<String>)]
     instance: Option<InstanceId>,
 }
 
 /// The health of all instances and of the queues.
-#[derive(Debug, Serialize)]
-struct WhatsappView {
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct WhatsappView {
+    #[schema(value_type = HealthStatusSchema)]
     status: HealthStatus,
     timestamp: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     instance: Option<InstanceId>,
     queue_depth: u64,
     /// `true` if `queue_depth` and the ages are lower bounds.
@@ -91,7 +100,7 @@ struct WhatsappView {
 }
 
 /// The queue depths from which the status is degraded or unhealthy.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct DepthMarks {
     queue_high_water_mark: u64,
     queue_critical_mark: u64,
@@ -102,11 +111,15 @@ const MARKS: DepthMarks = DepthMarks {
     queue_critical_mark: DEPTH_UNHEALTHY,
 };
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct InstanceView {
+    #[schema(value_type = String)]
     id: InstanceId,
+    #[schema(value_type = String)]
     provider: Provider,
+    #[schema(value_type = HealthStatusSchema)]
     status: HealthStatus,
+    #[schema(value_type = ConnectionStatusSchema)]
     connection: &'static str,
     since: Option<Timestamp>,
     /// The time since which the instance has received nothing at hours at which people usually write.
@@ -133,15 +146,39 @@ impl InstanceView {
     }
 }
 
-/// Returns the health of all instances: each connection, the waiting messages and the dead letters. `?instance=`
-/// narrows everything except the queues, which all instances share. More than 100 waiting messages, or an instance that
-/// is not connected: degraded. More than 1000: unhealthy, with 503 unless several tenants share the installation. A
-/// request without a token gets the status alone.
-pub(super) async fn get_whatsapp_health<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+/// The health of all instances; without a token the status alone.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub(super) enum WhatsappHealthAnswer {
+    Details(Box<WhatsappView>),
+    Status(StatusView),
+}
+
+type HealthAnswer = Result<(StatusCode, Json<WhatsappHealthAnswer>), HttpProblem>;
+
+/// Returns the health of all instances, or with a token also the details.
+///
+/// Each connection, the waiting messages and the dead letters. `?instance=` narrows everything except the queues, which all
+/// instances share. More than 100 waiting messages, or an instance that is not connected: degraded. More than 1000:
+/// unhealthy, with 503 unless several tenants share the installation. A request without a token gets `status` and
+/// `timestamp` alone.
+#[utoipa::path(
+    get,
+    path = "/health/whatsapp",
+    tag = "Health",
+    params(WhatsappHealthQuery),
+    security((), ("operator_token" = [])),
+    responses(
+    (status = 200, body = WhatsappHealthAnswer, description = "Healthy or degraded"),
+    (status = 503, body = WhatsappHealthAnswer, description = "Unhealthy"),
+    NotFound
+    )
+)]
+pub(super) async fn get_whatsapp_health(
+    State(api): State<Api<impl ApiContext>>,
     headers: HeaderMap,
     QueryParams(wanted): QueryParams<WhatsappHealthQuery>,
-) -> Result<Response, HttpProblem> {
+) -> HealthAnswer {
     // A request for one instance always needs the token: strangers must not learn which instances exist.
     if wanted.instance.is_none() && !headers.contains_key(header::AUTHORIZATION) {
         return get_public_status(&api).await;
@@ -171,11 +208,12 @@ pub(super) async fn get_whatsapp_health<W: Deps, K: Keys, D: QueueDepths>(
         details: MARKS,
         instances: found.instances.iter().map(InstanceView::from_health).collect(),
     };
-    Ok((shared_status_code(found.status, shared), Json(view)).into_response())
+    let answer = WhatsappHealthAnswer::Details(Box::new(view));
+    Ok((shared_status_code(found.status, shared), Json(answer)))
 }
 
-async fn read_health<W: Deps, K: Keys, D: QueueDepths>(
-    api: &ApiState<W, K, D>,
+async fn read_health(
+    api: &Api<impl ApiContext>,
     wanted: &WhatsappHealthQuery,
 ) -> Result<Health, HttpProblem> {
     assess_health(&*api.deps, &api.options.depths, wanted.instance.as_ref())
@@ -183,28 +221,32 @@ async fn read_health<W: Deps, K: Keys, D: QueueDepths>(
         .ok_or_else(|| HttpProblem::not_found("there is no such instance"))
 }
 
-async fn get_public_status<W: Deps, K: Keys, D: QueueDepths>(
-    api: &ApiState<W, K, D>,
-) -> Result<Response, HttpProblem> {
-    if let Some(view) = api.last_status.get_if_fresh(api.deps.system().now()) {
-        return Ok((shared_status_code(view.status, view.shared), Json(view)).into_response());
-    }
-    let found = read_health(api, &WhatsappHealthQuery { instance: None }).await?;
-    let view = StatusView {
-        status: found.status,
-        timestamp: found.at,
-        shared: found.shared,
+async fn get_public_status(api: &Api<impl ApiContext>) -> HealthAnswer {
+    let kept = api.last_status.get_if_fresh(api.deps.system().now());
+    let view = if let Some(view) = kept {
+        view
+    } else {
+        let found = read_health(api, &WhatsappHealthQuery { instance: None }).await?;
+        let view = StatusView {
+            status: found.status,
+            timestamp: found.at,
+            shared: found.shared,
+        };
+        api.last_status.store_status(view);
+        view
     };
-    api.last_status.store_status(view);
-    Ok((shared_status_code(view.status, view.shared), Json(view)).into_response())
+    let status = shared_status_code(view.status, view.shared);
+    Ok((status, Json(WhatsappHealthAnswer::Status(view))))
 }
 
 /// The health of all instances, with the details that a person needs to find a cause.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct DetailedView {
+    #[schema(value_type = HealthStatusSchema)]
     status: HealthStatus,
     timestamp: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     instance: Option<InstanceId>,
     queue_depth: u64,
     evolution_connected: bool,
@@ -216,7 +258,7 @@ pub(super) struct DetailedView {
     instances: Vec<DetailedInstanceView>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct QueueView {
     waiting: u64,
     in_flight: u64,
@@ -226,7 +268,7 @@ struct QueueView {
     oldest_message_age_seconds: Option<i64>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct WaitingView {
     /// `true` if the counts below stopped at their limit, so that there may be more.
     at_least: bool,
@@ -257,7 +299,7 @@ fn age_seconds(since: Option<Timestamp>, now: Timestamp) -> Option<i64> {
     since.map(|since| (now.as_second() - since.as_second()).max(0))
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct DetailedInstanceView {
     #[serde(flatten)]
     summary: InstanceView,
@@ -267,16 +309,17 @@ struct DetailedInstanceView {
     probes: ProbesView,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct RateView {
     #[serde(flatten)]
+    #[schema(value_type = RateSchema)]
     rate: Rate,
     /// The earliest time at which a message that was enqueued now could be sent.
     next_slot: Timestamp,
 }
 
 /// The probes of a closed instance: they ask the provider whether the instance can send again.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct ProbesView {
     /// The number of probes that found the instance unchanged.
     failed: u32,
@@ -286,9 +329,22 @@ struct ProbesView {
     timeouts: u32,
 }
 
-/// Returns the health of all instances with its details, see [`DetailedView`].
-pub(super) async fn get_detailed_whatsapp_health<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+/// Returns the health of all instances with its details.
+///
+/// These are the age of the oldest message, what is in flight, unknown and parked, the attempts so far, rates and probes.
+#[utoipa::path(
+    get,
+    path = "/health/whatsapp/detailed",
+    tag = "Health",
+    params(WhatsappHealthQuery),
+    responses(
+    (status = 200, body = DetailedView, description = "Healthy or degraded"),
+    (status = 503, body = DetailedView, description = "Unhealthy"),
+    NotFound
+    )
+)]
+pub(super) async fn get_detailed_whatsapp_health(
+    State(api): State<Api<impl ApiContext>>,
     QueryParams(wanted): QueryParams<WhatsappHealthQuery>,
 ) -> Result<(StatusCode, Json<DetailedView>), HttpProblem> {
     let found = read_health(&api, &wanted).await?;

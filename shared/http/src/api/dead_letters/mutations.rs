@@ -1,7 +1,8 @@
 //! Redrives and deletes dead letters.
 
-use super::super::{ApiState, QueueDepths};
-use crate::keys::Keys;
+use super::super::problem_answers::{Conflict, NotFound};
+use super::super::schema::{QueueNameSchema, ReasonSchema};
+use super::super::{Api, ApiContext};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_json_body, read_body};
 use axum::Json;
@@ -13,11 +14,11 @@ use recado_domain::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::InstanceId;
 use recado_domain::reason::Reason;
-use recado_pipeline::Deps;
 use recado_pipeline::operate::dead_letters::{self as letters, DeadLetterSelection};
 use recado_pipeline::ports::DeadLetterFilter;
-use serde::Deserialize;
-use serde_json::{Map, Value, json as object};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
 
 /// The largest limit that a request may give, and the limit if it gives none. The limit is the number of dead letters
 /// that the request processes.
@@ -33,23 +34,71 @@ const DEFAULT_DELETED_BY: &str = "operator";
 /// The longest name of a deleting person, in characters.
 const BY_MAX: usize = 200;
 
-/// Redrives one dead letter and answers 202, since the work is only queued. If the event or message is no longer dead,
-/// or was dead-lettered again later, it is left unchanged; only this dead letter is removed and `redriven` is `false`.
-pub(crate) async fn redrive_dead_letter<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+/// The result of redriving one dead letter.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RedrivenLetterView {
+    id: String,
+    /// `false` if only the dead letter was removed.
+    redriven: bool,
+}
+
+/// Redrives one dead letter: its event or message is queued again.
+///
+/// If the event or message is no longer dead, or was dead-lettered again later, it is left unchanged; only this dead letter
+/// is removed and `redriven` is `false`.
+#[utoipa::path(
+    post,
+    path = "/v1/dead-letters/{id}/redrive",
+    tag = "Dead letters",
+    params(("id" = String, Path, description = "Id of the dead letter")),
+    responses((status = 202, body = RedrivenLetterView, description = "The work is queued"), NotFound, Conflict)
+)]
+pub(crate) async fn redrive_dead_letter(
+    State(api): State<Api<impl ApiContext>>,
     PathParam(id): PathParam<String>,
-) -> Result<Response, HttpProblem> {
+) -> Result<(StatusCode, Json<RedrivenLetterView>), HttpProblem> {
     let redriven = letters::redrive_dead_letter(&*api.deps, &id).await?;
-    let body = object!({ "id": id, "redriven": redriven });
-    Ok((StatusCode::ACCEPTED, Json(body)).into_response())
+    Ok((StatusCode::ACCEPTED, Json(RedrivenLetterView { id, redriven })))
+}
+
+/// The result of redriving many dead letters.
+#[derive(Debug, Serialize, ToSchema)]
+struct RedriveView {
+    dry_run: bool,
+    /// Number of dead letters that the request selected.
+    selected: usize,
+    redriven: usize,
+    /// Number of dead letters that were only removed: their event or message is no longer dead.
+    no_longer_dead: usize,
+    failed: usize,
+    /// `true` if the limit was reached, so that there may be more.
+    more: bool,
+}
+
+/// The result of a redrive that changes nothing.
+#[derive(Debug, Serialize, ToSchema)]
+struct RedriveForecastView {
+    dry_run: bool,
+    /// Number of dead letters that the request selects.
+    selected: usize,
+    /// Number of messages that can no longer be sent, because Meta's service window is closed.
+    out_of_window: usize,
+    /// Number of messages that were answered in the meantime.
+    answered_meanwhile: usize,
+    no_longer_dead: usize,
+    /// `true` if the limit was reached, so that there may be more.
+    more: bool,
 }
 
 /// The dead letters to redrive: all that match the filter, or those with the given ids.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 struct RedriveRequest {
+    #[schema(value_type = Option<QueueNameSchema>)]
     queue: Option<QueueName>,
+    #[schema(value_type = Option<ReasonSchema>)]
     reason: Option<Reason>,
+    #[schema(value_type = Option<String>)]
     instance: Option<InstanceId>,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
@@ -67,10 +116,22 @@ fn parse_limit(asked: Option<usize>) -> Result<usize, HttpProblem> {
     }
 }
 
-/// Redrives many dead letters, the oldest first and each conversation's in order. With `dry_run` nothing is changed:
-/// the answer counts what a redrive would find.
-pub(crate) async fn redrive_dead_letters<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+/// Redrives many dead letters, the oldest first and each conversation's in order.
+///
+/// Without a body it redrives all of them, up to the limit. With `dry_run` nothing is changed: the answer counts what a
+/// redrive would find.
+#[utoipa::path(
+    post,
+    path = "/v1/dead-letters/redrive",
+    tag = "Dead letters",
+    request_body = Option<RedriveRequest>,
+    responses(
+    (status = 200, body = RedriveForecastView, description = "What a redrive would find (`dry_run`)"),
+    (status = 202, body = RedriveView, description = "The work is queued")
+    )
+)]
+pub(crate) async fn redrive_dead_letters(
+    State(api): State<Api<impl ApiContext>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, HttpProblem> {
@@ -100,25 +161,34 @@ pub(crate) async fn redrive_dead_letters<W: Deps, K: Keys, D: QueueDepths>(
     };
     if asked.dry_run {
         let found = letters::forecast_redrive(&*api.deps, &selection).await?;
-        let body = object!({
-            "dry_run": true, "selected": found.selected, "out_of_window": found.out_of_window,
-            "answered_meanwhile": found.answered_meanwhile, "no_longer_dead": found.no_longer_dead,
-            "more": found.more,
-        });
-        return Ok(Json(body).into_response());
+        let view = RedriveForecastView {
+            dry_run: true,
+            selected: found.selected,
+            out_of_window: found.out_of_window,
+            answered_meanwhile: found.answered_meanwhile,
+            no_longer_dead: found.no_longer_dead,
+            more: found.more,
+        };
+        return Ok(Json(view).into_response());
     }
     let done = letters::redrive_dead_letters(&*api.deps, &selection).await?;
-    let body = object!({
-        "dry_run": false, "selected": done.selected, "redriven": done.redriven,
-        "no_longer_dead": done.no_longer_dead, "failed": done.failed, "more": done.more,
-    });
-    Ok((StatusCode::ACCEPTED, Json(body)).into_response())
+    let view = RedriveView {
+        dry_run: false,
+        selected: done.selected,
+        redriven: done.redriven,
+        no_longer_dead: done.no_longer_dead,
+        failed: done.failed,
+        more: done.more,
+    };
+    Ok((StatusCode::ACCEPTED, Json(view)).into_response())
 }
 
 /// The name of the person who deletes, as a query parameter.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DeletedByQuery {
+    /// Name of the person who deletes, which is recorded: `operator` if absent.
     by: Option<String>,
 }
 
@@ -134,8 +204,15 @@ fn parse_deleted_by(said: Option<String>) -> Result<String, HttpProblem> {
 }
 
 /// Deletes one dead letter for good.
-pub(crate) async fn delete_dead_letter<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+#[utoipa::path(
+    delete,
+    path = "/v1/dead-letters/{id}",
+    tag = "Dead letters",
+    params(("id" = String, Path, description = "Id of the dead letter"), DeletedByQuery),
+    responses((status = 204, description = "The dead letter is deleted"), NotFound)
+)]
+pub(crate) async fn delete_dead_letter(
+    State(api): State<Api<impl ApiContext>>,
     PathParam(id): PathParam<String>,
     QueryParams(who): QueryParams<DeletedByQuery>,
 ) -> Result<StatusCode, HttpProblem> {
@@ -144,25 +221,56 @@ pub(crate) async fn delete_dead_letter<W: Deps, K: Keys, D: QueueDepths>(
 }
 
 /// The filter of the dead letters to delete.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PurgeQuery {
+    /// Only of this queue.
+    #[param(value_type = Option<QueueNameSchema>)]
     queue: Option<QueueName>,
+    /// Only of this reason.
+    #[param(value_type = Option<ReasonSchema>)]
     reason: Option<Reason>,
+    /// Only of this instance.
+    #[param(value_type = Option<String>)]
     instance: Option<InstanceId>,
+    /// Only those that failed at this time or later.
     since: Option<Timestamp>,
+    /// Only those that failed before this time.
     until: Option<Timestamp>,
+    /// Must be `true` if nothing else says which dead letters.
     #[serde(default)]
     all: bool,
+    /// Number of dead letters to delete at most: 1 to 1,000, 500 if absent.
     limit: Option<usize>,
+    /// Name of the person who deletes, which is recorded: `operator` if absent.
     by: Option<String>,
 }
 
-/// Deletes all dead letters that match the filter, for good. Without a filter the request must say `all=true`.
-pub(crate) async fn delete_dead_letters<W: Deps, K: Keys, D: QueueDepths>(
-    State(api): State<ApiState<W, K, D>>,
+/// The result of deleting many dead letters.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PurgeView {
+    selected: usize,
+    deleted: usize,
+    failed: usize,
+    /// `true` if the limit was reached, so that there may be more.
+    more: bool,
+}
+
+/// Deletes all dead letters that match the filter, for good.
+///
+/// Without a filter the request must say `all=true`.
+#[utoipa::path(
+    delete,
+    path = "/v1/dead-letters",
+    tag = "Dead letters",
+    params(PurgeQuery),
+    responses((status = 200, body = PurgeView, description = "The number of deletions"))
+)]
+pub(crate) async fn delete_dead_letters(
+    State(api): State<Api<impl ApiContext>>,
     QueryParams(unwanted): QueryParams<PurgeQuery>,
-) -> Result<Response, HttpProblem> {
+) -> Result<Json<PurgeView>, HttpProblem> {
     let filter = DeadLetterFilter {
         queue: unwanted.queue,
         reason: unwanted.reason,
@@ -182,8 +290,10 @@ pub(crate) async fn delete_dead_letters<W: Deps, K: Keys, D: QueueDepths>(
         limit: parse_limit(unwanted.limit)?,
     };
     let done = letters::delete_dead_letters(&*api.deps, &selection, &by).await?;
-    let body = object!({
-        "selected": done.selected, "deleted": done.deleted, "failed": done.failed, "more": done.more,
-    });
-    Ok(Json(body).into_response())
+    Ok(Json(PurgeView {
+        selected: done.selected,
+        deleted: done.deleted,
+        failed: done.failed,
+        more: done.more,
+    }))
 }

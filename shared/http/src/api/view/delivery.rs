@@ -1,11 +1,14 @@
 //! The delivery of a message after the provider accepted it.
 
+use super::super::schema::{DeliveryStatusSchema, PricingSchema, StatusErrorSchema};
 use recado_domain::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryStatus, Pricing, StatusError};
 use serde::Serialize;
+use utoipa::ToSchema;
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(super) struct DeliveryView {
+    #[schema(value_type = Option<DeliveryStatusSchema>)]
     status: Option<DeliveryStatus>,
     at: Option<Timestamp>,
     sent_at: Option<Timestamp>,
@@ -13,13 +16,15 @@ pub(super) struct DeliveryView {
     read_at: Option<Timestamp>,
     failed_at: Option<Timestamp>,
     /// The price of the message, in the provider's words.
+    #[schema(value_type = Option<PricingSchema>)]
     pricing: Option<Pricing>,
     conversation: Option<ChargedView>,
+    #[schema(value_type = Vec<StatusErrorSchema>)]
     errors: Vec<StatusError>,
 }
 
 /// The provider's conversation that the message was charged with.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct ChargedView {
     id: Option<String>,
     origin: Option<String>,

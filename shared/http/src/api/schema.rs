@@ -1,0 +1,82 @@
+//! Schemas of the types from other crates that the API's JSON holds. Those crates know nothing of `OpenAPI`.
+//!
+//! A test holds every answer and every accepted request of the tests of this crate against these schemas.
+
+mod configuration;
+mod content;
+mod reports;
+
+pub(super) use configuration::{ConfigDocumentSchema, RateSchema};
+pub(super) use content::OutgoingContentSchema;
+pub(super) use reports::{
+    CatchUpReportSchema, ConfigurationChangeSchema, PricingSchema, SimulatedMessageSchema, StatusErrorSchema,
+};
+
+use recado_domain::conversation::{ConversationMode, ConversationStatus};
+use recado_domain::dead_letter::QueueName;
+use recado_domain::delivery::DeliveryStatus;
+use recado_domain::event::{EventKind, EventState};
+use recado_domain::instance::ConnectionStatus;
+use recado_domain::message::{MessageStatus, Role};
+use recado_domain::notice::NoticeKind;
+use recado_domain::reason::Reason;
+use recado_pipeline::configure::ConfigurationChangeKind;
+use recado_pipeline::health::HealthStatus;
+use recado_pipeline::trace::TimelineStage;
+use serde::Serialize;
+use std::borrow::Cow;
+use utoipa::openapi::{ObjectBuilder, RefOr, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
+
+/// Describes an enum as the words that its variants serialize to.
+fn describe_words<T: Serialize>(values: &[T]) -> RefOr<Schema> {
+    let words = values.iter().map(|value| serde_json::json!(value));
+    let schema = ObjectBuilder::new().schema_type(Type::String);
+    schema.enum_values(Some(words)).build().into()
+}
+
+/// Defines a schema for each enum. A variant that is missing in the list does not compile.
+macro_rules! word_schemas {
+    ($($schema:ident: $described:ident { $($variant:ident),+ $(,)? })+) => {$(
+        pub(super) struct $schema;
+
+        impl PartialSchema for $schema {
+            fn schema() -> RefOr<Schema> {
+                let _all_listed = |value| match value { $($described::$variant)|+ => () };
+                describe_words(&[$($described::$variant),+])
+            }
+        }
+
+        impl ToSchema for $schema {
+            fn name() -> Cow<'static, str> {
+                Cow::Borrowed(stringify!($described))
+            }
+        }
+    )+};
+}
+
+word_schemas! {
+    ConversationModeSchema: ConversationMode { Ai, Manual }
+    ConversationStatusSchema: ConversationStatus { Active, Resolved }
+    QueueNameSchema: QueueName { Inbound, Turns, Outbound }
+    DeliveryStatusSchema: DeliveryStatus { Sent, Delivered, Read, Played, Failed }
+    EventKindSchema: EventKind { Message, Failed, Connection }
+    EventStateSchema: EventState { Pending, Applied, Dead }
+    ConnectionStatusSchema: ConnectionStatus { Open, Closed, Unreachable, NeedsCredentials }
+    MessageStatusSchema: MessageStatus { Pending, Sent, Delivered, Read, Failed, Cancelled }
+    RoleSchema: Role { User, Assistant, Operator }
+    NoticeKindSchema: NoticeKind {
+        TemplateStatus, TemplateQuality, TemplateCategory, TemplateComponents, Account, AccountAlert, AccountReview,
+        AccountSettings, Capability, NumberQuality, NumberName, Security, Username, Flow, Partner, Payment,
+    }
+    ReasonSchema: Reason {
+        MaxRetriesExceeded, WhatsappPermanentError, InstanceDisconnected, WindowClosed, Poison, UnknownInstance,
+        TakenOver, Stale, ModelFailed, UnknownOutcome, Purged, TooMuchToRead,
+    }
+    ConfigurationChangeKindSchema: ConfigurationChangeKind { Created, Changed, Unchanged }
+    HealthStatusSchema: HealthStatus { Healthy, Degraded, Unhealthy }
+    TimelineStageSchema: TimelineStage {
+        Received, Deduplicated, Processing, Stored, Scheduled, Turn, Committed, Claimed, QueuedAgain, Unknown, Sent,
+        Delivered, Read, Failed, Dead, Cancelled,
+    }
+}

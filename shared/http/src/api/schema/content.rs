@@ -1,0 +1,171 @@
+//! Schemas of the content that can be sent.
+#![expect(dead_code, reason = "these types only describe")]
+
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// The content of a message, by its kind. Not every provider can send every kind as it is.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OutgoingContent)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(in crate::api) enum OutgoingContentSchema {
+    Text { text: String },
+    Media(MediaSchema),
+    Location(LocationSchema),
+    Contacts { contacts: Vec<ContactCardSchema> },
+    Reaction(ReactionSchema),
+    Poll(PollSchema),
+    Buttons(ButtonsSchema),
+    List(ListMenuSchema),
+    Template(MessageTemplateSchema),
+}
+
+/// A file.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Media)]
+pub(in crate::api) struct MediaSchema {
+    media: MediaKindSchema,
+    /// An `https` URL, or `upload:` and the id of an upload.
+    #[schema(example = "https://files.example.org/receita.pdf")]
+    source: String,
+    /// At most 1,024 characters.
+    caption: Option<String>,
+    mime_type: Option<String>,
+    /// The file name (documents only).
+    file_name: Option<String>,
+    #[schema(required = false, default = false)]
+    view_once: bool,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = MediaKind)]
+#[serde(rename_all = "snake_case")]
+enum MediaKindSchema {
+    Image,
+    Audio,
+    Voice,
+    Video,
+    Document,
+    Sticker,
+}
+
+/// A place.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Location)]
+pub(in crate::api) struct LocationSchema {
+    latitude: DegreesSchema,
+    longitude: DegreesSchema,
+    name: Option<String>,
+    address: Option<String>,
+}
+
+/// Degrees, as text so that no digit is lost, or as a number.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Degrees)]
+#[serde(untagged)]
+enum DegreesSchema {
+    Text(String),
+    Number(f64),
+}
+
+/// A contact card.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ContactCard)]
+pub(in crate::api) struct ContactCardSchema {
+    /// The person's whole name.
+    name: String,
+    #[schema(required = false)]
+    phones: Vec<String>,
+    #[schema(required = false)]
+    emails: Vec<String>,
+    organization: Option<String>,
+}
+
+/// A reaction to a message.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Reaction)]
+pub(in crate::api) struct ReactionSchema {
+    /// The emoji. If absent, an earlier reaction is taken back.
+    emoji: Option<String>,
+    /// The message, by its id or the provider's.
+    target: Option<String>,
+}
+
+/// A poll.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Poll)]
+pub(in crate::api) struct PollSchema {
+    question: String,
+    options: Vec<String>,
+    /// Greatest number of options that a person may choose; 0 means any number.
+    #[schema(required = false, default = 0)]
+    selectable: u32,
+}
+
+/// A text with buttons below: up to three of the kind `reply`, or a single one of another kind.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Buttons)]
+pub(in crate::api) struct ButtonsSchema {
+    /// A line above the text.
+    header: Option<String>,
+    body: String,
+    /// Small print below the text.
+    footer: Option<String>,
+    buttons: Vec<ButtonSchema>,
+}
+
+/// A button. It answers with its `id`, opens `url`, calls `phone` or copies `code`.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Button)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum ButtonSchema {
+    Reply { title: String, id: String },
+    Url { title: String, url: String },
+    Call { title: String, phone: String },
+    Copy { title: String, code: String },
+}
+
+/// A text with a menu to choose from.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ListMenu)]
+pub(in crate::api) struct ListMenuSchema {
+    /// A line above the text.
+    header: Option<String>,
+    body: String,
+    /// Small print below the text.
+    footer: Option<String>,
+    /// The text on the button that opens the menu.
+    button: String,
+    sections: Vec<ListSectionSchema>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = ListSection)]
+struct ListSectionSchema {
+    /// The heading above the rows. A menu with a single section needs none.
+    title: Option<String>,
+    rows: Vec<ListRowSchema>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = ListRow)]
+struct ListRowSchema {
+    /// The id that comes back when the person chooses the row.
+    id: String,
+    title: String,
+    description: Option<String>,
+}
+
+/// A message template that the provider approved before.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MessageTemplate)]
+pub(in crate::api) struct MessageTemplateSchema {
+    /// The template's name at the provider.
+    name: String,
+    #[schema(example = "pt_BR")]
+    language: String,
+    /// The values that fill the template, as Meta's `components`.
+    #[schema(required = false)]
+    components: Vec<Value>,
+}

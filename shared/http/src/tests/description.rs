@@ -1,0 +1,117 @@
+//! The description of the API says which routes there are, who may call them, and what they answer.
+
+mod agreement;
+mod pages;
+
+pub(crate) use agreement::check_agreement;
+
+use super::{LIMITS, Site, TOKEN, send_to};
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use tokio::sync::OnceCell;
+
+/// The whole description.
+pub(crate) async fn description() -> &'static Value {
+    static KEPT: OnceCell<Value> = OnceCell::const_new();
+    let fetched = KEPT.get_or_init(|| async {
+        let router = Site::in_memory().router_with(LIMITS);
+        send_to(router, "GET", "/openapi.json", &[], "").await.body
+    });
+    fetched.await
+}
+
+/// Every method and path that is described, with its operation.
+fn operations(api: &Value) -> impl Iterator<Item = (String, &str, &Value)> {
+    let paths = api["paths"].as_object().unwrap();
+    paths.iter().flat_map(|(path, item)| {
+        let item = item.as_object().unwrap().iter();
+        item.map(move |(method, operation)| (method.to_uppercase(), path.as_str(), operation))
+    })
+}
+
+#[tokio::test]
+async fn without_a_token_every_route_answers_401_but_the_public_ones() {
+    let site = Site::in_memory().configured().await;
+    let mut public = Vec::new();
+    for (method, path, operation) in operations(description().await) {
+        let answered = site.ask(&method, &path.replace("{id}", "x"), &[], "").await;
+        if operation["security"] == json!([{"operator_token": []}]) {
+            assert_eq!(answered.status, StatusCode::UNAUTHORIZED, "{method} {path}");
+        } else {
+            assert!(answered.status.is_success(), "{method} {path}: {}", answered.text);
+            public.push(format!("{method} {path}"));
+        }
+    }
+    assert_eq!(
+        public,
+        [
+            "GET /docs",
+            "GET /docs.js",
+            "GET /health",
+            "GET /health/whatsapp",
+            "GET /openapi.json"
+        ]
+    );
+}
+
+/// The routes of the router itself. Its debug form holds each path in quotes.
+#[tokio::test]
+async fn no_route_is_left_out_of_the_description() {
+    let (_, side) = Site::in_memory().sides();
+    let printed = format!("{side:?}");
+    let quoted = printed.split('"').skip(1).step_by(2);
+    let routed: BTreeSet<&str> = quoted.filter(|text| text.starts_with('/')).collect();
+    let api = description().await;
+    let described: BTreeSet<&str> = operations(api).map(|(_, path, _)| path).collect();
+    // The router's fallbacks are routes of their own.
+    assert_eq!(
+        &routed - &BTreeSet::from(["/", "/{*__private__axum_fallback}"]),
+        described
+    );
+}
+
+#[tokio::test]
+async fn each_operation_says_what_a_reader_and_a_generator_of_clients_need() {
+    let api = description().await;
+    assert_eq!(api["openapi"], "3.1.0");
+    assert_eq!(api["info"]["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(
+        api["components"]["securitySchemes"]["operator_token"],
+        json!({"type": "http", "scheme": "bearer"})
+    );
+    let mut names = BTreeSet::new();
+    for (method, path, operation) in operations(api) {
+        let place = format!("{method} {path}");
+        assert!(
+            names.insert(operation["operationId"].as_str().unwrap()),
+            "{place}"
+        );
+        assert!(
+            operation["summary"].as_str().unwrap().ends_with('.') && operation["tags"].is_array(),
+            "{place}"
+        );
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            assert!(
+                parameter["description"].is_string(),
+                "{place}: {}",
+                parameter["name"]
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_page_needs_nothing_from_elsewhere() {
+    let site = Site::in_memory();
+    let page = site.ask("GET", "/docs", &[], "").await;
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.contains("default-src 'none'"), "{policy}");
+    let script = site.ask("GET", "/docs.js", &[], "").await;
+    for text in [&page.text, &script.text] {
+        assert!(!text.contains("//cdn") && !text.contains("https:") && !text.contains("innerHTML"));
+    }
+    assert!(page.text.contains(r#"<script src="docs.js">"#));
+    assert!(script.text.contains(r#"fetch("openapi.json")"#));
+    assert!(!page.text.contains(TOKEN) && !script.text.contains(TOKEN));
+}

@@ -1,0 +1,64 @@
+//! What stands in the repository about the API is what the description says.
+
+use super::{description, operations};
+use std::collections::BTreeSet;
+
+const HTTP_PAGE: &str = include_str!("../../../../../docs/http-api.md");
+const TEMPLATE: &str = include_str!("../../../../../template.yaml");
+const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+
+/// With `UPDATE_DOCS=1` in the environment the file is written.
+#[tokio::test]
+async fn the_kept_description_is_the_routers() {
+    let text = format!("{}\n", serde_json::to_string_pretty(description().await).unwrap());
+    if std::env::var_os("UPDATE_DOCS").is_some_and(|value| value == "1") {
+        std::fs::write(KEPT, &text).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(KEPT).is_ok_and(|kept| kept == text),
+        "docs/openapi.json is not what the router says. Run: UPDATE_DOCS=1 cargo test -p recado-http kept_description"
+    );
+}
+
+/// The rows of the tables name the routes, each `METHOD /path` or `METHOD, METHOD /path` in backquotes.
+#[tokio::test]
+async fn the_page_names_every_route_and_no_other() {
+    let routes = HTTP_PAGE.split("\n## Routes\n").nth(1).unwrap();
+    let routes = routes.split("\n## ").next().unwrap();
+    let (before, after) = routes.split_once("\n### Webhooks\n").unwrap();
+    let after = after.split_once("\n### ").unwrap().1;
+    let mut told = BTreeSet::new();
+    for row in [before, after].iter().flat_map(|part| part.lines()) {
+        let cell = row.strip_prefix("| `").and_then(|row| row.split(" | ").next());
+        for route in cell.into_iter().flat_map(|cell| cell.split('`').step_by(2)) {
+            let (methods, path) = route.rsplit_once(' ').unwrap();
+            told.extend(methods.split(", ").map(|method| format!("{method} {path}")));
+        }
+    }
+    let described: BTreeSet<_> = operations(description().await)
+        .map(|(method, path, _)| format!("{method} {path}"))
+        .collect();
+    assert_eq!(told, described);
+}
+
+/// API Gateway sends what fits no route of the template to the function `api`.
+#[tokio::test]
+async fn the_stack_sends_every_described_path_to_the_api() {
+    let rest = TEMPLATE.split("RouteKey: $default").nth(1).unwrap();
+    assert!(
+        rest.trim()
+            .starts_with(r#"Target: !Sub "integrations/${ApiIntegration}""#)
+    );
+    let prefixes: Vec<_> = TEMPLATE
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("RouteKey: ")?.split_once(' '))
+        .map(|(_, path)| path.split("/{").next().unwrap())
+        .collect();
+    assert!(prefixes.len() > 10, "{prefixes:?}");
+    for (_, path, _) in operations(description().await) {
+        assert!(
+            prefixes.iter().all(|prefix| !path.starts_with(prefix)),
+            "{path} is one of {prefixes:?}"
+        );
+    }
+}
